@@ -24,8 +24,7 @@ std::string path_of(rest& server, log_search const& s, std::string const& text) 
 
 std::string text_of_match(json::value const& line) {
   if (!field_of(line, "rank").is_null())
-    return "[rank " + text_of(line, "rank") + " " + for_terminal(text_of(line, "task")) + "] " +
-           for_terminal(text_of(line, "text"));
+    return "[" + rank_label_of(line) + "] " + for_terminal(text_of(line, "text"));
   return local_time(number_of(line, "time_ms")) + "  " + text_of(line, "job") + "  " +
          log_text(line, true);
 }

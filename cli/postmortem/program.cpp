@@ -9,6 +9,7 @@
 #include "cli/programs/attempt.hpp"
 #include "cli/programs/program.hpp"
 #include "cli/programs/stacks.hpp"
+#include "cli/table.hpp"
 
 namespace muster::cli::postmortem {
 namespace {
@@ -17,12 +18,21 @@ constexpr std::int64_t late_ms_min = 1'000;  // of a barrier that is shown as la
 
 using ranks_of_logs = std::set<std::int64_t>;
 
-// "rank 2 (worker:2) on host-b ended with exit status 1, and said last “…”".
+// Adds the member `label` to each: the rank as people read it.
+json::array labelled(json::array list, char const* number = "rank", char const* task = "task") {
+  for (auto& r : list) {
+    if (!r.is_object()) continue;
+    auto label = rank_label_of(r, number, task);
+    r.as_object()["label"] = std::move(label);
+  }
+  return list;
+}
+
+// "rank 2 on host-b ended with exit status 1, and said last “…”".
 std::string went_wrong(json::value const& cause) {
   auto const signal = static_cast<int>(number_of(cause, "signal"));
   auto const kind = text_of(cause, "kind");
-  auto text =
-      "rank " + shown(cause, "rank") + " (" + shown(cause, "task") + ") on " + shown(cause, "host");
+  auto text = html(rank_label_of(cause)) + " on " + shown(cause, "host");
   if (kind == "EXIT_STATUS")
     text += " ended with exit status " + shown(cause, "exit_status");
   else if (kind == "OUT_OF_MEMORY")
@@ -75,10 +85,10 @@ std::string ends(json::value const& a, ranks_of_logs const& logged) {
     for (auto const* stream : {"stderr", "stdout"})
       printed += headed(stream, lines(texts_of(r, stream, "\n"), log_bytes_max));
     if (!printed.empty() && !logged.contains(number_of(r, "rank")))
-      said += folded("Last lines of " + shown(r, "task"), printed);
+      said += folded("Last lines of " + html(rank_label_of(r)), printed);
   }
-  return table("Ends of ranks, in their order", rows,
-               "Rank=rank|Task=task|Host=host|After=after_ms|End=end|Was stopped=stopped|Lease ran "
+  return table("Ends of ranks, in their order", labelled(std::move(rows)),
+               "Rank=label|Host=host|After=after_ms|End=end|Was stopped=stopped|Lease ran "
                "out=lease_ran_out|Out of memory=out_of_memory") +
          said;
 }
@@ -93,18 +103,19 @@ std::string attempt(json::value const& a, ranks_of_logs const& logged) {
   return facts(a,
                "Began=begun_ms|All ranks ran=running_ms|Ended=ended_ms|Ranks=ranks|Hosts=hosts") +
          fact("Because", cause.is_null() ? "" : went_wrong(cause)) +
-         facts(field_of(cause, "coordination"),
-               "Its coordination said=message|Code=code|Of task=task") +
+         facts(field_of(cause, "coordination"), "Its coordination said=message|Code=code") +
          lines(texts_of(cause, "stderr", "\n"), log_bytes_max) +
          hang_facts(field_of(cause, "hang")) +
-         table("What happened", since(list_of(a, "events"), "at_ms", begun),
-               "After=after_ms|What=kind|About=about|Text=text") +
+         table("What happened",
+               labelled(since(list_of(a, "events"), "at_ms", begun), "rank", "about"),
+               "After=after_ms|What=kind|About=label|Text=text") +
          stacks_of("Where ranks were that were killed", list_of(a, "stacks")) +
-         table(
-             "Barriers, the newest first", since(list_of(a, "barriers"), "ended_ms", begun),
-             "After=after_ms|Late=late_ms|Came last=last|Host=host|Tasks=participants|Barrier=id") +
-         table("Who was late at them", list_of(a, "latecomers"),
-               "Task=task|Host=host|Was last=last|Of=barriers|Late, mean=late_mean_ms|Late, "
+         table("Barriers, the newest first",
+               labelled(since(list_of(a, "barriers"), "ended_ms", begun), "last_rank", "last"),
+               "After=after_ms|Late=late_ms|Came last=label|Host=host|Ranks=participants|"
+               "Barrier=id") +
+         table("Who was late at them", labelled(list_of(a, "latecomers")),
+               "Rank=label|Host=host|Was last=last|Of=barriers|Late, mean=late_mean_ms|Late, "
                "most=late_max_ms") +
          ends(a, logged) + missing;
 }
@@ -156,8 +167,7 @@ std::string timeline(json::value const& f, std::int64_t from, std::int64_t to) {
       of[i].bars.push_back(b);
       of[i].first = of[i].first || b.of == shade::failed;
       if (r.is_object())
-        of[i].label = "rank " + std::to_string(i) + " <small>" + shown(r, "task") + " on " +
-                      shown(r, "host") + "</small>";
+        of[i].label = html(rank_label_of(r)) + " <small>on " + shown(r, "host") + "</small>";
     }
     if (auto const at = number_of(a, "begun_ms"); at > from)
       c.across.push_back({at, at, shade::gap});
@@ -179,12 +189,13 @@ std::string logs(json::array const& all) {
     auto text = text_of(log, "data");
     bool const whole = number_of(log, "offset") == 0;
     if (auto const line = text.find('\n'); !whole && line != text.npos) text.erase(0, line + 1);
-    out += folded("rank " + shown(l, "rank") + " <small>" + shown(l, "task") +
-                      (whole ? "" : ", the end of " + in_bytes(real_of(log, "size"))) + "</small>",
-                  !why.empty()   ? "<p>Could not be had: " + why + "</p>"
-                  : text.empty() ? "<p>It has printed nothing.</p>"
-                                 : lines(text, log_of_cause_bytes_max),
-                  is_true(l, "of_cause"));
+    out += folded(
+        html(rank_label_of(l)) +
+            (whole ? "" : " <small>the end of " + in_bytes(real_of(log, "size")) + "</small>"),
+        !why.empty()   ? "<p>Could not be had: " + why + "</p>"
+        : text.empty() ? "<p>It has printed nothing.</p>"
+                       : lines(text, log_of_cause_bytes_max),
+        is_true(l, "of_cause"));
   }
   return out;
 }
@@ -247,8 +258,8 @@ std::string program_report(json::value const& f) {
        hang_facts(hang) + stacks_of("Stacks", list_of(field_of(f, "stacks"), "groups"))},
       {"attempts", "Attempts, the last first", attempts(all, logged)},
       {"ranks", "Ranks of the last attempt",
-       table("", failed_first(list_of(f, "ranks")),
-             "Rank=rank|Task=task|State=state|Worker=worker|Host=host|Pid=pid|Step=step|A "
+       table("", labelled(failed_first(list_of(f, "ranks"))),
+             "Rank=label|State=state|Worker=worker|Host=host|Pid=pid|Step=step|A "
              "step=step_ms|End=end")},
       {"steps", "Steps",
        facts(steps,

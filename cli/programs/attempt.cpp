@@ -30,24 +30,24 @@ void print_events(json::value const& a, std::ostream& to) {
   table rows({right("AFTER"), "WHAT", "ABOUT", "TEXT"});
   for (auto const& e : list_of(a, "events"))
     rows.add({since(a, number_of(e, "at_ms")), text_of(e, "kind"),
-              for_terminal(text_of(e, "about")), for_terminal(text_of(e, "text"), 120)});
+              rank_label_of(e, "rank", "about"), for_terminal(text_of(e, "text"), 120)});
   rows.print(to);
 }
 
 void print_barriers(json::value const& a, std::ostream& to) {
   if (list_of(a, "barriers").empty()) return;
   to << "\nbarriers, the newest first\n";
-  table rows({right("AFTER"), "BARRIER", right("TASKS"), "LAST", "HOST", right("LATE MS")});
+  table rows({right("AFTER"), "BARRIER", right("RANKS"), "LAST", "HOST", right("LATE MS")});
   for (auto const& b : list_of(a, "barriers"))
     rows.add({since(a, number_of(b, "ended_ms")), for_terminal(text_of(b, "id"), 40),
-              text_of(b, "participants"), text_of(b, "last"), for_terminal(text_of(b, "host")),
-              text_of(b, "late_ms")});
+              text_of(b, "participants"), rank_label_of(b, "last_rank", "last"),
+              for_terminal(text_of(b, "host")), text_of(b, "late_ms")});
   rows.print(to);
   if (list_of(a, "latecomers").empty()) return;
   to << "\nlate at them\n";
-  table tasks({"TASK", "HOST", right("LAST"), right("OF"), right("MEAN MS"), right("MAX MS")});
+  table tasks({"RANK", "HOST", right("LAST"), right("OF"), right("MEAN MS"), right("MAX MS")});
   for (auto const& l : list_of(a, "latecomers"))
-    tasks.add({text_of(l, "task"), for_terminal(text_of(l, "host")), text_of(l, "last"),
+    tasks.add({rank_label_of(l), for_terminal(text_of(l, "host")), text_of(l, "last"),
                text_of(l, "barriers"), text_of(l, "late_mean_ms"), text_of(l, "late_max_ms")});
   tasks.print(to);
 }
@@ -56,7 +56,7 @@ void print_ends(json::value const& a, std::ostream& to) {
   if (list_of(a, "ended").empty()) return;
   to << "\nends of ranks\n";
   for (auto const& r : list_of(a, "ended")) {
-    to << text_of(r, "task") << " on " << for_terminal(text_of(r, "host")) << ", after "
+    to << rank_label_of(r) << " on " << for_terminal(text_of(r, "host")) << ", after "
        << since(a, number_of(r, "ended_ms")) << ": " << for_terminal(how_it_ended(r))
        << (is_true(r, "stopped") ? ", stopped" : "")
        << (is_true(r, "lease_ran_out") ? ", its lease ran out" : "") << '\n';

@@ -1,6 +1,7 @@
 // Programs in words.
 #include "cli/programs/program.hpp"
 
+#include "base/rank_label.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli {
@@ -20,6 +21,19 @@ std::string path_of_program(rest& server, std::string const& name_or_id) {
     throw command_error(exit_failed,
                         "there is no program '" + name_or_id + "'; 'muster programs' lists them");
   return all + "/" + percent_encoded(found);
+}
+
+std::string rank_label_of(json::value const& rank, char const* number, char const* task) {
+  auto const name = text_of(rank, task);
+  if (field_of(rank, number).is_null()) return for_terminal(name);
+  return for_terminal(rank_label(count_of(rank, number), name));
+}
+
+std::vector<std::string> losses_of(json::value const& program) {
+  std::vector<std::string> all;
+  for (auto const& l : list_of(program, "lost_workers"))
+    all.push_back(for_terminal(text_of(l, "text")));
+  return all;
 }
 
 json::array ranks_of(rest& server, std::string const& path) {

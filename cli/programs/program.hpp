@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/rest.hpp"
 
@@ -11,6 +12,13 @@ namespace muster::cli {
 /// "/api/v1/programs/ID" of a program by its name or its id; of several with the name the newest.
 /// request_error or command_error (failed): there is none.
 std::string path_of_program(rest& server, std::string const& name_or_id);
+
+/// Returns "rank 3", or "rank 3 (ps:0)" where its task is not worker:3. Without a number the task.
+std::string rank_label_of(json::value const& rank, char const* number = "rank",
+                          char const* task = "task");
+
+/// Sentences about workers that are lost and may still run ranks of it.
+std::vector<std::string> losses_of(json::value const& program);
 
 /// The ranks of its last attempt, by number.
 json::array ranks_of(rest& server, std::string const& path);

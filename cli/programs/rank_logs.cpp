@@ -4,6 +4,7 @@
 
 #include <iostream>
 
+#include "base/rank_label.hpp"
 #include "cli/programs/program.hpp"
 #include "cli/table.hpp"
 
@@ -40,26 +41,27 @@ std::map<std::int64_t, std::string> rank_logs::ranks_to_ask(json::array const& r
   std::map<std::int64_t, std::string> all;
   for (auto const& r : ranks)
     if (last && !(text_of(r, "started_ms").empty() && text_of(r, "ended_ms").empty()))
-      all[number_of(r, "rank")] = text_of(r, "task");
+      all[number_of(r, "rank")] = rank_label_of(r);
   if (!last && !count_) {
     count_ = 0;
     auto const answer = server_.get(path_ + "/attempts");
     for (auto const& a : list_of(answer, "attempts"))
       if (number_of(a, "attempt") == attempt_) count_ = number_of(a, "ranks");
   }
-  for (std::int64_t i = 0; !last && i < *count_; ++i) all[i] = "rank " + std::to_string(i);
+  for (std::int64_t i = 0; !last && i < *count_; ++i)
+    all[i] = rank_label(static_cast<std::uint64_t>(i), {});
   return all;
 }
 
 rank_logs::left rank_logs::look_at_all(json::array const& ranks, bool last, bool over) {
   bool more = false, waits = false;
-  for (auto const& [number, task] : ranks_to_ask(ranks, last)) {
+  for (auto const& [number, label] : ranks_to_ask(ranks, last)) {
     if (asked_.rank && number != *asked_.rank) continue;
     auto& r = ranks_[number];
-    if (r.task.empty()) r.task = task;
+    if (r.label.empty()) r.label = label;
     if (!r.lines)
       r.lines = std::make_unique<line_splitter>([&r](std::string_view line) {
-        std::cout << for_terminal(r.task) << " | " << for_terminal(std::string(line)) << '\n';
+        std::cout << for_terminal(r.label) << " | " << for_terminal(std::string(line)) << '\n';
       });
     bool piece = !r.complete && !r.gone;
     for (int n = 0; n < pieces_max && piece; ++n) piece = look(r, number, over);
@@ -81,7 +83,8 @@ bool rank_logs::look(rank& r, std::int64_t number, bool over) {
     r.gone = answer.status == 404;
     return false;
   }
-  if (auto const task = text_of(piece, "task"); !task.empty()) r.task = task;
+  if (auto const task = text_of(piece, "task"); !task.empty())
+    r.label = rank_label(static_cast<std::uint64_t>(number), task);
   bool const complete = is_true(piece, "complete");
   if (!is_true(piece, "known")) {  // it has not begun, or never did
     r.complete = (over && complete) || asked_.once;

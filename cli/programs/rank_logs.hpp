@@ -42,7 +42,7 @@ class rank_logs {
 
  private:
   struct rank {
-    std::string task;
+    std::string label;
     std::uint64_t offset = 0;
     std::optional<std::uint64_t> size{};  // when it was first looked at
     bool complete = false;

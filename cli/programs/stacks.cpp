@@ -2,13 +2,11 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
-#include "base/text.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli {
@@ -40,25 +38,19 @@ std::string in_ranges(std::set<std::uint64_t> const& numbers) {
   return said;
 }
 
-// "worker:0-1,3 on host-a; worker:8-11 on host-b", of many hosts the first few.
+// "ranks 0-1,3 on host-a; rank 8 on host-b", of many hosts the first few.
 std::string ranks_in_short(json::array const& ranks) {
   constexpr std::size_t named_max = 6;
-  std::map<std::pair<std::string, std::string>, std::set<std::uint64_t>> of;  // host, type
-  for (auto const& r : ranks) {
-    auto const task = text_of(r, "task");
-    auto const colon = task.rfind(':');
-    auto const index = colon == std::string::npos
-                           ? std::nullopt
-                           : parse_number(std::string_view(task).substr(colon + 1));
-    if (index) of[{text_of(r, "host"), task.substr(0, colon)}].insert(*index);
-  }
+  std::map<std::string, std::set<std::uint64_t>> of;  // host
+  for (auto const& r : ranks) of[text_of(r, "host")].insert(count_of(r, "rank"));
   std::string said;
   std::size_t named = 0;
-  for (auto const& [where, numbers] : of) {
+  for (auto const& [host, numbers] : of) {
     if (named++ == named_max)
       return said + "; and more on " + std::to_string(of.size() - named_max) + " others";
-    said += (said.empty() ? "" : "; ") + for_terminal(where.second) + ":" + in_ranges(numbers);
-    if (!where.first.empty()) said += " on " + for_terminal(where.first);
+    said += said.empty() ? "" : "; ";
+    said += (numbers.size() == 1 ? "rank " : "ranks ") + in_ranges(numbers);
+    if (!host.empty()) said += " on " + for_terminal(host);
   }
   return said;
 }

@@ -45,6 +45,7 @@ int explain_job(rest& server, explain_options const& o) {
 int explain_program(rest& server, explain_options const& o) {
   auto const p = server.get("/api/v1/programs/" + percent_encoded(o.id));
   auto why = text_of(p, "waits_for");
+  for (auto const& loss : losses_of(p)) why += (why.empty() ? "" : "; ") + loss;
   if (why.empty()) why = text_of(field_of(p, "hang"), "text");
   if (why.empty()) why = text_of(field_of(p, "cause"), "text");
   json::object const out{{"id", o.id}, {"state", text_of(p, "state")}, {"explanation", why}};

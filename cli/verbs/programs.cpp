@@ -93,17 +93,18 @@ void show(rest& server, std::string const& path, programs_options const& o) {
   }
   if (auto const hang = text_of(field_of(p, "hang"), "text"); !hang.empty())
     std::cout << "hangs    " << for_terminal(hang) << '\n';
+  for (auto const& loss : losses_of(p)) std::cout << "lost     " << loss << '\n';
   if (number_of(p, "attempt") == 0) return;
   auto const answer = server.get(path + "/ranks?last_lines=true");
   auto const& ranks = list_of(answer, "ranks");
   if (auto const why = without_preload(ranks); !why.empty())
     std::cout << "preload  " << why << '\n';
-  table rows({right("RANK"), "TASK", "STATE", "WORKER", "HOST", right("PID"), right("STEP"), "END",
-              "LAST LINE"});
+  table rows({"RANK", "STATE", "WORKER", "HOST", right("PID"), right("STEP"), "END", "LAST LINE"});
   for (auto const& r : ranks)
-    rows.add({text_of(r, "rank"), text_of(r, "task"), text_of(r, "state"), text_of(r, "worker"),
-              for_terminal(text_of(r, "host")), text_of(r, "pid"), text_of(r, "step"),
-              for_terminal(how_it_ended(r), 60), for_terminal(text_of(r, "last_line"), 80)});
+    rows.add({rank_label_of(r).substr(5), is_true(r, "worker_lost") ? "LOST" : text_of(r, "state"),
+              text_of(r, "worker"), for_terminal(text_of(r, "host")), text_of(r, "pid"),
+              text_of(r, "step"), for_terminal(how_it_ended(r), 60),
+              for_terminal(text_of(r, "last_line"), 80)});
   rows.print(std::cout);
 }
 

@@ -1,6 +1,7 @@
 #include "web/json/attempt_json.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "web/json/late_json.hpp"
 #include "web/json/program_json.hpp"
@@ -8,15 +9,39 @@
 namespace muster::web {
 namespace {
 
-void event_members(member_list const& m, core::attempt_record::event const& e) {
+/// Something of the record with the rank of the task that it names.
+template <class Part>
+struct with_rank {
+  Part of{};
+  std::optional<std::uint32_t> rank{};
+};
+
+template <class Part>
+std::vector<with_rank<Part>> with_ranks(attempt_detail const& a, std::vector<Part> const& parts,
+                                        std::string Part::*task) {
+  std::vector<with_rank<Part>> all;
+  for (auto const& part : parts) {
+    auto const it = a.ranks.find(part.*task);
+    all.push_back({part, it == a.ranks.end() ? std::nullopt : std::optional(it->second)});
+  }
+  return all;
+}
+
+void event_members(member_list const& m, with_rank<core::attempt_record::event> const& one) {
+  auto const& e = one.of;
+  bool const of_worker =
+      e.kind == core::attempt_event::worker_lost || e.kind == core::attempt_event::worker_back;
   m("at_ms", e.at);
   m("kind", e.kind);
   m.some("about", e.about, "a task of the program, or a worker of the cluster");
+  m.when(one.rank && !of_worker)("rank", one.rank.value_or(0), "of the task in 'about'");
   m.some("text", e.text);
 }
 
-void meeting_members(member_list const& m, core::attempt_record::meeting const& b) {
+void meeting_members(member_list const& m, with_rank<core::attempt_record::meeting> const& one) {
+  auto const& b = one.of;
   late_barrier_members(m, b.barrier, b);
+  m.when(one.rank.has_value())("last_rank", one.rank.value_or(0), "of the task in 'last'");
   using arrival = core::attempt_record::meeting::arrival;
   m.when(!b.came.empty())
       .list(
@@ -28,8 +53,10 @@ void meeting_members(member_list const& m, core::attempt_record::meeting const& 
           "when each of them came, after the first");
 }
 
-void latecomer_members(member_list const& m, core::attempt_record::latecomer const& l) {
-  late_task_members(m, l.task, l);
+void latecomer_members(member_list const& m,
+                       with_rank<core::attempt_record::latecomer> const& one) {
+  late_task_members(m, one.of.task, one.of);
+  m.when(one.rank.has_value())("rank", one.rank.value_or(0), "of this task");
 }
 
 void rank_members(member_list const& m, core::attempt_record::ended_rank const& r) {
@@ -92,9 +119,13 @@ void members(member_list const& m, stack_group const& g) {
 void members(member_list const& m, attempt_detail const& a) {
   members(m, a.about);
   auto const& r = a.record;
-  m.list("events", r.events, event_members, "failures told by its coordination, lost workers");
-  m.list("barriers", r.barriers, meeting_members, "the newest that all came to, newest first");
-  m.list("latecomers", r.latecomers, latecomer_members, "over these and more; the worst first");
+  using record = core::attempt_record;
+  m.list("events", with_ranks(a, r.events, &record::event::about), event_members,
+         "failures told by its coordination, lost workers");
+  m.list("barriers", with_ranks(a, r.barriers, &record::meeting::last), meeting_members,
+         "the newest that all came to, newest first");
+  m.list("latecomers", with_ranks(a, r.latecomers, &record::latecomer::task), latecomer_members,
+         "over these and more; the worst first");
   m("stacks", groups_of(r), "where ranks were that were killed, the smallest group first");
   m.list("ended", r.ranks, rank_members,
          "ranks in the order of their ends, with the last they said");

@@ -297,6 +297,17 @@ void slow_members(member_list const& m, core::program_steps_view::slow const& s)
   m.when(s.times > 0)("usual_ms", as_ms(s.usual));
 }
 
+void lost_worker_members(member_list const& m, core::lost_worker_view const& l) {
+  m("worker", l.worker);
+  m("host", l.host);
+  m("ranks", l.ranks, "of the attempt that run there and are not known to be dead");
+  m("since_ms", l.since, "its connection ended, or the server started");
+  m("given_up_ms", l.given_up, "its --program-lease has run out");
+  m.some("next_attempt", l.next_attempt, "begins then; absent: the program is being stopped");
+  m.some("next_hosts", l.next_hosts, "have spares for it");
+  m("text", l.text, "for people, with the times that are left");
+}
+
 void steps_members(member_list const& m, core::program_steps_view const& s) {
   m("least", s.least, "the last step of the rank that is farthest behind");
   m("most", s.most);
@@ -351,6 +362,9 @@ void members(member_list const& m, core::program_view const& p) {
   m.when(p.stop_at.has_value())("stop_at_step", p.stop_at.value_or(core::agreed_stop{}).step,
                                 "it was asked to stop behind it, in this attempt or a later one");
   m.some_object("hang", p.hang, hang_members, "while nothing moves");
+  m.when(!p.lost_workers.empty())
+      .list("lost_workers", p.lost_workers, lost_worker_members,
+            "of one program that is asked for: workers without a connection that have ranks of it");
   spec_members(m, p.spec);
 }
 
@@ -370,6 +384,7 @@ void members(member_list const& m, core::rank_view const& r) {
   m.some("not_started", r.not_started);
   m.some("not_preloaded", r.not_preloaded, "why it began without 'preload'");
   m.some("out_of_memory", r.out_of_memory);
+  m.some("worker_lost", r.worker_lost, "its worker has no connection: see 'lost_workers'");
   m.some("resources", r.resources);
   m.when(r.step.has_value())("step", r.step.value_or(0), "the last that it has said");
   m.when(r.step.has_value())("step_reached_ms", r.step_reached);

@@ -75,6 +75,7 @@ std::optional<program_copy> copy_one(engine_services& services, core::program_id
   h.steps().show(c.program, true);
   h.steps().show(id, c.program.attempt, c.ranks);
   c.program.hang = h.doctor().hang_of(id);
+  core::describe_losses(c.program, h.now());
   h.look_at_lines({id, c.program.attempt, c.program.ranks});
   h.lines().show(id, c.program.attempt, c.ranks);
   copy_cluster(services, c);

@@ -47,6 +47,7 @@ muster::result<core::program_view> shown(server::hub& h, core::program_id id) {
   if (!p) return p;
   name_clusters(h, *p);
   h.steps().show(*p, true);
+  core::describe_losses(*p, h.now());
   return p;
 }
 
@@ -237,7 +238,13 @@ muster::result<attempt_detail> detail(server::hub& h, core::program_id id, std::
   for (auto& about : *all) {
     if (about.attempt != number) continue;
     auto const* record = h.records().find({id, about.attempt});
-    return attempt_detail{std::move(about), record ? *record : core::attempt_record{}};
+    attempt_detail found{std::move(about), record ? *record : core::attempt_record{}};
+    for (auto const& r : found.record.ranks) found.ranks.emplace(r.task, r.rank);
+    auto const& programs = h.state().programs();
+    for (std::uint32_t rank = 0; rank < found.about.ranks; ++rank)
+      if (auto task = programs.task_of({id, found.about.attempt, rank}); !task.empty())
+        found.ranks.emplace(std::move(task), rank);
+    return found;
   }
   return muster::status{code::not_found, core::text(id) + " has no attempt " +
                                              std::to_string(number) + ", or it is forgotten"};

@@ -125,6 +125,8 @@ class controller {
   std::string waits_for(program const& p) const;
   /// Returns whether a pending program cannot start with the connected workers, even idle ones.
   bool cannot_start(program const& p) const;
+  /// With ranks of the attempt, in the order of these.
+  std::vector<lost_worker_view> lost_workers(program const& p) const;
   program_view view_of(program const& p) const;
   program_row row_of(program const& p) const;
 

@@ -1,5 +1,6 @@
 // Programs as readers see them, and whether all is in order.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/text.hpp"
@@ -118,7 +119,32 @@ program_view controller::view_of(program const& p) const {
 result<program_view> controller::look(program_id id) const {
   auto const* p = table_.find(id);
   if (!p) return unknown(id);
-  return view_of(*p);
+  auto v = view_of(*p);
+  v.lost_workers = lost_workers(*p);
+  return v;
+}
+
+std::vector<lost_worker_view> controller::lost_workers(program const& p) const {
+  std::vector<lost_worker_view> all;
+  if (!hosts_.any_away()) return all;
+  std::map<host_number, std::size_t> known;
+  for (auto const& r : p.now.ranks) {
+    if (!r.alive || hosts_.at(r.on).stream != stream_id{}) continue;
+    auto const [it, added] = known.try_emplace(r.on, all.size());
+    if (added) {
+      auto const& h = hosts_.at(r.on);
+      all.push_back({h.worker(), h.name, 0, h.away_since, h.lease_until, 0, {}, {}});
+      if (p.goal == goal::run || p.goal == goal::again) all.back().next_attempt = p.attempts + 1;
+    }
+    ++all[it->second].ranks;
+  }
+  for (auto const stream : p.spares)
+    if (auto const* h = hosts_.find(stream))
+      for (auto& l : all)
+        if (l.next_attempt > 0 &&
+            std::find(l.next_hosts.begin(), l.next_hosts.end(), h->name) == l.next_hosts.end())
+          l.next_hosts.push_back(h->name);
+  return all;
 }
 
 bool controller::ends(program_id id) const {
@@ -130,7 +156,11 @@ result<std::vector<rank_view>> controller::ranks(program_id id) const {
   auto const* p = table_.find(id);
   if (!p) return unknown(id);
   std::vector<rank_view> all;
-  for (auto const& r : p->now.ranks) all.push_back(r.seen);
+  bool const any_away = hosts_.any_away();
+  for (auto const& r : p->now.ranks) {
+    all.push_back(r.seen);
+    all.back().worker_lost = any_away && r.alive && hosts_.at(r.on).stream == stream_id{};
+  }
   return all;
 }
 

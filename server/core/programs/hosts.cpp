@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace muster::core::programs {
 
@@ -62,9 +63,13 @@ void host_table::away(stream_id stream, time_point now) {
   forget_if_gone(n);
 }
 
-host* host_table::find(stream_id stream) {
+host const* host_table::find(stream_id stream) const {
   auto const it = by_stream_.find(stream);
   return it == by_stream_.end() ? nullptr : &hosts_.at(it->second);
+}
+
+host* host_table::find(stream_id stream) {
+  return const_cast<host*>(std::as_const(*this).find(stream));
 }
 
 std::vector<host_number> host_table::attached() const {

@@ -69,8 +69,11 @@ class host_table {
   static bool fresh(host const& h, time_point now) { return h.lease_until > now + h.lease / 2; }
 
   host* find(stream_id stream);
+  host const* find(stream_id stream) const;
   host& at(host_number n) { return hosts_.at(n); }
   host const& at(host_number n) const { return hosts_.at(n); }
+  /// Whether some have ranks and no stream.
+  bool any_away() const { return hosts_.size() > by_stream_.size(); }
   /// Those with a stream, by task.
   std::vector<host_number> attached() const;
   /// None: it is away, or forgotten.

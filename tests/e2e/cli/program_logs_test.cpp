@@ -40,7 +40,7 @@ TEST_F(program_logs, print_all_of_attempts_that_end_at_once) {
   for (auto const* attempt : {"1", "2", "3", "4"})
     for (auto const* line : {"1", "500"})
       EXPECT_EQ(std::count(all.begin(), all.end(),
-                           std::string("worker:3 | attempt ") + attempt + " line " + line),
+                           std::string("rank 3 | attempt ") + attempt + " line " + line),
                 1)
           << attempt << r.err;
   EXPECT_EQ(r.err.find("could not be had"), std::string::npos) << r.err;
@@ -51,10 +51,10 @@ TEST_F(program_logs, have_logs_by_rank_and_attempt) {
   auto const r = c.run(launch({"--tasks", "2", "--max-restarts", "1", "--name", "p"},
                               "echo $RANK in $MUSTER_ATTEMPT; [ $MUSTER_ATTEMPT = 2 ]"));
   ASSERT_EQ(r.status, 0) << r.err;
-  EXPECT_EQ(c.run(verb({"logs", "p", "--rank", "1"})).out, "worker:1 | 1 in 2\n");
-  EXPECT_EQ(c.run(verb({"logs", "p", "--rank", "0", "--attempt", "1"})).out, "worker:0 | 0 in 1\n");
+  EXPECT_EQ(c.run(verb({"logs", "p", "--rank", "1"})).out, "rank 1 | 1 in 2\n");
+  EXPECT_EQ(c.run(verb({"logs", "p", "--rank", "0", "--attempt", "1"})).out, "rank 0 | 0 in 1\n");
   EXPECT_EQ(c.run(verb({"logs", "p", "--rank", "1", "--attempt", "1", "--follow"})).out,
-            "worker:1 | 1 in 1\n");
+            "rank 1 | 1 in 1\n");
   EXPECT_EQ(lines(c.run(verb({"logs", "p", "--follow"})).out).size(), 2u);
   auto const none = c.run(verb({"logs", "p", "--attempt", "3"}));
   EXPECT_EQ(none.status, 1);
@@ -69,9 +69,9 @@ TEST_F(program_logs, are_followed_by_who_comes_later) {
                "echo attempt $MUSTER_ATTEMPT; while ! [ -e $P/go$MUSTER_ATTEMPT ]; do sleep 0.05; "
                "done; [ $MUSTER_ATTEMPT = 2 ]"));
   auto& follower = c.spawn(verb({"logs", "p", "--follow"}));
-  ASSERT_TRUE(said(follower, "worker:0 | attempt 1")) << follower.errors();
+  ASSERT_TRUE(said(follower, "rank 0 | attempt 1")) << follower.errors();
   c.write("go1", "");
-  ASSERT_TRUE(said(follower, "worker:0 | attempt 2")) << follower.errors();
+  ASSERT_TRUE(said(follower, "rank 0 | attempt 2")) << follower.errors();
   c.write("go2", "");
   EXPECT_EQ(follower.wait(), 0) << follower.errors();
 }
@@ -104,7 +104,7 @@ TEST_F(program_logs, are_there_of_ranks_that_ended_while_the_server_was_away) {
   }));
   auto const all = lines(c.run(verb({"logs", "sd"})).out);
   for (auto const* line :
-       {"worker:0 | first", "worker:0 | last", "worker:1 | first", "worker:1 | last"})
+       {"rank 0 | first", "rank 0 | last", "rank 1 | first", "rank 1 | last"})
     EXPECT_EQ(std::count(all.begin(), all.end(), line), 1) << line;
 }
 

@@ -73,7 +73,7 @@ TEST_F(programs, start_again_after_a_failure) {
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_NE(r.err.find("status 4"), std::string::npos) << r.err;
   EXPECT_NE(r.err.find("\n    first "), std::string::npos) << "why it started again: " << r.err;
-  EXPECT_NE(r.out.find("worker:1 | again 1"), std::string::npos) << r.out << r.err;
+  EXPECT_NE(r.out.find("rank 1 | again 1"), std::string::npos) << r.out << r.err;
 }
 
 TEST_F(programs, that_cannot_be_started_end_as_a_shell_would_say) {
@@ -126,17 +126,17 @@ TEST_F(programs, of_another_user_can_read_and_write_the_code_that_came_along) {
       c.run({"launch", "--url", c.url(), "--tasks", "2", "--upload", c.file("code").string(), "--",
              "sh", "-c", "cat file && echo x >> file && : > new && id -un"});
   EXPECT_EQ(r.status, 0) << r.err << r.out;
-  EXPECT_NE(r.out.find("worker:1 | readable\nworker:1 | nobody\n"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("rank 1 | readable\nrank 1 | nobody\n"), std::string::npos) << r.out;
 }
 
 TEST_F(programs, pass_ctrl_c_on_as_a_stop) {
   worker();
   auto& l = c.spawn(launch({"--tasks", "1"},
                            "trap 'echo told; exit 0' TERM; echo up; while :; do sleep 0.05; done"));
-  ASSERT_TRUE(said(l, "worker:0 | up")) << l.errors();
+  ASSERT_TRUE(said(l, "rank 0 | up")) << l.errors();
   l.signal(SIGINT);
   EXPECT_EQ(l.wait(), 0) << l.errors();
-  EXPECT_NE(l.output().find("worker:0 | told"), std::string::npos) << l.output() << l.errors();
+  EXPECT_NE(l.output().find("rank 0 | told"), std::string::npos) << l.output() << l.errors();
 }
 
 TEST_F(programs, are_listed_shown_and_cancelled_by_name) {
@@ -149,7 +149,7 @@ TEST_F(programs, are_listed_shown_and_cancelled_by_name) {
   EXPECT_NE(list.find(id), std::string::npos) << list;
   EXPECT_NE(list.find("2 of 2"), std::string::npos) << list;
   auto const shown = c.run(verb({"show", "long"})).out;
-  EXPECT_NE(shown.find("worker:1"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("\n1     RUNNING  worker:0"), std::string::npos) << shown;
   EXPECT_EQ(c.run(verb({"cancel", "long"})).status, 0);
   EXPECT_TRUE(await([&] {
     return c.run(verb({"show", id})).out.find("CANCELLED") != std::string::npos;
@@ -165,8 +165,8 @@ TEST_F(programs, say_in_which_line_their_ranks_are_the_odd_one_first) {
   std::string said;
   auto const both = [&] {
     said = c.run(verb({"stacks", "long"})).out;
-    return said.starts_with("1 of 3 ranks: worker:1 on ") &&  // once both have begun
-           said.find("2 of 3 ranks: worker:0,2 on ") != std::string::npos &&
+    return said.starts_with("1 of 3 ranks: rank 1 on ") &&  // once both have begun
+           said.find("2 of 3 ranks: ranks 0,2 on ") != std::string::npos &&
            said.find("line 4 in waits_here") != std::string::npos;
   };
   EXPECT_TRUE(await(both)) << said;
@@ -229,7 +229,7 @@ TEST_F(programs, have_types_each_with_what_it_asks_for) {
                     "--label", "zone=a", "--label", "ps:zone=a", "--ends-with", "worker,ps"},
                    "echo at $CUDA_VISIBLE_DEVICES"));
   EXPECT_EQ(r.status, 0) << r.err;
-  for (auto const* line : {"worker:0 | at 0\n", "worker:1 | at 1\n", "ps:0 | at 2,3\n"})
+  for (auto const* line : {"rank 0 | at 0\n", "rank 1 | at 1\n", "rank 2 (ps:0) | at 2,3\n"})
     EXPECT_NE(r.out.find(line), std::string::npos) << r.out << r.err;
   EXPECT_EQ(r.out.find("ps:1"), std::string::npos) << "no more of the range have room" << r.out;
 }
@@ -241,7 +241,7 @@ TEST_F(programs, have_types_with_commands_of_their_own) {
               "--ends-with", "worker,ps", "--name", "p"},
              "echo all others"));
   EXPECT_EQ(r.status, 0) << r.err;
-  for (auto const* line : {"worker:0 | all others\n", "ps:0 | one  word at p\n"})
+  for (auto const* line : {"rank 0 | all others\n", "rank 1 (ps:0) | one  word at p\n"})
     EXPECT_NE(r.out.find(line), std::string::npos) << r.out << r.err;
   auto const alone = c.run({"launch", "--url", c.url(), "--tasks", "ps=1", "--ends-with", "ps",
                             "--command", "ps=exit 3"});

@@ -154,7 +154,7 @@ json::value failed_program() {
 TEST(report_pages, of_a_program_begin_with_what_happened_to_whom_and_why) {
   auto const page = program_report(failed_program());
   expect_inert(page);
-  EXPECT_TRUE(has(page, "has failed at 2026-11-27 07:43:52 UTC: rank 1 (worker:1) on "));
+  EXPECT_TRUE(has(page, "has failed at 2026-11-27 07:43:52 UTC: rank 1 on "));
   EXPECT_TRUE(has(page, " ended with exit status 3, and said last <b>“"));
   EXPECT_TRUE(has(page, "after 3.6 s of attempt 1."));
   for (auto const* part : {"<path class=f ", "<path class=l ", "2.5 s", "3 more stacks had no room",

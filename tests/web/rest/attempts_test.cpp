@@ -31,6 +31,7 @@ TEST_F(rest_attempts, are_shown_with_all_that_was_seen_of_them) {
   EXPECT_EQ(text_at(a, "/end"), "FAILED");
   EXPECT_EQ(text_at(a, "/events/0/kind"), "TASK_FAILED");
   EXPECT_EQ(text_at(a, "/events/0/about"), "worker:1");
+  EXPECT_EQ(a.at("events").at(0).at("rank"), 1);
   EXPECT_EQ(text_at(a, "/events/0/text"), "INTERNAL: lost it");
   EXPECT_EQ(text_at(a, "/stacks/0/state"), "TAKEN");
   EXPECT_EQ(text_at(a, "/stacks/0/stack"), "line 4");

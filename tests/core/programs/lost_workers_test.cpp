@@ -1,0 +1,69 @@
+// Workers that are lost with ranks of a program, as people are told of them.
+#include "tests/core/programs/fixture.hpp"
+
+namespace muster::core::programs {
+namespace {
+
+program_view described(bench const& b, program_id p) {
+  auto v = b.look(p);
+  describe_losses(v, b.now);
+  return v;
+}
+
+TEST(lost_worker, is_told_with_the_time_until_its_ranks_are_given_up_and_the_next_host) {
+  bench b;
+  auto const first = b.attach(0, {{"gpu", 1}});
+  auto const second = b.attach(1, {{"gpu", 1}});
+  auto spec = of_workers(2, {{"gpu", 1}});
+  spec.spares = 1;
+  auto const p = b.submit(spec);
+  b.run(first, p, 1, {0});
+  b.run(second, p, 1, {1});
+  b.attach(2, {{"gpu", 1}});
+  EXPECT_EQ(b.look(p).spares, 1u);
+  EXPECT_TRUE(b.look(p).lost_workers.empty());
+  b.cut(second);
+  auto const at = b.now;
+  b.now += 3s;
+  auto const v = described(b, p);
+  ASSERT_EQ(v.lost_workers.size(), 1u);
+  auto const& l = v.lost_workers.front();
+  EXPECT_EQ(l.worker, "worker:1");
+  EXPECT_EQ(l.ranks, 1u);
+  EXPECT_EQ(l.since, at);
+  EXPECT_EQ(l.given_up, at + 9s) << "a lease of 8 s with a margin";
+  EXPECT_EQ(l.text,
+            "worker:1 on host1 is lost since 3 s; its rank is given up in 6 s (--program-lease), "
+            "then attempt 2 begins on host2");
+  auto const ranks = b.core->ranks(p).value();
+  EXPECT_FALSE(ranks[0].worker_lost);
+  EXPECT_TRUE(ranks[1].worker_lost);
+}
+
+TEST(lost_worker, that_comes_back_is_told_no_longer) {
+  bench b;
+  process const worker{7, 1, "host1", {}};
+  auto const s = b.attach(worker);
+  auto const p = b.submit(of_workers(2));
+  b.run(s, p, 1, {0, 1});
+  b.cut(s);
+  EXPECT_EQ(described(b, p).lost_workers.at(0).ranks, 2u);
+  b.attach(worker, {{{p, 1, 0}, 100, {}, {}}, {{p, 1, 1}, 101, {}, {}}});
+  EXPECT_TRUE(b.look(p).lost_workers.empty());
+  EXPECT_FALSE(b.core->ranks(p).value()[0].worker_lost);
+}
+
+TEST(lost_worker, of_a_program_that_is_stopped_begins_no_attempt) {
+  bench b;
+  auto const s = b.attach(0);
+  auto const p = b.submit(of_workers(2));
+  b.run(s, p, 1, {0, 1});
+  ASSERT_TRUE(b.wish(p, program_wish::cancel).ok());
+  b.cut(s);
+  EXPECT_EQ(described(b, p).lost_workers.at(0).text,
+            "worker:0 on host0 is lost since 0 s; its ranks are given up in 9 s (--program-lease), "
+            "then the program ends");
+}
+
+}  // namespace
+}  // namespace muster::core::programs
