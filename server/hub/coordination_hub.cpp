@@ -80,8 +80,11 @@ status coordination_hub::deliver(coordination::effects& fx) {
   auto replies = std::move(fx.replies);
   for (auto& r : replies) {
     auto const of = calls_.about(r.call);
-    // An error may be the run's, or another task's; but for a key that is not there.
-    bool const certain = of.one != 0 && (!r.fault || r.fault->code == code::not_found);
+    // These two errors report the state of the key itself. Any other error can come from the run or
+    // from another task.
+    bool const reports_key =
+        r.fault && (r.fault->code == code::not_found || r.fault->code == code::already_exists);
+    bool const certain = of.one != 0 && (!r.fault || reports_key);
     // Once the disk has failed there may for ever be something of a task that is not there, and the
     // server goes on with what it has in memory: so do those that beat.
     bool const may_be_lost = of.may_be_lost;

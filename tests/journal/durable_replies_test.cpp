@@ -81,6 +81,23 @@ TEST_F(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
   EXPECT_EQ(hub.durable()->failed_since, at);
 }
 
+// Found by scripts/robustness: an insert reported that a key exists whose write was lost.
+TEST_F(durable_replies, do_not_report_a_key_that_the_failed_disk_lacks) {
+  put("a");
+  commits.on_durable(written, {}, at);
+  put("b");
+  std::vector<code> codes;
+  for (auto const* key : {"a", "b"}) {
+    core::coordination::insert_key_value r;
+    r.key = key;
+    r.value = core::blob("w");
+    hub.ask(c, std::move(r), [&](auto const& reply) { codes.push_back(reply.fault->code); });
+  }
+  EXPECT_EQ(codes, std::vector{code::already_exists}) << "the disk has this key";
+  commits.on_durable(written - 1, {code::internal, "no space"}, at);
+  EXPECT_EQ(codes, (std::vector{code::already_exists, code::unavailable}));
+}
+
 TEST_F(durable_replies, about_what_is_on_the_disk_wait_for_nothing) {
   get("a");
   EXPECT_EQ(log, "") << "its cluster is not there yet";
