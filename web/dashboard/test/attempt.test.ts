@@ -20,12 +20,12 @@ test('tells stacks by who stands there, and last lines', () => {
     ranks_left_out: 3,
   });
   assert.match(text, /WORKER_LOST worker:1: gone/);
-  assert.match(text, / {2}worker:0\n {4}a\n {4}b\n {2}worker:1: STOPPED/);
+  assert.match(text, / {2}rank 0\n {4}a\n {4}b\n {2}rank 1: STOPPED/);
   assert.match(text, /signal 9, stopped\n {4}stdout: x/);
   assert.match(text, /3 more ranks had no room\.$/);
 });
 
 test('names a few of many', () => {
   const ranks = Array.from({ length: 20 }, (_, rank) => ({ rank, task: `worker:${rank}` }));
-  assert.match(whoStands({ state: 'TAKEN', ranks }), /worker:7 and 12 others$/);
+  assert.match(whoStands({ state: 'TAKEN', ranks }), /rank 7 and 12 others$/);
 });

@@ -10,7 +10,10 @@ const rank = (n: number, more: Partial<RankView> = {}): RankView => ({ rank: n, 
 
 test('the verdict of a program says its state and why', () => {
   assert.equal(verdict(program()), '8 of 8 ranks running.');
-  assert.equal(verdict(program({ hang: { evidence: 'STACK', rank: 1, text: 'worker:1 on node1 hangs' } })), 'Hangs: worker:1 on node1 hangs.');
+  const text = 'worker:1 on node1 is lost since 12 s; its ranks are given up in 48 s (--program-lease), then attempt 2 begins';
+  assert.equal(verdict(program({ lost_workers: [{ text }] })), `${text}.`);
+  assert.equal(endOf(rank(1, { worker_lost: true })), 'worker:1 is lost');
+  assert.equal(verdict(program({ hang: { evidence: 'STACK', rank: 1, text: 'rank 1 on node1 hangs' } })), 'Hangs: rank 1 on node1 hangs.');
   assert.equal(verdict(program({ restarts: 2, alive: 7 })), '7 of 8 ranks running after 2 restarts.');
   assert.equal(verdict(program({ state: 'PENDING', waits_for: 'no worker that takes programs is connected' })), 'Waits: no worker that takes programs is connected.');
   assert.equal(verdict(program({ state: 'STARTING', started: 1, ranks: 1 })), '1 of 1 rank started.');

@@ -3,7 +3,7 @@
 import { useLooked } from '../looked';
 import { clock, count, moment, plural, shortId } from '../model/format';
 import { isAsked, isId, LINES_MAX, looksInClosures, looksInPrograms, nothingFound, PROGRAMS_MAX, sizeOf, sourcesOf, type ClosureLine, type Found, type RankLine, type Source, type Wanted } from '../model/rest/log-search';
-import type { ProgramView } from '../model/rest/programs';
+import { rankLabel, type ProgramView } from '../model/rest/programs';
 import type { JobView } from '../model/rest/views';
 import { clusterQuery, query, viewNow } from '../page';
 import { Choices, FilterField, Filters } from '../parts/listing';
@@ -192,10 +192,8 @@ function OfRank({ line, program, w }: { line: RankLine; program: string; w: Want
   const at = new URLSearchParams({ rank: String(line.rank), attempt: String(line.attempt), line: String(line.offset), find: w.text });
   return (
     <div class="log-line" data-testid="found-line" data-rank={line.rank}>
-      <a class="found-who clip" href={`${to}${to.includes('?') ? '&' : '?'}${at}`} onClick={follow} title={`${line.task}, attempt ${line.attempt}, at byte ${count(line.offset)}`}>
-        <bdi>
-          rank {line.rank} {line.task}
-        </bdi>
+      <a class="found-who clip" href={`${to}${to.includes('?') ? '&' : '?'}${at}`} onClick={follow} title={`${rankLabel(line)}, attempt ${line.attempt}, at byte ${count(line.offset)}`}>
+        <bdi>{rankLabel(line)}</bdi>
       </a>
       <Line text={line.text} wanted={w.text} exact={w.exact} />
     </div>

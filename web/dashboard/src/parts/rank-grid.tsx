@@ -2,13 +2,13 @@
 
 import { Component } from 'preact';
 import { useRef } from 'preact/hooks';
-import { endOf, lateFor, lookOf, RANK_LOOKS, resourcesOf, stepOf, stepTo, type RankView } from '../model/rest/programs';
+import { endOf, lateFor, lookOf, RANK_LOOKS, rankLabel, resourcesOf, stepOf, stepTo, type RankView } from '../model/rest/programs';
 import { Mark } from './shape';
 
 export const CARDS_MAX = 64; // more are small cells
 
 const told = (r: RankView): string =>
-  [`rank ${r.rank}`, r.task, lookOf(RANK_LOOKS, r.state)[2].toLowerCase(), r.host && `on ${r.host}`, resourcesOf(r.resources), endOf(r), stepOf(r), lateFor(r) && `late for ${lateFor(r)}`, r.last_line && `its last line: ${r.last_line}`].filter(Boolean).join(', ');
+  [rankLabel(r), lookOf(RANK_LOOKS, r.state)[2].toLowerCase(), r.host && `on ${r.host}`, resourcesOf(r.resources), endOf(r), stepOf(r), lateFor(r) && `late for ${lateFor(r)}`, r.last_line && `its last line: ${r.last_line}`].filter(Boolean).join(', ');
 
 interface CellProps {
   r: RankView;
@@ -44,7 +44,7 @@ class Cell extends Component<CellProps> {
         onClick={() => this.props.choose(r.rank)}
       >
         <span class={`rank-head ${colour}`}>
-          <Mark shape={late ? 'late' : shape} /> {card ? <b class="clip">{r.task}</b> : r.rank}
+          <Mark shape={late ? 'late' : shape} /> {card ? <b class="clip">{rankLabel(r)}</b> : r.rank}
           {card && <span class="rank-has clip soft">{resourcesOf(r.resources)}</span>}
         </span>
         {card && (

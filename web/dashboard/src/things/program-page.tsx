@@ -119,8 +119,7 @@ function Why({ cause }: { cause: Cause }) {
       </p>
       {cause.coordination && (
         <p class="wrap" data-testid="cause-coordination">
-          Its coordination service had told before, {cause.coordination.task ? <>of <bdi>{cause.coordination.task}</bdi>, </> : ''}
-          {cause.coordination.code}: <bdi>{cause.coordination.message}</bdi>
+          Its coordination service had told before, {cause.coordination.code}: <bdi>{cause.coordination.message}</bdi>
         </p>
       )}
       {cause.stderr && cause.stderr.length > 0 && (

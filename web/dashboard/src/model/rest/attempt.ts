@@ -1,13 +1,13 @@
 // What was seen of an attempt, as REST tells it. Pure.
 
 import { count, span } from '../format';
-import type { AttemptView } from './programs';
+import { rankLabel, type AttemptView } from './programs';
 import { whoStands, whyNotWhole, type StackGroup } from './stacks';
 
 export interface AttemptDetail extends AttemptView {
-  events: { at_ms: number; kind: string; about?: string; text?: string }[];
-  barriers: { id: string; ended_ms: number; participants: number; last: string; host: string; late_ms: number }[];
-  latecomers: { task: string; host: string; last: number; barriers: number; late_mean_ms: number; late_max_ms: number }[];
+  events: { at_ms: number; kind: string; about?: string; rank?: number; text?: string }[];
+  barriers: { id: string; ended_ms: number; participants: number; last: string; last_rank?: number; host: string; late_ms: number }[];
+  latecomers: { task: string; rank?: number; host: string; last: number; barriers: number; late_mean_ms: number; late_max_ms: number }[];
   stacks: StackGroup[];
   ended: { rank: number; task: string; host: string; started_ms?: number; ended_ms: number; exit_status: number; signal?: number; not_started?: string; stopped?: boolean; lease_ran_out?: boolean; stderr?: string[]; stdout?: string[] }[];
   events_left_out?: number;
@@ -15,22 +15,25 @@ export interface AttemptDetail extends AttemptView {
   ranks_left_out?: number;
 }
 
+// A task by its rank, where the server knows it.
+export const taskLabel = (task: string, rank: number | undefined): string => (rank === undefined ? task : rankLabel({ rank, task }));
+
 // All of it as one text, as a person reads it from above to below.
 export function seenText(a: AttemptDetail): string {
   const after = (ms: number) => span(ms - a.begun_ms);
   const parts: string[] = [];
   const add = (title: string, lines: readonly string[]) => lines.length > 0 && parts.push([title, ...lines].join('\n'));
-  add('What happened', a.events.map((e) => `  after ${after(e.at_ms)}: ${e.kind}${e.about ? ` ${e.about}` : ''}${e.text ? `: ${e.text}` : ''}`));
+  add('What happened', a.events.map((e) => `  after ${after(e.at_ms)}: ${e.kind}${e.about ? ` ${taskLabel(e.about, e.rank)}` : ''}${e.text ? `: ${e.text}` : ''}`));
   add(
     'Where ranks were that were killed',
     a.stacks.flatMap((g) => [`  ${whoStands(g)}${whyNotWhole(g.state) && `: ${g.state}`}`, ...(g.stack ?? '').split('\n').filter(Boolean).map((line) => `    ${line}`)]),
   );
-  add('Barriers, the newest first', a.barriers.map((b) => `  after ${after(b.ended_ms)}: ${b.id}, ${b.last} came last of ${count(b.participants)}, ${span(b.late_ms)} after half of them`));
-  add('Late at them', a.latecomers.map((l) => `  ${l.task} on ${l.host}: the last at ${count(l.last)} of ${count(l.barriers)}, ${span(l.late_mean_ms)} on average`));
+  add('Barriers, the newest first', a.barriers.map((b) => `  after ${after(b.ended_ms)}: ${b.id}, ${taskLabel(b.last, b.last_rank)} came last of ${count(b.participants)}, ${span(b.late_ms)} after half of them`));
+  add('Late at them', a.latecomers.map((l) => `  ${taskLabel(l.task, l.rank)} on ${l.host}: the last at ${count(l.last)} of ${count(l.barriers)}, ${span(l.late_mean_ms)} on average`));
   add(
     'Ends of ranks',
     a.ended.flatMap((r) => [
-      `  ${r.task} on ${r.host}, after ${after(r.ended_ms)}: ${r.not_started ?? (r.signal ? `signal ${r.signal}` : `exit ${r.exit_status}`)}${r.lease_ran_out ? ', its lease ran out' : r.stopped ? ', stopped' : ''}`,
+      `  ${rankLabel(r)} on ${r.host}, after ${after(r.ended_ms)}: ${r.not_started ?? (r.signal ? `signal ${r.signal}` : `exit ${r.exit_status}`)}${r.lease_ran_out ? ', its lease ran out' : r.stopped ? ', stopped' : ''}`,
       ...(r.stderr ?? []).map((line) => `    stderr: ${line}`),
       ...(r.stdout ?? []).map((line) => `    stdout: ${line}`),
     ]),

@@ -46,6 +46,7 @@ export interface ProgramView {
   created_ms: number;
   finished_ms?: number;
   waits_for?: string;
+  lost_workers?: { text: string }[]; // without a connection, with ranks that may still run
   cause?: Cause;
   command: string[];
   tasks: Record<string, ProgramTasks>;
@@ -106,6 +107,7 @@ export interface RankView {
   signal?: number;
   not_started?: string;
   out_of_memory?: boolean;
+  worker_lost?: boolean;
   resources?: Record<string, number>;
   step?: number; // the last that it has said
   step_ms?: number;
@@ -169,6 +171,8 @@ export function fitting<Row extends Pick<ProgramView, 'id' | 'cluster' | 'name' 
 
 // The page of a program begins with this.
 export function verdict(p: ProgramView): string {
+  const lost = p.lost_workers?.map((l) => `${l.text}.`).join(' ');
+  if (lost) return lost;
   const again = p.restarts > 0 ? ` after ${plural(p.restarts, 'restart')}` : '';
   switch (p.state) {
     case 'PENDING':
@@ -192,10 +196,10 @@ export function verdict(p: ProgramView): string {
   }
 }
 
-// How a rank ended: "exit 1", "signal 9, out of memory"; empty while it has not.
+// How a rank ended: "exit 1", "signal 9, out of memory", or that its worker is lost; empty while it runs.
 export function endOf(r: RankView): string {
   if (r.not_started) return `not started: ${r.not_started}`;
-  if (!r.ended_ms) return '';
+  if (!r.ended_ms) return r.worker_lost ? `${r.worker} is lost` : '';
   const how = r.signal ? `signal ${r.signal}` : `exit ${r.exit_status ?? 0}`;
   return r.out_of_memory ? `${how}, out of memory` : how;
 }
@@ -223,7 +227,7 @@ export function byState(ranks: readonly RankView[]): [state: RankState, n: numbe
 }
 
 // How people read a rank. A task "worker:3" alone would be taken for the worker of that name.
-export const rankLabel = ({ rank, task }: { rank: number; task: string }): string => (task === `worker:${rank}` ? `rank ${rank}` : `rank ${rank} (${task})`);
+export const rankLabel = ({ rank, task }: { rank: number; task: string }): string => (!task || task === `worker:${rank}` ? `rank ${rank}` : `rank ${rank} (${task})`);
 
 export const hostsOf = (ranks: readonly RankView[]): number => new Set(ranks.map((r) => r.host)).size;
 

@@ -1,6 +1,7 @@
 // In which lines processes are, as REST tells it. Pure.
 
 import { plural } from '../format';
+import { rankLabel } from './programs';
 
 export interface StackGroup {
   state: string;
@@ -23,9 +24,9 @@ export interface TaskStacks {
 
 const NAMED_MAX = 8;
 
-// "worker:0, worker:3 and 12 others"
+// "rank 0, rank 3 and 12 others"
 export function whoStands(group: StackGroup): string {
-  const names = group.ranks.slice(0, NAMED_MAX).map((r) => r.task || `rank ${r.rank}`);
+  const names = group.ranks.slice(0, NAMED_MAX).map(rankLabel);
   const rest = group.ranks.length - names.length;
   return names.join(', ') + (rest > 0 ? ` and ${plural(rest, 'other')}` : '');
 }

@@ -2,7 +2,7 @@
 
 import { age, plural } from '../format';
 import type { AttentionRow } from '../protocol';
-import type { AttemptDetail } from '../rest/attempt';
+import { taskLabel, type AttemptDetail } from '../rest/attempt';
 import { lateFor, stepOf, type AttemptView, type RankView } from '../rest/programs';
 
 export interface Range {
@@ -114,9 +114,9 @@ export function runTimeline(attempts: readonly AttemptView[], ranks: readonly Ra
     if (a.ended_ms && (a.cause || a.end === 'CANCELLED' || a.end === 'PREEMPTED' || a.end === 'HUNG'))
       marks.push({ lane: laneOf.get(a.cause?.rank ?? -1) ?? -1, at: a.ended_ms, kind: a.end === 'CANCELLED' || a.end === 'PREEMPTED' ? 'stop' : 'failed', text: a.cause?.text ?? `${each} ${a.attempt} ${word}` });
     for (const e of detail?.events ?? [])
-      marks.push({ lane: byTask.get(taskOf(e.about ?? '')) ?? byWorker.get(e.about ?? '') ?? -1, at: e.at_ms, kind: /FAILED$|ERROR$/.test(e.kind) ? 'failed' : 'event', text: [e.about && taskOf(e.about), EVENTS[e.kind] ?? e.kind, e.text].filter(Boolean).join(': ') });
+      marks.push({ lane: byTask.get(taskOf(e.about ?? '')) ?? byWorker.get(e.about ?? '') ?? -1, at: e.at_ms, kind: /FAILED$|ERROR$/.test(e.kind) ? 'failed' : 'event', text: [e.about && taskLabel(taskOf(e.about), e.rank), EVENTS[e.kind] ?? e.kind, e.text].filter(Boolean).join(': ') });
     for (const b of detail?.barriers ?? [])
-      barriers.push({ lane: byTask.get(taskOf(b.last)) ?? -1, from: b.ended_ms - b.late_ms, to: b.ended_ms, late: b.late_ms >= LATE_MS, text: `barrier ${b.id}: ${taskOf(b.last)} came last of ${b.participants}, ${age(b.late_ms)} after half of them` });
+      barriers.push({ lane: byTask.get(taskOf(b.last)) ?? -1, from: b.ended_ms - b.late_ms, to: b.ended_ms, late: b.late_ms >= LATE_MS, text: `barrier ${b.id}: ${taskLabel(taskOf(b.last), b.last_rank)} came last of ${b.participants}, ${age(b.late_ms)} after half of them` });
     const next = attempts[i + 1];
     if (next && a.ended_ms && next.begun_ms >= a.ended_ms) gaps.push({ from: a.ended_ms, to: next.begun_ms, text: `restart: ${a.cause?.text ?? word}` });
   });
