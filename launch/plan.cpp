@@ -119,6 +119,10 @@ class planner {
     tell_coordinator(r.environment);
     if (trains(t)) tell_rank(t, r.environment);
     for (auto const& [name, value] : request_.added) r.environment[name] = value;
+    if (trains(t) && !request_.python_site.empty()) {
+      auto& path = r.environment["PYTHONPATH"];
+      path = request_.python_site + (path.empty() ? "" : ":" + path);
+    }
     return r;
   }
 

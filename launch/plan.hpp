@@ -45,6 +45,9 @@ struct plan_request {
   std::string muster_program = "muster";  // runs the workers of in_graph
   int restart = 0;                        // how many came before
   int max_restarts = 0;
+  /// A directory that has python_site(): tasks with a rank get it in front of PYTHONPATH. Empty:
+  /// none.
+  std::string python_site{};
   std::string run_id = "none";  // as torchrun calls a run that has no name
   /// Environment of this process, and what is set on top of everything.
   std::map<std::string, std::string> inherited{}, added{};

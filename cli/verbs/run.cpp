@@ -18,6 +18,8 @@
 #include "launch/plan.hpp"
 #include "muster/cluster_error.hpp"
 #include "process/child.hpp"
+#include "process/own_directory.hpp"
+#include "process/python_site.hpp"
 
 namespace muster::cli {
 namespace {
@@ -237,6 +239,9 @@ int run_everything(run_options& o) {
   auto cluster = find_cluster(o.sources);
   auto request = request_of(o, cluster, std::move(command));
   choose_ports(o, request, cluster);
+  own_directory const site("muster-run-");
+  write_python_site(site.path(), {});
+  request.python_site = site.path().string();
   std::optional<declaration> declared;
   if (!o.declare.empty()) {
     declared.emplace(o.rest, o.declare, request.cluster,

@@ -22,6 +22,7 @@
 #include "client/programs/processes.hpp"
 #include "client/programs/program_options.hpp"
 #include "process/file_descriptor.hpp"
+#include "process/python_site.hpp"
 
 namespace muster {
 namespace {
@@ -29,10 +30,9 @@ namespace {
 namespace fs = std::filesystem;
 using clock = std::chrono::steady_clock;
 
-// Runs in each Python of a rank before the program. It must not fail, print, or keep another
-// sitecustomize from running.
-constexpr char const* site_module =
-    R"(# Muster: this process writes its stacks into a file when it is asked to.
+// Runs in each Python of a rank before the program. It must not fail, or print.
+constexpr char const* register_stacks =
+    R"(# This process writes its stacks into a file when it is asked to.
 def _register():
     import faulthandler
     import fcntl
@@ -78,26 +78,10 @@ def _register():
     os.register_at_fork(after_in_child=begin)
 
 
-def _go_on():
-    import importlib.machinery
-    import importlib.util
-    import os
-    import sys
-
-    here = os.path.dirname(os.path.abspath(__file__))
-    others = [path for path in sys.path if os.path.abspath(path or ".") != here]
-    found = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
-    if found is not None and found.loader is not None:
-        module = importlib.util.module_from_spec(found)
-        sys.modules["sitecustomize"] = module
-        found.loader.exec_module(module)
-
-
 try:
     _register()
 except Exception:
     pass
-_go_on()
 )";
 
 std::string content(fs::path const& file) {
@@ -270,10 +254,7 @@ stack_files::stack_files(fs::path directory, std::optional<std::pair<uid_t, gid_
   fs::permissions(now_, fs::perms::owner_all);
   if (owner && ::chown(now_.c_str(), owner->first, owner->second) != 0)
     throw std::system_error(errno, std::generic_category(), now_.string());
-  auto const file = modules_ / "sitecustomize.py";
-  std::ofstream(file) << site_module;
-  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read |
-                            fs::perms::others_read);
+  write_python_site(modules_, register_stacks);
 }
 
 void stack_files::tidy() const {

@@ -18,8 +18,7 @@ STEPS = 60  # the last one waits until it may end
 def main():
     folder, may_end = map(pathlib.Path, sys.argv[1:])
     jax.config.update('jax_cpu_collectives_implementation', 'gloo')  # not the default before 0.5
-    jax.distributed.initialize(num_processes=int(os.environ['JAX_NUM_PROCESSES']),
-                               process_id=int(os.environ['JAX_PROCESS_ID']))
+    jax.distributed.initialize()
     from jax.experimental import multihost_utils
 
     mine = numpy.random.default_rng(jax.process_index()).normal(size=(64, 8)).astype('float32')
