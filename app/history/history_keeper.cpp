@@ -121,6 +121,7 @@ void history_keeper::read() {
       if (auto const c = coordination_.state().find(cluster))
         coordination_.remember(*c, std::move(run));
   });
+  read_steps();
   pools_.for_each([this](hub& h) { spans_kept_[h.cluster()] = h.past().activity().recorded(); });
   auto const took = std::chrono::steady_clock::now() - begun;
   spdlog::info("restored history={} events={} spans={} points={} took_ms={}",
@@ -139,6 +140,16 @@ void history_keeper::report_unreadable() {
                 engine_.config.history_directory().string(),
                 std::to_string(rows) +
                     " records of the history are damaged and are skipped; the rest is shown"});
+}
+
+// Of programs that have not ended: each rank that goes on has made a step within this time, or its
+// worker does not report an older one again.
+void history_keeper::read_steps() {
+  constexpr core::duration newest = std::chrono::minutes(10);
+  read_records(history_kind::steps, store_->newest() - newest,
+               {.bytes_max = doctor::step_log::bytes_max}, steps_from, [this](auto const& s) {
+                 if (s.program != core::program_id{}) pools_.of(s.program).steps().restore(s);
+               });
 }
 
 // Of jobs that are there: those of others would be forgotten by nobody, and are most of them.

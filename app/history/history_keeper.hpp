@@ -53,6 +53,7 @@ class history_keeper {
   template <class Decode, class Take>
   void read_records(history_kind kind, core::time_point since, history_store::amount most,
                     Decode const& decode, Take const& take);
+  void read_steps();
   void read_lines(core::time_point since);
   void report_unreadable();
   void look();

@@ -106,8 +106,7 @@ void ranks::offer(v1::ProgramsOffer& to) {
   to.set_tunnel_key(tunnels_.key());
   table_.offer(to);
   lease_.greeted(clock::now());
-  forget_questions();
-  steps_.clear();
+  forget_questions();  // but not steps_: the server draws those that it has missed
   held_steps_.clear();
   last_stacks_.offer(table_.attempts());
 }

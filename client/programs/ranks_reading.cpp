@@ -189,7 +189,7 @@ void ranks::on_steps(step_watch::all_seen const& all) {
       s.add_mark_us(mark.us);
     }
   }
-  // Without a server the newest are enough, and one that comes late has no use for them.
+  // Without a server they wait, the newest of them.
   while (steps_.size() > steps_max) steps_.pop_front();
   wake_();
 }

@@ -20,6 +20,31 @@ rank_steps::rank_steps(hub& of)
                 if (auto* const sink = hub_.sink_of(s)) sink->on_stop_after(w);
               }}) {}
 
+void rank_steps::restore(doctor::step_segment const& recorded) {
+  auto const p = hub_.state().programs().look(recorded.program);
+  if (!p || p->attempt != recorded.attempt || core::ended(p->state)) return;
+  auto& last = recorded_[{recorded.program, recorded.attempt}];
+  doctor::unpack(recorded.bytes, recorded.first,
+                 [&](doctor::step_span const& s) { last[s.rank] = s; });
+}
+
+// Clocks of two processes differ by a bit. A rank that counts anew does so later than that.
+void rank_steps::drop_recorded(attempt const& of, std::vector<doctor::step_span>& told) const {
+  constexpr core::duration apart = std::chrono::seconds(1);
+  auto const known = recorded_.find(of);
+  if (known == recorded_.end()) return;
+  std::erase_if(told, [&](doctor::step_span& s) {
+    auto const it = known->second.find(s.rank);
+    if (it == known->second.end() || s.ended > it->second.ended + apart) return false;
+    if (s.step <= it->second.step) return true;
+    auto const fresh = s.step - it->second.step;
+    if (fresh >= s.count) return false;
+    s.took = s.took * static_cast<std::int64_t>(fresh) / static_cast<std::int64_t>(s.count);
+    s.count = static_cast<std::uint32_t>(fresh);
+    return false;
+  });
+}
+
 void rank_steps::reported(core::stream_id stream, doctor::step_table::report what) {
   auto const& programs = hub_.state().programs();
   auto const p = programs.look(what.program);
@@ -38,10 +63,7 @@ void rank_steps::reported(core::stream_id stream, doctor::step_table::report wha
         places.push_back({r.host, r.task.substr(0, r.task.find(':')), r.worker});
     return places;
   });
-  // Of a program that is older than this process of the server, a worker reports the newest steps
-  // again. The history on disk may have those that ended before the start.
-  if (p->created < log_.since())
-    std::erase_if(told, [&](auto const& s) { return s.ended < log_.since(); });
+  drop_recorded({what.program, what.attempt}, told);
   log_.add(hub_.now(), what.program, what.attempt, told);
   if (!first || !p->spec.step_pattern.empty()) return;  // those cannot be told where to end
   core::program_steps_said some{what.program, what.attempt, {}, {}};

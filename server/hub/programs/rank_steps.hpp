@@ -33,6 +33,9 @@ class rank_steps {
   /// REQUIRES: `of` outlives it.
   explicit rank_steps(hub& of);
 
+  /// Steps that an earlier process of the server has recorded, the oldest first. Workers report
+  /// some of them again, and those that ended while no server ran. REQUIRES: nothing was reported.
+  void restore(doctor::step_segment const& recorded);
   /// Ranks that are not this worker's, or not of the last attempt, are passed over.
   void reported(core::stream_id stream, doctor::step_table::report what);
   void answered(core::stream_id stream, doctor::steps_held const& what) {
@@ -72,6 +75,8 @@ class rank_steps {
   doctor::step_log& log() { return log_; }
 
  private:
+  /// Leaves of what a rank has done only what is not recorded already.
+  void drop_recorded(attempt const& of, std::vector<doctor::step_span>& told) const;
   /// Of ranks that are alive; one that is away has none.
   std::set<core::stream_id> workers_of(attempt const& of) const;
   void leaves(core::stream_id stream);
@@ -86,6 +91,9 @@ class rank_steps {
   doctor::step_table table_;
   doctor::step_log log_;
   doctor::step_stops stops_;
+  /// The last step of each rank in the records of an earlier process. Limit: the ranks of programs
+  /// that had not ended then.
+  std::map<attempt, std::map<std::uint32_t, doctor::step_span>> recorded_;
   std::vector<core::program_steps_said> decided_;  // to be said to the core
 };
 
