@@ -54,7 +54,7 @@ class Executor(concurrent.futures.Executor):
     `options` are those of :class:`muster.CoordinatorOptions`. Each future has its own error; a
     future can be cancelled until it is done. Any thread."""
 
-    def __init__(self, server: Union[str, Sequence[str]] = "127.0.0.1:8476",
+    def __init__(self, server: Optional[Union[str, Sequence[str]]] = None,
                  **options: Unpack[CoordinatorWords]) -> None:
         if not options.setdefault("continue_on_error", True):
             raise ValueError("continue_on_error: each future of an executor has its own error")

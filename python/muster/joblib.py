@@ -29,7 +29,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
     supports_timeout = True
     default_n_jobs = -1
 
-    def __init__(self, server: str = "127.0.0.1:8476", **options: Any) -> None:
+    def __init__(self, server: Optional[str] = None, **options: Any) -> None:
         super().__init__(**{k: options.pop(k) for k in ("nesting_level",) if k in options})
         self._server = server
         self._options = options

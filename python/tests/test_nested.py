@@ -6,6 +6,7 @@ import concurrent.futures
 import contextlib
 import os
 import pathlib
+import pickle
 import signal
 import threading
 import time
@@ -423,3 +424,65 @@ def test_a_cancelled_closure_stops_waiting(make_cluster: MakeCluster, tmp_path: 
         value.fetch(20)
     # What it waited for is cancelled with its session, so the slot is free.
     assert c.schedule(square, args=(3,)).fetch(20) == 9
+
+
+def by_default() -> int:
+    with muster.ClusterCoordinator() as c:
+        return sum(c.map(square, range(4), timeout=30))
+
+
+def by_executor_default() -> int:
+    with muster.Executor() as executor:
+        return sum(f.result(30) for f in [executor.submit(square, i) for i in range(4)])
+
+
+def by_thread() -> int:
+    """A thread that a function starts has no context."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(by_default).result(30)
+
+
+def by_argument(c: Any) -> int:
+    return sum(c.map(square, range(4), timeout=30))
+
+
+class Nests:
+    def sum(self) -> int:
+        return by_default()
+
+
+@pytest.mark.parametrize("words", [("--processes", "2"), ("--threads", "2")], ids=["processes", "threads"])
+def test_coordinator_in_a_function_connects_to_the_workers_server(make_cluster: MakeCluster, words: tuple[str, ...]
+                                                                  ) -> None:
+    cluster = make_cluster()
+    cluster.add(*words)
+    c = cluster.coordinator()
+    assert c.fetch([c.submit(f) for f in (by_default, by_executor_default, by_thread)], 60) == [14, 14, 14]
+    assert c.create(Nests, task="worker:0").sum().fetch(30) == 14
+
+
+def test_coordinator_is_an_argument(one_slot: Cluster) -> None:
+    with muster.ClusterCoordinator(one_slot.server.grpc) as c:
+        assert c.submit(by_argument, c).fetch(60) == 14
+        assert c.submit(by_argument, c.options(priority=3)).fetch(60) == 14
+
+
+def test_coordinator_of_another_server_keeps_its_address(one_slot: Cluster, make_cluster: MakeCluster) -> None:
+    other = make_cluster()
+    other.add("--processes", "1", "--index", "0")
+    there = other.coordinator()
+    there.wait_open()
+
+    def session(c: Any) -> str:
+        c.submit(square, 2).fetch(30)
+        return str(c.wait_open())
+
+    with muster.ClusterCoordinator(one_slot.server.grpc) as c:
+        job = c.submit(session, there).fetch(30)
+    assert other.server.get(f"/api/v1/jobs/{job}")["id"] == job
+
+
+def test_pickle_of_a_coordinator_has_no_credentials(one_slot: Cluster) -> None:
+    with muster.ClusterCoordinator(one_slot.server.grpc, token="a secret token") as c:
+        data = pickle.dumps(c)
+    assert b"secret" not in data and one_slot.server.grpc.encode() in data

@@ -47,6 +47,12 @@ def test_workers_and_coordinators_show_their_certificates(server: SecureServer,
         assert c.schedule(sum, args=([1, 2, 3],)).fetch() == 6
         large = os.urandom(1 << 20)  # a blob, which has a channel of its own
         assert c.schedule(len, args=(large,)).fetch() == len(large)
+
+        def nested() -> int:
+            with muster.ClusterCoordinator() as own:
+                return own.submit(abs, -7).fetch(20)
+
+        assert c.submit(nested).fetch(30) == 7, "a coordinator in a function has the worker's files"
     assert client.submit("mean", [1, 2, 6]).join(20).state == "SUCCEEDED"
     assert worker.stop() == 0
 

@@ -47,6 +47,7 @@ from muster.objects.handle import RemoteObject
 from muster.variables.known import Known
 from muster.variables.making import task_of
 from muster.variables.state import State
+from muster.worker import home
 from muster.worker.context import current, waiting
 
 if TYPE_CHECKING:
@@ -91,6 +92,12 @@ class Scheduling:
         uploads = (collect(upload), *self._uploads) if upload else self._uploads
         name = names.checked(name) if name else self._plain_along.name
         return Scheduling(self._owner, self._callables, options, self._sent, uploads, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Returns how a coordinator of the same server is made where this is unpickled; see ClusterCoordinator."""
+        session = self._session
+        return _unpickled, (session.link.servers, session.options.cluster, session.incarnation,
+                            None if isinstance(self, ClusterCoordinator) else (self._options, self._plain_along.name))
 
     @property
     def _session(self) -> Session:
@@ -258,21 +265,36 @@ class Scheduling:
                 None, lambda: self.schedule(fn, args, kwargs))
 
 
+DEFAULT_SERVER = "127.0.0.1:8476"
 NESTED_WEIGHT = 100
 """Of a coordinator that a closure makes: what the closure waits for comes before others that would wait
 as well, or they would all begin and none end."""
 
 
 class ClusterCoordinator(Scheduling, State):
-    """See the module. `server` is "host:port", or several, tried in turn. Starts connecting; use it
-    in a ``with`` block, or `close` it, or let it be collected: it lives as long as it, its options or one of
-    its values is held. `upload`: for all that is scheduled
-    through it, see `options`. Further options are those of :class:`muster.CoordinatorOptions`."""
+    """Connects to a server, and schedules closures there; see the module.
 
-    def __init__(self, server: Union[str, Sequence[str]] = "127.0.0.1:8476", *,
+    Use it in a ``with`` block, or `close` it, or let it be collected: the session lives as long as the coordinator, its
+    options or one of its values is held.
+
+    Args:
+        server: "host:port", or several, tried in turn. None: in a function that runs on a worker, the worker's own
+            server and cluster, with the worker's token and TLS files; else 127.0.0.1:8476.
+        upload: Modules for all that is scheduled through it; see `options`.
+        options: Those of :class:`muster.CoordinatorOptions`.
+
+    It can be pickled, as an argument of a function. The pickle has the address and the cluster, no token, no TLS file and
+    no upload. On a worker of the same server the copy connects as a coordinator without an address does. Elsewhere it
+    connects to the address, with the worker's token and TLS files or those of the environment.
+    """
+
+    def __init__(self, server: Optional[Union[str, Sequence[str]]] = None, *,
                  upload: Sequence[Uploadable] = (), **options: Unpack[CoordinatorWords]) -> None:
-        servers = addresses.checked(server)
         check_names("ClusterCoordinator", options, CoordinatorOptions)
+        own = home.find() if server is None else None
+        if own is not None:
+            options = {"cluster": own.cluster, **own.credentials(), **options}  # type: ignore[typeddict-item]
+        servers = list(own.servers) if own is not None else addresses.checked(DEFAULT_SERVER if server is None else server)
         if current() is not None:
             options.setdefault("weight", NESTED_WEIGHT)
         uploads = (collect(upload),) if upload else ()
@@ -452,3 +474,18 @@ class ClusterCoordinator(Scheduling, State):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _unpickled(servers: list[str], cluster: str, incarnation: int,
+               scheduling: Optional[tuple[Optional[ClosureOptions], str]]) -> Scheduling:
+    """`incarnation`: of the server's process; 0: the pickled coordinator had not connected yet."""
+    own = home.find()
+    if own is not None and incarnation in (0, own.incarnation):
+        made = ClusterCoordinator(cluster=cluster)
+    else:
+        credentials: Any = {} if own is None else own.credentials()
+        made = ClusterCoordinator(servers, cluster=cluster, **credentials)
+    if scheduling is None:
+        return made
+    options, name = scheduling
+    return Scheduling(made._owner, made._callables, options, made._sent, (), name)

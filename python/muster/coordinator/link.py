@@ -33,7 +33,7 @@ class Link:
 
     def __init__(self, session: Session, servers: list[str]) -> None:
         self._session = session
-        self._servers = servers
+        self.servers = servers
         self._lock = threading.Lock()  # protects _call and _channel
         self._call: Any = None
         self._channel: Any = None
@@ -97,7 +97,7 @@ class Link:
 
     def _ask_once(self, method: str, request: Any, response: Any, timeout: float) -> Any:
         with self._lock:
-            servers = [self._server, *self._servers] if self._server else self._servers
+            servers = [self._server, *self.servers] if self._server else self.servers
         options = self._session.options
         for server in servers:
             channel = with_token(options.tls.channel(server, CHANNEL_OPTIONS), options.token)
@@ -115,7 +115,7 @@ class Link:
 
     @property
     def where(self) -> str:
-        return ",".join(self._servers)
+        return ",".join(self.servers)
 
     def explain(self, session: str, tokens: list[int], timeout: float) -> tuple[str, int]:
         """Why they have not ended, of the first or of one that no worker can run, which is named then.
@@ -147,7 +147,7 @@ class Link:
         pause = 0.05
         tried = 0
         while True:
-            error = self._serve_one_stream(self._servers[tried % len(self._servers)])
+            error = self._serve_one_stream(self.servers[tried % len(self.servers)])
             reason = self._final_reason(error)
             if reason is not None:
                 return reason

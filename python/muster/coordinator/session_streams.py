@@ -96,6 +96,11 @@ class SessionStreams(SessionState):
         old.put(False)
 
     @property
+    def incarnation(self) -> int:
+        """Of the server's process that has opened the session; 0: none has."""
+        return self._incarnation
+
+    @property
     def opened(self) -> bool:
         return bool(self._id)
 

@@ -55,7 +55,7 @@ def main(over: socket.socket, ends: Ends, worker: int) -> None:
     frames.send(pickle.dumps({"names": table.names}))
     asking = Asking(frames.send)
     table.use_blobs(Blobs(start["blobs"], asking.ask, start["shared"], start["free_bytes_max"]))
-    runner = Runner(table, frames.send, start["nested_max"])
+    runner = Runner(table, frames.send, start["nested_max"], start["home"])
     runner.serve_objects()
     output.capture(ends)
     threading.Thread(target=_read, args=(frames, runner, asking, worker), name="muster-read", daemon=True).start()

@@ -16,7 +16,10 @@ class Reporter(Protocol):
 
 
 class Holder(Protocol):
-    """Who runs closures, and lets others run while some wait for values; any thread."""
+    """Runs closures, and lets others run while some wait for values; any thread."""
+
+    home: Any
+    """A worker.home.Home, or None."""
 
     def begin_wait(self, running: Context) -> None: ...
 

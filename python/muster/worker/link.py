@@ -11,6 +11,7 @@ from muster.worker import stacks
 from muster.worker.blobs import Ask, answer, question
 from muster.worker.children import Child, Children
 from muster.worker.functions import FunctionTable
+from muster.worker.home import Home
 from muster.worker.runner import WORTH_REPORTING, Runner
 
 
@@ -103,10 +104,10 @@ class ThreadLink:
     """Threads of this process."""
 
     def __init__(self, table: FunctionTable, threads: int, pid: int,
-                 on_message: Callable[[bytes], None], nested_max: int) -> None:
+                 on_message: Callable[[bytes], None], nested_max: int, home: Home) -> None:
         self.names = table.names
         self.pid = pid
-        self._runner = Runner(table, on_message, nested_max)
+        self._runner = Runner(table, on_message, nested_max, home)
         self._stacks = stacks.Answering(lambda: (stacks.TAKEN, stacks.own(), ""), pid, on_message)
         self._busy = threading.Event()
         self._closed = False

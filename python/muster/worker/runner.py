@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import dataclasses
 import threading
 import time
 from typing import Any, Callable, Optional, Sequence
@@ -22,6 +23,7 @@ from muster.worker import context as contexts
 from muster.worker import output, uploads
 from muster.worker.failures import is_a, message_of, packed, tasks_of, traceback_of, type_name_of
 from muster.worker.functions import NOTHING, Beside, FunctionTable, Kept, Output, Refused
+from muster.worker.home import Home, set_process_home
 from muster.worker.objects import Objects
 from muster.worker.reports import Reports
 from muster.worker.waits import Waits
@@ -63,8 +65,9 @@ class Runner:
     """See the module. `work` returns when `finish` was called."""
 
     def __init__(self, table: FunctionTable, send: Callable[[bytes], None],
-                 nested_max: int = 0) -> None:
+                 nested_max: int = 0, home: Optional[Home] = None) -> None:
         self._table = table
+        self.home = home
         self._send = send
         self._objects = Objects(table, send)
         self._reports = Reports()
@@ -92,6 +95,9 @@ class Runner:
             w = message.welcome
             self._identity = (w.job, w.index, w.server_version)
             self._waits.granted = w.nested_max
+            if self.home is not None:
+                self.home = dataclasses.replace(self.home, incarnation=w.server_incarnation)
+                set_process_home(self.home)
         if message.HasField("objects"):
             self._objects.take(message.objects)
         if message.HasField("object_answers"):

@@ -19,6 +19,7 @@ from muster.worker.blobs import Blobs, asking_beside
 from muster.worker.children import Children
 from muster.worker.folder import Folder
 from muster.worker.gpus import visible as visible_gpus
+from muster.worker.home import Home
 from muster.worker.link import Link, ProcessLink, ThreadLink
 from muster.worker.options import WorkerOptions
 from muster.worker.output import capture
@@ -163,6 +164,11 @@ class Worker:
         """Those that attachment i has for itself."""
         return self._gpus if not self._processes else self._gpus[i::self._processes]
 
+    def _home(self) -> Home:
+        o = self._options
+        ca, cert, key = (path and os.path.abspath(path) for path in (o.ca, o.cert, o.key))  # functions may change directory
+        return Home(tuple(o.servers), o.cluster, o.token, ca, cert, key)
+
     def _free_bytes_max(self) -> int:
         """What each process may keep of memory that nobody has: a quarter of what may be held, in all."""
         assert self._blobs
@@ -178,7 +184,7 @@ class Worker:
                  "pickled": self._pickled, "nested_max": self._options.nested_max,
                  "stack_signal": self._options.stack_signal,
                  "environment": environment, "uploads": self._uploads, "blobs": self._blobs.folder,
-                 "shared": self._blobs.shm_bytes_max > 0, "free_bytes_max": self._free_bytes_max(),
+                 "home": self._home(), "shared": self._blobs.shm_bytes_max > 0, "free_bytes_max": self._free_bytes_max(),
                  "path": [os.path.abspath(p) for p in sys.path if os.path.isdir(p or ".")]}
         return ProcessLink(self._children, start, on_message, attachment.child_gone,
                            self._blobs.ask, self._blobs.left)
@@ -197,6 +203,6 @@ class Worker:
 
         def make(attachment: Attachment, on_message: Callable[[bytes], None]) -> Link:
             return ThreadLink(table, self._options.slots, os.getpid(), on_message,
-                              self._options.nested_max)
+                              self._options.nested_max, self._home())
 
         return make

@@ -1,0 +1,40 @@
+"""The server of the worker that runs a function: where a coordinator without an address connects. Never imports grpc."""
+from __future__ import annotations
+
+import dataclasses
+from typing import Optional
+
+from muster.worker import context
+
+
+@dataclasses.dataclass(frozen=True)
+class Home:
+    """How a worker reaches its server. The credentials stay on the worker's host: no pickle of a coordinator has them."""
+
+    servers: tuple[str, ...]
+    cluster: str = ""
+    token: str = dataclasses.field(default="", repr=False)
+    ca: Optional[str] = None
+    cert: Optional[str] = None
+    key: Optional[str] = None
+    incarnation: int = 0
+    """Of the server's process that has welcomed the worker. 0: not known."""
+
+    def credentials(self) -> dict[str, Optional[str]]:
+        return {"token": self.token, "ca": self.ca, "cert": self.cert, "key": self.key}
+
+
+_process: Optional[Home] = None
+
+
+def set_process_home(home: Home) -> None:
+    """Sets the home of all threads of this process that run no closure, as those that functions start and methods of objects."""
+    global _process
+    _process = home
+
+
+def find() -> Optional[Home]:
+    """Returns the home of the function that this thread runs. None: this process runs no functions of a worker."""
+    running = context.current()
+    found = running._holder.home if running is not None and running._holder is not None else None
+    return found or _process
