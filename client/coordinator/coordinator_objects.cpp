@@ -87,7 +87,7 @@ void set_task(std::string const& field, std::string const& task, v1::NewObject& 
 remote_object cluster_coordinator::make_object(object_options const& o, detail::request r) {
   refuse_to_wait_for_itself();
   v1::NewObject what;
-  detail::set_task("object_options.task", o.task, what);
+  if (!o.task.empty()) detail::set_task("object_options.task", o.task, what);
   what.set_name(to_utf8(o.name));
   what.set_class_name(to_utf8(r.function));
   what.set_detached(o.detached);

@@ -517,3 +517,14 @@ def test_one_that_is_lost_says_why(make_cluster: Callable[..., Cluster]) -> None
     until(lambda: shown(cluster, lost)["state"] == "LOST", "it is lost")
     assert shown(cluster, lost)["reason"] in ("TASK_LEFT", "TASK_AWAY", "REPLACED")
     assert "is lost with ps:0" in objects(cluster, "show", lost).stdout
+
+
+def test_object_without_a_task_goes_to_the_connected_task_with_the_fewest(make_cluster: Callable[..., Cluster]) -> None:
+    cluster = make_cluster()
+    c = cluster.coordinator()
+    with pytest.raises(muster.InputError, match="no connected task can hold the object"):
+        c.create(Counter)
+    cluster.add("--processes", "2", "--index", "0")
+    made = [c.create(Counter, (i,)) for i in range(4)]
+    assert sorted(o.task for o in made) == ["worker:0", "worker:0", "worker:1", "worker:1"]
+    assert [o.add().fetch(20) for o in made] == [1, 2, 3, 4]

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "server/core/api/id_text.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "server/history/log/incident_words.hpp"
 #include "server/hub/hub.hpp"
 
@@ -37,9 +38,29 @@ muster::status object_hub::open(core::session_id s, table::user u) {
 
 muster::result<core::object_id> object_hub::create(core::session_id s, std::uint64_t number,
                                                    core::objects::object_spec spec) {
+  if (spec.job.empty() && !table_.has_made(s, number))
+    if (auto placed = place(spec); !placed.ok()) return placed;
   auto made = table_.create(hub_.now(), s, number, std::move(spec));
   deliver();
   return made;
+}
+
+// What a task can run, and whether it takes anything new, the coordinator knows.
+muster::status object_hub::place(core::objects::object_spec& spec) const {
+  auto const workers = hub_.state().workers();
+  for (auto const& [job, index] : table_.holders()) {
+    auto const task = workers.look(job, index);
+    if (!task || task->draining || task->cordoned || task->away ||
+        std::ranges::count(task->functions, spec.function) == 0)
+      continue;
+    spec.job = job;
+    spec.index = index;
+    return {};
+  }
+  return {muster::code::unavailable,
+          "task: no connected task can hold the object: none serves '" + spec.function +
+              "'; start a worker, or name a task, which may connect later",
+          "task"};
 }
 
 muster::result<core::dataset_id> object_hub::create_dataset(core::session_id s,

@@ -96,6 +96,9 @@ class object_hub {
     std::string task{};  // "worker:3"
   };
 
+  /// Sets the task of an object that names none: the one with the fewest objects of those that
+  /// serve its function. Errors: UNAVAILABLE.
+  muster::status place(core::objects::object_spec& spec) const;
   void draw(core::incarnation i, core::session_id s, core::objects::call_spec const& c);
   void deliver();
   void perform(core::objects::output const& said);

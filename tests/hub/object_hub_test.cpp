@@ -68,5 +68,38 @@ TEST(object_hub, a_worker_that_does_not_read_is_sent_no_more) {
   EXPECT_EQ(h.objects().state().look(*more)->state, core::objects::object_state::failed);
 }
 
+TEST(object_hub, an_object_without_a_task_is_placed_on_the_task_with_the_fewest_objects) {
+  hub h{{}, {[] { return core::time_point{1s}; }, [](core::time_point) {}}};
+  object_session s;
+  core::session_id const session{5};
+  h.attach(session, s);
+  ASSERT_TRUE(h.objects().open(session, {"a ticket of a session", {}, true}).ok());
+  core::objects::object_spec spec;
+  spec.function = "f";
+  auto const none = h.objects().create(session, 1, spec);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, muster::code::unavailable);
+  EXPECT_NE(none.error().message.find("serves 'f'"), std::string::npos);
+  std::vector<object_worker> workers(3);
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    auto& w = workers[i];
+    core::worker_spec worker;
+    worker.job = "worker";
+    worker.index = static_cast<std::int64_t>(i);
+    worker.incarnation = core::incarnation{7 + i};
+    w.attach(h, worker);
+    h.objects().attached(w.stream, {"worker", worker.index}, worker.incarnation, i != 1);
+  }
+  auto const first = h.objects().create(session, 2, spec);
+  auto const second = h.objects().create(session, 3, spec);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(workers[0].built, std::vector<core::object_id>{*first});
+  EXPECT_EQ(workers[2].built, std::vector<core::object_id>{*second}) << "worker:1 takes no objects";
+  EXPECT_EQ(*h.objects().create(session, 2, spec), *first) << "it was asked for again";
+  h.apply(core::cordon_task{{}, "worker", 0, true});
+  ASSERT_TRUE(h.objects().create(session, 4, spec));
+  EXPECT_EQ(workers[2].built.size(), 2u) << "worker:0 takes nothing new";
+}
+
 }  // namespace
 }  // namespace muster::server

@@ -414,19 +414,31 @@ class ClusterCoordinator(Scheduling, State):
         return session.create(request, name or names.builder_name(fn))
 
     def create(self, cls: Union[str, Callable[..., Any]], args: Sequence[Any] = (),
-               kwargs: Optional[Mapping[str, Any]] = None, *, task: str, name: str = "",
+               kwargs: Optional[Mapping[str, Any]] = None, *, task: Optional[str] = None, name: str = "",
                detached: bool = False, concurrency: int = 1, saved: Optional[bool] = None) -> RemoteObject:
-        """Makes ``cls(*args, **kwargs)`` on a task, as ``"ps:0"``, where it lives until it is deleted, its
-        task is lost, or, unless `detached`, this coordinator closes. Returns its handle when the server has
-        taken it, also before the task is there; an error of making it is raised by its calls. So many
-        of its methods as `concurrency` says run at one time, each call's in the order of its caller.
-        `name`: others find it by :meth:`get_object`; needed where it is detached. `cls` may be the name of a
-        class that the task's worker has registered, in C++ or Python: what goes there and back is JSON then. `saved`:
-        checkpoints have it, by ``save_state`` and ``load_state``; unless it is said, where `cls` has these itself.
-        Raises InputError (refused: the
-        name is taken, there are too many), TypeError (cannot be pickled), UnavailableError."""
+        """Makes ``cls(*args, **kwargs)`` on a task and returns its handle.
+
+        The object is kept until it is deleted, its task is lost, or, unless `detached`, this coordinator closes. Returns
+        when the server has accepted it; an error of the constructor is raised by its calls. Calls of one caller
+        are executed in order.
+
+        Args:
+            cls: A class, or the name of a class that the task's worker has registered, in C++ or Python. Arguments and
+                results are JSON with a name.
+            task: "ps:0"; it can connect later. None: of the connected tasks that can run `cls`, the one with the
+                fewest objects.
+            name: Others find it by :meth:`get_object`. A detached object needs a name.
+            concurrency: Methods that run at one time.
+            saved: Whether checkpoints contain it, by ``save_state`` and ``load_state``. None: if `cls` has these.
+
+        Raises:
+            InputError: the server refused it: the name is taken, there are too many objects, or, without `task`, no
+                connected task can run `cls`.
+            TypeError: `cls` or an argument cannot be pickled.
+            UnavailableError: the session has ended.
+        """
         self._owner.session.check_process()
-        job, index = task_of(task)
+        job, index = task_of(task) if task is not None else ("", 0)
         if saved and not name:
             raise ValueError("saved: an object that checkpoints have needs a name")
         if concurrency < 0:  # what else is out of its limits the server says

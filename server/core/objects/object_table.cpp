@@ -91,6 +91,11 @@ result<object_id> object_table::create(time_point now, session_id s, std::uint64
   return id;
 }
 
+bool object_table::has_made(session_id s, std::uint64_t number) const {
+  auto const it = sessions_.find(s);
+  return it != sessions_.end() && it->second.made.contains(number);
+}
+
 result<object_id> object_table::find(session_id s, std::string_view name) {
   auto const id = book_.named(name);
   auto* const o = book_.find(id);

@@ -49,6 +49,11 @@ class object_table {
   /// Errors: as object_book::check, FAILED_PRECONDITION (not opened). `number`, of the session's
   /// calls: again, it gives the same object.
   result<object_id> create(time_point now, session_id s, std::uint64_t number, object_spec spec);
+  /// Whether the session has made an object with this number before.
+  bool has_made(session_id s, std::uint64_t number) const;
+  /// Returns the attached tasks that can hold objects, those with the fewest first. Looks at all
+  /// tasks.
+  std::vector<task_name> holders() const;
   /// Errors: NOT_FOUND, PERMISSION_DENIED.
   result<object_id> find(session_id s, std::string_view name);
   /// Whatever is wrong with it is its answer. `s`: on whose behalf; none: of nobody.

@@ -59,6 +59,16 @@ std::vector<object_view> object_table::list(object_id before, std::size_t limit,
   return views;
 }
 
+std::vector<task_name> object_table::holders() const {
+  std::vector<std::pair<std::size_t, task_name>> found;
+  for (auto const& [name, t] : book_.tasks())
+    if (t.takes && t.stream != stream_id{}) found.emplace_back(t.has.size(), name);
+  std::sort(found.begin(), found.end());
+  std::vector<task_name> names;
+  for (auto& [count, name] : found) names.push_back(std::move(name));
+  return names;
+}
+
 object_counts object_table::counts() const {
   object_counts c;
   for (auto const& [id, o] : book_.all()) ++c.by_state[static_cast<std::size_t>(o.state)];
