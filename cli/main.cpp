@@ -19,6 +19,7 @@
 #include "cli/suggestion.hpp"
 #include "cli/tree/help_formatter.hpp"
 #include "cli/words/field_flags.hpp"
+#include "process/init.hpp"
 
 #ifdef MUSTER_WITH_BENCH
 namespace muster::bench {
@@ -113,6 +114,7 @@ std::string hint_for(CLI::App const& verb, request_end const& end) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (auto const status = muster::run_as_init()) return *status;
   // Debian's absl looks for a cycle whenever gRPC locks a mutex, all threads behind one lock. No
   // mutex of ours is absl's.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);

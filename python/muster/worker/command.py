@@ -8,6 +8,7 @@ import re
 import sys
 from typing import NoReturn, Optional, Sequence
 
+from muster.worker import init
 from muster.worker.log_lines import LineFormatter
 
 
@@ -109,6 +110,7 @@ def main(words: Optional[Sequence[str]] = None) -> int:
     if given.allow_programs:
         p.error("--allow-programs: a worker for Python functions takes no ranks of programs; start "
                 "'muster worker --allow-programs' beside it, which this package brings along")
+    init.run_as_init()
     lines = logging.StreamHandler(sys.__stderr__)
     lines.setFormatter(LineFormatter())
     logging.basicConfig(handlers=[lines], level=logging.INFO)

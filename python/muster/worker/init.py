@@ -1,0 +1,55 @@
+"""The duties of process 1: as the first process of a container, a program inherits all orphans there. Never imports grpc."""
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Optional
+
+_SI_KERNEL = 0x80
+_FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGTRAP}
+
+
+def run_as_init() -> None:
+    """Divides process 1 in two: the child goes on as the program, and process 1 reaps every orphan, passes signals on to the
+    child, and ends with its status. So nobody takes the status of a process that the program waits for.
+
+    Signals that a terminal sends reach both by their process group, and are not passed on. Returns in the program. Call it
+    before any thread is started."""
+    if os.getpid() != 1:
+        return
+    signals = signal.valid_signals() - _FAULTS
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would not be reported
+    sys.stdout.flush()
+    sys.stderr.flush()
+    program = os.fork()
+    if program:
+        os._exit(_serve(program, signals))
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(program: int, signals: set[signal.Signals]) -> int:
+    while True:  # no deadline: it lives as long as the program
+        info = signal.sigwaitinfo(signals)
+        if info.si_signo == signal.SIGCHLD:
+            status = _reap(program)
+            if status is not None:
+                return status
+        elif info.si_code != _SI_KERNEL:
+            os.kill(program, info.si_signo)
+
+
+def _reap(program: int) -> Optional[int]:
+    ended = None
+    try:
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            if pid == program:
+                code = os.waitstatus_to_exitcode(status)
+                ended = 128 - code if code < 0 else code
+    except ChildProcessError:
+        pass
+    return ended
