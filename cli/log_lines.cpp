@@ -1,6 +1,9 @@
 // A line of a log as the terminal shows it, and one look at the server for more of them.
 #include "cli/log_lines.hpp"
 
+#include <iostream>
+
+#include "base/overwritten.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli {
@@ -14,7 +17,21 @@ std::string log_text(json::value const& line, bool several) {
   auto text = who.empty() ? std::string() : "[" + for_terminal(who) + "] ";
   auto const level = text_of(line, "level");
   if (level == "debug" || level == "warning" || level == "error") text += level + ": ";
-  return text + for_terminal(text_of(line, "text"));
+  return text + for_terminal(std::string(overwritten(text_of(line, "text"))));
+}
+
+bool has_ended(json::value const& line) {
+  return !text_of(line, "text").ends_with('\r');
+}
+
+line_printer::~line_printer() {
+  if (open_) std::cout << std::endl;
+}
+
+void line_printer::line(std::string const& text, bool ended) {
+  if (open_) std::cout << "\x1b[K";
+  open_ = terminal_ && !ended;
+  std::cout << text << (open_ ? '\r' : '\n');
 }
 
 log_look look_at_log(rest& server, std::string const& id, std::uint64_t after, duration wait,

@@ -7,6 +7,22 @@
 
 namespace muster::cli {
 
+/// Whether the next line of the same closure and level does not replace it.
+bool has_ended(json::value const& line);
+
+/// Prints lines to standard output. On a terminal, a line that has not ended is overwritten by the
+/// next one.
+class line_printer {
+ public:
+  explicit line_printer(bool terminal) : terminal_(terminal) {}
+  ~line_printer();
+  void line(std::string const& text, bool ended);
+
+ private:
+  bool const terminal_;
+  bool open_ = false;  // the cursor is at the beginning of a line that is to be overwritten
+};
+
 /// "[#3 worker:1] warning: text": where several closures speak, who it is; which attempt unless it
 /// is the first; the level where it is one. Control characters become spaces.
 std::string log_text(json::value const& line, bool several);

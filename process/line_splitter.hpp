@@ -1,52 +1,85 @@
 // Cuts a stream of bytes into lines as they become whole. One thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "base/overwritten.hpp"
 
 namespace muster {
 
 class line_splitter {
  public:
   using line_function = std::function<void(std::string_view line)>;
+  using clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds stands_for{1};
 
-  /// `line` gets each line without its newline. One longer than `bytes_max` comes in pieces.
+  /// `line` gets each line as `overwritten` has it, without its newline. One longer than
+  /// `bytes_max` comes in pieces.
   explicit line_splitter(line_function line, std::size_t bytes_max = std::size_t{8} << 10)
       : line_(std::move(line)), bytes_max_(bytes_max) {}
 
   void add(std::string_view bytes) {
     while (!bytes.empty()) {
       auto const end = bytes.find('\n');
-      auto const room = bytes_max_ - rest_.size();
-      if (end != std::string_view::npos && end <= room) {
-        emit(bytes.substr(0, end));
-        bytes.remove_prefix(end + 1);
-      } else if (bytes.size() > room) {
-        emit(bytes.substr(0, room));
-        bytes.remove_prefix(room);
-      } else {
-        rest_ += bytes;
-        return;
-      }
+      append(bytes.substr(0, end));
+      if (end == std::string_view::npos) return;
+      finish();
+      bytes.remove_prefix(end + 1);
     }
   }
   /// No more comes: the last line may lack its newline.
   void end() {
-    if (!rest_.empty()) emit({});
+    if (!rest_.empty()) finish();
+  }
+
+  /// Whether a line has begun, and has changed since it was reported.
+  bool stands() const { return changed_; }
+  /// Reports the line that has begun, with a carriage return at its end, if it has stood for
+  /// `stands_for` since the first of these calls or its last report. The line comes again as a
+  /// whole.
+  void report_standing(clock::time_point now) {
+    if (!changed_) return;
+    if (since_ == clock::time_point{}) since_ = now;
+    if (now < since_ + stands_for) return;
+    since_ = now;
+    changed_ = false;
+    line_(std::string(overwritten(rest_)) + '\r');
   }
 
  private:
-  void emit(std::string_view text) {
-    if (rest_.empty()) return line_(text);
-    rest_ += text;
-    line_(rest_);
+  void append(std::string_view part) {
+    auto const body = part.substr(0, part.find_last_not_of('\r') + 1);
+    if (auto const last = body.rfind('\r'); last != std::string_view::npos) {
+      rest_.clear();
+      part.remove_prefix(last + 1);
+    } else if (!body.empty() && rest_.ends_with('\r')) {
+      rest_.clear();
+    }
+    while (rest_.size() + part.size() > bytes_max_) {
+      auto const room = bytes_max_ - rest_.size();
+      rest_ += part.substr(0, room);
+      part.remove_prefix(room);
+      finish();
+    }
+    rest_ += part;
+    changed_ = !rest_.empty();
+  }
+  void finish() {
+    line_(overwritten(rest_));
     rest_.clear();
+    changed_ = false;
+    since_ = {};
   }
 
   line_function line_;
   std::size_t bytes_max_;
   std::string rest_;
+  bool changed_ = false;
+  clock::time_point since_{};
 };
 
 }  // namespace muster

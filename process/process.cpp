@@ -52,6 +52,8 @@ class tail {
     if (kept_.size() > 2 * max_) kept_.erase(0, kept_.size() - max_);
     return got > 0;
   }
+  bool stands() const { return lines_.stands(); }
+  void report_standing(steady::time_point now) { lines_.report_standing(now); }
   std::string text() && {
     lines_.end();
     if (kept_.size() > max_) kept_.erase(0, kept_.size() - max_);
@@ -87,6 +89,7 @@ class watch {
                       {ended_.get(), POLLIN, 0},
                       {termed_ ? -1 : stop_fd, POLLIN, 0}};
       poll(fds, 4, timeout_ms());
+      for (auto& t : tails_) t.report_standing(steady::now());
       for (int i : {0, 1})
         if (fds[i].revents != 0 && !tails_[i].read_from(streams_[i])) streams_[i].reset();
       if (fds[2].revents != 0) {
@@ -102,9 +105,12 @@ class watch {
 
  private:
   int timeout_ms() const {
-    if (deadline_ == steady::time_point::max()) return -1;
+    constexpr int look_every_ms = 100;  // for a line that stands without its end
+    int const most = tails_[0].stands() || tails_[1].stands() ? look_every_ms : -1;
+    if (deadline_ == steady::time_point::max()) return most;
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - steady::now());
-    return static_cast<int>(std::max<std::int64_t>(0, left.count()));
+    auto const until = static_cast<int>(std::max<std::int64_t>(0, left.count()));
+    return most < 0 ? until : std::min(most, until);
   }
   void stop() {
     termed_ = true;

@@ -19,8 +19,9 @@ struct process_options {
   std::string cwd;                         // empty: this process's
   std::string standard_input;
   std::size_t tail_bytes_max = std::size_t{64} << 10;  // of each stream; older bytes are dropped
-  /// Gets each line the program prints, as soon as it is whole; may be empty. Called by the thread
-  /// that runs run_process, which reads nothing meanwhile.
+  /// Gets each line that the program prints when it has ended; see line_splitter. It can be empty.
+  /// A line that has stood for a second without a newline comes before that, with a carriage return
+  /// at its end. Called by the thread that runs run_process, which reads nothing meanwhile.
   std::function<void(process_stream, std::string_view line)> on_line{};
   /// From SIGTERM to SIGKILL, when stopped.
   std::chrono::milliseconds kill_after{2'000};

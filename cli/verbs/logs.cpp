@@ -1,4 +1,6 @@
 // muster logs: what a closure, or all closures of a job, logged and printed.
+#include <unistd.h>
+
 #include <iostream>
 
 #include "cli/command.hpp"
@@ -34,15 +36,17 @@ int run_logs(logs_options& o) {
   if (!o.id.starts_with("cl_") && !o.id.starts_with("job_"))
     throw command_error(exit_usage, other_id(o.id, "a closure (cl_…) nor a job (job_…)"));
   bool several = o.output == output_format::table && has_several(server, o.id);
+  line_printer print(::isatty(STDOUT_FILENO) == 1);
   auto look = look_at_log(server, o.id, 0, {}, o.tail);
   if (look.dropped > 0) std::cerr << look.dropped << " older lines were dropped to make room\n";
   for (;;) {
     for (auto const& line : look.lines) {
       // An open job may get more closures than it had.
       several = several || (o.id.starts_with("job_") && number_of(line, "index") > 0);
-      std::cout << (o.output == output_format::json ? json::serialize(line)
-                                                    : log_text(line, several))
-                << '\n';
+      if (o.output == output_format::json)
+        std::cout << json::serialize(line) << '\n';
+      else
+        print.line(log_text(line, several), has_ended(line));
     }
     std::cout.flush();
     bool const all = look.ended || (!o.follow && (look.lines.empty() || o.tail > 0));

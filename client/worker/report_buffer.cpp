@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/overwritten.hpp"
 #include "base/utf8.hpp"
 
 namespace muster {
@@ -50,9 +51,8 @@ void report_buffer::log(origin const& of, v1::LogLevel level, std::string_view t
     std::lock_guard lock(mutex_);
     while (!text.empty()) {
       auto const end = text.find('\n');
-      auto l = text.substr(0, end);
-      if (l.ends_with('\r')) l.remove_suffix(1);
-      if (add(of, level, l)) tell = true;
+      bool const unfinished = end == std::string_view::npos && text.ends_with('\r');
+      if (add(of, level, overwritten(text.substr(0, end)), unfinished)) tell = true;
       text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     }
     tell = tell && !std::exchange(told_lines_, true);
@@ -60,7 +60,8 @@ void report_buffer::log(origin const& of, v1::LogLevel level, std::string_view t
   if (tell) wake_();
 }
 
-bool report_buffer::add(origin const& of, v1::LogLevel level, std::string_view text) {
+bool report_buffer::add(origin const& of, v1::LogLevel level, std::string_view text,
+                        bool unfinished) {
   auto& a = accounts_[of.closure];
   a.of = of;
   something_ = true;
@@ -70,6 +71,7 @@ bool report_buffer::add(origin const& of, v1::LogLevel level, std::string_view t
     return false;
   }
   line l{of, level, unix_ms_now(), clean(text, limits_.line_bytes_max)};
+  if (unfinished) l.text += '\r';
   if (a.dropped > 0) {
     lines_.push_back(dropped_mark(a));
     bytes_ += cost(lines_.back().text);

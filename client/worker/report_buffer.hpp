@@ -51,7 +51,8 @@ class report_buffer {
   explicit report_buffer(std::function<void()> wake, report_limits limits = {});
 
   // Any thread.
-  /// Each line of `text` becomes one; an empty last one does not count.
+  /// Adds each line of `text`; an empty last one does not count. If `text` ends with a carriage
+  /// return, its last line has not ended: the next one of the closure and level replaces it.
   void log(origin const& of, v1::LogLevel level, std::string_view text);
   void progress(origin const& of, double fraction, std::string_view text);
 
@@ -85,7 +86,7 @@ class report_buffer {
     std::string text;
   };
 
-  bool add(origin const& of, v1::LogLevel level, std::string_view text);
+  bool add(origin const& of, v1::LogLevel level, std::string_view text, bool unfinished);
   line dropped_mark(account& a) const;
   void hand_over_lines(outbox& to);
   static void hand_over(line&& l, outbox& to);

@@ -18,7 +18,7 @@ import pytest
 
 import muster
 from conftest import DEADLINE, Cluster, binary, until
-from muster._wire.messages import WorkerMessage
+from muster._wire.messages import SessionResponse, WorkerMessage
 from muster.coordinator import log_lines
 from muster.worker.context import Context
 from muster.worker.reports import Reports
@@ -71,19 +71,54 @@ def test_they_are_printed_while_the_function_runs(cluster: Cluster, capfd: Any,
     value.fetch(20)
 
 
-def test_only_where_a_person_looks_unless_asked_for(cluster: Cluster, capfd: Any,
-                                                    monkeypatch: Any) -> None:
-    cluster.coordinator().schedule(speaks, args=(1,)).fetch(20)
+def prints_of_a_program(words: str, server: str, **environment: str) -> tuple[str, str]:
+    """What a program with pipes as stdout and stderr prints."""
+    code = f"import muster, sys\ndef says():\n    print('said')\n    print('warned', file=sys.stderr)\n{words}"
+    path = os.pathsep.join(p for p in sys.path if p)
+    done = subprocess.run([sys.executable, "-c", code, server], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": path, **environment})
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+WAYS_TO_CALL = {
+    "coordinator": "with muster.ClusterCoordinator(sys.argv[1]) as c: c.submit(says).fetch(20)",
+    "executor": "with muster.Executor(sys.argv[1]) as e: e.submit(says).result(20)",
+    "joblib": "import joblib, muster.joblib\nwith joblib.parallel_config(backend='muster', server=sys.argv[1]):\n"
+              "    joblib.Parallel(n_jobs=2)([joblib.delayed(says)()])",
+    "local cluster": "with muster.LocalCluster(workers=1) as l, l.coordinator() as c: c.submit(says).fetch(20)",
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_CALL)
+def test_lines_are_printed_into_pipes(cluster: Cluster, way: str) -> None:
+    if way == "joblib":
+        pytest.importorskip("joblib")
+    out, err = prints_of_a_program(WAYS_TO_CALL[way], cluster.server.grpc)
+    assert [line.partition(") ")[2] for line in out.splitlines()] == ["said"]
+    assert "warned" in [line.partition(") ")[2] for line in err.splitlines()]
+
+
+def test_lines_are_not_printed_if_that_is_switched_off(cluster: Cluster, capfd: Any) -> None:
+    assert prints_of_a_program(WAYS_TO_CALL["coordinator"], cluster.server.grpc, MUSTER_LOG_TO_DRIVER="0")[0] == ""
     cluster.coordinator(log_to_driver=False).schedule(speaks, args=(1,)).fetch(20)
     assert capfd.readouterr() == ("", "")
-    assert log_lines.shown(True) and not log_lines.shown(False) and not log_lines.shown(None)
-    leader, follower = os.openpty()
-    with open(follower, "w") as terminal:
-        monkeypatch.setattr(sys, "stderr", terminal)
-        assert log_lines.shown(None)
-    os.close(leader)
-    monkeypatch.setattr(sys, "stderr", None)
-    assert not log_lines.shown(None)
+
+
+def test_unfinished_lines_are_overwritten_on_a_terminal(monkeypatch: Any) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    def line(text: str) -> Any:
+        return SessionResponse().log.add(text=text, level=4, function="f", worker="worker:0")
+
+    for stream, expected in ((Terminal(), "(f worker:0) 1/2\r\x1b[K(f worker:0) 2/2\n(f worker:0) end\n"),
+                             (io.StringIO(), "(f worker:0) 1/2\n(f worker:0) 2/2\n(f worker:0) end\n")):
+        monkeypatch.setattr(sys, "stdout", stream)
+        log_lines._print([line("1/2\r")], 0)
+        log_lines._print([line("2/2"), line("end")], 0)
+        assert stream.getvalue() == expected
 
 
 def test_a_flood_is_bounded_and_counted_and_holds_up_nobody(make_cluster: MakeCluster, capfd: Any
@@ -202,7 +237,7 @@ def fails():
     print("about to fail")
     raise ValueError("no such thing")
 
-c = muster.ClusterCoordinator(sys.argv[1], name="my program", continue_on_error=True)
+c = muster.ClusterCoordinator(sys.argv[1], name="my program", continue_on_error=True, log_to_driver=False)
 value = c.schedule(fails)
 try:
     value.fetch(20)
@@ -215,7 +250,7 @@ c.close()
         made = subprocess.run([sys.executable, str(program), cluster.server.grpc], capture_output=True,
                               text=True, timeout=60, check=True,
                               env={**os.environ, "PYTHONPATH": str(pathlib.Path(muster.__file__).parents[1])})
-        assert "about to fail" not in made.stderr + made.stdout, "nobody looks there"
+        assert "about to fail" not in made.stderr + made.stdout
         return made.stdout.strip()
 
     first, second = run(), run()
@@ -310,3 +345,81 @@ def test_a_finalizer_may_print_in_a_closure(cluster: Cluster) -> None:
     value = cluster.coordinator().schedule(speaks)
     value.fetch(20)
     assert collections.Counter(texts(value, "stdout")) == {"last words": 500, "a line": 500, "one": 500}
+
+
+def reconfigures() -> tuple[Any, ...]:
+    out = sys.stdout
+    assert isinstance(out, io.TextIOWrapper)
+    out.reconfigure(line_buffering=True, errors="replace")
+    print("é reconfigured")
+    found = (out.encoding, out.errors, out.line_buffering, out.isatty(), out.newlines, out.closed, out.writable(), out.mode)
+    out.reconfigure(write_through=False, line_buffering=False)
+    out.write("held back")
+    return found
+
+
+def wraps() -> str:
+    with io.TextIOWrapper(sys.stdout.buffer, encoding="latin-1", errors="replace", newline="\r\n") as wrapper:
+        wrapper.write("wrapped\n")
+    print("after the wrapper was closed")
+    sys.stderr.buffer.write(b"bytes\n")
+    print("\udc80 lone", file=sys.stderr)
+    os.write(sys.stdout.fileno(), b"by descriptor\n")
+    return str("x".encode(sys.stderr.encoding, sys.stderr.errors))
+
+
+def test_streams_are_complete(stream_worker: Cluster) -> None:
+    c = stream_worker.coordinator(log_to_driver=False)
+    value = c.submit(reconfigures)
+    assert value.fetch(20) == ("utf-8", "replace", True, False, None, False, True, "w")
+    assert texts(value, "stdout") == ["é reconfigured", "held back"]
+    value = c.submit(wraps)
+    assert value.fetch(20) == "b'x'"
+    assert texts(value, "stdout")[:2] == ["wrapped", "after the wrapper was closed"]
+    assert texts(value, "stderr") == ["bytes", "\\udc80 lone"]
+
+
+@pytest.fixture(params=["--processes", "--threads"])
+def stream_worker(request: Any, make_cluster: MakeCluster) -> Cluster:
+    cluster = make_cluster()
+    cluster.add(request.param, "1")
+    return cluster
+
+
+def draws(file: str, by_subprocess: bool) -> None:
+    """A progress bar of 6,000 redraws behind a printed line; it stops half way until the file is there."""
+    if by_subprocess:
+        code = f"import sys; sys.path[:0] = {sys.path!r}; import test_output; test_output.draws({file!r}, False)"
+        return subprocess.run([sys.executable, "-c", code], check=True) and None
+    print("first", flush=True)
+    for i in range(6001):
+        sys.stdout.write(f"\r{i}/6000")
+        sys.stdout.flush()
+        while i == 3000 and not os.path.exists(file):
+            time.sleep(0.01)
+    print("\nlast")
+    sys.stdout.write("no newline")
+
+
+@pytest.mark.parametrize("by_subprocess", [False, True], ids=["function", "subprocess"])
+def test_progress_bar_is_one_line_that_is_updated(cluster: Cluster, tmp_path: pathlib.Path, by_subprocess: bool) -> None:
+    go = tmp_path / "go"
+    value = cluster.coordinator(log_to_driver=False).submit(draws, str(go), by_subprocess)
+    until(lambda: texts(value, "stdout") == ["first", "3000/6000"], "the bar is shown while the function runs")
+    go.touch()
+    value.fetch(20)
+    assert texts(value, "stdout") == ["first", "6000/6000", "last", "no newline"]
+
+
+def test_text_without_a_newline_is_shown_and_completed(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+    def asks(file: str) -> None:
+        print("step 1 ... ", end="", flush=True)
+        while not os.path.exists(file):
+            time.sleep(0.01)
+        print("done")
+
+    value = cluster.coordinator(log_to_driver=False).submit(asks, str(tmp_path / "go"))
+    until(lambda: texts(value, "stdout") == ["step 1 ... "], "it is shown")
+    (tmp_path / "go").touch()
+    value.fetch(20)
+    assert texts(value, "stdout") == ["step 1 ... done"]

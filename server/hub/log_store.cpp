@@ -24,6 +24,10 @@ std::size_t cost(log_line const& l) {
   return l.text.size() + log_limits::line_overhead;
 }
 
+bool has_ended(log_line const& l) {
+  return !l.text.ends_with('\r');
+}
+
 }  // namespace
 
 std::string_view name(log_level l) {
@@ -47,13 +51,18 @@ log_store::closure_log& log_store::touch(core::session_id job, core::closure_id 
 }
 
 void log_store::add(core::session_id job, log_line line) {
+  bool const ended = has_ended(line);
+  if (!ended) line.text.pop_back();
   cut(line.text, limits_.line_bytes_max);
+  if (!ended) line.text += '\r';
   ++counts_.lines;
   log_target const of{job, line.closure};
   auto& c = touch(job, line.closure);
   auto& all = jobs_[job];
+  drop_unfinished(c, line);
   line.seq = ++all.newest;
-  if (looked_ && came_.size() < came_max) came_.emplace_back(job, line.seq);
+  if (!ended) c.unfinished[line.level] = line.seq;
+  if (ended && looked_ && came_.size() < came_max) came_.emplace_back(job, line.seq);
   c.lines.push_back(line.seq);
   c.bytes += cost(line);
   counts_.bytes += cost(line);
@@ -105,6 +114,19 @@ void log_store::drop_oldest(closure_log& c) {
   c.bytes -= bytes;
   counts_.bytes -= bytes;
   ++c.dropped, ++job.dropped, ++counts_.dropped;
+}
+
+void log_store::drop_unfinished(closure_log& c, log_line const& next) {
+  auto const number = c.unfinished.extract(next.level);
+  if (number.empty()) return;
+  auto& lines = jobs_.at(c.job).lines;
+  auto const it = lines.find(number.mapped());
+  if (it == lines.end() || it->second.attempt != next.attempt) return;
+  auto const bytes = cost(it->second);
+  c.lines.erase(std::lower_bound(c.lines.begin(), c.lines.end(), it->first));
+  c.bytes -= bytes;
+  counts_.bytes -= bytes;
+  lines.erase(it);
 }
 
 // Each closure has two turns: it loses its lines and goes to the end, so that it is known for a

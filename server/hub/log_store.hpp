@@ -88,7 +88,9 @@ class log_store {
   explicit log_store(log_limits limits = {}, std::uint64_t above = 0)
       : limits_(limits), last_wait_(above) {}
 
-  /// Takes a line of a closure of this job; `seq` is set here.
+  /// Takes a line of a closure of this job; `seq` is set here. A line that ends with a carriage
+  /// return has not ended: the next line of the closure's attempt and level replaces it, and it
+  /// does not count as dropped.
   void add(core::session_id job, log_line line);
   /// Keeps the newest progress of a closure.
   void set_progress(core::session_id job, core::closure_id closure, closure_progress p);
@@ -115,7 +117,7 @@ class log_store {
   /// more are passed over.
   static constexpr std::size_t came_max = 5'000;
   using job_line = std::pair<core::session_id, log_line>;
-  /// Those that have come since the last call, oldest first. None the first time.
+  /// Those that have come since the last call and have ended, oldest first. None the first time.
   std::vector<job_line> take_new();
 
   /// Calls `then` once, from inside `add`, when a line of the target arrives. Whoever waits also
@@ -152,6 +154,7 @@ class log_store {
     std::deque<std::uint64_t> lines;  // their numbers
     std::size_t bytes = 0;            // of the lines, with overhead
     std::uint64_t dropped = 0;
+    std::map<log_level, std::uint64_t> unfinished;  // number of the line that the next one replaces
     std::optional<closure_progress> progress;
     std::list<core::closure_id>::iterator age;
   };
@@ -163,6 +166,7 @@ class log_store {
 
   closure_log& touch(core::session_id job, core::closure_id closure);
   void drop_oldest(closure_log& c);
+  void drop_unfinished(closure_log& c, log_line const& next);
   void make_room();
   void erase(core::closure_id closure);
   void wake(log_target of);

@@ -49,6 +49,28 @@ struct log_store_test : testing::Test {
   std::optional<log_store> store_;
 };
 
+TEST_F(log_store_test, a_line_that_has_not_ended_is_replaced_by_the_next_one) {
+  add(a, "first");
+  for (int i = 0; i < 6'000; ++i) add(a, std::to_string(i) + "/6000\r");
+  EXPECT_EQ(of_closure(a), (list{"first", "5999/6000\r"}));
+  add(b, "another closure");
+  add(a, "another attempt", job, 2);
+  EXPECT_EQ(of_closure(a), (list{"first", "5999/6000\r", "another attempt"}));
+  add(b, "1\r");
+  add(b, "2");
+  add(b, "3");
+  EXPECT_EQ(of_closure(b), (list{"another closure", "2", "3"}));
+  EXPECT_EQ(store().after({job, a}, 0, 100).dropped, 0u);
+  store().take_new();
+  add(c, "0123456789012345678901\r");
+  EXPECT_EQ(of_closure(c), list{"01234567890123456789 … 2 bytes cut\r"});
+  EXPECT_TRUE(store().take_new().empty()) << "the history gets lines that have ended";
+  auto const counted = store().count();
+  store().release(job);
+  EXPECT_GT(counted.bytes, 0u);
+  EXPECT_EQ(store().count().bytes, 0u);
+}
+
 TEST_F(log_store_test, lines_of_a_closure_and_of_its_job_in_order_of_arrival) {
   add(a, "a1");
   add(b, "b1");

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "process/line_splitter.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace muster {
@@ -41,6 +42,50 @@ TEST(process, keeps_the_tail_of_long_output) {
   auto const end = shell("seq 1 100000", o);
   EXPECT_EQ(end.stdout_tail.size(), 1000u);
   EXPECT_TRUE(end.stdout_tail.ends_with("99999\n100000\n"));
+}
+
+TEST(process, reports_a_progress_bar_while_it_is_drawn_and_as_one_line_at_its_end) {
+  process_options o;
+  std::vector<std::string> lines;
+  std::stop_source stop;
+  o.on_line = [&](process_stream, std::string_view line) {
+    lines.emplace_back(line);
+    if (line == "50%\r") stop.request_stop();
+  };
+  shell(
+      "trap 'printf \"\\r100%%\\nend\"; exit' TERM; printf 'first\\n10%%\\r50%%'; while :; do "
+      "sleep 0.05; done",
+      o, stop.get_token());
+  EXPECT_EQ(lines, (std::vector<std::string>{"first", "50%\r", "100%", "end"}));
+}
+
+TEST(line_splitter, keeps_what_a_terminal_shows_of_a_line) {
+  std::vector<std::string> lines;
+  line_splitter splitter([&](std::string_view l) { lines.emplace_back(l); }, 10);
+  for (char const* piece : {"a\r\nb\r", "\n0123456789\r0", "12\r", "3", "\r", "\r4\n", "\n",
+                            "01234567890\n", "\r\r", "x"})
+    splitter.add(piece);
+  splitter.end();
+  EXPECT_EQ(lines, (std::vector<std::string>{"a", "b", "4", "", "0123456789", "0", "x"}));
+}
+
+TEST(line_splitter, reports_a_line_that_stands_once_a_second) {
+  std::vector<std::string> lines;
+  line_splitter splitter([&](std::string_view l) { lines.emplace_back(l); });
+  auto now = line_splitter::clock::time_point{} + std::chrono::hours(1);
+  auto const look = [&](milliseconds later) { splitter.report_standing(now += later); };
+  splitter.add("1");
+  look(milliseconds(0));
+  look(milliseconds(999));
+  EXPECT_TRUE(lines.empty());
+  look(milliseconds(1));
+  look(milliseconds(5'000));
+  EXPECT_EQ(lines, std::vector<std::string>{"1\r"}) << "it has not changed";
+  splitter.add("\r2");
+  look(milliseconds(0));
+  splitter.add("\n");
+  EXPECT_FALSE(splitter.stands());
+  EXPECT_EQ(lines, (std::vector<std::string>{"1\r", "2\r", "2"}));
 }
 
 TEST(process, tells_each_line_when_it_is_printed) {

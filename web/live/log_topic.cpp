@@ -1,6 +1,8 @@
 // The newest lines, already as JSON, and how far back they reach.
 #include "web/live/log_topic.hpp"
 
+#include <algorithm>
+
 #include "server/hub/id_text.hpp"
 #include "web/json/views_json.hpp"
 
@@ -72,10 +74,14 @@ void log_topic::update(log_news news) {
   }
   earlier_ = earlier_ || news.skipped || news.dropped > 0;
   for (auto const& l : news.lines) {
+    forget_unfinished(l);
     line made;
     json_out out(made.json);
     write(out, l);
     made.changed = seq();
+    made.closure = l.closure, made.attempt = l.attempt, made.level = l.level;
+    made.unfinished = l.text.ends_with('\r');
+    unfinished_ += made.unfinished;
     bytes_ += made.json.size();
     last_ = l.seq;
     lines_.push_back(std::move(made));
@@ -93,7 +99,20 @@ void log_topic::forget_oldest() {
   // Who is at the number at which it came has it.
   too_old_ = std::max(too_old_, oldest.changed - 1);
   bytes_ -= oldest.json.size();
+  unfinished_ -= oldest.unfinished;
   lines_.pop_front();
+}
+
+void log_topic::forget_unfinished(server::log_line const& next) {
+  if (unfinished_ == 0) return;
+  auto const it = std::find_if(lines_.begin(), lines_.end(), [&next](line const& l) {
+    return l.unfinished && l.closure == next.closure && l.attempt == next.attempt &&
+           l.level == next.level;
+  });
+  if (it == lines_.end()) return;
+  bytes_ -= it->json.size();
+  --unfinished_;
+  lines_.erase(it);
 }
 
 void log_topic::write_body(json_out& out, std::uint64_t const* from) const {

@@ -64,19 +64,25 @@ class log_topic final : public topic {
   struct line {
     std::string json;
     std::uint64_t changed = 0;
+    core::closure_id closure{};
+    std::uint32_t attempt = 0;
+    server::log_level level{};
+    bool unfinished = false;  // the next line of these three replaces it
   };
 
   void write_body(json_out& out, std::uint64_t const* from) const override;
   void forget_oldest();
+  void forget_unfinished(server::log_line const& next);
 
   std::string const named_;
   server::log_target const of_;
   std::deque<line> lines_;
   std::size_t bytes_ = 0;
-  std::uint64_t last_ = 0;  // number of the newest line
-  std::uint64_t too_old_;   // who is at this number or below it gets everything
-  bool earlier_ = false;    // there were lines before those here
-  log_news state_;          // without its lines
+  std::size_t unfinished_ = 0;  // of the lines
+  std::uint64_t last_ = 0;      // number of the newest line
+  std::uint64_t too_old_;       // who is at this number or below it gets everything
+  bool earlier_ = false;        // there were lines before those here
+  log_news state_;              // without its lines
 };
 
 }  // namespace muster::web

@@ -297,6 +297,7 @@ class ClusterCoordinator(Scheduling, State):
         servers = list(own.servers) if own is not None else addresses.checked(DEFAULT_SERVER if server is None else server)
         if current() is not None:
             options.setdefault("weight", NESTED_WEIGHT)
+            options.setdefault("log_to_driver", False)  # it would print into the worker's own log
         uploads = (collect(upload),) if upload else ()
         session = Session(CoordinatorOptions(**options))
         callables = Callables()

@@ -3,15 +3,19 @@ from __future__ import annotations
 
 import collections
 import datetime
+import os
 import sys
 import threading
-from typing import Any, Iterable, NamedTuple, Optional
+import weakref
+from typing import Any, Iterable, Iterator, NamedTuple, Optional
 
 from muster._wire import messages
 from muster.coordinator.records import Record
 
 LEVELS = ("info", "debug", "warning", "error", "stdout", "stderr", "dropped")
 PAGE_LINES = 1000
+UNFINISHED = "\r"
+"""Ends a line that has not ended yet: the next one of its closure, attempt and level replaces it."""
 WAITING_MAX = 20_000
 """Lines that wait to be printed. Full: the oldest are dropped, and counted."""
 PATIENCE = 0.2
@@ -42,12 +46,20 @@ def of_record(session: Any, record: Record, timeout: float) -> Logs:
     if not session_id:  # nothing has run
         return lines
     after = 0
+    unfinished: dict[tuple[int, int], LogLine] = {}
     while True:
         request = messages.GetLogsRequest(session=session_id, closure=record.closure,
                                           token=0 if record.closure else record.token,
                                           after=after, limit=PAGE_LINES)
         page = session.link.ask("GetLogs", request, messages.GetLogsResponse, timeout)
-        lines += map(_line, page.line)
+        for wire in page.line:  # of an earlier page, it may have been replaced since
+            shown = unfinished.pop((wire.attempt, wire.level), None)
+            if shown is not None:
+                lines.remove(shown)
+            line = _line(wire)
+            lines.append(line)
+            if wire.text.endswith(UNFINISHED):
+                unfinished[wire.attempt, wire.level] = line
         lines.dropped = page.dropped
         if not page.line or page.line[-1].number >= page.last:
             return lines
@@ -56,7 +68,7 @@ def of_record(session: Any, record: Record, timeout: float) -> Logs:
 
 def _line(wire: Any) -> LogLine:
     at = datetime.datetime.fromtimestamp(wire.time_ms / 1000, datetime.timezone.utc)
-    return LogLine(at, _level(wire), wire.text, wire.worker, wire.attempt)
+    return LogLine(at, _level(wire), wire.text.rstrip(UNFINISHED), wire.worker, wire.attempt)
 
 
 def _level(wire: Any) -> str:
@@ -64,13 +76,10 @@ def _level(wire: Any) -> str:
 
 
 def shown(asked: Optional[bool]) -> bool:
-    """Whether lines are shown; None: where a person looks, a terminal or a notebook."""
+    """Returns whether lines are shown here. None: as MUSTER_LOG_TO_DRIVER says, 1 or 0; else yes."""
     if asked is not None:
         return asked
-    try:
-        return _kernel() is not None or sys.stderr.isatty()
-    except (AttributeError, ValueError):  # there is none, or it is closed
-        return False
+    return os.environ.get("MUSTER_LOG_TO_DRIVER", "1").lower() not in ("0", "false", "off", "no")
 
 
 def _kernel() -> Any:
@@ -152,23 +161,44 @@ class Printer:
 
 
 def _print(lines: Iterable[Any], dropped: int) -> None:
-    out: list[str] = []
-    err: list[str] = []
+    out: list[Any] = []
+    err: list[Any] = []
     if dropped:
         err.append(f"(muster) … {dropped} {'line' if dropped == 1 else 'lines'} dropped\n")
     for line in lines:
-        (out if _level(line) == "stdout" else err).append(_text(line))
+        (out if _level(line) == "stdout" else err).append(line)
     kernel = _kernel()
-    for stream, texts in ((sys.stdout, out), (sys.stderr, err)):
-        if texts and stream is not None:
+    for stream, some in ((sys.stdout, out), (sys.stderr, err)):
+        if some and stream is not None:
             if kernel is not None and hasattr(stream, "set_parent"):
                 stream.set_parent(kernel.get_parent())  # below the cell that runs now
-            stream.write("".join(texts))
+            stream.write("".join(_texts(some, stream)))
             stream.flush()
+
+
+_overwritten: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Terminals where the cursor is at the beginning of a line that has not ended."""
+
+
+def _texts(lines: list[Any], stream: Any) -> Iterator[str]:
+    """On a terminal, a line that has not ended is overwritten by the next one."""
+    for line in lines:
+        if isinstance(line, str):
+            yield line
+            continue
+        if stream in _overwritten:
+            _overwritten.discard(stream)
+            yield "\x1b[K"
+        text = _text(line)
+        if not line.text.endswith(UNFINISHED) or not stream.isatty():
+            yield text + "\n"
+        else:
+            _overwritten.add(stream)
+            yield text + UNFINISHED
 
 
 def _text(line: Any) -> str:
     level = _level(line)
     said = f"{level}: " if level in ("debug", "warning", "error") else ""
     who = " ".join(filter(None, (line.function, line.worker)))
-    return f"({who}) {said}{line.text}\n"
+    return f"({who}) {said}{line.text.rstrip(UNFINISHED)}"

@@ -76,8 +76,8 @@ class CoordinatorOptions:
     key: Optional[str] = None
     """PEM file of its private key; None: MUSTER_KEY."""
     log_to_driver: Optional[bool] = None
-    """What functions print and log on workers is printed here, too: ``(train.step worker:1) text``.
-    None: where a person looks, as stderr is a terminal or this runs in a notebook."""
+    """Whether lines that functions print and log on workers are printed here, too: ``(train.step worker:1) text``. What functions
+    print to stdout goes to stdout, all other lines go to stderr. None: yes, unless MUSTER_LOG_TO_DRIVER is 0."""
     connect_timeout: float = 10.0
     pending_max: int = 65_536
     """Closures that may wait here to be sent. Full: schedule waits."""

@@ -108,6 +108,7 @@ def _read(frames: Frames, runner: Runner, asking: Asking, worker: int) -> None:
                 os._exit(0)
             if not ready:
                 much = output.drain()
+                output.report_standing()
                 runner.tick()
                 _interrupt(runner, asked, main_thread)
                 continue

@@ -20,10 +20,9 @@ import time
 from typing import Callable, NamedTuple, Optional
 
 from muster import _forks
+from muster.worker.lines import Line
 
 READ_BYTES = 64 << 10
-UNFINISHED_MAX = 16 << 10
-"""Bytes of a line that has not ended. More: it is taken as one."""
 DRAIN_BYTES_MAX = 1 << 20
 """Read at one time from a writer that does not stop."""
 STUCK_BYTES = 32 << 10
@@ -67,9 +66,7 @@ class Descriptors:
         # One at a time; protects all below. A finalizer that prints may come back here under the lock.
         self._lock = threading.RLock()
         self._draining = False
-        self._rest = [b"", b""]
-        self.begun = False
-        """A line has begun and not ended."""
+        self._lines = (Line(), Line())
         libc = ctypes.CDLL(None)
         self._fflush = libc.fflush
         self._streams: list[ctypes.c_void_p] = []  # of C
@@ -128,24 +125,33 @@ class Descriptors:
             if take is None:
                 _write_all(self._real[i], data)
                 continue
-            whole, newline, rest = (self._rest[i] + data).rpartition(b"\n")
-            if len(rest) > UNFINISHED_MAX:
-                whole, newline, rest = whole + newline + rest, b"\n", b""
-            self._rest[i] = rest
-            self.begun = bool(self._rest[0] or self._rest[1])
-            if newline:
-                take(i, whole.decode("utf-8", "replace"))
+            whole = self._lines[i].add(data)
+            if whole is not None:
+                take(i, whole)
         return size
+
+    @property
+    def begun(self) -> bool:
+        """A line has begun and not ended."""
+        return bool(self._lines[0].begun or self._lines[1].begun)
+
+    def report_standing(self, take: Callable[[int, str], None]) -> None:
+        """Gives lines that stand without a newline to `take`."""
+        if not self.begun:
+            return
+        with self._lock:
+            for i, line in enumerate(self._lines):
+                text = line.standing()
+                if text is not None:
+                    take(i, text)
 
     def end(self, take: Callable[[int, str], None]) -> None:
         """The closure is about to be answered: all that it wrote is its own."""
         self.drain(take)
         with self._lock:
-            for i in (0, 1):
-                rest, self._rest[i] = self._rest[i], b""
-                if rest:
-                    take(i, rest.decode("utf-8", "replace"))
-            self.begun = bool(self._rest[0] or self._rest[1])
+            for i, line in enumerate(self._lines):
+                if line.begun:
+                    take(i, line.take())
 
 
 class Left:

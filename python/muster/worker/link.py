@@ -7,7 +7,7 @@ import time
 from typing import Any, Callable, Optional, Protocol, Sequence
 
 from muster._pickled.buffers import Data
-from muster.worker import stacks
+from muster.worker import output, stacks
 from muster.worker.blobs import Ask, answer, question
 from muster.worker.children import Child, Children
 from muster.worker.functions import FunctionTable
@@ -122,6 +122,7 @@ class ThreadLink:
             self._busy.clear()
             if self._runner.busy():  # asked after that: a closure that has just come sees it set, or is seen
                 self._busy.set()
+            output.report_standing()
             self._runner.tick()
 
     def deliver(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:

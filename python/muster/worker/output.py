@@ -2,53 +2,84 @@
 what is written to descriptors 1 and 2."""
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
 import os
 import select
 import sys
+import threading
 from typing import Any, Callable, Optional, TextIO
 
 from muster.worker import context as contexts
 from muster.worker.descriptors import Descriptors, Ends
+from muster.worker.lines import Line
 from muster.worker.log_lines import LineFormatter
 
 _LEVELS = ((logging.ERROR, 3), (logging.WARNING, 2), (logging.INFO, 0), (logging.NOTSET, 1))
 
 
-class ClosureStream(io.TextIOBase):
-    """In place of sys.stdout or sys.stderr: of a thread that runs a closure, lines go there; of any
-    other, to the real one."""
+class ClosureBuffer(io.BufferedIOBase):
+    """The bytes below a ClosureStream. Those of a thread that runs a closure become lines of it; those of any other thread go
+    to the worker's own stream. `close` does nothing, since a wrapper that a function puts around it closes it."""
 
     def __init__(self, real: TextIO, level: int) -> None:
         self._real = real
         self._level = level
-        self._begun: dict[int, str] = {}  # what a closure has printed of a line; by its number
+        self.name = getattr(real, "name", "")
+        self._lock = threading.RLock()  # protects _lines. A finalizer that prints may come back here under the lock.
+        self._lines: dict[int, tuple[contexts.Context, Line]] = {}
+        """What closures have printed of a line, by their numbers. Limit: the closures that run."""
 
-    def write(self, text: str) -> int:
+    def write(self, data: Any) -> int:
         current = contexts.current()
         if current is None:
-            return self._real.write(text)
+            return self._write_real(bytes(data))
         drain()  # what came before it stands before it
-        if "\n" not in text and len(text) < 4096:
-            self._begun[current.closure] = self._begun.get(current.closure, "") + text
-            return len(text)
-        whole, newline, rest = (self._begun.pop(current.closure, "") + text).rpartition("\n")
-        if not newline:
-            whole, rest = rest, ""
-        if rest:
-            self._begun[current.closure] = rest
-        current._reporter.log(current, self._level, whole)
-        return len(text)
+        data = bytes(data)
+        with self._lock:
+            _, line = self._lines.get(current.closure) or self._lines.setdefault(current.closure, (current, Line()))
+            whole = line.add(data)
+            if whole is not None:
+                current._reporter.log(current, self._level, whole)
+        return len(data)
+
+    def _write_real(self, data: bytes) -> int:
+        real = getattr(self._real, "buffer", None)
+        if real is None:  # of a notebook
+            self._real.write(data.decode("utf-8", "replace"))
+        else:
+            real.write(data)
+            if b"\n" in data:
+                real.flush()
+        return len(data)
+
+    def report_standing(self) -> None:
+        if not self._lines:
+            return
+        with self._lock:
+            for closure, line in self._lines.values():
+                text = line.standing()
+                if text is not None:
+                    closure._reporter.log(closure, self._level, text, True)
 
     def end(self, ended: contexts.Context) -> None:
         """The closure is about to be answered: what it printed without a newline is a line, too."""
-        if self._begun and ended.closure in self._begun:
-            ended._reporter.log(ended, self._level, self._begun.pop(ended.closure))
+        with self._lock:
+            found = self._lines.pop(ended.closure, None)
+            if found is not None and found[1].begun:
+                ended._reporter.log(ended, self._level, found[1].take())
 
     def flush(self) -> None:
         if contexts.current() is None:
             self._real.flush()
+
+    def close(self) -> None:
+        self.flush()
+
+    @property
+    def closed(self) -> bool:
+        return False
 
     def writable(self) -> bool:
         return True
@@ -59,11 +90,17 @@ class ClosureStream(io.TextIOBase):
     def isatty(self) -> bool:
         return False
 
-    encoding = "utf-8"
+
+class ClosureStream(io.TextIOWrapper):
+    """In place of sys.stdout or sys.stderr. It holds no text back, so what a thread prints is its closure's."""
+
+    def __init__(self, real: TextIO, level: int) -> None:
+        self.below = ClosureBuffer(real, level)
+        super().__init__(self.below, encoding="utf-8", errors="backslashreplace", write_through=True)
 
     @property
-    def buffer(self) -> Any:
-        return self._real.buffer
+    def mode(self) -> str:
+        return "w"
 
 
 _LINE = LineFormatter()
@@ -86,13 +123,14 @@ class ClosureHandler(logging.Handler):
 
 
 _descriptors: Optional[Descriptors] = None
+_streams: list[ClosureStream] = []  # of this process, also after a function has replaced sys.stdout
 _running: list[contexts.Context] = []  # those that have begun and not ended, of this process
 
 
 def capture(ends: Optional[Ends] = None) -> None:
     """Once a process: streams and the root logger. `ends`: descriptors 1 and 2, too."""
     global _descriptors
-    if isinstance(sys.stdout, ClosureStream):
+    if _streams:
         return
     if ends is not None:
         for real in (sys.stdout, sys.stderr):
@@ -103,6 +141,7 @@ def capture(ends: Optional[Ends] = None) -> None:
     os.register_at_fork(after_in_child=_forked)
     sys.stdout = ClosureStream(sys.stdout, contexts.LEVELS["stdout"])
     sys.stderr = ClosureStream(sys.stderr, contexts.LEVELS["stderr"])
+    _streams.extend((sys.stdout, sys.stderr))
     root = logging.getLogger()
     root.addHandler(ClosureHandler())
     if root.level == logging.WARNING:
@@ -146,12 +185,16 @@ def idle_wait(*descriptors: int) -> Callable[[], list[tuple[int, int]]]:
     return wait
 
 
-def _take(descriptor: int, text: str) -> None:
+def _take(descriptor: int, text: str, unfinished: bool = False) -> None:
     try:
         running = _running[-1]
     except IndexError:  # it has just ended
         return
-    running._reporter.log(running, contexts.LEVELS["stderr" if descriptor else "stdout"], text)
+    running._reporter.log(running, contexts.LEVELS["stderr" if descriptor else "stdout"], text, unfinished)
+
+
+def _take_unfinished(descriptor: int, text: str) -> None:
+    _take(descriptor, text, True)
 
 
 def running() -> list[contexts.Context]:
@@ -163,6 +206,12 @@ begin_lines: Callable[[contexts.Context], None] = _running.append
 
 
 def end_lines(ended: contexts.Context) -> None:
+    for stream in _streams:
+        with contextlib.suppress(ValueError):  # a function has detached it
+            if not stream.write_through:  # a function has asked for that: it is its text
+                contexts.enter(ended)
+                stream.reconfigure(write_through=True)  # flushes
+                contexts.enter(None)
     d = _descriptors
     if d is not None:
         d.flush()
@@ -172,6 +221,13 @@ def end_lines(ended: contexts.Context) -> None:
         _running.remove(ended)
     except ValueError:  # it was interrupted before it had begun
         pass
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, ClosureStream):
-            stream.end(ended)
+    for stream in _streams:
+        stream.below.end(ended)
+
+
+def report_standing() -> None:
+    """Reports lines that stand without a newline. Call it several times a second while closures run."""
+    if _descriptors is not None:
+        _descriptors.report_standing(_take_unfinished)
+    for stream in _streams:
+        stream.below.report_standing()

@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from muster.worker.context import Context
+from muster.worker.lines import overwritten
 
 LINE_BYTES_MAX = 8 << 10
 WAITING_BYTES_MAX = 1 << 20
@@ -16,6 +17,8 @@ PROGRESS_EVERY = 0.1
 """Seconds."""
 PROGRESS_TEXT_MAX = 200
 DROPPED = 6
+UNFINISHED = "\r"
+"""Ends a line that the next one of its closure and level replaces."""
 
 
 class Reports:
@@ -33,17 +36,22 @@ class Reports:
         self.waiting = False
         """Something is here; may be read without the lock."""
 
-    def log(self, context: Context, level: int, text: str) -> None:
+    def log(self, context: Context, level: int, text: str, unfinished: bool = False) -> None:
+        """Adds each line of `text`. `unfinished`: it is one line, which the next one of this level replaces."""
         now = int(time.time() * 1000)
+        lines = text.split("\n")
+        if len(lines) > 1 and not lines[-1]:
+            del lines[-1]
         with self._lock:
-            for line in text.splitlines() or [""]:
+            for line in map(overwritten, lines):
                 size = len(line) + 64
                 if self._bytes + size > WAITING_BYTES_MAX:
                     key = (context.closure, context.attempt)
                     self._dropped[key] = self._dropped.get(key, 0) + 1
                     continue
                 self._bytes += size
-                self._lines.append((context.closure, context.attempt, level, now, _clean(line)))
+                line = _clean(line) + UNFINISHED if unfinished else _clean(line)
+                self._lines.append((context.closure, context.attempt, level, now, line))
             self.waiting = True
 
     def progress(self, context: Context, fraction: float, text: str) -> None:

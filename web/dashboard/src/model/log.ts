@@ -5,6 +5,21 @@ import type { LogBody, LogLine, LogProgress } from './log-protocol';
 
 export const LINES_KEPT = 2000;
 
+// A line that ends with a carriage return has not ended: the next one of its closure, attempt and level replaces it.
+function withoutReplaced(lines: readonly LogLine[]): LogLine[] {
+  if (!lines.some((line) => line.text.endsWith('\r'))) return [...lines];
+  const later = new Set<string>();
+  return [...lines]
+    .reverse()
+    .filter((line) => {
+      const of = `${line.closure} ${line.attempt} ${line.level}`;
+      const replaced = line.text.endsWith('\r') && later.has(of);
+      later.add(of);
+      return !replaced;
+    })
+    .reverse();
+}
+
 export class Log {
   lines: readonly LogLine[] = [];
   version = 0;
@@ -17,7 +32,7 @@ export class Log {
   apply(message: LogBody, snapshot: boolean): void {
     const held = snapshot ? [] : this.lines;
     const newest = held.at(-1)?.seq ?? 0; // a delta that reaches further back repeats some
-    const all = [...held, ...message.lines.filter((line) => line.seq > newest)];
+    const all = withoutReplaced([...held, ...message.lines.filter((line) => line.seq > newest)]);
     this.lines = all.slice(-LINES_KEPT);
     this.earlier = message.earlier || (!snapshot && this.earlier) || all.length > LINES_KEPT;
     this.dropped = message.dropped;
