@@ -32,22 +32,35 @@ bool is_mine(fs::path const& path) {
          about.st_uid == ::geteuid();
 }
 
+// Of processes of the Python package, which have the directory itself locked.
+bool is_of_python(std::string const& name) {
+  return name.starts_with("muster-worker-") || name.starts_with("muster-local-") ||
+         name.starts_with("muster-uploads-");
+}
+
 // One without a lock is just being made, or of a version that had none.
-void remove_left(std::string const& name) {
+file_descriptor open_lock(fs::path const& directory, bool of_python) {
+  return file_descriptor(
+      of_python ? ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                : ::open((directory / "lock").c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+}
+
+}  // namespace
+
+void remove_left_directories(std::string const& name) {
   std::error_code ignored;
-  for (auto const& entry : fs::directory_iterator(fs::temp_directory_path(), ignored)) {
-    if (!entry.path().filename().string().starts_with(name) || !is_mine(entry.path())) continue;
-    auto const path = (entry.path() / "lock").string();
-    file_descriptor const lock(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  for (auto const& entry : fs::directory_iterator(fs::temp_directory_path(ignored), ignored)) {
+    auto const found = entry.path().filename().string();
+    bool const of_python = is_of_python(found);
+    if ((!of_python && !found.starts_with(name)) || !is_mine(entry.path())) continue;
+    auto const lock = open_lock(entry.path(), of_python);
     if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
     fs::remove_all(entry.path(), ignored);
   }
 }
 
-}  // namespace
-
 own_directory::own_directory(std::string const& name) {
-  remove_left(name);
+  remove_left_directories(name);
   do {
     auto made = (fs::temp_directory_path() / (name + "XXXXXX")).string();
     if (!::mkdtemp(made.data())) fail(made);

@@ -12,9 +12,14 @@
 
 namespace muster {
 
+/// Removes directories of this user whose owners were killed: those whose names begin with `name`,
+/// and those of workers and local clusters of the Python package. A living owner holds a lock, so
+/// its directory stays.
+void remove_left_directories(std::string const& name);
+
 class own_directory {
  public:
-  /// Removes what others of this user and name have left, then makes one. `name` begins the name.
+  /// Makes one whose name begins with `name`, after remove_left_directories.
   /// Errors: std::system_error.
   explicit own_directory(std::string const& name);
   ~own_directory();

@@ -12,6 +12,7 @@
 #include "cli/rest.hpp"
 #include "cli/verbs/worker_programs.hpp"
 #include "client/functions/bundled_functions.hpp"
+#include "process/own_directory.hpp"
 
 namespace muster::cli {
 namespace {
@@ -74,6 +75,7 @@ std::unique_ptr<muster::worker> make_worker(worker_verb_options const& o) {
 }
 
 int run_worker(worker_verb_options& o) {
+  remove_left_directories("muster-programs-");
   auto const w = make_worker(o);
   add_bundled_functions(*w, {.allow_exec = o.allow_exec});
   running = w.get();

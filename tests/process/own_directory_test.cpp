@@ -1,7 +1,9 @@
 #include "process/own_directory.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +55,18 @@ TEST_F(own_directories, of_a_killed_process_go_when_the_next_is_made) {
   own_directory const next("left-");
   EXPECT_EQ(count(), 2u);
   EXPECT_TRUE(std::filesystem::exists(next.path() / "lock"));
+}
+
+TEST_F(own_directories, of_python_workers_are_removed_unless_their_owner_lives) {
+  for (auto const* name : {"muster-worker-dead", "muster-worker-alive", "muster-local-dead"})
+    std::filesystem::create_directory(there / name);
+  std::ofstream(there / "muster-worker-file") << "no directory";
+  file_descriptor const alive(
+      ::open((there / "muster-worker-alive").c_str(), O_RDONLY | O_DIRECTORY));
+  ASSERT_EQ(::flock(alive.get(), LOCK_EX), 0);
+  own_directory const next("left-");
+  EXPECT_EQ(count(), 3u);
+  EXPECT_TRUE(std::filesystem::exists(there / "muster-worker-alive"));
 }
 
 TEST_F(own_directories, without_a_lock_are_left_alone) {

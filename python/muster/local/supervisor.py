@@ -7,6 +7,7 @@ muster.Worker), and program (its process id). One line comes out when all is rea
 """
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -14,13 +15,13 @@ import pathlib
 import select
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from typing import Any
 
 from muster import _forks
 from muster.worker import pidfds
+from muster.worker.folder import LOCAL, Folder
 from muster.worker.log_lines import LineFormatter
 from muster.worker.worker import Worker
 
@@ -85,7 +86,10 @@ def main() -> int:
     program = pidfds.opened(asked["program"])
     if program >= 0:
         poll.register(program, select.POLLIN)
-    with tempfile.TemporaryDirectory() as folder:
+    own = Folder(LOCAL)
+    folder = own.path
+    with contextlib.ExitStack() as at_end:
+        at_end.callback(own.remove)
         try:
             server = _start_server(asked, folder)
         except OSError as error:

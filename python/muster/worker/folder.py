@@ -1,5 +1,7 @@
-"""The folder of a worker's uploads and blobs. It goes with the worker; that of one which was killed goes with the next
-worker of this user that starts, which tells by a lock on the folder that nobody has it any more."""
+"""Folders of Muster's processes among temporary files.
+
+A folder is removed with its owner. The folder of an owner that was killed is removed by the next worker, local cluster or C++
+worker of this user that starts. A living owner holds a lock, so its folder is never removed."""
 from __future__ import annotations
 
 import contextlib
@@ -10,15 +12,18 @@ import tempfile
 
 from muster import _forks
 
-PREFIX = "muster-worker-"
+WORKER, LOCAL, UPLOADS = "muster-worker-", "muster-local-", "muster-uploads-"
+"""Prefixes of names. The owner has the folder itself locked."""
+PROGRAMS = "muster-programs-"
+"""Of C++ workers, whose owner has the file `lock` in it locked."""
 
 
 class Folder:
     """Of the process that made it. Raises OSError: there can be none."""
 
-    def __init__(self) -> None:
-        _remove_left_ones()
-        self.path, self._held = _make()
+    def __init__(self, prefix: str = WORKER) -> None:
+        remove_left_ones()
+        self.path, self._held = _make(prefix)
         _forks.notify_in_forks(self)
 
     def forked(self) -> None:
@@ -30,10 +35,10 @@ class Folder:
         os.close(self._held)
 
 
-def _make() -> tuple[str, int]:
+def _make(prefix: str) -> tuple[str, int]:
     """The path, and a descriptor that has it locked."""
     while True:
-        path = tempfile.mkdtemp(prefix=PREFIX)
+        path = tempfile.mkdtemp(prefix=prefix)
         with contextlib.suppress(FileNotFoundError):
             held = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(held, fcntl.LOCK_EX)
@@ -42,19 +47,22 @@ def _make() -> tuple[str, int]:
             os.close(held)  # another worker took it for a left one before it was locked
 
 
-def _remove_left_ones() -> None:
+def remove_left_ones() -> None:
+    """Removes folders of this user whose owners were killed."""
     with os.scandir(tempfile.gettempdir()) as entries:
-        found = [e.path for e in entries if e.name.startswith(PREFIX) and e.is_dir(follow_symlinks=False)]
+        found = [e.path for e in entries if e.name.startswith((WORKER, LOCAL, UPLOADS, PROGRAMS)) and e.is_dir(follow_symlinks=False)]
     for path in found:
+        of_programs = os.path.basename(path).startswith(PROGRAMS)
         try:
-            left = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except OSError:  # another user's, or gone
+            left = (os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_NOFOLLOW) if of_programs else
+                    os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW))
+        except OSError:  # another user's, or gone, or its lock is just being made
             continue
         try:
-            if os.fstat(left).st_uid == os.geteuid():
+            if os.stat(path, follow_symlinks=False).st_uid == os.geteuid():
                 fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path, ignore_errors=True)
-        except OSError:  # somebody has it
+        except OSError:  # its owner lives
             pass
         finally:
             os.close(left)

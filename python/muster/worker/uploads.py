@@ -28,6 +28,7 @@ from typing import Optional, Sequence
 
 from muster._pickled.uploads import unpack
 from muster.worker.context import Context
+from muster.worker.folder import UPLOADS, Folder
 
 DIGEST_DIGITS = 64
 """Of the names of their folders; others are not uploads."""
@@ -78,8 +79,9 @@ def install(digest: str, data: bytes) -> Installed:
         if known is not None:
             return known
         if _folder is None:
-            _folder = tempfile.mkdtemp(prefix="muster-uploads-")
-            atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+            own = Folder(UPLOADS)
+            _folder = own.path
+            atexit.register(own.remove)
         place = os.path.join(_folder, digest)
         held = os.open(place + ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         fcntl.flock(held, fcntl.LOCK_SH)
