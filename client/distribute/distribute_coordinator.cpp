@@ -2,6 +2,7 @@
 #include "muster/distribute_coordinator.hpp"
 
 #include "client/distribute/inputs.hpp"
+#include "client/distribute/serving.hpp"
 #include "client/log.hpp"
 #include "muster/cluster_error.hpp"
 #include "muster/thread_coordinator.hpp"
@@ -129,7 +130,7 @@ std::shared_ptr<standard_server> server_of(job const& j, standard_server_config 
 std::any run_standalone(job const& j, distribute_options const& o) {
   thread_coordinator::options const threads{.grace = o.stop_grace};
   if (!j.in.is_client()) {
-    server_of(j, server_config(j), o.servers)->join();
+    serve_until_end(*server_of(j, server_config(j), o.servers));
     return {};
   }
   if (!j.work.with->between_graph()) return run_in_graph(j, threads);
@@ -148,7 +149,7 @@ std::any run_independent(job j, distribute_options const& o) {
       worker_context({.cluster = j.in.cluster, .task_type = own.type, .task_id = own.id})
           .is_chief();
   if (own.type != "ps" && chief) return prepared(j.work, j, {})();
-  server->join();
+  serve_until_end(*server);
   return {};
 }
 

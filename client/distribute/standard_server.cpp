@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "client/distribute/inputs.hpp"
+#include "client/distribute/serving.hpp"
 #include "client/log.hpp"
 #include "muster/cluster_error.hpp"
 #include "muster/cluster_resolver.hpp"
@@ -208,7 +209,7 @@ void start_server(cluster_resolver& resolver, std::string const& protocol,
                                layer.empty() ? "grpc" : layer,
                                resolver.environment()});
   server->start();
-  server->join();
+  distribute::serve_until_end(*server);
 }
 
 }  // namespace muster

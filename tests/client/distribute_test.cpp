@@ -1,8 +1,11 @@
 // The distribute coordinator, and what the original gets wrong.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <atomic>
+#include <thread>
 
+#include "client/distribute/serving.hpp"
 #include "muster/cluster_error.hpp"
 #include "muster/distribute_coordinator.hpp"
 #include "muster/simple_resolver.hpp"
@@ -277,6 +280,27 @@ TEST_F(distribute, modes_are_read_by_name) {
   EXPECT_EQ(parse_coordinator_mode("independent_worker"), coordinator_mode::independent_worker);
   EXPECT_TRUE(contains(raised_by([] { parse_coordinator_mode("cake"); }),
                        "unexpected coordinator mode 'cake'"));
+}
+
+struct counting_server : standard_server {
+  void start() override {}
+  void join() override {
+    ::raise(SIGTERM);
+    while (stops < 1) std::this_thread::yield();
+    ::raise(SIGTERM);
+    while (stops < 2) std::this_thread::yield();
+  }
+  void stop() noexcept override { ++stops; }
+  std::atomic<int> stops = 0;
+};
+
+TEST(standard_server, is_stopped_by_each_sigterm_while_it_is_waited_for) {
+  counting_server server;
+  ::muster::distribute::serve_until_end(server);
+  struct sigaction now {};
+  ::sigaction(SIGTERM, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, SIG_DFL);
+  EXPECT_EQ(server.stops, 2);
 }
 
 }  // namespace

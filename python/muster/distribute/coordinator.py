@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Union
 from muster.distribute.cluster import cluster_of, is_chief, trainers
 from muster.distribute.context import WorkerContext, get_current_worker_context
 from muster.distribute.inputs import CoordinatorMode, Job, Part, Task, announce, complete, name_of
-from muster.distribute.servers import Factory, ServerConfig, StandardServer, server_of_this_thread, worker_servers
+from muster.distribute.servers import Factory, ServerConfig, StandardServer, serve_until_end, server_of_this_thread, worker_servers
 from muster.distribute.strategy import Strategy
 from muster.distribute.threads import Barrier, Threads
 
@@ -101,7 +101,7 @@ def _run_standalone(job: Job) -> Any:
     if not job.is_client:
         server = _server_of(job, _server_config(job), worker_servers())
         assert server
-        return server.join()
+        return serve_until_end(server)
     return _run_between_graph(job) if job.between_graph else _run_in_graph(job)
 
 
@@ -163,7 +163,7 @@ def _run_independent(job: Job) -> Any:
     server = _server_of(job, config, None if runs else worker_servers())
     if not runs:
         assert server
-        return server.join()
+        return serve_until_end(server)
     if not job.between_graph:
         return _prepared(job, job.work, (None, None), stop=stop)()
     return _prepared(job, job.work, task, stop=stop, barrier=barrier)()

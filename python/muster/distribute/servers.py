@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
+import signal
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional
 
+from muster import _forks
 from muster.distribute.cluster import Cluster, check, check_given, master, seen_by, tf_config
 
 if TYPE_CHECKING:
@@ -120,6 +122,22 @@ class _Waiting(StandardServer):
 
     def stop(self) -> None:
         self._over.set()
+
+
+def serve_until_end(server: StandardServer) -> None:
+    """Waits until the server has ended. If this is the main thread and SIGTERM has its default disposition, the signal
+    stops the server meanwhile: the first one lets it finish what runs, the second one ends it at once.
+
+    Raises:
+        RuntimeError: it has not ended in order.
+    """
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return server.join()
+    _forks.handle_signal(signal.SIGTERM, lambda *_: server.stop())
+    try:
+        server.join()
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 _mine = threading.local()

@@ -1,8 +1,10 @@
 """What ends the tasks of a distribute coordinator: errors, ends of data, interruptions."""
 from __future__ import annotations
 
+import json
 import logging
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from conftest import DEADLINE, HERE, until
+from conftest import DEADLINE, HERE, Cluster, until
 from muster import distribute
 from recorded import TWO, InGraph, context, run
 
@@ -148,3 +150,34 @@ def test_nobody_waits_for_who_has_returned_or_does_not_come() -> None:
 
     with pytest.raises(threading.BrokenBarrierError, match="1 of 2 arrived within 0.1 s; missing: worker:0"):
         run(late, TWO, barrier_timeout=0.1)
+
+
+SERVES = """import muster
+muster.run_distribute_coordinator(lambda strategy: 1, mode=MODE)
+"""
+
+
+@pytest.mark.parametrize("mode", ["independent_worker", "standalone_client"])
+def test_sigterm_lets_a_standard_server_finish_its_work(cluster: Cluster, tmp_path: pathlib.Path, mode: str) -> None:
+    def works(folder: str) -> int:
+        for step in ("begun", "finished"):
+            while step == "finished" and not os.path.exists(os.path.join(folder, "go")):
+                time.sleep(0.01)
+            open(os.path.join(folder, step), "w").close()
+        return 5
+
+    config = {"cluster": {"worker": ["a:1"], "ps": ["b:1"]}, "task": {"type": "ps", "index": 0}}
+    code = SERVES.replace("MODE", f"muster.distribute.CoordinatorMode({mode!r})")
+    server = subprocess.Popen([sys.executable, "-c", code], env={
+        **os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "TF_CONFIG": json.dumps(config),
+        "MUSTER_COORDINATOR": cluster.server.grpc})
+    try:
+        value = cluster.coordinator().options(task="ps:0").submit(works, str(tmp_path))
+        until((tmp_path / "begun").exists, "it runs")
+        server.terminate()
+        until(lambda: any(t["job"] == "ps" and t["draining"] for t in cluster.server.tasks()), "the server leaves")
+        (tmp_path / "go").touch()
+        assert value.fetch(20) == 5 and server.wait(DEADLINE) == 0
+    finally:
+        server.kill()
+        server.wait()
