@@ -20,7 +20,7 @@ std::string log_text(json::value const& line, bool several) {
   return text + for_terminal(std::string(overwritten(text_of(line, "text"))));
 }
 
-bool has_ended(json::value const& line) {
+bool line_has_ended(json::value const& line) {
   return !text_of(line, "text").ends_with('\r');
 }
 

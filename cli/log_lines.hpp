@@ -8,7 +8,7 @@
 namespace muster::cli {
 
 /// Whether the next line of the same closure and level does not replace it.
-bool has_ended(json::value const& line);
+bool line_has_ended(json::value const& line);
 
 /// Prints lines to standard output. On a terminal, a line that has not ended is overwritten by the
 /// next one.

@@ -46,7 +46,7 @@ int run_logs(logs_options& o) {
       if (o.output == output_format::json)
         std::cout << json::serialize(line) << '\n';
       else
-        print.line(log_text(line, several), has_ended(line));
+        print.line(log_text(line, several), line_has_ended(line));
     }
     std::cout.flush();
     bool const all = look.ended || (!o.follow && (look.lines.empty() || o.tail > 0));

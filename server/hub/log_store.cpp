@@ -24,7 +24,7 @@ std::size_t cost(log_line const& l) {
   return l.text.size() + log_limits::line_overhead;
 }
 
-bool has_ended(log_line const& l) {
+bool line_ended(log_line const& l) {
   return !l.text.ends_with('\r');
 }
 
@@ -51,7 +51,7 @@ log_store::closure_log& log_store::touch(core::session_id job, core::closure_id 
 }
 
 void log_store::add(core::session_id job, log_line line) {
-  bool const ended = has_ended(line);
+  bool const ended = line_ended(line);
   if (!ended) line.text.pop_back();
   cut(line.text, limits_.line_bytes_max);
   if (!ended) line.text += '\r';
