@@ -4,17 +4,30 @@ import { bins, groups, percentile, pictureIn, pictureOf, ranOf, streamOf, type R
 import { Stream } from '../src/model/stream';
 import type { ClosureView } from '../src/model/rest/views';
 
-const one = (ms: number, more: Partial<Ran> = {}): Ran => ({ id: 'c', from: 1000, ms, failed: false, function: 'f', called: 'f', worker: 'worker:0', ...more });
+const one = (us: number, more: Partial<Ran> = {}): Ran => ({ id: 'c', from: 1000, us, failed: false, function: 'f', called: 'f', worker: 'worker:0', ...more });
 
 test('each bin is twice as wide as the one before, without holes', () => {
-  assert.deepEqual(bins([one(0), one(0), one(5, { failed: true }), one(7)]), [
-    { from: 0, to: 1, n: 2, failed: 0 },
-    { from: 1, to: 2, n: 0, failed: 0 },
-    { from: 2, to: 4, n: 0, failed: 0 },
-    { from: 4, to: 8, n: 2, failed: 1 },
+  assert.deepEqual(bins([one(0), one(4), one(17, { failed: true }), one(32)]), [
+    { from: 0, to: 4, n: 2, failed: 0 },
+    { from: 4, to: 8, n: 0, failed: 0 },
+    { from: 8, to: 16, n: 0, failed: 0 },
+    { from: 16, to: 32, n: 2, failed: 1 },
   ]);
   assert.deepEqual(bins([]), []);
-  assert.deepEqual(bins([one(1024)]).map(({ from, to }) => [from, to]), [[1024, 2048]]);
+  assert.deepEqual(bins([one(2048)]).map(({ from, to }) => [from, to]), [[1024, 2048]]);
+});
+
+test('a range from microseconds to minutes has at most sixteen bins', () => {
+  const wide = bins([one(3), one(40), one(616_000_000, { failed: true })]);
+  assert.equal(wide.length, 15);
+  assert.deepEqual(wide[0], { from: 0, to: 8, n: 1, failed: 0 });
+  assert.deepEqual(wide[2], { from: 32, to: 128, n: 1, failed: 0 });
+  assert.equal(wide.at(-1)!.failed, 1);
+  assert.ok(wide.every((bin, n) => n === 0 || bin.from === wide[n - 1]!.to));
+});
+
+test('two durations have one of them as their median', () => {
+  assert.deepEqual(pictureOf([one(616_000_000), one(30_100_000)]).said.map(([, us]) => us), [30_100_000, 616_000_000, 616_000_000, 616_000_000]);
 });
 
 test('who took the most time comes first', () => {
@@ -29,15 +42,16 @@ test('who took the most time comes first', () => {
 test('what runs, or never ran, is left out', () => {
   const closure = (state: string, attempts: unknown[], finished_ms = 0) => ({ state, function: 'f', attempts, finished_ms }) as unknown as ClosureView;
   assert.deepEqual(ranOf([closure('RUNNING', [{ worker: 'w', started_ms: 5, ended_ms: 0 }]), closure('CANCELLED', [], 9), { ...closure('SUCCEEDED', [{ worker: 'w', started_ms: 5, ended_ms: 8 }], 9), id: 'c1' }]), [
-    { id: 'c1', from: 5, ms: 3, failed: false, function: 'f', called: 'f', worker: 'w' },
+    { id: 'c1', from: 5, us: 3000, failed: false, function: 'f', called: 'f', worker: 'w' },
   ]);
+  assert.equal(ranOf([{ ...closure('SUCCEEDED', [{ worker: 'w', started_ms: 5, ended_ms: 6, took_us: 35 }], 9), id: 'c2' }])[0]!.us, 35);
   assert.equal(percentile([], 0.5), 0);
   assert.equal(percentile([1, 2, 3, 4], 0.5), 2);
 });
 
 test('what a list tells is drawn as the task stream would be', () => {
   const stream = new Stream();
-  stream.apply(streamOf([one(50, { id: 'late', from: 1020, worker: 'worker:1', failed: true }), one(10, { id: 'early' })], 'job_1', 'main', 9000), true);
+  stream.apply(streamOf([one(50_000, { id: 'late', from: 1020, worker: 'worker:1', failed: true }), one(10_000, { id: 'early' })], 'job_1', 'main', 9000), true);
   assert.deepEqual(stream.lanes.map((l) => [l.task, l.cluster, l.bars.length]), [['worker:0', 'main', 1], ['worker:1', 'main', 1]]);
   assert.deepEqual(stream.closures, ['early', 'late']);
   assert.deepEqual([...stream.at.end.slice(0, 2)], [1010, 1070]);
@@ -47,14 +61,14 @@ test('what a list tells is drawn as the task stream would be', () => {
 });
 
 test('what the server adds up over all executions looks like what is added up of a list', () => {
-  const times = { executions: 3, failed: 1, busy_ms: 12, p50_us: 5000, p90_us: 7000, p99_us: 7000, max_us: 7000 };
-  const d = { ...times, buckets: [{ up_to_us: 500, executions: 1, failed: 0 }, { up_to_us: 5000, executions: 1, failed: 1 }, { up_to_us: 8000, executions: 1, failed: 0 }], functions: [{ name: 'f', ...times }], workers: [{ name: '', ...times }] };
-  const listed = pictureOf([one(0.4), one(4.6, { failed: true }), one(7)]);
-  const told = pictureIn(d);
-  assert.deepEqual(told.bins, listed.bins);
-  assert.deepEqual(told.said.map(([word]) => word), listed.said.map(([word]) => word));
-  assert.deepEqual(told.said.map(([, ms]) => ms), [5, 7, 7, 7]);
-  assert.deepEqual(told.functions, [{ name: 'f', filter: 'f', n: 3, failed: 1, p50: 5, max: 7, sum: 12 }]);
-  assert.deepEqual(told.workers.map((g) => [g.name, g.filter]), [['others', '']]);
-  assert.deepEqual(pictureIn({ ...d, buckets: [{ executions: 2, failed: 0 }] }).bins.map((b) => [b.from, b.to, b.n]), [[4, 8, 2]]); // longer than all buckets: as long as the longest
+  const times = { executions: 3, failed: 1, busy_ms: 12, busy_us: 12_345, p50_us: 5000, p90_us: 7000, p99_us: 7000, max_us: 7000 };
+  const d = { ...times, buckets: [{ up_to_us: 448, executions: 1, failed: 0 }, { up_to_us: 5120, executions: 1, failed: 1 }, { up_to_us: 7168, executions: 1, failed: 0 }], functions: [{ name: 'f', ...times }], workers: [{ name: '', ...times }] };
+  const listed = pictureOf([one(400), one(4600, { failed: true }), one(7000)]);
+  const reported = pictureIn(d);
+  assert.deepEqual(reported.bins, listed.bins);
+  assert.deepEqual(reported.said.map(([word]) => word), listed.said.map(([word]) => word));
+  assert.deepEqual(reported.said.map(([, us]) => us), [5000, 7000, 7000, 7000]);
+  assert.deepEqual(reported.functions, [{ name: 'f', filter: 'f', n: 3, failed: 1, p50: 5000, max: 7000, sum: 12_345 }]);
+  assert.deepEqual(reported.workers.map((g) => [g.name, g.filter]), [['others', '']]);
+  assert.deepEqual(pictureIn({ ...d, buckets: [{ executions: 2, failed: 0 }] }).bins.map((b) => [b.from, b.to, b.n]), [[4096, 8192, 2]], 'longer than all buckets: as long as the longest');
 });

@@ -2,7 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import { useLooked } from '../looked';
-import { age, count, plural } from '../model/format';
+import { count, duration, plural, short } from '../model/format';
 import { pictureIn, pictureOf, ranOf, type Bin, type DurationsView, type Group, type Picture, type Ran } from '../model/job-picture';
 import { ENDED, type ClosureView, type JobView } from '../model/rest/views';
 import { Bar } from '../parts/bar';
@@ -30,8 +30,6 @@ async function firstOf(path: string): Promise<Ran[]> {
   return all;
 }
 
-const took = (ms: number): string => (ms < 1 ? '< 1 ms' : age(ms));
-
 // The stretch of the timeline that is looked at, as its canvas writes it into the address; null: all of the job.
 function stretch(): { from: number; to: number } | null {
   const [from, to] = [Number(chosen('from').value), Number(chosen('to').value)];
@@ -49,7 +47,7 @@ export function JobPicture({ job }: { job: JobView }) {
   const [from, to] = [range?.from ?? 0, range?.to ?? Infinity];
   const picture = useMemo<Picture | null>(() => {
     if (!range && whole.value && whole.value.executions > 0) return pictureIn(whole.value);
-    const within = (all ?? []).filter((r) => r.from <= to && r.from + r.ms >= from);
+    const within = (all ?? []).filter((r) => r.from <= to && r.from + r.us / 1000 >= from);
     return (range ? within.length > 0 : within.length > 1) ? pictureOf(within) : null;
   }, [all, whole.value, from, to]);
   const listed = all !== null && (range !== null || !whole.value?.executions); // else all of it is told
@@ -67,7 +65,7 @@ function Durations({ picture, part, left }: { picture: Picture; part: string; le
   return (
     <Panel id="picture" title="How long they ran" note={part} span={12}>
       <p class="note" data-testid="durations" data-n={picture.n}>
-        {picture.said.map(([word, ms]) => `${word} ${took(ms)}`).join(' · ')}
+        {picture.said.map(([word, us]) => `${word} ${duration(us)}`).join(' · ')}
       </p>
       <div class="job-picture">
         <Histogram of={picture.bins} part={part} />
@@ -84,19 +82,24 @@ function Durations({ picture, part, left }: { picture: Picture; part: string; le
 }
 
 const HEIGHT = 120; // CSS pixels of the highest bar
+const LABELLED = 3; // each such bin has a label
 
+// The axis is logarithmic. A label is the lower end of its bin; the last one is the upper end of all.
 function Histogram({ of, part }: { of: readonly Bin[]; part: string }) {
   const most = Math.max(...of.map(({ n }) => n));
-  const range = ({ from, to }: Bin) => (from === 0 ? 'less than 1 ms' : `${age(from)} to ${age(to)}`);
+  const range = ({ from, to }: Bin) => (from === 0 ? `up to ${duration(to)}` : `${duration(from)} to ${duration(to)}`);
   const high = (n: number) => `${n === 0 ? 0 : Math.max(2, Math.round((HEIGHT * n) / most))}px`;
   return (
     <figure class="histogram" data-testid="histogram" role="img" aria-label={`Durations of ${part}: ${of.filter(({ n }) => n > 0).map((bin) => `${range(bin)}: ${count(bin.n)}`).join('; ')}`}>
-      {of.map((bin) => (
-        <div key={bin.from} title={`${range(bin)}: ${plural(bin.n, 'closure')}${bin.failed > 0 ? `, ${count(bin.failed)} failed` : ''}`}>
-          <span class="histogram-n">{bin.n > 0 && count(bin.n)}</span>
+      {of.map((bin, n) => (
+        <div key={bin.from} data-n={bin.n} title={`${range(bin)}: ${plural(bin.n, 'execution')}${bin.failed > 0 ? `, ${count(bin.failed)} failed` : ''}`}>
+          <span class="histogram-n">{bin.n > 0 && short(bin.n)}</span>
           <i class="part-failed" style={{ height: high(bin.failed) }} />
           <i class="part-done" style={{ height: high(bin.n - bin.failed) }} />
-          <span class="histogram-at">{bin.from === 0 ? '0' : age(bin.from)}</span>
+          <span class="histogram-at">
+            {n % LABELLED === 0 && (n === 0 ? of.length > 1 : n < of.length - 2) && <span>{bin.from === 0 ? '0' : duration(bin.from)}</span>}
+            {n === of.length - 1 && <span class="is-end">{duration(bin.to)}</span>}
+          </span>
         </div>
       ))}
     </figure>
@@ -132,7 +135,7 @@ function By({ title, name, rows }: { title: string; name: 'function' | 'worker';
                 </button>
                 <Bar parts={[{ kind: 'done', n: g.sum }]} total={Math.max(1, most)} />
               </td>
-              {[count(g.n), g.failed > 0 ? <b class="text-error">{count(g.failed)}</b> : '0', took(g.p50), took(g.max), took(g.sum)].map((cell, n) => (
+              {[count(g.n), g.failed > 0 ? <b class="text-error">{count(g.failed)}</b> : '0', duration(g.p50), duration(g.max), duration(g.sum)].map((cell, n) => (
                 <td key={n} class="right" data-of={HEADS[n]}>
                   {cell}
                 </td>

@@ -66,7 +66,7 @@ export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | 
     <Panel
       id="when"
       title="When they ran"
-      note={[plural(lanes.length, 'worker'), age(spanOf(view)), part || missing].filter(Boolean).join(', ')}
+      note={[plural(lanes.length, 'worker'), age(untouched ? (job.finished_ms || viewNow()) - start : spanOf(view)), part || missing].filter(Boolean).join(', ')}
       span={12}
       aside={
         <div class="actions">

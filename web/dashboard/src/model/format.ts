@@ -67,6 +67,17 @@ export function age(ms: number): string {
   return `${Math.floor(s / 86_400)}d ${Math.floor(s / 3600) % 24}h`;
 }
 
+// A measured duration: "< 1 µs", "35 µs", "1.2 ms", "12 ms", "4.1 s"; rounded down.
+export function duration(us: number): string {
+  if (!Number.isFinite(us)) return NONE;
+  if (us < 1) return '< 1 µs';
+  if (us < 1000) return `${Math.floor(us)} µs`;
+  return us < 10_000 ? `${(Math.floor(us / 100) / 10).toFixed(1)} ms` : age(us / 1000);
+}
+
+// The difference of two times in whole milliseconds: shorter ones cannot be told from 0.
+export const msSpan = (ms: number): string => (ms < 1 ? '< 1 ms' : age(ms));
+
 // A configured length of time, without false precision: "5 s", "12.5 s", "250 ms".
 export function span(ms: number): string {
   return ms < 1000 ? `${ms} ms` : ms < 60_000 ? `${Math.round(ms / 100) / 10} s` : age(ms);

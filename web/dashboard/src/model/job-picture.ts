@@ -7,15 +7,16 @@ import { FAILED, SUCCEEDED, type StreamBody } from './stream-protocol';
 export interface Ran {
   id: string;
   from: number; // Unix ms
-  ms: number;
+  us: number; // duration
   failed: boolean;
   function: string; // as it is shown
   called: string; // as the server filters by it
   worker: string;
 }
 
+// All durations are in µs.
 export interface Bin {
-  from: number; // ms
+  from: number;
   to: number;
   n: number;
   failed: number; // of them
@@ -31,11 +32,12 @@ export interface Group {
   sum: number;
 }
 
-// What REST tells of all executions of a job; those that were tried again count each time.
+// All executions of a job as REST reports them; each retry counts.
 export interface TimesView {
   executions: number;
   failed: number;
   busy_ms: number;
+  busy_us?: number; // older servers send only busy_ms
   p50_us: number;
   p90_us: number;
   p99_us: number;
@@ -49,8 +51,8 @@ export interface DurationsView extends TimesView {
 }
 
 export interface Picture {
-  n: number; // of what it is
-  said: readonly (readonly [word: string, ms: number])[];
+  n: number; // executions
+  said: readonly (readonly [word: string, us: number])[];
   bins: Bin[];
   functions: Group[];
   workers: Group[];
@@ -59,42 +61,45 @@ export interface Picture {
 const SAID = [['median', 0.5], ['90% took at most', 0.9], ['99% at most', 0.99], ['the longest', 1]] as const;
 
 export function pictureOf(all: readonly Ran[]): Picture {
-  const sorted = all.map(({ ms }) => ms).sort((a, b) => a - b);
+  const sorted = all.map(({ us }) => us).sort((a, b) => a - b);
   return { n: all.length, said: SAID.map(([word, p]) => [word, percentile(sorted, p)]), bins: bins(all), functions: groups(all, 'function'), workers: groups(all, 'worker') };
 }
 
-// Narrow buckets become bins that are twice as wide each, as those of a list.
+// The server's buckets, four an octave, become the bins of a list.
 export function pictureIn(d: DurationsView): Picture {
   const binned = new Map<number, Bin>();
-  for (const { up_to_us = d.max_us, executions: n, failed } of d.buckets) add(binned, Math.max(0, up_to_us / 1000 - 1e-3), n, failed);
-  const group = ({ name, executions: n, failed, p50_us, max_us, busy_ms: sum }: DurationsView['functions'][number]): Group => ({ name: name || 'others', filter: name, n, failed, p50: p50_us / 1000, max: max_us / 1000, sum });
+  for (const { up_to_us = d.max_us, executions: n, failed } of d.buckets) add(binned, up_to_us, n, failed);
+  const group = ({ name, executions: n, failed, p50_us, max_us, busy_ms, busy_us }: DurationsView['functions'][number]): Group => ({ name: name || 'others', filter: name, n, failed, p50: p50_us, max: max_us, sum: busy_us ?? busy_ms * 1000 });
   const times = [d.p50_us, d.p90_us, d.p99_us, d.max_us];
-  return { n: d.executions, said: SAID.map(([word], n) => [word, times[n]! / 1000]), bins: without(binned), functions: d.functions.map(group), workers: d.workers.map(group) };
+  return { n: d.executions, said: SAID.map(([word], n) => [word, times[n]!]), bins: without(binned), functions: d.functions.map(group), workers: d.workers.map(group) };
 }
 
 export function ranOf(closures: readonly ClosureView[]): Ran[] {
   return closures.flatMap((c) => {
-    const { from, to } = ran(c);
-    return hasEnded(c) && from > 0 && to > 0 ? [{ id: c.id, from, ms: Math.max(0, to - from), failed: c.state === 'FAILED', function: nameOf(c), called: c.function, worker: whereOf(c) }] : [];
+    const { from, to, us = Math.max(0, to - from) * 1000 } = ran(c);
+    return hasEnded(c) && from > 0 && to > 0 ? [{ id: c.id, from, us, failed: c.state === 'FAILED', function: nameOf(c), called: c.function, worker: whereOf(c) }] : [];
   });
 }
 
-// The nearest rank; 0 of nothing.
+// By nearest rank, as the server does it (base/percentile.hpp); 0 of an empty list.
 export function percentile(sorted: readonly number[], p: number): number {
   return sorted[Math.max(0, Math.ceil(p * sorted.length) - 1)] ?? 0;
 }
 
-// Each bin is twice as wide as the one before; the first holds what took less than a millisecond.
+const FIRST_US = 4; // where the first bin ends
+const BINS_MOST = 16;
+
+// The first bin ends at 4 µs, each other one at twice the end of the bin before. Of a wide range several become one.
 export function bins(all: readonly Ran[]): Bin[] {
   const found = new Map<number, Bin>();
-  for (const { ms, failed } of all) add(found, ms, 1, Number(failed));
+  for (const { us, failed } of all) add(found, us, 1, Number(failed));
   return without(found);
 }
 
-function add(to: Map<number, Bin>, ms: number, n: number, failed: number): void {
-  const at = ms < 1 ? 0 : Math.floor(Math.log2(ms)) + 1;
+function add(to: Map<number, Bin>, us: number, n: number, failed: number): void {
+  const at = us <= FIRST_US ? 0 : Math.ceil(Math.log2(us / FIRST_US));
   let bin = to.get(at);
-  if (!bin) to.set(at, (bin = empty(at)));
+  if (!bin) to.set(at, (bin = empty(at, 1)));
   bin.n += n;
   bin.failed += failed;
 }
@@ -102,12 +107,19 @@ function add(to: Map<number, Bin>, ms: number, n: number, failed: number): void 
 // In their order, and without holes.
 function without(found: ReadonlyMap<number, Bin>): Bin[] {
   if (found.size === 0) return [];
-  const first = Math.min(...found.keys());
   const last = Math.max(...found.keys());
-  return Array.from({ length: last - first + 1 }, (_, n) => found.get(first + n) ?? empty(first + n));
+  const least = Math.min(...found.keys());
+  const octaves = Math.ceil((last - least + 1) / BINS_MOST);
+  const merged = Array.from({ length: Math.ceil((last - least + 1) / octaves) }, (_, n) => empty(least + n * octaves, octaves));
+  for (const [at, { n, failed }] of found) {
+    const bin = merged[Math.floor((at - least) / octaves)]!;
+    bin.n += n;
+    bin.failed += failed;
+  }
+  return merged;
 }
 
-const empty = (at: number): Bin => ({ from: at === 0 ? 0 : 2 ** (at - 1), to: 2 ** at, n: 0, failed: 0 });
+const empty = (at: number, octaves: number): Bin => ({ from: at === 0 ? 0 : FIRST_US * 2 ** (at - 1), to: FIRST_US * 2 ** (at + octaves - 1), n: 0, failed: 0 });
 
 // Who took the most time first.
 export function groups(all: readonly Ran[], by: 'function' | 'worker'): Group[] {
@@ -119,7 +131,7 @@ export function groups(all: readonly Ran[], by: 'function' | 'worker'): Group[] 
   }
   return [...found]
     .map(([name, list]): Group => {
-      const sorted = list.map(({ ms }) => ms).sort((a, b) => a - b);
+      const sorted = list.map(({ us }) => us).sort((a, b) => a - b);
       return {
         name,
         filter: by === 'worker' ? name : list[0]!.called,
@@ -127,7 +139,7 @@ export function groups(all: readonly Ran[], by: 'function' | 'worker'): Group[] 
         failed: list.filter(({ failed }) => failed).length,
         p50: percentile(sorted, 0.5),
         max: sorted.at(-1)!,
-        sum: sorted.reduce((sum, ms) => sum + ms, 0),
+        sum: sorted.reduce((sum, us) => sum + us, 0),
       };
     })
     .sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1));
@@ -135,7 +147,7 @@ export function groups(all: readonly Ran[], by: 'function' | 'worker'): Group[] 
 
 // The same as the task stream tells it, for when that has them not any more: bars in the order in which they ended.
 export function streamOf(all: readonly Ran[], job: string, cluster: string, now: number): StreamBody {
-  const sorted = [...all].sort((a, b) => a.from + a.ms - b.from - b.ms);
+  const sorted = [...all].sort((a, b) => a.from + a.us / 1000 - b.from - b.us / 1000);
   const base_ms = sorted.reduce((least, { from }) => Math.min(least, from), now);
   const numbers = (names: readonly string[]) => new Map([...new Set(names)].map((name, n) => [name, n]));
   const workers = numbers(sorted.map((r) => r.worker));
@@ -152,7 +164,7 @@ export function streamOf(all: readonly Ran[], job: string, cluster: string, now:
     bars: {
       lane: sorted.map((r) => workers.get(r.worker)!),
       start_us: sorted.map((r) => (r.from - base_ms) * 1000),
-      duration_us: sorted.map((r) => r.ms * 1000),
+      duration_us: sorted.map((r) => r.us),
       function: sorted.map((r) => functions.get(r.function)!),
       state: sorted.map((r) => (r.failed ? FAILED : SUCCEEDED)),
       count: sorted.map(() => 1),

@@ -1,6 +1,6 @@
 // Times, as people ask for them: how long ago; the exact time on top.
 
-import { age, moment } from '../model/format';
+import { age, duration, moment, msSpan } from '../model/format';
 import { slow, viewNow } from '../page';
 
 export function Ago({ ms, none = '–' }: { ms: number; none?: string }) {
@@ -14,12 +14,9 @@ export function Ago({ ms, none = '–' }: { ms: number; none?: string }) {
   );
 }
 
-// Nothing takes no time: "0 ms" would say so.
-const length = (ms: number): string => (ms < 1 ? '< 1 ms' : age(ms));
-
-// From one moment to another, or to now.
-export function Span({ from, to }: { from: number; to: number }) {
+// From one moment to another, or to now; `us` is the exact duration where it is known.
+export function Span({ from, to, us }: { from: number; to: number; us?: number | undefined }) {
   slow.value;
   if (!from) return <span class="soft">–</span>;
-  return <span title={`${moment(from)} to ${to ? moment(to) : 'now'}`}>{length((to || viewNow()) - from)}</span>;
+  return <span title={`${moment(from)} to ${to ? moment(to) : 'now'}`}>{us !== undefined ? duration(us) : msSpan((to || viewNow()) - from)}</span>;
 }

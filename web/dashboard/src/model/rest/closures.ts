@@ -29,9 +29,15 @@ export function waited(c: ClosureView): { from: number; to: number } {
   return { from: c.created_ms, to: c.attempts[0]?.started_ms || c.finished_ms };
 }
 
-export function ran(c: ClosureView): { from: number; to: number } {
+export interface Stretch {
+  from: number; // Unix ms
+  to: number;
+  us?: number | undefined; // exactly, where the server measured it
+}
+
+export function ran(c: ClosureView): Stretch {
   const last = c.attempts.at(-1);
-  return last ? { from: last.started_ms, to: last.ended_ms || (hasEnded(c) ? c.finished_ms : 0) } : { from: 0, to: 0 };
+  return last ? { from: last.started_ms, to: last.ended_ms || (hasEnded(c) ? c.finished_ms : 0), ...(last.took_us !== undefined && { us: last.took_us }) } : { from: 0, to: 0 };
 }
 
 // Why it failed in one line: the first, but of a traceback the last, which names the error.

@@ -19,6 +19,13 @@ export interface Failure {
 
 export type Counts = Record<'total' | 'blocked' | 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled', number>;
 
+// All jobs and sessions of a cluster by state, whatever a list is filtered by.
+export type StateCounts = Record<'running' | 'succeeded' | 'failed' | 'cancelled', number>;
+export interface JobCounts {
+  jobs: StateCounts;
+  sessions: StateCounts;
+}
+
 export interface JobView {
   id: string;
   cluster?: string;
@@ -53,6 +60,7 @@ export interface Attempt {
   host?: string;
   started_ms: number;
   ended_ms: number;
+  took_us?: number; // of an attempt that has ended; older servers do not send it
   outcome?: string;
 }
 
