@@ -24,10 +24,10 @@ test('why a worker gets nothing, worst first', () => {
 });
 
 test('the last hour in bars: heights of the tallest, busy of all slots', () => {
-  const { bars, most, sentence } = minuteBars({ step_ms: 60_000, t: [0, 60_000], finished: [9, 0], failed: [1, 5], busy_ms: [120_000, 999_999] }, 4);
+  const { bars, most, sentence } = minuteBars({ step_ms: 60_000, t: [0, 60_000], finished: [10, 5], failed: [1, 5], busy_ms: [120_000, 999_999] }, 4);
   assert.equal(most, 10);
-  assert.deepEqual(bars.map(({ finished, failed, busy }) => [finished, failed, busy]), [[0.9, 0.1, 0.5], [0, 0.5, 1]]);
-  assert.match(bars[0]!.title, /9 finished, 1 failed, 50% busy/);
+  assert.deepEqual(bars.map(({ succeeded, failed, busy }) => [succeeded, failed, busy]), [[0.9, 0.1, 0.5], [0, 0.5, 1]]);
+  assert.match(bars[0]!.title, /10 finished, 1 of them failed, 50% busy/);
   assert.match(sentence, /^15 closures ended in the last 2m 00s, 6 of them failed; busy 75%/);
   assert.equal(minuteBars({ step_ms: 60_000, t: [], finished: [], failed: [], busy_ms: [] }, 0).bars.length, 0);
 });

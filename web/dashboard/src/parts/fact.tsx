@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 
 // One of a line of facts, within <dl class="facts-line">.
-export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+export function Fact({ name, title, children }: { name: string; title?: string; children: ComponentChildren }) {
   return (
-    <div>
+    <div title={title}>
       <dt>
         <bdi>{name}</bdi>
       </dt>

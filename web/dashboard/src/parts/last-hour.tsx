@@ -19,13 +19,13 @@ export function LastHour({ path, slots }: { path: string; slots: number }) {
     crosshair.value = t[0]! + ((e.clientX - r.left) / r.width) * t.length * step_ms;
   };
   return (
-    <Panel id="hour" title="Last hour" note="a bar a minute: finished and failed; the line below: how busy" span={12} aside={<span class="note">at most {count(most)} a minute</span>}>
+    <Panel id="hour" title="Last hour" note="a bar a minute: succeeded and failed; the line below: how busy" span={12} aside={<span class="note">at most {count(most)} a minute</span>}>
       <svg class="minutes" viewBox={`0 0 ${bars.length * width} 100`} preserveAspectRatio="none" role="img" aria-label={sentence} data-testid="hour-chart" onPointerMove={point} onPointerLeave={() => (crosshair.value = null)}>
         {bars.map((bar, n) => (
           <g key={n}>
             <title>{bar.title}</title>
             <rect x={n * width} y={0} width={width} height={100} fill="transparent" />
-            <rect x={n * width + 1} y={80 - 80 * (bar.finished + bar.failed)} width={width - 2} height={80 * bar.finished} class="fill-k0" />
+            <rect x={n * width + 1} y={80 - 80 * (bar.succeeded + bar.failed)} width={width - 2} height={80 * bar.succeeded} class="fill-k0" />
             <rect x={n * width + 1} y={80 - 80 * bar.failed} width={width - 2} height={80 * bar.failed} class="fill-error" />
             <rect x={n * width + 1} y={100 - 16 * bar.busy} width={width - 2} height={16 * bar.busy} class="fill-k1" />
           </g>

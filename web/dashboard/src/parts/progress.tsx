@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { Bar, type Part } from './bar';
 import { age, count, moment, outOf, percent, plural, short, shortId } from '../model/format';
 import { bare } from '../model/ansi';
+import { doneOf } from '../model/rest/rate';
 import { lineOf } from '../model/rest/closures';
 import { doing } from '../model/rest/doing';
 import { cluster, poolOf, slow, store, viewNow } from '../page';
@@ -42,7 +43,6 @@ export function Jobs() {
 
 export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
   const now = viewNow();
-  const done = job.succeeded;
   const ended = job.state !== 'RUNNING';
   const waiting = Math.max(0, job.total - job.succeeded - job.failed - job.cancelled - job.running);
   const time = ended ? `${age(now - job.finished_ms)} ago` : age(now - job.created_ms);
@@ -57,9 +57,9 @@ export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
             <bdi>{job.cluster}</bdi>
           </span>
         )}
-        <span>{fraction(done, job.total)}</span>
+        <span data-testid="job-ended">{fraction(doneOf(job), job.total)}</span>
       </div>
-      <Bar parts={parts(done, job.running, waiting, job.failed, job.cancelled)} total={job.total} />
+      <Bar parts={parts(job.succeeded, job.running, waiting, job.failed, job.cancelled)} total={job.total} />
       <div class="progress-foot">
         {(ended || job.running === 0) && <DoingChip is={doing(job, job.running, waiting)} />}
         {ended ? null : <span>{`${count(job.running)} running · ${count(waiting)} waiting`}</span>}
@@ -102,7 +102,7 @@ function FunctionRow({ f }: { f: ShownFunction }) {
         <b class="mono clip" title={f.name}>
           <bdi>{f.name}</bdi>
         </b>
-        <span>{fraction(f.succeeded, total)}</span>
+        <span>{fraction(doneOf(f), total)}</span>
       </div>
       <Bar parts={parts(f.succeeded, f.running, waiting, f.failed, f.cancelled)} total={total} />
       <div class="progress-foot">
@@ -124,8 +124,9 @@ function parts(done: number, running: number, waiting: number, failed: number, c
   ];
 }
 
-function fraction(done: number, total: number): ComponentChildren {
-  return total === 0 ? 'empty' : `${outOf(done, total)} · ${percent(done, total)}`;
+// How many have ended, whatever their end: the same on every page.
+function fraction(ended: number, total: number): ComponentChildren {
+  return total === 0 ? 'empty' : `${outOf(ended, total)} ended · ${percent(ended, total)}`;
 }
 
 function Failed({ n }: { n: number }) {

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { bytes, count, short, shortId } from '../model/format';
+import { doneOf } from '../model/rest/rate';
 import { heldBy } from '../model/rest/sessions';
 import type { JobView } from '../model/rest/views';
 import { Grid, type Column } from '../parts/grid';
@@ -38,8 +39,8 @@ const columns: readonly Column<JobView>[] = [
 function Finished({ j }: { j: JobView }) {
   const more = j.not_kept ?? 0;
   return (
-    <span title={more > 0 ? `and ${count(more)} from before the server was restarted, which are not kept` : undefined}>
-      {short(j.counts.succeeded)}
+    <span title={more > 0 ? `and ${count(more)} from before the server was restarted, which are not kept` : 'ended, failures included'}>
+      {short(doneOf(j.counts))}
       {more > 0 && <span class="soft"> + {short(more)}</span>}
     </span>
   );

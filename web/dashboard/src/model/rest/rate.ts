@@ -12,7 +12,8 @@ const WINDOW_MS = 30_000;
 const LEAST_MS = 3000; // over less one sees bursts
 const LEAST_DONE = 3;
 
-export const doneOf = (counts: Counts): number => counts.succeeded + counts.failed + counts.cancelled;
+// How many have ended, whatever their end.
+export const doneOf = (counts: Pick<Counts, 'succeeded' | 'failed' | 'cancelled'>): number => counts.succeeded + counts.failed + counts.cancelled;
 
 // The samples of the last half minute, with one more.
 export function sampled(samples: readonly Sample[], next: Sample): Sample[] {

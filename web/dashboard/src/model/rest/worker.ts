@@ -29,29 +29,29 @@ export function standing(w: WorkerView): { word: string; why: string; kind: 'err
 export interface TaskHistory {
   step_ms: number;
   t: number[];
-  finished: number[];
+  finished: number[]; // closures that ended, failures included
   failed: number[];
   busy_ms: number[];
 }
 
 export interface MinuteBar {
-  finished: number; // height, 0…1 of the tallest
+  succeeded: number; // height, 0…1 of the tallest
   failed: number;
   busy: number; // share of all its slots
   title: string;
 }
 
 export function minuteBars(h: TaskHistory, slots: number): { bars: MinuteBar[]; most: number; sentence: string } {
-  const ended = h.t.map((_, n) => (h.finished[n] ?? 0) + (h.failed[n] ?? 0));
+  const ended = h.t.map((_, n) => h.finished[n] ?? 0);
   const most = Math.max(1, ...ended);
   const bars = h.t.map((t, n) => {
     const busy = Math.min(1, (h.busy_ms[n] ?? 0) / Math.max(1, h.step_ms * Math.max(1, slots)));
     const failed = h.failed[n] ?? 0;
     return {
-      finished: (ended[n]! - failed) / most,
+      succeeded: Math.max(0, ended[n]! - failed) / most,
       failed: failed / most,
       busy,
-      title: `${clock(t).slice(0, 5)}: ${count(h.finished[n] ?? 0)} finished${failed ? `, ${count(failed)} failed` : ''}, ${Math.round(busy * 100)}% busy`,
+      title: `${clock(t).slice(0, 5)}: ${count(ended[n]!)} finished${failed ? `, ${count(failed)} of them failed` : ''}, ${Math.round(busy * 100)}% busy`,
     };
   });
   const total = ended.reduce((a, b) => a + b, 0);
