@@ -214,7 +214,8 @@ export class MockRest {
     if (path === '/api/v1/jobs') {
       const q = (query.get('q') ?? '').toLowerCase();
       const fits = (j) => (!query.get('state') || j.state === query.get('state')) && (!query.get('streaming') || String(j.streaming) === query.get('streaming')) && (!q || j.name.includes(q) || j.id.includes(q));
-      return { jobs: this.jobs().filter(fits) };
+      const counts = (streaming) => Object.fromEntries(['RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'].map((state) => [state.toLowerCase(), this.jobs().filter((j) => j.state === state && !!j.streaming === streaming).length]));
+      return { jobs: this.jobs().filter(fits), counts: { jobs: counts(false), sessions: counts(true) } };
     }
     const [, program, more_of, number] = is(/^\/api\/v1\/programs(?:\/([^/]+)(?:\/(\w+)(?:\/(\d+))?)?)?$/) ?? [path];
     if (path.startsWith('/api/v1/programs')) {

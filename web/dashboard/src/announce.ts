@@ -1,10 +1,12 @@
-// What a screen reader says by itself: changes of the connection and new errors, at most one in five seconds.
+// What a screen reader says by itself: changes of the connection, new errors and new alerts, at most once in five seconds.
 // Ticking numbers are never announced.
 
 import { effect } from '@preact/signals';
 import { announcement, connectionState } from './connection';
 import { plural } from './model/format';
-import { fast, store } from './page';
+import { openItems } from './alerts/seen';
+import { newAlerts } from './model/alert-list';
+import { fast, slow, store } from './page';
 import { TASK_STATES } from './model/protocol';
 
 const EVERY_MS = 5000;
@@ -38,5 +40,13 @@ export function startAnnouncing(): void {
     const now = store.tasks.counts[ERROR]!;
     if (errors !== null && now > errors) queue('errors', `${plural(now, 'task')} in error.`);
     errors = now;
+  });
+  let known: ReadonlySet<string> | null = null; // alerts that were there before
+  effect(() => {
+    slow.value;
+    if (store.seq('attention') === null) return;
+    const { names, text } = newAlerts(openItems(), known);
+    if (text) queue('alerts', text);
+    known = names;
   });
 }

@@ -18,8 +18,12 @@ function Badge({ path }: { path: Path }) {
   slow.value;
   const of = cluster();
   const tasks = store.counters && taskTotals(store.counters.tasks, store.clusters.all());
-  const failed = openItems().filter(({ rule }) => (path === '/jobs' && /^(job|session)s?-failed$/.test(rule)) || (path === '/programs' && /^programs?-(failed|hangs?)$/.test(rule)));
-  if (failed.length > 0) return <b class="badge is-bad" title="alerts">{short(failed.reduce((sum, row) => sum + row.count, 0))}</b>;
+  const about = (rules: RegExp) => openItems().filter(({ rule }) => rules.test(rule));
+  const programs = path === '/programs' ? about(/^programs?-(failed|hangs?)$/) : [];
+  if (programs.length > 0) return <b class="badge is-bad" title="alerts">{short(programs.reduce((sum, row) => sum + row.count, 0))}</b>;
+  // Red as long as an alert is open; the number is that of the list's filter.
+  const jobs = path === '/jobs' ? (of?.failed_jobs ?? 0) : 0;
+  if (jobs > 0 && about(/^(job|session)s?-failed$/).length > 0) return <b class="badge is-bad" data-testid="rail-failed-jobs" title="jobs and sessions that failed">{short(jobs)}</b>;
   if (path === '/tasks' && tasks && tasks.error > 0) return <b class="badge is-bad">{short(tasks.error)}</b>;
   if (path === '/tasks' && tasks && tasks.total > 0) return <span class="badge">{short(tasks.total)}</span>;
   const running = store.counters?.jobs.running ?? 0;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clusterOf, deedOf, joinAddress, mostUrgentFirst, nameOfItem, typed, urgencyOf, verdict } from '../src/model/alert-list';
+import { clusterOf, deedOf, joinAddress, mostUrgentFirst, nameOfItem, newAlerts, typed, urgencyOf, verdict } from '../src/model/alert-list';
 import type { AttentionRow, ClusterRow } from '../src/model/protocol';
 
 const row = (title: string, severity: 'error' | 'warning', since_ms: number, rule = 'worker-lost'): AttentionRow => ({ rule, severity, title, detail: '', since_ms, count: 1, link: '/' });
@@ -30,7 +30,7 @@ test('the verdict in one line: kinds are counted, one alone is called by its nam
   const counted = (rule: string, count: number) => ({ ...row(`a ${rule}`, 'error', 1, rule), count });
   assert.equal(verdict([], 'calm'), 'calm');
   assert.equal(verdict([counted('job-failed', 1)], ''), 'a job-failed');
-  assert.equal(verdict([counted('job-failed', 1), counted('gang-unmet', 20), counted('jobs-failed', 3), counted('wish-unmet', 14)], ''), '4 jobs failed, 34 closures cannot start');
+  assert.equal(verdict([counted('job-failed', 30), counted('gang-unmet', 20), counted('jobs-failed', 3), counted('wish-unmet', 14)], ''), '4 jobs failed, 34 closures cannot start');
   assert.equal(verdict([counted('barrier-stuck', 5), counted('barrier-stuck', 1)], ''), '2 barriers wait');
   assert.equal(verdict(['a', 'b', 'c', 'd', 'e', 'f'].map((t) => row(t, 'error', 1, t)), ''), 'a, b, c, d, e, and 1 more');
   assert.equal(verdict([row('w', 'warning', 1, 'program-waits'), { ...counted('run-failed', 1), title: 'x'.repeat(99) }], ''), '1 run failed, w');
@@ -40,6 +40,8 @@ test('what a button can do about it', () => {
   const of = (rule: string, link: string, command?: string) => deedOf({ ...row('a', 'error', 1, rule), link, command });
   assert.deepEqual(of('job-failed', '/jobs/job_1?state=FAILED', 'muster retry job_1'), { does: 'retry', id: 'job_1', job: 'job_1' });
   assert.equal(of('job-failed', '/jobs/job_1', 'muster explain job_1'), null);
+  assert.deepEqual(of('jobs-failed', '/jobs?state=FAILED', 'muster retry job_2 job_1'), { does: 'retry-all', id: 'job_2 job_1', job: '' });
+  assert.equal(of('jobs-failed', '/jobs?state=FAILED'), null);
   assert.deepEqual(of('wish-unmet', '/closures/cl_1?job=job_1&cluster=a'), { does: 'explain', id: 'cl_1', job: 'job_1' });
   assert.deepEqual(of('closure-alone', '/closures/cl_1?job=job_1'), { does: 'cancel', id: 'cl_1', job: 'job_1' });
   assert.deepEqual(of('program-hangs', '/programs/prog_1'), { does: 'restart', id: 'prog_1', job: '' });
@@ -52,4 +54,15 @@ test('commands name this server', () => {
   const main = { main: true, address: '0.0.0.0:9001' } as ClusterRow;
   assert.equal(joinAddress([main], 'head-1'), 'head-1:9001');
   assert.equal(joinAddress([], ''), 'localhost:8476');
+});
+
+test('new alerts are announced once, and none of those that were there at first', () => {
+  const a = row('Job a failed', 'error', 1);
+  const first = newAlerts([a], null);
+  assert.equal(first.text, '');
+  const second = newAlerts([a, row('worker:1 is late', 'warning', 2)], first.names);
+  assert.equal(second.text, 'New alert. Warning: worker:1 is late.');
+  assert.equal(newAlerts([a, row('worker:1 is late', 'warning', 2)], second.names).text, '');
+  const many = [1, 2, 3, 4, 5].map((n) => row(`Job ${n} failed`, 'error', n + 10));
+  assert.equal(newAlerts(many, first.names).text, 'New alerts. Error: Job 1 failed. Error: Job 2 failed. Error: Job 3 failed. And 2 more.');
 });

@@ -8,11 +8,12 @@ import { Action } from '../parts/action';
 import { Linked } from '../parts/linked';
 import { api, send } from '../rest';
 import { closureAddress, follow } from '../route';
-import { Retry } from './retry';
+import { Retry, RetryAll } from './retry';
 
 export function DeedButton({ deed, title, why }: { deed: Deed; title: string; why: Signal<boolean> }) {
   const of = (what: string) => api(`${what}/${encodeURIComponent(deed.id)}`);
   if (deed.does === 'retry') return <Retry id={deed.id} stay />;
+  if (deed.does === 'retry-all') return <RetryAll ids={deed.id.split(' ')} />;
   if (deed.does === 'cancel')
     return (
       <Action testid="deed-cancel" label="Cancel" title="Cancel this closure?" yes="Cancel the closure" danger run={() => send('POST', `${of('closures')}/cancel`)} done="The closure was cancelled.">

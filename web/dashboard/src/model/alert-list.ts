@@ -46,6 +46,10 @@ const KINDS: readonly [rules: RegExp, one: string, many: string][] = [
 const SHOWN = 5;
 const SHORT = 36; // letters of a title that is said instead of a number
 
+// How many things an alert is about. An alert of one job counts its failed closures, and an alert of a barrier the
+// missing tasks: each is one thing.
+const subjects = ({ rule, count }: AttentionRow): number => (/^(job-failed|session-failed|barrier-stuck)$/.test(rule) ? 1 : Math.max(1, count));
+
 // "2 jobs failed, 34 closures cannot start": by kind, errors first, in the order of the items; one alone is called by its
 // name where that is short.
 export function verdict(rows: readonly AttentionRow[], calm: string): string {
@@ -58,8 +62,7 @@ export function verdict(rows: readonly AttentionRow[], calm: string): string {
   const mild = (of: readonly AttentionRow[]) => Number(of.every((row) => row.severity !== 'error'));
   const said = [...kinds].sort(([, a], [, b]) => mild(a) - mild(b)).map(([kind, of]) => {
     if (!Array.isArray(kind) || (of.length === 1 && of[0]!.title.length <= SHORT)) return of[0]!.title;
-    // A barrier counts who is missing there; it is one barrier all the same.
-    const n = kind[1] === 'barrier waits' ? of.length : of.reduce((sum, row) => sum + Math.max(1, row.count), 0);
+    const n = of.reduce((sum, row) => sum + subjects(row), 0);
     return plural(n, kind[1], kind[2]);
   });
   const rest = said.length - SHOWN;
@@ -68,8 +71,8 @@ export function verdict(rows: readonly AttentionRow[], calm: string): string {
 
 // What a person would do about it, as far as a button can: and of what.
 export interface Deed {
-  does: 'retry' | 'cancel' | 'restart' | 'explain';
-  id: string; // of the job, closure or program
+  does: 'retry' | 'retry-all' | 'cancel' | 'restart' | 'explain';
+  id: string; // of the job, closure or program; of several jobs, separated by blanks
   job: string;
 }
 
@@ -78,9 +81,21 @@ export function deedOf({ rule, link, command = '' }: AttentionRow): Deed | null 
   const id = decodeURIComponent(path.split('/')[2] ?? '');
   const job = new URLSearchParams(query).get('job') ?? '';
   if (rule === 'job-failed' && command.startsWith('muster retry ')) return { does: 'retry', id, job: id };
+  if (rule === 'jobs-failed' && command.startsWith('muster retry ')) return { does: 'retry-all', id: command.slice('muster retry '.length), job: '' };
   if (rule === 'closure-alone') return { does: 'cancel', id, job };
   if (rule === 'program-hangs') return { does: 'restart', id, job: '' };
   return path.startsWith('/closures/') ? { does: 'explain', id, job } : null;
+}
+
+const ANNOUNCED = 3; // titles
+
+// What is said of the alerts that were not there before, and the names of all of them. On the first look nothing is new.
+export function newAlerts(rows: readonly AttentionRow[], known: ReadonlySet<string> | null): { names: ReadonlySet<string>; text: string } {
+  const names = new Set(rows.map(nameOfItem));
+  const found = known ? rows.filter((row) => !known.has(nameOfItem(row))) : [];
+  const rest = found.length - ANNOUNCED;
+  const said = found.slice(0, ANNOUNCED).map(({ severity, title }) => `${severity === 'error' ? 'Error' : 'Warning'}: ${title}.`);
+  return { names, text: found.length === 0 ? '' : `New alert${found.length > 1 ? 's' : ''}. ${said.join(' ')}${rest > 0 ? ` And ${rest} more.` : ''}` };
 }
 
 // What is typed where no button can do it: on another machine.

@@ -89,6 +89,7 @@ export interface ClusterRow {
   address: string; // where its agents connect; empty: nowhere
   tasks: number;
   has_workers: boolean; // closure workers have come to it
+  failed_jobs?: number; // jobs and sessions that failed, as many as the list of jobs has
   state: 'WAITING' | 'REGISTERING' | 'RUNNING' | 'FAILED' | 'FINISHED';
   ends?: boolean; // it goes on for now, and its program ends, or has ended
   generation: number;

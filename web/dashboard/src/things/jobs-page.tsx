@@ -4,7 +4,7 @@ import { count, outOf, percent, short, shortId } from '../model/format';
 import { doneOf } from '../model/rest/rate';
 import { bare } from '../model/ansi';
 import { failureLine } from '../model/rest/closures';
-import { ENDED, type JobView } from '../model/rest/views';
+import { ENDED, type JobCounts, type JobView, type StateCounts } from '../model/rest/views';
 import { useSignal } from '@preact/signals';
 import { Bar } from '../parts/bar';
 import { Grid, type Column } from '../parts/grid';
@@ -13,7 +13,7 @@ import { Elsewhere } from '../parts/elsewhere';
 import { Panel } from '../parts/panel';
 import { JobChip } from '../parts/state';
 import { Ago, Span } from '../parts/when';
-import { cluster, clusterQuery, query, slow, store } from '../page';
+import { cluster, clusterQuery, query, slow } from '../page';
 import { api } from '../rest';
 import { chosen, follow, jobAddress } from '../route';
 
@@ -32,7 +32,7 @@ const columns: readonly Column<JobView>[] = [
   },
   {
     title: 'Ended',
-    width: 'minmax(170px, 1.6fr)',
+    width: 'minmax(236px, 1.6fr)',
     cell: ({ counts }) => (
       <span class="cell-bar">
         <Bar
@@ -78,6 +78,14 @@ const KINDS = [
   ['true', 'sessions'],
 ] as const;
 
+// How many there are in a state, of the chosen kind; nothing for none.
+function countOf(counts: JobCounts | undefined, state: string, streaming: string): string | undefined {
+  if (!counts || !state) return undefined;
+  const name = state.toLowerCase() as keyof StateCounts;
+  const n = (streaming === 'true' ? 0 : counts.jobs[name]) + (streaming === 'false' ? 0 : counts.sessions[name]);
+  return n > 0 ? short(n) : undefined;
+}
+
 export function JobsPage() {
   slow.value;
   const now = useSignal<string | null>(null);
@@ -86,17 +94,21 @@ export function JobsPage() {
   const state = chosen('state').value;
   const streaming = chosen('streaming').value;
   const filtered = !!(wanted || state || streaming);
+  const counts = useSignal<JobCounts | undefined>(undefined); // came with the list
   const path = api('jobs', { cluster: clusterQuery.value, state, streaming, q: wanted });
-  const looked = useListing<JobView>(path, LIMIT, { rows: (body: { jobs: JobView[] }) => body.jobs });
+  const looked = useListing<JobView>(path, LIMIT, {
+    rows: (body: { jobs: JobView[]; counts?: JobCounts }) => {
+      counts.value = body.counts;
+      return body.jobs;
+    },
+  });
   const rows = looked.value?.rows ?? [];
-  const totals = !of || of.main ? store.counters?.jobs : undefined;
-  const n: Record<string, number | undefined> = { RUNNING: totals?.running, FAILED: totals?.failed, SUCCEEDED: totals?.succeeded, CANCELLED: totals?.cancelled };
   const hint = `muster submit muster.echo hello ${of && !of.main ? `--cluster ${of.name} ` : ''}--url ${location.origin}`;
   return (
     <div class="panels tall listed">
       <Panel id="jobs" title="Jobs" note="newest first" span={12}>
         <Filters names={['q', 'state', 'streaming']} problem={looked.problem}>
-          <Choices name="state" label="State" options={STATES.map(([value, word]) => [value, word, n[value] ? short(n[value]!) : undefined])} />
+          <Choices name="state" label="State" options={STATES.map(([value, word]) => [value, word, countOf(counts.value, value, streaming)])} />
           <Choices name="streaming" label="Kind" options={KINDS} />
         </Filters>
         <Grid
