@@ -111,8 +111,20 @@ export class MockClusters {
     });
   }
 
-  // The REST of the key-values; null: not ours.
+  // One running barrier with all its members.
+  barrier(id) {
+    const b = this.barriers(Date.now(), (ago) => this.start - ago).find((one) => one.id === id && one.state === 'RUNNING');
+    if (!b) return null;
+    const named = new Set(b.missing.map((m) => m.task));
+    const all = Array.from({ length: b.of }, (_, n) => `/job:worker/task:${n}`).filter((task) => !named.has(task));
+    const missing = [...b.missing.map(({ task }) => ({ task })), ...all.slice(b.arrived).map((task) => ({ task }))];
+    return { id, counter: b.counter, state: b.state, participants: b.of, started_ms: b.started, arrivals: all.slice(0, b.arrived).map((task, n) => ({ task, came_ms: b.started + ((n * 37) % 900) })), missing };
+  }
+
+  // The REST of the key-values and of barriers; null: not ours.
   rest(url) {
+    const id = /^\/api\/v1\/clusters\/[^/]+\/barriers\/([^/]+)$/.exec(url.pathname)?.[1];
+    if (id) return this.barrier(decodeURIComponent(id));
     const [, cluster, what, rest] = /^\/api\/v1\/clusters\/([^/]+)\/(kv_waits|kv)(?:\/(.*))?$/.exec(url.pathname) ?? [];
     if (!cluster) return null;
     if (what === 'kv_waits') return this.waits();

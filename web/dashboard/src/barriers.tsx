@@ -1,9 +1,11 @@
 // Who waits for whom: running barriers with the names of the missing, then how the others ended.
 
 import { useSignal } from '@preact/signals';
-import { hostOf } from './model/agents';
+import { useBarrierMembers } from './barrier-members';
+import { hostOf, taskName } from './model/agents';
+import { members, type BarrierView, type Member } from './model/barrier-view';
 import { Bar } from './parts/bar';
-import { age, count, moment, plural } from './model/format';
+import { age, clock, count, moment, plural } from './model/format';
 import { Action } from './parts/action';
 import { Grid, type Column } from './parts/grid';
 import { cluster, query, slow, store, viewNow } from './page';
@@ -16,7 +18,6 @@ import { address, choose, chosen, follow } from './route';
 
 const NAMES_SHOWN = 24;
 
-const short = (task: string): string => task.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
 const nameOf = (b: BarrierRow): string => `${b.id}#${b.counter}`;
 
 export function Barriers() {
@@ -27,12 +28,13 @@ export function Barriers() {
   const named = chosen('id').value; // a link led to this one
   // The one whose time is over first needs a person first.
   const running = all.filter((b) => b.state === 'RUNNING').sort((a, b) => Number(b.id === named) - Number(a.id === named) || (a.deadline || Infinity) - (b.deadline || Infinity));
+  const known = new Map(useBarrierMembers(running).map((b) => [`${b.id}#${b.counter}`, b]));
   const ended = all.filter((b) => b.state !== 'RUNNING').sort((a, b) => b.ended - a.ended);
   return (
     <div class="panels">
       <Panel id="running" title="Waiting now" note={running.length > 1 && 'least time left first'} span={12} aside={of && of.barriers > running.length && !wanted && <span class="note">{count(of.barriers)} in all</span>}>
         {running.map((b) => (
-          <Running key={nameOf(b)} barrier={b} />
+          <Running key={nameOf(b)} barrier={b} known={known.get(nameOf(b))} />
         ))}
         {running.length === 0 && <p class="calm">{wanted ? `No running barrier has “${query.value}” in its name.` : <>Nobody waits at a barrier.<Elsewhere what="Barriers" /></>}</p>}
       </Panel>
@@ -44,7 +46,7 @@ export function Barriers() {
   );
 }
 
-function Running({ barrier: b }: { barrier: BarrierRow }) {
+function Running({ barrier: b, known }: { barrier: BarrierRow; known: BarrierView | undefined }) {
   const all = useSignal(false);
   const now = viewNow();
   const missing = b.of - b.arrived;
@@ -63,12 +65,13 @@ function Running({ barrier: b }: { barrier: BarrierRow }) {
           {b.deadline > 0 && ` of ${age(b.deadline - b.started)} · ${left > 0 ? `${age(left)} left` : 'time is over'}`}
         </span>
       </div>
-      <Bar parts={[{ kind: hurried ? 'failed' : 'late', n: b.arrived }]} total={b.of} />
+      {known?.arrivals ? <Members all={members(known)} /> : <Bar parts={[{ kind: hurried ? 'failed' : 'late', n: b.arrived }]} total={b.of} />}
+      <h3 class="names-head">Missing</h3>
       <ul class="names" aria-label="Missing">
         {shown.map((m) => (
           <li key={m.task} data-testid="missing" title={m.address ? `${m.task} at ${m.address}` : m.task}>
             <code>
-              <bdi>{short(m.task)}</bdi>
+              <bdi>{taskName(m.task)}</bdi>
             </code>{' '}
             <span class="soft">{m.seen > 0 ? `seen ${age(now - m.seen)} ago${m.address ? ` · ${hostOf(m.address)}` : ''}` : 'never came'}</span>
           </li>
@@ -88,7 +91,7 @@ function Running({ barrier: b }: { barrier: BarrierRow }) {
       <div class="progress-foot">
         {b.first && (
           <span>
-            first: <bdi>{short(b.first)}</bdi>
+            first: <bdi>{taskName(b.first)}</bdi>
           </span>
         )}
         <span class="push">
@@ -96,6 +99,42 @@ function Running({ barrier: b }: { barrier: BarrierRow }) {
         </span>
       </div>
     </div>
+  );
+}
+
+// A dot for each member: filled once it has arrived. Below, the arrivals after the first one.
+function Members({ all }: { all: readonly Member[] }) {
+  const more = useSignal(false);
+  const arrived = all.filter((m) => m.came > 0);
+  const first = arrived[0]?.came ?? 0;
+  const after = (m: Member) => (m === arrived[0] ? clock(m.came) : `+${age(m.came - first)}`);
+  const shown = more.value ? arrived : arrived.slice(0, NAMES_SHOWN);
+  return (
+    <>
+      <div class="members" data-testid="members" data-arrived={arrived.length} role="img" aria-label={`${plural(arrived.length, 'member')} of ${count(all.length)} arrived`}>
+        {all.map((m) => (
+          <i key={m.task} class={m.came ? 'is-there' : ''} title={m.came ? `${m.task} arrived ${moment(m.came)}` : `${m.task} is missing`} />
+        ))}
+      </div>
+      <h3 class="names-head">Arrived</h3>
+      <ul class="names" aria-label="Arrived">
+        {shown.map((m) => (
+          <li key={m.task} data-testid="arrived" data-came={m.came} title={moment(m.came)}>
+            <code>
+              <bdi>{m.task}</bdi>
+            </code>{' '}
+            <span class="soft">{after(m)}</span>
+          </li>
+        ))}
+        {arrived.length > shown.length && (
+          <li class="rest">
+            <button type="button" class="plain" onClick={() => (more.value = true)}>
+              and {count(arrived.length - shown.length)} more
+            </button>
+          </li>
+        )}
+      </ul>
+    </>
   );
 }
 

@@ -52,6 +52,9 @@ export const troubled = (agent: AgentRow): boolean => !['registering', 'disconne
 
 export const agentName = (agent: AgentRow): string => `${agent.job}:${agent.index}`;
 
+// "/job:worker/task:3", as the coordination service names tasks, is "worker:3".
+export const taskName = (name: string): string => name.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
+
 // Without the port: what tells machines apart.
 export const hostOf = (address: string): string => address.replace(/:\d+$/, '');
 

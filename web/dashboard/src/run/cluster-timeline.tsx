@@ -5,6 +5,7 @@ import { agentName } from '../model/agents';
 import type { ClusterRow } from '../model/protocol';
 import { clusterRun, type RunView } from '../model/run/cluster-run';
 import type { Stragglers } from '../model/straggler-protocol';
+import { useBarrierMembers } from '../barrier-members';
 import { useLooked } from '../looked';
 import { slow, store } from '../page';
 import { api, get } from '../rest';
@@ -40,7 +41,8 @@ export function ClusterTimeline({ of }: { of: ClusterRow }) {
     const events = store.events.all().filter((e) => e.cluster === of.name);
     return known && agents.length > 0 ? clusterRun(known.runs, agents, known.late.barriers, events) : null;
   }, [of.name, known, store.agents.version, store.events.version]);
+  const meetings = useBarrierMembers(store.barriers.all().filter((b) => b.cluster === of.name && b.state === 'RUNNING'));
   if (!run) return null;
   const alerts = store.attention.all().filter(({ link }) => link.includes(`cluster=${encodeURIComponent(of.name)}`));
-  return <TimelinePanel attempts={run.attempts} ranks={run.ranks} seen={{ ...run.seen, alerts }} ended={of.state === 'FINISHED' || of.state === 'FAILED'} />;
+  return <TimelinePanel attempts={run.attempts} ranks={run.ranks} seen={{ ...run.seen, alerts, meetings }} ended={of.state === 'FINISHED' || of.state === 'FAILED'} />;
 }

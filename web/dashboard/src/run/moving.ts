@@ -12,6 +12,7 @@ export function useRunTimeline(ended: boolean, attempts: readonly AttemptView[],
     ended ? '' : now,
     ...attempts.map((a) => `${a.attempt}${a.end}${a.ended_ms ?? ''}`),
     ...ranks.map((r) => `${r.rank}${r.state}${r.started_ms ?? ''}${r.ended_ms ?? ''}${r.host}${lateFor(r) && r.agent?.late_since}`),
+    ...(seen.meetings ?? []).map((m) => `${m.id}${m.counter}${m.arrivals?.length ?? 0}`),
     ...(seen.alerts ?? []).map((a) => `${a.title}${a.since_ms}`),
   ].join();
   return useMemo(() => runTimeline(attempts, ranks, now, seen), [told, seen.details]);

@@ -44,6 +44,11 @@ export function paintRun(pen: CanvasRenderingContext2D, width: number, t: RunTim
     pen.fillStyle = color(token);
     for (const s of spans) box(s, Math.floor(tops[s.lane] ?? 0), Math.max(1, thick));
   }
+  for (const w of t.waits) {
+    if (!inView(w)) continue;
+    pen.fillStyle = w.awaited ? color('error') : hatched(pen);
+    box(w, Math.floor(tops[w.lane] ?? 0), Math.max(1, thick));
+  }
   paintSteps(pen, { width, height: lanes, steps, layout, laneOf: new Map(t.lanes.map((l, n) => [l.rank, n])), view });
   pen.fillStyle = color('surface');
   for (const { top } of strips) pen.fillRect(0, top, width, STRIP);
@@ -63,10 +68,15 @@ export function paintRun(pen: CanvasRenderingContext2D, width: number, t: RunTim
     if (m.at < view.from || m.at > view.to) continue;
     const x = at(m.at);
     const y = m.lane < 0 ? 0 : tops[m.lane]!;
+    const high = m.lane < 0 ? lanes : Math.max(4, thick);
+    const [token, , look] = MARKS[m.kind];
     pen.fillStyle = color('surface');
-    pen.fillRect(x - 3.5, y, 7, m.lane < 0 ? lanes : Math.max(4, thick));
-    pen.fillStyle = color(MARKS[m.kind][0]);
-    pen.fillRect(x - 2.5, y, 5, m.lane < 0 ? lanes : Math.max(4, thick));
+    pen.fillRect(x - 3.5, y, 7, high);
+    pen.fillStyle = color(token);
+    pen.fillRect(x - 2.5, y, 5, high);
+    if (!look) continue;
+    pen.fillStyle = color('surface');
+    pen.fillRect(x - 1, y + 1.5, 2, high - 3);
   }
   pen.font = '11px Inter, system-ui, sans-serif';
   pen.textBaseline = 'bottom';
@@ -78,6 +88,24 @@ export function paintRun(pen: CanvasRenderingContext2D, width: number, t: RunTim
     pen.fillStyle = color('text2');
     if (x >= half && x + half <= width) pen.fillText(label, x - half, height);
   }
+}
+
+// Diagonal stripes over a lane; the CSS draws the same in the legend.
+function hatched(pen: CanvasRenderingContext2D): CanvasPattern | string {
+  const tile = document.createElement('canvas');
+  tile.width = tile.height = 6;
+  const on = tile.getContext('2d');
+  if (!on) return color('waiting');
+  on.fillStyle = color('track');
+  on.fillRect(0, 0, 6, 6);
+  on.strokeStyle = color('running');
+  on.lineWidth = 2;
+  for (const x of [-6, 0, 6]) {
+    on.moveTo(x, 6);
+    on.lineTo(x + 6, 0);
+  }
+  on.stroke();
+  return pen.createPattern(tile, 'repeat') ?? color('waiting');
 }
 
 // How busy its cores were as an area, its memory as a line above; each of its own limit.

@@ -3,6 +3,7 @@
 
 import { useSignal, type Signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useBarrierMembers } from '../barrier-members';
 import { age, moment } from '../model/format';
 import type { MachineView } from '../model/machines';
 import { laneAt, layoutOf, machineAt, type Layout } from '../model/run/layout';
@@ -39,8 +40,9 @@ export function RunTimelinePanel({ p, attempts, ranks, machines }: Props) {
   slow.value;
   const details = useDetails(p, attempts);
   const alerts = store.attention.all().filter(({ link }) => link.startsWith(`/programs/${p.id}`));
+  const meetings = useBarrierMembers(store.barriers.all().filter((b) => b.cluster === p.coordination_cluster && b.state === 'RUNNING'));
   const steps = useSteps(p, attempts.reduce((n, a) => Math.max(n, a.ranks), 0), lookedAt());
-  return <TimelinePanel attempts={attempts} ranks={ranks} seen={{ details, alerts }} ended={over(p)} machines={machines} steps={steps} />;
+  return <TimelinePanel attempts={attempts} ranks={ranks} seen={{ details, alerts, meetings }} ended={over(p)} machines={machines} steps={steps} />;
 }
 
 interface Timeline {
@@ -103,9 +105,9 @@ export function TimelinePanel({ attempts, ranks, seen, ended, machines = NO_MACH
         <Lanes t={t} layout={layout} view={view} cross={cross} drag={drag} canvas={base} />
       </div>
       <p class="readout" data-testid="run-legend">
-        {legend(t, layout, steps).map(([token, word]) => (
+        {legend(t, layout, steps).map(([token, word, look]) => (
           <span key={word}>
-            {token && <i class="swatch" style={{ background: color(token) }} />} {word}
+            {token && <i class={`swatch${look ? ` is-${look}` : ''}`} style={{ [look === 'outlined' ? 'borderColor' : 'backgroundColor']: color(token) }} />} {word}
           </span>
         ))}
       </p>
@@ -117,11 +119,13 @@ export function TimelinePanel({ attempts, ranks, seen, ended, machines = NO_MACH
 }
 
 // What there is to see of this run alone.
-function legend(t: RunTimeline, layout: Layout, steps: RunSteps): (readonly [token: string, word: string])[] {
+function legend(t: RunTimeline, layout: Layout, steps: RunSteps): (readonly [token: string, word: string, look?: 'outlined' | 'hatched'])[] {
   const kinds = [...new Set(t.marks.map((m) => m.kind))].map((kind: MarkKind) => MARKS[kind]);
   const late = t.barriers.filter((b) => b.late).length;
   return [
     ...kinds,
+    ...(t.waits.some((w) => !w.awaited) ? [['running', 'waits at a barrier', 'hatched'] as const] : []),
+    ...(t.waits.some((w) => w.awaited) ? [['error', 'the others wait for it'] as const] : []),
     ...(late > 0 ? [['error', 'line: a barrier that one was late at'] as const] : []),
     ...(late < t.barriers.length ? [['', 'thin lines: barriers'] as const] : []),
     ...(t.gaps.length > 0 ? [['error-bg', 'restart'] as const] : []),
@@ -224,6 +228,8 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
       data-gaps={t.gaps.length}
       data-marks={t.marks.length}
       data-barriers={t.barriers.length}
+      data-waits={t.waits.filter((w) => !w.awaited).length}
+      data-awaited={t.waits.filter((w) => w.awaited).map((w) => t.lanes[w.lane]?.name).join()}
       data-strips={layout.strips.length}
       data-from={view.from}
       data-to={view.to}

@@ -14,7 +14,7 @@ const rank = (n: number, host: string): RankView => ({ rank: n, task: `worker:${
 test('a failed attempt, the gap after it and the restart are spans, a gap and a mark', () => {
   const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000);
   assert.deepEqual(t.lanes.map((l) => l.text), ['rank 1 on a', 'rank 0 on b']);
-  assert.deepEqual(t.spans.map((s) => [s.lane, s.attempt, s.from, s.to, s.colour]), [[1, 1, 1000, 2000, 'waiting'], [0, 1, 1000, 2000, 'error'], [1, 2, 2600, 4000, 'running'], [0, 2, 2600, 4000, 'running']]);
+  assert.deepEqual(t.spans.map((s) => [s.lane, s.attempt, s.from, s.to, s.colour]), [[1, 1, 1000, 2000, 'waiting'], [0, 1, 1000, 2000, 'running'], [0, 1, 2000, 2000, 'error'], [1, 2, 2600, 4000, 'running'], [0, 2, 2600, 4000, 'running']]);
   assert.deepEqual(t.gaps, [{ from: 2000, to: 2500, text: 'restart: rank 1 exited with 3' }]);
   assert.deepEqual(t.marks, [{ lane: 0, at: 2000, kind: 'failed', text: 'rank 1 exited with 3' }]);
   assert.equal(lookAt(t, 0, 3000, 1), 'rank 1 on a · attempt 2, running, step 7');
@@ -47,7 +47,7 @@ const detail: AttemptDetail = {
 
 test('the record of an attempt gives its ranks times of their own, events as marks and barriers as lines', () => {
   const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000, { details: new Map([[1, detail]]) });
-  assert.deepEqual(t.spans.filter((s) => s.attempt === 1).map((s) => [s.lane, s.to, s.colour]), [[1, 1950, 'waiting'], [0, 1700, 'error']]);
+  assert.deepEqual(t.spans.filter((s) => s.attempt === 1).map((s) => [s.lane, s.to, s.colour]), [[1, 1950, 'waiting'], [0, 1700, 'running'], [0, 2000, 'error']]);
   assert.deepEqual(t.marks.map((m) => [m.lane, m.at, m.kind]), [[1, 1200, 'event'], [0, 1900, 'failed'], [0, 2000, 'failed']]);
   assert.deepEqual(t.barriers.map((b) => [b.lane, b.from, b.to, b.late]), [[0, 1080, 1100, false], [1, 1100, 1800, true]]);
   assert.match(lookAt(t, 1, 1500, 1), /barrier step_2: worker:0 came last of 2, 700 ms after half of them/);

@@ -1,7 +1,7 @@
 // A cluster of agents that Muster did not start, as the timeline shows programs: its runs are the attempts, its agents
 // the ranks. Pure.
 
-import { agentName, hostOf } from '../agents';
+import { agentName, hostOf, taskName } from '../agents';
 import type { AgentRow, EventRow } from '../protocol';
 import type { AttemptDetail } from '../rest/attempt';
 import type { AttemptView, RankView } from '../rest/programs';
@@ -20,7 +20,6 @@ export interface RunView {
 const RANKS: Partial<Record<AgentRow['state'], RankView['state']>> = { CONNECTED: 'RUNNING', LATE: 'RUNNING', ERROR: 'FAILED', DISCONNECTED: 'STOPPED' };
 const ENDS = /^TASK_(ERROR|LEFT)$/;
 const TOLD = /^(TASK_|BARRIER|GENERATION_FAILED|NOTICE_)/;
-const short = (task: string): string => task.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
 
 export interface ClusterRun {
   attempts: readonly AttemptView[];
@@ -34,7 +33,7 @@ export function clusterRun(runs: readonly RunView[], agents: readonly AgentRow[]
   const begun = runs.filter((r) => r.started_ms > 0);
   const named = new Map(agents.map((a, rank) => [agentName(a), rank]));
   const attempts = begun.map((r): AttemptView => {
-    const rank = named.get(short(r.cause?.task ?? ''));
+    const rank = named.get(taskName(r.cause?.task ?? ''));
     return {
       attempt: r.number,
       end: r.state === 'FAILED' ? 'FAILED' : r.ended_ms ? 'SUCCEEDED' : 'NONE',
@@ -42,12 +41,12 @@ export function clusterRun(runs: readonly RunView[], agents: readonly AgentRow[]
       hosts: new Set(agents.map((a) => hostOf(a.address))).size,
       begun_ms: r.started_ms,
       ...(r.ended_ms ? { ended_ms: r.ended_ms } : {}),
-      ...(r.cause ? { cause: { kind: 'EXIT', ...(rank === undefined ? {} : { rank }), text: [r.cause.task && short(r.cause.task), r.cause.message].filter(Boolean).join(': ') } } : {}),
+      ...(r.cause ? { cause: { kind: 'EXIT', ...(rank === undefined ? {} : { rank }), text: [r.cause.task && taskName(r.cause.task), r.cause.message].filter(Boolean).join(': ') } } : {}),
     };
   });
   const newest = attempts.at(-1);
   const told = newest ? events.filter((e) => e.time_ms >= newest.begun_ms && TOLD.test(e.kind)) : [];
-  const ended = new Map(told.filter((e) => ENDS.test(e.kind)).map((e) => [short(e.subject), e.time_ms]));
+  const ended = new Map(told.filter((e) => ENDS.test(e.kind)).map((e) => [taskName(e.subject), e.time_ms]));
   const ranks = agents.map((a, rank): RankView => {
     const gone = a.state === 'ERROR' || a.state === 'DISCONNECTED';
     const end = ended.get(agentName(a)) ?? ((a.casualty && newest?.ended_ms) || a.seen);

@@ -13,7 +13,7 @@ export interface Layout {
   height: number;
   each: number; // pixels of a lane, below 1 where there are many
   tops: readonly number[]; // of lanes
-  names: readonly { top: number; text: string }[]; // beside the lanes: hosts, or ranks where they are of no host; as far as there is room
+  names: readonly { top: number; text: string }[]; // beside the lanes: ranks with their host, or hosts where there is no room for ranks
   strips: readonly Strip[];
   chart: number; // where the chart of steps begins; -1: there are none
 }
@@ -47,7 +47,9 @@ export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from'
       strips.push({ host, top: y, machine });
       y += STRIP;
     }
-    if (host && !machine && (n === 0 || lanes[n - 1]!.host !== host)) name(y, host);
+    const first = n === 0 || lanes[n - 1]!.host !== host;
+    if (each >= LINE) name(y, first && host && !machine ? `${own} · ${host}` : own);
+    else if (host && !machine && first) name(y, host);
     else if (!host || machine) name(y, own);
     tops.push(y);
     y += each;

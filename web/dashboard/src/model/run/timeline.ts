@@ -1,5 +1,7 @@
 // A run as lanes over time: which attempt each rank was in, what lay between, what went wrong, where all met. Pure.
 
+import { taskName } from '../agents';
+import { awaitedSince, members, type BarrierView } from '../barrier-view';
 import { age, plural } from '../format';
 import type { AttentionRow } from '../protocol';
 import { taskLabel, type AttemptDetail } from '../rest/attempt';
@@ -31,16 +33,24 @@ export interface RunBarrier extends Range {
   late: boolean;
   text: string;
 }
+// A member of a barrier that has not ended: it waits there, or the others wait for it.
+export interface RunWait extends Range {
+  lane: number;
+  awaited: boolean;
+  text: string;
+}
 export interface RunTimeline extends Range {
   lanes: readonly { rank: number; host: string; worker: string; name: string; text: string }[];
   spans: readonly RunSpan[];
   gaps: readonly RunGap[];
   marks: readonly RunMark[]; // in the order of time
   barriers: readonly RunBarrier[];
+  waits: readonly RunWait[];
 }
 export interface Seen {
   details?: ReadonlyMap<number, AttemptDetail>; // by attempt, of those that were asked for
   alerts?: readonly AttentionRow[]; // about this program or cluster
+  meetings?: readonly BarrierView[]; // that have not ended
   names?: readonly string[]; // of ranks, where they have others than their numbers
   each?: 'run' | 'attempt';
 }
@@ -58,23 +68,20 @@ const ENDS: Record<AttemptView['end'], readonly [colour: string, word: string]> 
 };
 const RANKS: Record<string, string> = { STARTING: 'restarting', RUNNING: 'running', SUCCEEDED: 'connected', FAILED: 'error', STOPPED: 'waiting' };
 const EVENTS: Record<string, string> = { TASK_FAILED: 'failed', BARRIER_FAILED: 'a barrier failed', WORKER_LOST: 'worker out of sight', WORKER_BACK: 'worker back', TASK_ERROR: 'failed', TASK_RESTARTED: 'is back anew', TASK_LEFT: 'has left', GENERATION_FAILED: 'the run failed', BARRIERS_FAILED: 'barriers failed', BARRIER_STUCK: 'waits', HANGS: 'nothing moves', MOVES_AGAIN: 'it moves again' };
-export const MARKS: Record<MarkKind, readonly [token: string, word: string]> = {
+export const MARKS: Record<MarkKind, readonly [token: string, word: string, look?: 'outlined']> = {
   failed: ['error', 'failure'],
-  alert: ['late', 'alert'],
+  alert: ['late', 'alert', 'outlined'], // not to be taken for "late"
   stop: ['disconnected', 'stop'],
   late: ['late', 'late'],
   event: ['restarting', 'event'],
 };
-
-// "/job:worker/task:3" as programs name it.
-const taskOf = (name: string): string => name.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
 
 type Ended = AttemptDetail['ended'][number];
 const endOf = (r: Ended): readonly [colour: string, word: string] =>
   r.not_started ? ['error', 'not started'] : r.lease_ran_out ? ['error', 'its lease ran out'] : r.stopped ? ['waiting', 'stopped'] : r.signal ? ['error', `signal ${r.signal}`] : r.exit_status ? ['error', `exit ${r.exit_status}`] : ['connected', 'exit 0'];
 
 // The ranks of the newest attempt have times of their own. Of those before it, their ends are in its record.
-export function runTimeline(attempts: readonly AttemptView[], ranks: readonly RankView[], now: number, { details = new Map(), alerts = [], names = [], each = 'attempt' }: Seen = {}): RunTimeline {
+export function runTimeline(attempts: readonly AttemptView[], ranks: readonly RankView[], now: number, { details = new Map(), alerts = [], meetings = [], names = [], each = 'attempt' }: Seen = {}): RunTimeline {
   const newest = attempts[attempts.length - 1];
   const most = attempts.reduce((n, a) => Math.max(n, a.ranks), 0);
   const known = new Map(ranks.map((r) => [r.rank, r]));
@@ -97,6 +104,12 @@ export function runTimeline(attempts: readonly AttemptView[], ranks: readonly Ra
     const to = a.ended_ms || now;
     const detail = details.get(a.attempt);
     const ends = new Map(detail?.ended.map((r) => [r.rank, r]));
+    // A lane that failed ran until then, and is red from there on.
+    const add = (span: RunSpan) => {
+      if (span.colour !== 'error') return void spans.push(span);
+      spans.push({ ...span, colour: 'running' });
+      spans.push({ ...span, from: span.to, to: Math.max(span.to, to) });
+    };
     // Who failed stands out; the others were stopped for it.
     const of = (rank: number) => (colour === 'error' && a.cause?.rank !== undefined && a.cause.rank !== rank ? 'waiting' : colour);
     for (let rank = 0; rank < a.ranks; ++rank) {
@@ -104,28 +117,41 @@ export function runTimeline(attempts: readonly AttemptView[], ranks: readonly Ra
       const lane = laneOf.get(rank)!;
       const end = ends.get(rank);
       if (r) {
-        if (r.started_ms) spans.push({ lane, attempt: a.attempt, from: r.started_ms, to: r.ended_ms || to, colour: RANKS[r.state] ?? 'waiting', text: [`${each} ${a.attempt}`, r.state.toLowerCase(), stepOf(r)].filter(Boolean).join(', ') });
+        if (r.started_ms) add({ lane, attempt: a.attempt, from: r.started_ms, to: r.ended_ms || to, colour: RANKS[r.state] ?? 'waiting', text: [`${each} ${a.attempt}`, r.state.toLowerCase(), stepOf(r)].filter(Boolean).join(', ') });
         if (lateFor(r) && r.agent?.late_since) marks.push({ lane, at: r.agent.late_since, kind: 'late', text: `late for ${lateFor(r)}` });
       } else if (end) {
         const [ink, how] = endOf(end);
-        spans.push({ lane, attempt: a.attempt, from: end.started_ms || a.begun_ms, to: Math.max(a.begun_ms, end.ended_ms), colour: ink, text: `${each} ${a.attempt}, ${how} on ${end.host}` });
-      } else spans.push({ lane, attempt: a.attempt, from: a.begun_ms, to, colour: of(rank), text: `${each} ${a.attempt} ${word}` });
+        add({ lane, attempt: a.attempt, from: end.started_ms || a.begun_ms, to: Math.max(a.begun_ms, end.ended_ms), colour: ink, text: `${each} ${a.attempt}, ${how} on ${end.host}` });
+      } else add({ lane, attempt: a.attempt, from: a.begun_ms, to, colour: of(rank), text: `${each} ${a.attempt} ${word}` });
     }
     if (a.ended_ms && (a.cause || a.end === 'CANCELLED' || a.end === 'PREEMPTED' || a.end === 'HUNG'))
       marks.push({ lane: laneOf.get(a.cause?.rank ?? -1) ?? -1, at: a.ended_ms, kind: a.end === 'CANCELLED' || a.end === 'PREEMPTED' ? 'stop' : 'failed', text: a.cause?.text ?? `${each} ${a.attempt} ${word}` });
     for (const e of detail?.events ?? [])
-      marks.push({ lane: byTask.get(taskOf(e.about ?? '')) ?? byWorker.get(e.about ?? '') ?? -1, at: e.at_ms, kind: /FAILED$|ERROR$/.test(e.kind) ? 'failed' : 'event', text: [e.about && taskLabel(taskOf(e.about), e.rank), EVENTS[e.kind] ?? e.kind, e.text].filter(Boolean).join(': ') });
+      marks.push({ lane: byTask.get(taskName(e.about ?? '')) ?? byWorker.get(e.about ?? '') ?? -1, at: e.at_ms, kind: /FAILED$|ERROR$/.test(e.kind) ? 'failed' : 'event', text: [e.about && taskLabel(taskName(e.about), e.rank), EVENTS[e.kind] ?? e.kind, e.text].filter(Boolean).join(': ') });
     for (const b of detail?.barriers ?? [])
-      barriers.push({ lane: byTask.get(taskOf(b.last)) ?? -1, from: b.ended_ms - b.late_ms, to: b.ended_ms, late: b.late_ms >= LATE_MS, text: `barrier ${b.id}: ${taskLabel(taskOf(b.last), b.last_rank)} came last of ${b.participants}, ${age(b.late_ms)} after half of them` });
+      barriers.push({ lane: byTask.get(taskName(b.last)) ?? -1, from: b.ended_ms - b.late_ms, to: b.ended_ms, late: b.late_ms >= LATE_MS, text: `barrier ${b.id}: ${taskLabel(taskName(b.last), b.last_rank)} came last of ${b.participants}, ${age(b.late_ms)} after half of them` });
     const next = attempts[i + 1];
     if (next && a.ended_ms && next.begun_ms >= a.ended_ms) gaps.push({ from: a.ended_ms, to: next.begun_ms, text: `restart: ${a.cause?.text ?? word}` });
   });
+  const waits = meetings.flatMap((m) => waitsAt(m, now, byTask));
   for (const row of alerts) marks.push({ lane: -1, at: row.since_ms, kind: 'alert', text: row.title });
   marks.sort((a, b) => a.at - b.at);
   barriers.sort((a, b) => a.to - b.to);
   const from = attempts[0]?.begun_ms ?? now;
   const to = Math.max(newest?.ended_ms || now, ...marks.map((m) => m.at).filter((at) => at <= now));
-  return { from, to: Math.max(to, from + 1), lanes, spans, gaps, marks, barriers };
+  return { from, to: Math.max(to, from + 1), lanes, spans, gaps, marks, barriers, waits };
+}
+
+// Members wait from their arrival on. The missing ones are awaited once half of the members were there for a while.
+function waitsAt(m: BarrierView, now: number, laneOf: ReadonlyMap<string, number>): RunWait[] {
+  const all = members(m);
+  const since = awaitedSince(all);
+  return all.flatMap(({ task, came }): RunWait[] => {
+    const lane = laneOf.get(task) ?? -1;
+    const from = came || since;
+    if (lane < 0 || from === 0 || from >= now || (!came && now - since < LATE_MS)) return [];
+    return [{ lane, from, to: now, awaited: !came, text: came ? `waits at barrier ${m.id}` : `barrier ${m.id}: the others wait for it` }];
+  });
 }
 
 // Part of a range, by fractions of it; no shorter than 10 ms, and within the whole.
@@ -147,8 +173,9 @@ export function lookAt(t: RunTimeline, lane: number, at: number, near: number): 
   const span = t.spans.find((s) => s.lane === lane && s.from <= at && at <= s.to);
   const gap = t.gaps.find((g) => g.from <= at && at <= g.to);
   const marks = t.marks.filter((m) => (m.lane === lane || m.lane < 0) && Math.abs(m.at - at) <= near);
+  const waits = t.waits.filter((w) => w.lane === lane && w.from <= at && at <= w.to);
   const met = t.barriers.filter((b) => b.from - near <= at && at <= b.to + near && (b.lane === lane || Math.abs(b.to - at) <= near));
-  return [t.lanes[lane]?.text, span?.text ?? gap?.text ?? 'nothing ran', ...marks.slice(0, 4).map((m) => m.text), ...met.slice(0, 2).map((b) => b.text)].filter(Boolean).join(' · ');
+  return [t.lanes[lane]?.text, span?.text ?? gap?.text ?? 'nothing ran', ...waits.map((w) => w.text), ...marks.slice(0, 4).map((m) => m.text), ...met.slice(0, 2).map((b) => b.text)].filter(Boolean).join(' · ');
 }
 
 export const summary = (t: RunTimeline, attempts: number, each: Seen['each'] = 'attempt'): string =>

@@ -1,0 +1,29 @@
+// Who has arrived at running barriers, and when. The WebSocket reports counts and the first missing tasks only.
+
+import { useLooked } from './looked';
+import type { BarrierView } from './model/barrier-view';
+import type { BarrierRow } from './model/protocol';
+import { api, get, Gone } from './rest';
+
+const BARRIERS = 10; // of one cluster; of the others only counts are shown
+const MEMBERS = 1000; // of one barrier
+const EVERY = 5000; // ms; a new arrival is asked for at once
+
+const NONE: readonly BarrierView[] = [];
+
+// `rows` are running barriers of one cluster.
+export function useBarrierMembers(rows: readonly BarrierRow[]): readonly BarrierView[] {
+  const asked = rows.filter((b) => b.state === 'RUNNING' && b.of <= MEMBERS).slice(0, BARRIERS);
+  const base = asked.length > 0 ? api(`clusters/${encodeURIComponent(asked[0]!.cluster)}/barriers`) : '';
+  const state = asked.map((b) => `${encodeURIComponent(b.id)}/${b.counter}/${b.arrived}`).join();
+  const looked = useLooked<readonly BarrierView[]>(base && `${base}#${state}`, {
+    every: EVERY,
+    keep: true,
+    async read(path) {
+      const [all = ''] = path.split('#');
+      const found = await Promise.all(asked.map((b) => get<BarrierView>(`${all}/${encodeURIComponent(b.id)}`).catch((error: unknown) => (error instanceof Gone ? null : Promise.reject(error)))));
+      return found.filter((b) => b !== null && b.state === 'RUNNING') as BarrierView[];
+    },
+  });
+  return base ? (looked.value ?? NONE) : NONE;
+}

@@ -1,0 +1,29 @@
+// A running barrier with the time at which each task arrived, as GET /clusters/{cluster}/barriers/{id} reports it. Pure.
+
+import { taskName } from './agents';
+
+export interface BarrierView {
+  id: string;
+  counter: number;
+  state: 'RUNNING' | 'PASSED' | 'FAILED';
+  participants: number;
+  started_ms: number;
+  arrivals?: { task: string; came_ms: number }[]; // of a running barrier; older servers do not send it
+  missing?: { task: string }[];
+}
+
+export interface Member {
+  task: string; // "worker:3"
+  came: number; // Unix ms; 0: it has not arrived
+}
+
+// All members: those that arrived first, in the order of arrival, then the missing ones.
+export function members({ arrivals = [], missing = [] }: BarrierView): Member[] {
+  const came = arrivals.map(({ task, came_ms }) => ({ task: taskName(task), came: came_ms })).sort((a, b) => a.came - b.came);
+  return [...came, ...missing.map(({ task }) => ({ task: taskName(task), came: 0 }))];
+}
+
+// Since when the missing tasks are waited for: half of the members were there. 0: fewer have arrived.
+export function awaitedSince(all: readonly Member[]): number {
+  return all[Math.ceil(all.length / 2) - 1]?.came ?? 0;
+}
