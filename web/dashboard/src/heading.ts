@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { unturned } from './model/bidi';
 
 export interface Step {
   title: string;
@@ -14,7 +15,7 @@ export const trail = signal<readonly Step[]>([]);
 
 export function useHeading(text: string, above?: Step): void {
   useEffect(() => {
-    heading.value = text;
+    heading.value = unturned(text);
     trail.value = above ? [above] : [];
     return () => {
       heading.value = '';

@@ -34,10 +34,11 @@ function App() {
   );
 }
 
-// Names of strangers stand in <bdi>: whatever turns text around in there is shown by its number.
+// Names of strangers stand in <bdi> and in titles: whatever turns text around in there is shown by its number.
 const before = options.vnode;
 options.vnode = (vnode) => {
-  const { type, props } = vnode as { type: unknown; props: { children?: unknown } | null };
+  const { type, props } = vnode as { type: unknown; props: { children?: unknown; title?: unknown } | null };
+  if (typeof type === 'string' && typeof props?.title === 'string') props.title = unturned(props.title);
   if (type === 'bdi' && props) {
     const { children } = props;
     if (typeof children === 'string') props.children = unturned(children);

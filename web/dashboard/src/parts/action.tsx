@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { announcement } from '../connection';
-import { stands } from '../page';
+import { link, stands } from '../page';
 
 interface Asked {
   title: string; // the question: "Cancel this job?"
@@ -26,6 +26,7 @@ interface Props extends Asked {
 export function Action(props: Props) {
   const open = useSignal(false);
   const { atOnce, run, done } = props;
+  const away = link.value === 'lost';
   const press = () => {
     if (!atOnce) open.value = true;
     else
@@ -36,7 +37,7 @@ export function Action(props: Props) {
   };
   return (
     <>
-      <button type="button" class={props.danger ? 'danger' : ''} disabled={props.disabled || stands.value} title={stands.value ? 'A server that is gone is looked at: nothing can be changed.' : props.why} data-testid={props.testid} aria-haspopup={atOnce ? undefined : 'dialog'} onClick={press}>
+      <button type="button" class={props.danger ? 'danger' : ''} disabled={props.disabled || stands.value || away} title={stands.value ? 'A server that is gone is looked at: nothing can be changed.' : away ? 'The server does not answer.' : props.why} data-testid={props.testid} aria-haspopup={atOnce ? undefined : 'dialog'} onClick={press}>
         {props.label}
       </button>
       {open.value && <Question {...props} close={() => (open.value = false)} />}

@@ -1,5 +1,6 @@
 // A page of one cluster that has nothing to show says in which others there is something.
 
+import { Fragment } from 'preact';
 import { count } from '../model/format';
 import type { ClusterRow } from '../model/protocol';
 import { cluster, poolOf, slow, store } from '../page';
@@ -26,12 +27,15 @@ export function Elsewhere({ what = 'Agents' }: { what?: keyof typeof THINGS }) {
     <span data-testid="elsewhere">
       {' '}
       {what} are in{' '}
-      {others.slice(0, SHOWN).map(([name, n]) => (
-        <button key={name} type="button" class="plain" onClick={() => choose({ cluster: name, page: '', at: '' })}>
-          <bdi>{name}</bdi> ({count(n)}) →
-        </button>
+      {others.slice(0, SHOWN).map(([name, n], at) => (
+        <Fragment key={name}>
+          {at > 0 && ', '}
+          <button type="button" class="plain" onClick={() => choose({ cluster: name, page: '', at: '' })}>
+            <bdi>{name}</bdi> ({count(n)}) →
+          </button>
+        </Fragment>
       ))}
-      {others.length > SHOWN && `and ${count(others.length - SHOWN)} more clusters`}
+      {others.length > SHOWN && ` and ${count(others.length - SHOWN)} more clusters`}
     </span>
   );
 }

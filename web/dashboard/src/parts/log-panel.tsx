@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { clock, count, moment, plural } from '../model/format';
+import { clock, moment, plural } from '../model/format';
 import { shownLines } from '../model/log';
 import { slow, store } from '../page';
 import { choose, chosen } from '../route';
@@ -23,16 +23,19 @@ export function LogPanel({ id, note }: { id: string; note: string }) {
   useLayoutEffect(() => {
     if (follow.value && box.current) box.current.scrollTop = box.current.scrollHeight;
   });
-  const state = !log ? 'waiting for the server' : log.ended ? 'ended' : 'live';
+  const kept = !log || log.known;
+  const state = !log ? 'waiting for the server' : !kept ? 'not kept' : log.ended ? 'ended' : 'live';
   const aside = (
     <>
       <input type="search" aria-label="Find in the log" placeholder="Find in the log" value={wanted} data-testid="log-find" onInput={({ currentTarget }) => choose({ log: currentTarget.value }, 'replace')} />
       <span class="note" data-testid="log-state">
         {state}
       </span>
-      <button type="button" aria-pressed={follow.value} data-testid="log-follow" onClick={() => (follow.value = !follow.value)}>
-        Follow
-      </button>
+      {kept && (
+        <button type="button" aria-pressed={follow.value} data-testid="log-follow" onClick={() => (follow.value = !follow.value)}>
+          Follow
+        </button>
+      )}
     </>
   );
   return (
@@ -60,7 +63,7 @@ export function LogPanel({ id, note }: { id: string; note: string }) {
         ))}
         {log && lines.length === 0 && <p class="calm">{empty(log.known, log.ended, log.lines.length)}</p>}
       </div>
-      {lines.length > 0 && <p class="foot">{count(lines.length)} lines shown</p>}
+      {lines.length > 0 && <p class="foot">{plural(lines.length, 'line')} shown</p>}
     </Panel>
   );
 }
@@ -81,7 +84,7 @@ function Line({ line, several }: { line: LogLine; several: boolean }) {
 }
 
 function empty(known: boolean, ended: boolean, lines: number): string {
-  if (!known) return 'The server does not know it (any more).';
+  if (!known) return 'The server does not keep its log any longer.';
   if (lines > 0) return 'No line fits.';
   return ended ? 'It logged nothing.' : 'Nothing logged yet.';
 }

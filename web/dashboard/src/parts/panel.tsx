@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { heading } from '../heading';
+import { unturned } from '../model/bidi';
 import { page } from '../route';
 
 interface Props {
@@ -13,12 +14,13 @@ interface Props {
 
 export function Panel({ id, title, note, aside, span, children }: Props) {
   // The header says it already: the list is still named by it.
-  const twice = title === page.value.title || (heading.value !== '' && title === heading.value);
+  const shown = unturned(title);
+  const twice = shown === page.value.title || (heading.value !== '' && shown === heading.value);
   return (
     <section class={`panel span-${span}`} id={id} aria-labelledby={`${id}-title`}>
       <header class="panel-head">
-        <h2 id={`${id}-title`} class={twice ? 'unseen' : ''}>{title}</h2>
-        {note && <span class="note">{note}</span>}
+        <h2 id={`${id}-title`} class={twice ? 'unseen' : ''}>{shown}</h2>
+        {note && <span class="note">{typeof note === 'string' ? unturned(note) : note}</span>}
         {aside && <div class="aside">{aside}</div>}
       </header>
       {children}

@@ -26,13 +26,14 @@ import { api, get, Gone as NotThere, send } from '../rest';
 import { chosen, follow, jobAddress, subject, workerAddress } from '../route';
 
 const over = (c: { state: string }): boolean => ENDED.includes(c.state);
-// A closure that has ended in a session is found only through its session.
+// A closure that has ended in a session is found only through its session. A link with another job still finds it.
 async function hinted<T>(path: string, job: string): Promise<T> {
+  if (!job) return get<T>(path);
   try {
-    return await get<T>(path);
+    return await get<T>(`${path}?${new URLSearchParams({ job })}`);
   } catch (error) {
-    if (!job || !(error instanceof NotThere)) throw error;
-    return get<T>(`${path}?${new URLSearchParams({ job })}`);
+    if (!(error instanceof NotThere)) throw error;
+    return get<T>(path);
   }
 }
 
@@ -237,7 +238,7 @@ function Attempts({ c }: { c: ClosureView }) {
                 </td>
                 <td>{a.started_ms ? <time title={moment(a.started_ms)}><Ago ms={a.started_ms} /></time> : '–'}</td>
                 <td>
-                  <Span from={a.started_ms} to={a.ended_ms || (hasEnded(c) ? c.finished_ms : 0)} />
+                  <Span from={a.started_ms} to={a.ended_ms || (hasEnded(c) ? c.finished_ms : 0)} us={a.took_us} />
                 </td>
                 <td class="wrap">
                   <bdi>{a.outcome || (a.ended_ms ? '' : 'runs')}</bdi> <InStream attempt={a} />

@@ -9,7 +9,8 @@ export function plain(text: string): string {
   return text
     .replace(STATES, (word) => word[0] + word.slice(1).toLowerCase())
     .replace(/\b(after|for) 0 ms\b/g, '$1 less than 1 ms')
-    .replace(/\b(after|for) (\d{2,}) s\b/g, (_, word: string, s: string) => `${word} ${age(Number(s) * 1000)}`);
+    .replace(/\b(after|for) (\d{2,}) s\b/g, (_, word: string, s: string) => `${word} ${age(Number(s) * 1000)}`)
+    .replace(/\b(\d{2,}) s ago\b/g, (_, s: string) => `${age(Number(s) * 1000)} ago`);
 }
 
 // The same within a sentence.
