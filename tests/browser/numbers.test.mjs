@@ -106,7 +106,7 @@ test('what only waits does not run, and is cancelled in the end', async () => {
     const overview = await WatchedPage.open(browser, `${server.url}/`);
     await overview.page.locator('[data-testid="job-row"] [data-doing="Waiting"]').waitFor();
     await server.cancel(job);
-    for (const row of ['job-row', 'function-row']) await overview.at(row).filter({ hasText: '0 of 1' }).filter({ hasText: '1 cancelled' }).waitFor();
+    for (const row of ['job-row', 'function-row']) await overview.at(row).filter({ hasText: '1 of 1 ended' }).filter({ hasText: '1 cancelled' }).waitFor();
     assert.deepEqual([...seen.faults, ...overview.faults], []);
   });
 });

@@ -1,0 +1,197 @@
+// Numbers on the page are those of REST: percent, failures, finished closures, percentiles, arrivals at a barrier.
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { Agent } from './agent.mjs';
+import { Cluster } from './cluster.mjs';
+import { launch, WatchedPage } from './page.mjs';
+
+const shots = process.env.MUSTER_SCREENSHOTS;
+let browser;
+let server;
+const agents = [];
+
+before(async () => {
+  mkdirSync(shots, { recursive: true });
+  browser = await launch();
+  server = new Cluster();
+  await server.serve();
+  server.worker(0);
+});
+after(async () => {
+  for (const agent of agents) agent.end();
+  server?.end();
+  await browser?.close();
+});
+
+const open = (path) => WatchedPage.open(browser, server.url + path);
+const ENDED = ['SUCCEEDED', 'FAILED', 'CANCELLED'];
+
+async function ended(id) {
+  await server.get(`/api/v1/jobs/${id}/join?timeout=30s`);
+  const job = await server.get(`/api/v1/jobs/${id}`);
+  assert.ok(ENDED.includes(job.state), job.state);
+  return job;
+}
+
+const fail = (message) => ({ function: 'muster.fail', args: [message] });
+const sleep = (time) => ({ function: 'muster.sleep', args: [time] });
+
+// "35 µs", "1.2 ms", "4.1 s" as the least and the most µs that are shown so.
+function range(text) {
+  if (text === '< 1 µs') return [0, 1];
+  const [, number, unit] = /^(\d+(?:\.\d+)?) (µs|ms|s)$/.exec(text) ?? assert.fail(`no duration: ${text}`);
+  const scale = { µs: 1, ms: 1000, s: 1_000_000 }[unit];
+  const last = number.includes('.') ? scale / 10 : scale;
+  return [Number(number) * scale - 0.5, Number(number) * scale + last];
+}
+
+test('how many of a job have ended is the same on the overview, in the list and on its page', async () => {
+  const mixed = await ended(await server.submitAll('mixed', [sleep('1ms'), sleep('1ms'), fail('no such file'), sleep('1ms')], { on_error: 'continue' }));
+  const one = await ended(await server.submitAll('one', [fail('no such file')]));
+  const overview = await open('/');
+  const list = await open('/jobs');
+  for (const { id, counts } of [mixed, one]) {
+    const done = counts.succeeded + counts.failed + counts.cancelled;
+    assert.equal(done, counts.total);
+    const words = new RegExp(`${done} of ${counts.total}.*100\\.0%`);
+    await overview.at('job-row', `[data-job="${id}"]`).locator('[data-testid="job-ended"]').filter({ hasText: words }).waitFor();
+    await list.at('jobs-row', `[data-job="${id}"]`).filter({ hasText: words }).waitFor();
+    const page = await open(`/jobs/${id}`);
+    await page.at('job-progress').filter({ hasText: words }).waitFor();
+    await page.at('job-progress').filter({ hasText: `${counts.failed} failed` }).waitFor();
+    assert.deepEqual(page.faults, []);
+  }
+  assert.deepEqual([...overview.faults, ...list.faults], []);
+});
+
+test('failed jobs are as many in the rail, in the filter, in the rows and over REST', async () => {
+  for (const name of ['night-1', 'night-2', 'night-3', 'night-4']) await ended(await server.submitAll(name, [fail('disk is full')]));
+  const { jobs, counts } = await server.get('/api/v1/jobs?state=FAILED');
+  const failed = counts.jobs.failed + counts.sessions.failed;
+  assert.equal(jobs.length, failed);
+  const list = await open('/jobs?state=FAILED');
+  await list.at('state-FAILED').filter({ hasText: new RegExp(`^failed ${failed}$`) }).waitFor();
+  await list.at('rail-failed-jobs').filter({ hasText: new RegExp(`^${failed}$`) }).waitFor();
+  await list.at('jobs-row', '[data-state="FAILED"]').nth(failed - 1).waitFor();
+  assert.equal(await list.at('jobs-row').count(), failed);
+
+  // They fold by cause: the newest is named, and one button retries all of them.
+  const overview = await open('/');
+  const fold = overview.at('attention-item', '[data-kind="jobs-failed"]').filter({ hasText: 'Job night-4 and 3 more failed' });
+  await fold.filter({ hasText: 'disk is full' }).waitFor();
+  await overview.page.screenshot({ path: join(shots, 'failed-jobs-folded.png') });
+  const before = (await server.get('/api/v1/jobs')).jobs.length;
+  await fold.locator('[data-testid="retry-all"]').click();
+  await fold.locator('[data-testid="retried"]').waitFor();
+  assert.equal((await server.get('/api/v1/jobs')).jobs.length, before + 4);
+  assert.deepEqual([...list.faults, ...overview.faults], []);
+});
+
+test('a new alert is announced politely', async () => {
+  const overview = await open('/');
+  await overview.reads('conn-state', /live/i);
+  await overview.at('verdict').waitFor();
+  const region = overview.page.locator('[role="status"]', { hasText: 'New alert' });
+  await ended(await server.submitAll('announced', [fail('a cause of its own')]));
+  await region.filter({ hasText: 'announced' }).waitFor({ state: 'attached' });
+  assert.deepEqual(overview.faults, []);
+});
+
+test('finished closures of a worker include the failed ones, on its page and over REST', async () => {
+  const path = '/api/v1/clusters/default/tasks/worker/0';
+  const page = await open('/workers/worker:0');
+  await page.at('hour-chart').waitFor();
+  const [worker, hour] = await Promise.all([server.get(`${path}?kind=worker`), server.get(`${path}/history`)]);
+  const sum = (column) => column.reduce((a, b) => a + b, 0);
+  assert.equal(sum(hour.finished), worker.finished);
+  assert.equal(sum(hour.failed), worker.failed);
+  assert.ok(worker.failed > 0 && worker.finished > worker.failed);
+  await page.page.locator('#hour', { hasText: `${worker.finished} closures ended in the last 60m 00s, ${worker.failed} of them failed`.replace('60m 00s', '1h 00m') }).waitFor();
+  await page.page.locator('#worker .facts-line > div', { hasText: 'finished' }).filter({ hasText: new RegExp(`${worker.finished}$`) }).waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test('percentiles of durations are those of REST, and a median is a duration that was measured', async () => {
+  const two = await ended(await server.submitAll('two', [sleep('20ms'), sleep('900ms')]));
+  const times = await server.get(`/api/v1/jobs/${two.id}/durations`);
+  const closures = (await server.get(`/api/v1/jobs/${two.id}/closures`)).closures;
+  const took = closures.map((c) => c.attempts.at(-1).took_us).sort((a, b) => a - b);
+  assert.equal(times.p50_us, took[0], 'the smaller of two');
+  assert.equal(times.p99_us, took[1]);
+  const page = await open(`/jobs/${two.id}`);
+  const line = await page.at('durations').innerText();
+  for (const [word, us] of [['median', times.p50_us], ['90% took at most', times.p90_us], ['99% at most', times.p99_us], ['the longest', times.max_us]]) {
+    const shown = line.split(' · ').find((part) => part.startsWith(word)).slice(word.length + 1);
+    const [least, most] = range(shown);
+    assert.ok(us >= least && us < most, `${word}: ${shown} on the page, ${us} us over REST`);
+  }
+  const bars = await page.page.locator('[data-testid="histogram"] > div').evaluateAll((all) => all.map((bar) => Number(bar.dataset.n)));
+  assert.equal(bars.reduce((a, b) => a + b, 0), times.executions);
+  assert.deepEqual([bars[0], bars.at(-1)], [1, 1]);
+  assert.ok(bars.length <= 16);
+  await page.page.screenshot({ path: join(shots, 'durations.png') });
+  assert.deepEqual(page.faults, []);
+});
+
+test('short closures have durations in microseconds, in rows and in the histogram alike', async () => {
+  const noops = await ended(await server.submitAll('noops', Array.from({ length: 200 }, () => ({ function: 'muster.noop', args: [] }))));
+  const page = await open(`/jobs/${noops.id}`);
+  const labels = () => page.page.locator('.histogram-at span').allInnerTexts();
+  await page.at('histogram').waitFor();
+  const shown = await labels();
+  assert.ok(shown.length <= 7, `every third bin has a label: ${shown}`);
+  assert.equal(new Set(shown).size, shown.length, `${shown}`);
+  await page.page.screenshot({ path: join(shots, 'durations-us.png') });
+  assert.deepEqual(page.faults, []);
+});
+
+test('who waits at a barrier is on its page with the time of arrival, and the timeline shows who is awaited', async () => {
+  const { address } = await server.declare('train', { worker: 3 });
+  for (let task = 0; task < 3; ++task) agents.push(new Agent(address, task));
+  await Promise.all(agents.map((agent) => agent.register()));
+  const ends = [];
+  for (const task of [2, 0]) {
+    ends.push(agents[task].barrier('epoch/1', 60_000));
+    await server.arrived('train', 'epoch/1', ends.length);
+  }
+  const page = await open('/barriers?cluster=train');
+  await page.at('arrived').nth(1).waitFor();
+  const { arrivals, missing } = await server.get('/api/v1/clusters/train/barriers/epoch%2F1');
+  const short = (name) => name.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
+  const told = arrivals.map((a) => [short(a.task), a.came_ms]).sort((a, b) => a[1] - b[1]);
+  const shown = await page.at('arrived').evaluateAll((all) => all.map((li) => [li.querySelector('code').textContent, Number(li.dataset.came)]));
+  assert.deepEqual(shown, told);
+  assert.deepEqual(told.map(([name]) => name), ['worker:2', 'worker:0']);
+  assert.equal(await page.page.locator('[data-testid="members"] i').count(), 3);
+  assert.equal(await page.page.locator('[data-testid="members"] i.is-there').count(), 2);
+  assert.deepEqual(await page.at('missing').locator('code').allInnerTexts(), missing.map((m) => short(m.task)));
+  await page.page.screenshot({ path: join(shots, 'barrier-members.png') });
+
+  const tasks = await open('/tasks?cluster=train');
+  await tasks.at('run-timeline', '[data-waits="2"][data-awaited="worker:1"]').waitFor();
+  await tasks.at('run-legend').filter({ hasText: 'waits at a barrier' }).filter({ hasText: 'the others wait for it' }).waitFor();
+  assert.deepEqual(await tasks.page.locator('.run-names span').allInnerTexts(), ['worker:0 · 127.0.0.1', 'worker:1', 'worker:2']);
+  await tasks.page.screenshot({ path: join(shots, 'timeline-waits.png') });
+  ends.push(agents[1].barrier('epoch/1', 60_000));
+  await Promise.all(ends);
+  await tasks.at('run-timeline', '[data-waits="0"]').waitFor();
+  assert.deepEqual([...page.faults, ...tasks.faults], []);
+});
+
+test('going back leads to where one was on the page', async () => {
+  const job = await ended(await server.submitAll('long', Array.from({ length: 60 }, () => ({ function: 'muster.noop', args: [] }))));
+  const page = await open('/');
+  await page.at('job-row', `[data-job="${job.id}"]`).waitFor();
+  await page.page.evaluate(() => scrollTo(0, 700));
+  await page.page.waitForFunction(() => history.state?.y === 700);
+  await page.page.evaluate((id) => document.querySelector(`[data-testid="job-row"][data-job="${id}"] a`).click(), job.id);
+  await page.at('job').waitFor();
+  assert.equal(await page.page.evaluate(() => scrollY), 0, 'another page begins at its top');
+  await page.page.goBack();
+  await page.at('job-row').first().waitFor();
+  await page.page.waitForFunction(() => scrollY === 700);
+  assert.deepEqual(page.faults, []);
+});
