@@ -195,16 +195,23 @@ function useWheel(canvas: { current: HTMLCanvasElement | null }, width: number, 
   }, [width]);
 }
 
+const LETTER = 6.5; // px of a digit of the axis
+
 function Axis({ width, left }: { width: number; left: number }) {
   slow.value;
   const view = looking.value.follow ? currentView() : looking.value.view;
   return (
     <div class="stream-axis" aria-hidden="true" style={{ marginLeft: `${left}px` }}>
-      {ticks(view, width).map(({ at, label }) => (
-        <span key={at} style={{ left: `${((at - view.from) / spanOf(view)) * 100}%` }}>
-          {label}
-        </span>
-      ))}
+      {ticks(view, width).map(({ at, label }) => {
+        const share = (at - view.from) / spanOf(view);
+        const half = (label.length * LETTER) / 2;
+        if (share * width < half || (1 - share) * width < half) return null; // it would be cut
+        return (
+          <span key={at} style={{ left: `${share * 100}%` }}>
+            {label}
+          </span>
+        );
+      })}
     </div>
   );
 }
