@@ -11,6 +11,7 @@ import { Lazy } from './parts/lazy-dialog';
 import { Rail } from './rail';
 import { look, startLooking } from './access/session';
 import { isClosed, SignIn } from './access/sign-in';
+import { startKeepingPlace } from './scroll';
 import { startTheme } from './theme';
 import { unturned } from './model/bidi';
 
@@ -58,6 +59,7 @@ effect(() => {
   if (isClosed() || started) return;
   started = true;
   start();
+  startKeepingPlace();
   startAnnouncing();
   startLooking();
   void import('./alerts/notices').then(({ startNotices }) => startNotices(), () => {}); // a page without them is one all the same

@@ -46,60 +46,22 @@ function take(): void {
   at.value = url;
 }
 
+// What happens when a page is left for another address of the same browser window; scroll.ts sets it.
+export const leaving = { now: () => {}, left: () => {} };
+
 function move(to: string, how: 'push' | 'replace'): void {
   if (how === 'push') {
-    keepPlace();
     const another = to.split('?')[0] !== at.peek().pathname;
+    leaving.now();
     history.pushState(null, '', to);
-    if (another) {
-      stopRestoring();
-      scrollTo(0, 0);
-    }
+    if (another) leaving.left();
   } else history.replaceState(history.state, '', to);
   take();
 }
 
-// How far each entry of the browser's history was scrolled: its own memory fails, as a page grows when its data arrive.
-const SETTLE_MS = 150;
-const RESTORE_MS = 2000; // for so long a page has time to grow
-let scrolled: ReturnType<typeof setTimeout> | undefined;
-let restoring = 0; // the frame that is asked for
-
-function keepPlace(): void {
-  clearTimeout(scrolled);
-  if (restoring === 0) history.replaceState({ y: Math.round(scrollY) }, '');
-}
-
-function stopRestoring(): void {
-  cancelAnimationFrame(restoring);
-  restoring = 0;
-}
-
-function restorePlace(): void {
-  stopRestoring();
-  clearTimeout(scrolled);
-  const y = Number((history.state as { y?: number } | null)?.y ?? 0);
-  const until = performance.now() + RESTORE_MS;
-  const step = () => {
-    if (Math.abs(scrollY - y) > 1 && document.documentElement.scrollHeight - innerHeight >= y) scrollTo(0, y);
-    restoring = performance.now() < until ? requestAnimationFrame(step) : 0;
-  };
-  restoring = requestAnimationFrame(step);
-}
-
 export function startRouting(): void {
   take();
-  history.scrollRestoration = 'manual';
-  addEventListener('popstate', () => {
-    take();
-    restorePlace();
-  });
-  addEventListener('scroll', () => {
-    clearTimeout(scrolled);
-    scrolled = setTimeout(keepPlace, SETTLE_MS);
-  }, { passive: true });
-  for (const touch of ['wheel', 'pointerdown', 'touchstart', 'keydown']) addEventListener(touch, stopRestoring, { passive: true });
-  if (history.state) restorePlace(); // loaded again
+  addEventListener('popstate', take);
 }
 
 // Where a link leads: the cluster goes along, what belongs to one page does not.
