@@ -47,6 +47,9 @@ test('the page is opened with a token, and closes when it is revoked', async () 
     await seen.at('sign-out').waitFor();
     assert.equal(new URL(seen.page.url()).pathname, '/jobs');
     assert.equal(await seen.page.evaluate(() => document.cookie), '', 'scripts do not see it');
+    const cookies = await seen.page.context().cookies();
+    assert.deepEqual(cookies.map((c) => [c.name, c.httpOnly, c.sameSite]), [[`muster_session_${new URL(server.url).port}`, true, 'Strict']]);
+    assert.ok(!cookies[0].value.includes(viewer.split('.')[2]), 'the cookie is not the token');
     assert.ok(!(await seen.page.content()).includes(viewer));
     await seen.page.reload();
     await seen.at('sign-out').waitFor();

@@ -14,23 +14,11 @@
 #include "server/hub/access/token_text.hpp"
 #include "server/hub/access/use.hpp"
 #include "server/hub/id_text.hpp"
+#include "web/rest/sign_ins.hpp"
 
 namespace muster::web {
 
 namespace {
-
-// The value of a cookie, of a header "a=1; b=2".
-std::string_view cookie_of(std::string_view header, std::string_view name) {
-  while (!header.empty()) {
-    auto const end = std::min(header.find(';'), header.size());
-    auto one = header.substr(0, end);
-    header.remove_prefix(std::min(end + 1, header.size()));
-    while (one.starts_with(' ')) one.remove_prefix(1);
-    if (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=')
-      return one.substr(name.size() + 1);
-  }
-  return {};
-}
 
 struct whose {
   std::string cluster, submitter;
@@ -99,22 +87,26 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
                         "this server shows what one that is gone has left, and changes nothing");
   auto* const gate = context.options.gate;
   if (!gate || !gate->required()) return {};
-  auto credential = server::bearer_of(req.authorization);
-  bool const by_cookie = credential.empty();
-  if (by_cookie) credential = cookie_of(req.cookie, token_cookie);
-  auto who = gate->known(credential, needs);
+  auto const credential = server::bearer_of(req.authorization);
+  auto const signed_in = credential.empty()
+                             ? context.sign_ins.find(sign_in_of(context.options, req), *gate,
+                                                     sign_in_table::clock::now())
+                             : nullptr;
+  auto who = signed_in && core::allows(signed_in->role, needs) ? signed_in
+                                                               : gate->known(credential, needs);
   if (!who) {
     auto const what = req.method + " " + req.path.substr(0, 200);
-    auto v = gate->judge({credential, req.address, what, needs, req.certificate});
+    auto v = gate->judge({credential, req.address, what, needs, req.certificate, false, signed_in});
     delay = v.delay;
     place = std::move(v.place);
     if (!v.status.ok()) return refusal_problem(v.status);
     who = std::move(v.who);
   }
-  // A page of somebody else makes the browser send the cookie, but not our origin.
-  if (by_cookie && !credential.empty() && who && changes_state(req.method) && req.origin.empty())
+  // A page of another site makes the browser send the cookie, but not our origin.
+  if (signed_in && changes_state(req.method) && req.origin.empty())
     return make_problem(403, muster::code::permission_denied,
-                        "Origin: missing, and the token came as a cookie", "Origin");
+                        "Origin: missing; a request that is signed in by a cookie needs it",
+                        "Origin");
   req.who = std::move(who);
   return {};
 }

@@ -1,5 +1,5 @@
-// Who asks, and what they may: the token of the Authorization header, or of the page's cookie, with
-// the role, the clusters and the limits it has. Stateless, web thread.
+// Identifies the caller of a request by the token in its Authorization header or by its sign-in
+// cookie, and checks the token's role, clusters and limits. Stateless, web thread.
 #pragma once
 
 #include <chrono>
@@ -13,9 +13,6 @@
 #include "web/rest/context.hpp"
 
 namespace muster::web {
-
-/// The page's; see POST /api/v1/session.
-inline constexpr std::string_view token_cookie = "muster_token";
 
 inline bool changes_state(std::string_view method) {
   return method != "GET" && method != "HEAD" && method != "OPTIONS";

@@ -10,6 +10,7 @@
 namespace muster::web {
 
 class asset_store;
+class sign_in_table;
 class websocket_hub;
 struct web_metrics;
 
@@ -20,6 +21,7 @@ struct web_context {
   asset_store const& assets;
   web_metrics& metrics;
   websocket_hub& sockets;
+  sign_in_table& sign_ins;
 };
 
 }  // namespace muster::web

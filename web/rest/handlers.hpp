@@ -61,7 +61,7 @@ void await_value(server::hub& h, core::closure_id id, core::duration time,
 /// Blobs, for /metrics.
 std::string blob_metrics(server::blob_figures const& f);
 /// Tokens and refusals, for /metrics.
-std::string token_metrics(web_options const& options);
+std::string token_metrics(web_context const& context);
 /// What each route needs of who asks, whether it is told who did it, and the like.
 void set_permissions(std::vector<route>& all);
 

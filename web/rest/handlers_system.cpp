@@ -99,7 +99,7 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
   auto const blobs = co_await context.engine.on_engine(std::move(count));
   if (!blobs) co_return problem_response(blobs.error());
   r.body = prometheus_text(*c, *closures, *coordination, context.metrics, read_process_facts()) +
-           blob_metrics(*blobs) + token_metrics(context.options);
+           blob_metrics(*blobs) + token_metrics(context);
   co_return r;
 }
 

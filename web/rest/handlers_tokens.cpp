@@ -1,9 +1,10 @@
-// Tokens: made, listed, rotated, revoked; and the page's sign-in, which keeps one in a cookie.
+// Creates, lists, rotates and revokes tokens, and signs the dashboard in and out.
 #include "server/hub/access/token_text.hpp"
 #include "web/json/token_json.hpp"
 #include "web/metrics/metric_text.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/sign_ins.hpp"
 #include "web/rest/submit.hpp"
 
 namespace muster::web {
@@ -12,17 +13,14 @@ namespace {
 
 using made = muster::result<server::new_token>;
 
-constexpr std::string_view cookie_name = "muster_token";
-constexpr long cookie_seconds = 30L * 24 * 3600;
-
 muster::status no_tokens() {
   return {muster::code::unimplemented, "this server has no tokens"};
 }
 
-std::string cookie(web_options const& o, std::string_view value, long seconds) {
-  return std::string(cookie_name) + "=" + std::string(value) +
-         "; Path=/; HttpOnly; SameSite=Strict" + (o.tls.secure_cookies ? "; Secure" : "") +
-         "; Max-Age=" + std::to_string(seconds);
+// Deletes the cookie of versions that kept the token itself in it.
+void delete_token_cookie(web_context const& context, request const& req, response& r) {
+  if (has_token_cookie(req))
+    r.headers.emplace_back("Set-Cookie", set_cookie(context.options, old_token_cookie, "", {}));
 }
 
 response with_secret(server::new_token const& t, unsigned status) {
@@ -105,7 +103,9 @@ response who_am_i(web_context const& context, core::caller const& who) {
 }
 
 coro::task<response> get_session(web_context& context, exchange& ex) {
-  return answered(who_am_i(context, ex.req.who));
+  auto r = who_am_i(context, ex.req.who);
+  delete_token_cookie(context, ex.req, r);
+  return answered(std::move(r));
 }
 
 coro::task<response> sign_in(web_context& context, exchange& ex) {
@@ -121,25 +121,37 @@ coro::task<response> sign_in(web_context& context, exchange& ex) {
   }
   if (!v.status.ok()) co_return problem_response(refusal_problem(v.status));
   auto r = who_am_i(context, v.who);
-  r.headers.emplace_back("Set-Cookie", cookie(context.options, credential, cookie_seconds));
+  // One sign-in for each browser: the one before ends.
+  context.sign_ins.remove(sign_in_of(context.options, ex.req));
+  auto const identifier = context.sign_ins.add(v.who, sign_in_table::clock::now());
+  auto const name = sign_in_cookie_name(context.options, ex.req);
+  r.headers.emplace_back("Set-Cookie",
+                         set_cookie(context.options, name, identifier, sign_in_table::lifetime));
+  delete_token_cookie(context, ex.req, r);
   r.headers.emplace_back("Cache-Control", "no-store");
   co_return r;
 }
 
-coro::task<response> sign_out(web_context& context, exchange&) {
+coro::task<response> sign_out(web_context& context, exchange& ex) {
+  context.sign_ins.remove(sign_in_of(context.options, ex.req));
   auto r = no_content();
-  r.headers.emplace_back("Set-Cookie", cookie(context.options, "", 0));
+  auto const name = sign_in_cookie_name(context.options, ex.req);
+  r.headers.emplace_back("Set-Cookie", set_cookie(context.options, name, "", {}));
+  delete_token_cookie(context, ex.req, r);
   return answered(std::move(r));
 }
 
 }  // namespace
 
-std::string token_metrics(web_options const& options) {
+std::string token_metrics(web_context const& context) {
+  auto const& options = context.options;
   metric_text m;
   auto const c = options.gate ? options.gate->counts() : server::gate::totals{};
   m.gauge("muster_auth_required", "1 where everybody is asked for a token.",
           options.gate && options.gate->required() ? 1 : 0);
   m.gauge("muster_tokens", "Tokens that are known.", c.tokens);
+  m.gauge("muster_sign_ins", "Browsers that are signed in to the dashboard.",
+          context.sign_ins.size());
   m.family("muster_access_refused_total", "counter", "Calls and requests that were turned away.")
       .sample("reason", "no_token", c.without)
       .sample("reason", "wrong_token", c.wrong)
@@ -177,12 +189,13 @@ void add_token_routes(std::vector<route>& to) {
                    .also(404, "No such token")
                    .also(409, nowhere));
   to.push_back(get("/api/v1/session", get_session, "getSession", "Who asks").tells("Session"));
-  to.push_back(post("/api/v1/session", sign_in, "signIn", "Keep a token in a cookie, for the page")
+  to.push_back(post("/api/v1/session", sign_in, "signIn", "Sign a browser in: set a session cookie")
                    .takes(body_kind::json, "SignIn")
                    .tells("Session")
                    .also(422, "The token has too many bytes")
                    .also(401, "This token is unknown, revoked or expired"));
-  to.push_back(remove("/api/v1/session", sign_out, "signOut", "Forget that cookie"));
+  to.push_back(remove("/api/v1/session", sign_out, "signOut",
+                      "Sign the browser out: end the session and delete its cookie"));
 }
 
 }  // namespace muster::web

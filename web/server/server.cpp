@@ -23,6 +23,7 @@
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/metrics.hpp"
 #include "web/rest/context.hpp"
+#include "web/rest/sign_ins.hpp"
 #include "web/server/assets.hpp"
 #include "web/server/client_stream.hpp"
 #include "web/server/connection.hpp"
@@ -81,7 +82,7 @@ struct web_server::impl {
         routes(all_routes()),
         assets(options.dashboard_dir),
         sockets(context, options, link, metrics),
-        shared{options, link, routes, assets, metrics, sockets},
+        shared{options, link, routes, assets, metrics, sockets, sign_ins},
         connections(options.half_open_per_address_max),
         waiting(context, waiting_options(), relays),
         tls(options.tls.files, options.tls.client_required),
@@ -279,6 +280,7 @@ struct web_server::impl {
   std::vector<route> const routes;
   asset_store const assets;
   websocket_hub sockets;
+  sign_in_table sign_ins;
   web_context shared;
   connection_set connections;
   net::waiting_connections waiting;

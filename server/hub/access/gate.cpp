@@ -67,6 +67,15 @@ core::caller gate::known(std::string_view credential, core::permission needs) co
   return found && core::allows(found->role, needs) ? found : nullptr;
 }
 
+core::caller gate::current(core::token const& t) const {
+  auto const tokens = std::atomic_load(&tokens_);
+  auto const it = tokens->find(t.id);
+  if (it == tokens->end()) return nullptr;
+  auto const& now = it->second;
+  bool const same_secret = now->salt == t.salt && now->digest == t.digest;
+  return same_secret && now->expires > now_() ? now : nullptr;
+}
+
 core::caller gate::look_up(std::string_view credential) const {
   auto const tokens = std::atomic_load(&tokens_);
   auto const it = tokens->find(id_of(credential));
@@ -80,7 +89,7 @@ core::caller gate::look_up(std::string_view credential) const {
 verdict gate::judge(asking const& a) {
   if (!required_) return {};
   verdict v;
-  v.who = who(a.credential, a.certificate);
+  v.who = a.signed_in ? a.signed_in : who(a.credential, a.certificate);
   if (a.credential.empty() && !v.who) {
     if (a.needs == core::permission::nothing) return v;
     return refuse({code::unauthenticated,

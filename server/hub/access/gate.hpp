@@ -27,6 +27,7 @@ struct asking {
   core::permission needs = core::permission::nothing;
   std::string_view certificate{};  // common name of a client's certificate that was verified
   bool again = false;              // of somebody who was let in before: a refusal is not noted
+  core::caller signed_in{};        // identified by a sign-in instead of a credential; null: not
 };
 
 struct verdict {
@@ -59,6 +60,9 @@ class gate {
   verdict judge(asking const& a);
   /// Null: the credential is nobody's. No more than that: no refusal is noted.
   core::caller who(std::string_view credential, std::string_view certificate = {}) const;
+  /// Returns the token of this id as it is now. Null if it was revoked, if its secret is another
+  /// one, or if it has expired.
+  core::caller current(core::token const& t) const;
   /// As judge for who is let in, for less: null when that has to look, and maybe to refuse.
   core::caller known(std::string_view credential, core::permission needs) const;
 

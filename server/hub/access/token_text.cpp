@@ -38,8 +38,12 @@ std::string new_token_id(std::string_view given, core::role r) {
          absl::BytesToHexString(random_bytes(3));
 }
 
+std::string random_secret() {
+  return base64_for_urls(random_bytes(secret_bytes));
+}
+
 std::string new_credential(std::string_view id) {
-  return std::string(ours) + std::string(id) + "." + base64_for_urls(random_bytes(secret_bytes));
+  return std::string(ours) + std::string(id) + "." + random_secret();
 }
 
 std::string id_of(std::string_view credential) {

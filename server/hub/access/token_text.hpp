@@ -16,7 +16,11 @@ inline constexpr std::size_t credential_bytes_min = 32;
 
 /// An id for a new token: its name, or that of its role, and six random digits.
 std::string new_token_id(std::string_view name, core::role r);
-/// "muster.ID." and 43 characters of base64url. std::runtime_error: the system gives no randomness.
+/// Returns 256 random bits as 43 characters of base64url.
+/// @throws std::runtime_error if the system gives no random bytes.
+std::string random_secret();
+/// Returns "muster.ID." and a random secret.
+/// @throws std::runtime_error if the system gives no random bytes.
 std::string new_credential(std::string_view id);
 
 /// Whose credential this says it is: the ID of one of ours, "file-" and eight digits of its own

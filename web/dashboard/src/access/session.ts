@@ -1,4 +1,4 @@
-// Who looks: where the server asks for a token the page keeps one in a cookie that scripts cannot read.
+// The session of this browser: signing in exchanges a token for a cookie that scripts cannot read.
 import { effect, signal } from '@preact/signals';
 import { link, retryNow, stands } from '../page';
 import { get, send } from '../rest';
