@@ -75,6 +75,24 @@ std::string problem_with_times(core::config const& c) {
   return {};
 }
 
+// Limits of which zero would make a server that serves nobody, and stands for nothing else.
+std::string problem_with_zeros(configuration const& c) {
+  using limit = std::pair<char const*, std::uint64_t>;
+  for (auto const& [flag, value] :
+       {limit{"--connections-max", c.web.connections_max},
+        limit{"--websocket-clients-max", c.web.websocket_clients_max},
+        limit{"--body-limit", c.web.body_limit_bytes}, limit{"--closures-max", c.core.closures_max},
+        limit{"--sessions-max", c.core.sessions_max}, limit{"--tasks-max", c.core.tasks_max},
+        limit{"--credits-max", c.core.credits_max},
+        limit{"--value-bytes-max", c.core.value_bytes_max},
+        limit{"--blob-bytes-max", c.blobs.bytes_max},
+        limit{"--spill-bytes-max", c.core.spill_bytes_max}, limit{"--store-bytes", c.store.bytes}})
+    if (value == 0) return flag + std::string(" must be at least 1");
+  if (c.core.heartbeat_timeout <= core::duration{})
+    return "--heartbeat-timeout must be more than 0s";
+  return {};
+}
+
 std::string problem_with_tls(tls_settings const& s) {
   if (s.certificate.empty() != s.key.empty())
     return s.key.empty() ? "--tls-cert needs --tls-key, the key of that certificate"
@@ -169,6 +187,7 @@ bool is_reachable(configuration const& c) {
 std::string problem_with(configuration const& c) {
   if (auto problem = problem_with_access(c); !problem.empty()) return problem;
   if (auto problem = problem_with_torch(c); !problem.empty()) return problem;
+  if (auto problem = problem_with_zeros(c); !problem.empty()) return problem;
   if (auto problem = problem_with_times(c.core); !problem.empty()) return problem;
   if (auto problem = problem_with_store(c); !problem.empty()) return problem;
   if (auto problem = problem_with_history(c); !problem.empty()) return problem;

@@ -1,19 +1,21 @@
 #include "app/store_access.hpp"
 
-#include <fstream>
-#include <sstream>
+#include <utility>
+
+#include "base/bounded_file.hpp"
 
 namespace muster::server {
 namespace {
 
 muster::status read(std::filesystem::path const& file, std::string const& flag, std::string& into) {
   if (file.empty()) return {};
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  into = text.str();
-  if (in && !into.empty()) return {};
-  return {code::failed_precondition, flag + " " + file.string() + ": cannot be read, or is empty"};
+  auto text = read_bounded_file(file.string());
+  if (text && !text->empty()) {
+    into = std::move(*text);
+    return {};
+  }
+  return {code::failed_precondition,
+          flag + " " + file.string() + ": " + (text ? "is empty" : text.error().message)};
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
 #include <limits>
 #include <thread>
 #include <utility>
 
+#include "base/bounded_file.hpp"
 #include "base/host_port.hpp"
 #include "base/utf8.hpp"
 #include "cluster/text.hpp"
@@ -70,11 +70,12 @@ void add_token_options(CLI::App& verb, std::string& token, std::string& token_fi
 
 std::string credential(std::string const& token, std::string const& token_file) {
   if (!token.empty() || token_file.empty()) return token;
-  std::ifstream file(token_file);
-  std::string line;
-  if (!file || !std::getline(file, line))
-    throw command_error(exit_usage, "--token-file " + token_file + ": cannot be read, or is empty");
+  auto const text = read_bounded_file(token_file);
+  auto line = text ? text->substr(0, text->find('\n')) : std::string();
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+  if (line.empty())
+    throw command_error(exit_usage, "--token-file " + token_file + ": " +
+                                        (text ? "its first line is empty" : text.error().message));
   return line;
 }
 

@@ -2,8 +2,8 @@
 #include "cli/run_cluster.hpp"
 
 #include <climits>
-#include <fstream>
 
+#include "base/bounded_file.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/resolver_kinds.hpp"
@@ -33,12 +33,9 @@ run_cluster of_config(tf_config const& c, std::string origin) {
 run_cluster from_file(std::string const& path) {
   constexpr std::size_t bytes_max = std::size_t{64} << 20;
   auto const origin = "--cluster-file " + path;
-  auto file = std::ifstream(path, std::ios::binary);
-  std::string text(bytes_max + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file && !file.eof()) throw wrong(origin + ": cannot be read");
-  if (file) throw wrong(origin + ": more than 64 MiB");
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  auto const read = read_bounded_file(path, bytes_max);
+  if (!read) throw wrong(origin + ": " + read.error().message);
+  auto const& text = *read;
   if (text.find("\"cluster\"") != std::string::npos) {
     try {
       return of_config(tf_config::parse(text), origin);

@@ -13,6 +13,7 @@ namespace {
 // Small enough that a full server refuses little, large enough that a request's cost does not show.
 constexpr std::size_t chunk_lines_max = 4096;
 constexpr std::size_t chunk_bytes_max = std::size_t{4} << 20;
+constexpr std::size_t line_bytes_max = std::size_t{64} << 20;  // what a server takes by default
 constexpr auto retry_after_default = std::chrono::seconds(1);
 constexpr auto retry_after_max = std::chrono::seconds(60);
 
@@ -118,6 +119,22 @@ bool append(rest& server, std::string const& job, std::string chunk, std::int64_
   }
 }
 
+// Reads one line without its end. Returns false at the end of the text.
+bool read_line(std::istream& lines, std::string& line, std::string const& name,
+               std::size_t number) {
+  line.clear();
+  auto& from = *lines.rdbuf();
+  for (int c = from.sbumpc(); c != std::char_traits<char>::eof(); c = from.sbumpc()) {
+    if (c == '\n') return true;
+    line += static_cast<char>(c);
+    if (line.size() > line_bytes_max)
+      throw command_error(exit_usage,
+                          name + ":" + std::to_string(number) + ": the line is longer than 64 MiB");
+  }
+  lines.setstate(std::ios::eofbit);
+  return !line.empty();
+}
+
 // `head`: the closure's JSON up to its arguments.
 std::string closure_line(std::string const& head, std::string_view line, std::string const& name,
                          std::size_t number) {
@@ -141,7 +158,7 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
   std::string chunk, line;
   std::size_t number = 0, in_chunk = 0;
   auto first = skipped;  // position of the chunk's first
-  while (std::getline(lines, line)) {
+  while (read_line(lines, line, name, number + 1)) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     if (skipped-- > 0) continue;

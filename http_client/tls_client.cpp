@@ -4,9 +4,8 @@
 #include <openssl/x509v3.h>
 
 #include <boost/asio/ip/address.hpp>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+
+#include "base/bounded_file.hpp"
 
 namespace muster {
 
@@ -69,10 +68,11 @@ muster::status cannot_use(std::string const& what, std::string const& path,
   return {muster::code::invalid_argument, what + " " + path + ": " + why};
 }
 
-/// Empty: it can be read.
-std::string why_unreadable(std::string const& path) {
-  errno = 0;
-  return std::ifstream(path).is_open() ? std::string() : std::strerror(errno);
+/// Returns why OpenSSL must not be given this file, which it would read without a limit; empty: it
+/// can be.
+std::string why_unusable(std::string const& path) {
+  auto const text = read_bounded_file(path);
+  return text ? std::string() : text.error().message;
 }
 
 muster::status trust(ssl::context& context, std::string const& ca_file) {
@@ -82,7 +82,7 @@ muster::status trust(ssl::context& context, std::string const& ca_file) {
     if (ec) return {muster::code::internal, "the system's authorities: " + ec.message()};
     return {};
   }
-  if (auto const why = why_unreadable(ca_file); !why.empty())
+  if (auto const why = why_unusable(ca_file); !why.empty())
     return cannot_use("CA file", ca_file, why);
   context.load_verify_file(ca_file, ec);
   if (ec) return cannot_use("CA file", ca_file, "holds no certificate in PEM form");
@@ -94,7 +94,7 @@ muster::status show(ssl::context& context, https_options const& o) {
   if (o.certificate_file.empty() || o.key_file.empty())
     return {muster::code::invalid_argument, "a client's certificate and its key go together"};
   for (auto const* path : {&o.certificate_file, &o.key_file})
-    if (auto const why = why_unreadable(*path); !why.empty()) return cannot_use("file", *path, why);
+    if (auto const why = why_unusable(*path); !why.empty()) return cannot_use("file", *path, why);
   boost::system::error_code ec;
   context.use_certificate_chain_file(o.certificate_file, ec);
   if (ec) return cannot_use("certificate", o.certificate_file, "holds no certificate in PEM form");

@@ -5,19 +5,16 @@
 #include <openssl/x509.h>
 #include <sys/stat.h>
 
-#include <cerrno>
-#include <cstring>
 #include <ctime>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
+#include "base/bounded_file.hpp"
 #include "net/slept.hpp"
 
 namespace muster::net {
 namespace {
 
-constexpr std::size_t file_bytes_max = 1 << 20;
 constexpr std::chrono::seconds look_every{1};
 
 using bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
@@ -29,15 +26,8 @@ muster::status wrong(std::string const& what, std::string const& path, std::stri
 }
 
 muster::result<std::string> read(std::string const& what, std::string const& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text(file_bytes_max + 1, '\0');
-  // A directory opens and cannot be read.
-  if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file.is_open() || file.bad())
-    return wrong(what, path, errno ? std::strerror(errno) : "cannot be read");
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > file_bytes_max) return wrong(what, path, "is larger than 1 MiB");
+  auto text = read_bounded_file(path);
+  if (!text) return wrong(what, path, text.error().message);
   return text;
 }
 

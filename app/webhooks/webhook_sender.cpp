@@ -5,9 +5,9 @@
 
 #include <array>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <utility>
+
+#include "base/bounded_file.hpp"
 
 namespace muster::server {
 namespace {
@@ -89,15 +89,14 @@ webhook_sender::webhook_sender(webhook_settings settings, tell told)
 
 muster::status webhook_sender::start() {
   if (auto const& path = settings_.secret_file; !path.empty()) {
-    std::ifstream file(path, std::ios::binary);
-    std::string text(std::istreambuf_iterator<char>(file), {});
-    while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-    if (!file || text.size() < secret_bytes_least || text.size() > secret_bytes_most)
+    auto text = read_bounded_file(path.string());
+    while (text && (text->ends_with('\n') || text->ends_with('\r'))) text->pop_back();
+    if (!text || text->size() < secret_bytes_least || text->size() > secret_bytes_most)
       return {code::failed_precondition,
               "--webhook-secret-file " + path.string() + ": " +
-                  (file ? "from 16 to 4096 bytes, not " + std::to_string(text.size())
-                        : std::string("cannot be read"))};
-    secret_ = std::move(text);
+                  (text ? "from 16 to 4096 bytes, not " + std::to_string(text->size())
+                        : text.error().message)};
+    secret_ = std::move(*text);
   }
   thread_.start([this](std::vector<std::string> all) {
     for (auto const& body : all) {

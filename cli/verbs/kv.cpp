@@ -82,11 +82,23 @@ int get(rest& server, action_words const& words, kv_options const& o) {
   }
 }
 
+std::string read_stdin() {
+  constexpr std::size_t bytes_max = std::size_t{64} << 20;
+  std::string text;
+  char piece[64 << 10];
+  while (std::cin.read(piece, sizeof piece), std::cin.gcount() > 0) {
+    text.append(piece, static_cast<std::size_t>(std::cin.gcount()));
+    if (text.size() > bytes_max)
+      throw command_error(exit_usage, "VALUE on stdin is larger than 64 MiB");
+  }
+  return text;
+}
+
 int put(rest& server, action_words const& words, kv_options const& o) {
   auto const& key = words.need(0, "KEY");
   if (words.rest().size() < 2) throw words.wrong("VALUE is missing; - reads it from stdin");
   auto value = words.rest()[1];
-  if (value == "-") value.assign(std::istreambuf_iterator<char>(std::cin), {});
+  if (value == "-") value = read_stdin();
   auto const done =
       server.put(base(o) + "/" + percent_encoded(key), std::move(value), o.insert ? "*" : "");
   if (done.status == 412)

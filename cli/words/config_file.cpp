@@ -3,9 +3,11 @@
 
 #include <absl/strings/str_replace.h>
 
-#include <fstream>
+#include <sstream>
 #include <string_view>
+#include <utility>
 
+#include "base/bounded_file.hpp"
 #include "cli/command.hpp"
 
 namespace muster::cli {
@@ -60,6 +62,8 @@ class config_reader {
     name = name.substr(0, name.find_last_not_of(blanks) + 1);
     if (!is_bare_key(name)) wrong("'[" + std::string(name) + "]' is no section: write [serve]");
     section_ = name == "default" ? "" : name;
+    auto const [first, is_new] = sections_.emplace(name, line_);
+    if (!is_new) wrong("'[" + std::string(name) + "]' is repeated; " + first_at(first->second));
     left_.remove_prefix(end + 1);
     nothing_follows("]");
   }
@@ -76,7 +80,8 @@ class config_reader {
     auto const name = dot == key.npos ? key : key.substr(dot + 1);
     if (!is_bare_key(name)) wrong("'" + std::string(key) + "': write NAME = VALUE");
     auto& value = file_.settings[{section, std::string(name)}];
-    if (value.line == 0) value.line = line_;
+    if (value.line != 0) wrong("'" + std::string(key) + "' is repeated; " + first_at(value.line));
+    value.line = line_;
     if (!has_value) {
       value.texts.emplace_back("true");
       return;
@@ -154,8 +159,13 @@ class config_reader {
     if (!at_end()) wrong("'" + std::string(left_) + "' is too much behind '" + what + "'");
   }
 
+  std::string first_at(std::size_t line) const {
+    return "the first is in line " + std::to_string(line);
+  }
+
   std::istream& text_;
   config_file file_;
+  std::map<std::string, std::size_t, std::less<>> sections_;  // each with its line
   std::string section_, buffer_;
   std::string_view left_;  // of the line in the buffer
   std::size_t line_ = 0;
@@ -174,12 +184,11 @@ config_file parse_config(std::istream& text, std::string const& path) {
 
 config_file read_config(std::string const& path) {
   if (path.empty()) return {};
-  auto stream = std::ifstream(path);
-  stream.peek();  // of a directory it fails; of an empty file it is the end
-  if (!stream.is_open() || stream.bad())
-    throw command_error(exit_usage,
-                        "cannot read the configuration file " + path +
-                            ": check the path and its permissions, or leave --config away");
+  auto text = read_bounded_file(path);
+  if (!text)
+    throw command_error(exit_usage, "cannot read the configuration file " + path + ": " +
+                                        text.error().message + "; correct --config or omit it");
+  auto stream = std::istringstream(std::move(*text));
   return parse_config(stream, path);
 }
 

@@ -25,9 +25,10 @@ struct config_file {
   std::string at(std::size_t line) const { return path + ":" + std::to_string(line); }
 };
 
-/// Errors: command_error (usage).
+/// Parses the text of a configuration file. As in TOML, a table or a key must not be repeated.
+/// @throws command_error (usage) that names the file and the line.
 config_file parse_config(std::istream& text, std::string const& path);
-/// The same from a file; an empty path has no settings.
+/// Reads and parses a file of at most 1 MiB. An empty path has no settings.
 config_file read_config(std::string const& path);
 
 /// A value as parse_config reads it again.

@@ -5,12 +5,11 @@
 #include <grpcpp/security/credentials.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <mutex>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 
+#include "base/bounded_file.hpp"
 #include "base/check.hpp"
 #include "client/link/server_list.hpp"
 #include "coro/timer_queue.hpp"
@@ -28,10 +27,8 @@ std::string setting(char const* name) {
 
 std::optional<std::string> contents(std::string const& path) {
   if (path.empty()) return std::string();
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) return {};
-  return std::move(text).str();
+  auto text = read_bounded_file(path);
+  return text ? std::optional(std::move(*text)) : std::nullopt;
 }
 
 std::shared_ptr<grpc::ChannelCredentials> credentials(tls_options const& tls) {

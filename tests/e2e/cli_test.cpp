@@ -45,6 +45,19 @@ TEST(table, aligns_columns_by_characters_not_bytes) {
   EXPECT_EQ(out.str(), "NAME       N\né          7\nplain  1,234\n");
 }
 
+TEST(configuration, limit_of_zero_that_would_serve_nobody_is_refused_by_name) {
+  server::configuration c;
+  ASSERT_EQ(server::problem_with(c), "");
+  c.web.connections_max = 0;
+  EXPECT_EQ(server::problem_with(c), "--connections-max must be at least 1");
+  c = {};
+  c.core.closures_max = 0;
+  EXPECT_EQ(server::problem_with(c), "--closures-max must be at least 1");
+  c = {};
+  c.core.heartbeat_timeout = {};
+  EXPECT_EQ(server::problem_with(c), "--heartbeat-timeout must be more than 0s");
+}
+
 TEST(table, text_of_others_cannot_drive_the_terminal) {
   EXPECT_EQ(for_terminal("a\x1b[31mb\nc"), "a [31mb c");
   EXPECT_EQ(for_terminal("ééééé", 3), "éé…");

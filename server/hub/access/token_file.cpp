@@ -1,10 +1,10 @@
 // Words of a line; a token that is not ours gets its id from its own digest.
 #include "server/hub/access/token_file.hpp"
 
-#include <fstream>
 #include <set>
 #include <sstream>
 
+#include "base/bounded_file.hpp"
 #include "server/hub/access/token_text.hpp"
 
 namespace muster::server {
@@ -72,14 +72,9 @@ muster::result<std::vector<core::token>> parse_token_file(std::string_view text)
 }
 
 muster::result<std::vector<core::token>> read_token_file(std::filesystem::path const& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return muster::status{code::not_found, file.string() + ": cannot be read"};
-  std::string text(token_file_bytes_max + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > token_file_bytes_max)
-    return muster::status{code::invalid_argument, file.string() + ": is larger than 1 MiB"};
-  auto all = parse_token_file(text);
+  auto const text = read_bounded_file(file.string());
+  if (!text) return muster::status{text.error().code, file.string() + ": " + text.error().message};
+  auto all = parse_token_file(*text);
   if (!all)
     return muster::status{code::invalid_argument, file.string() + ": " + all.error().message};
   return all;

@@ -14,9 +14,6 @@
 
 namespace muster::server {
 
-/// Larger files are refused.
-inline constexpr std::size_t token_file_bytes_max = std::size_t{1} << 20;
-
 /// INVALID_ARGUMENT says which line and what is wrong with it, without the token.
 muster::result<std::vector<core::token>> parse_token_file(std::string_view text);
 /// The same of a file. NOT_FOUND, INVALID_ARGUMENT with its path.

@@ -91,6 +91,19 @@ TEST(config_files, may_be_empty_and_have_to_be_files) {
   EXPECT_THROW(read_config("/there/is/no/such"), command_error);
 }
 
+TEST(config_files, have_a_limit_that_is_reported_with_the_path) {
+  try {
+    (void)read_config("/dev/zero");
+    ADD_FAILURE();
+  } catch (command_error const& e) {
+    EXPECT_EQ(e.status(), exit_usage);
+    EXPECT_EQ(std::string(e.what()),
+              "cannot read the configuration file /dev/zero: is larger than 1 MiB; correct "
+              "--config or omit it");
+  }
+  EXPECT_THROW(credential({}, "/dev/zero"), command_error);
+}
+
 TEST(config_files, say_the_line_of_a_mistake) {
   for (auto const& [text, said] :
        {std::pair("\n[serve\n", "muster.toml:2: '[' begins a section and wants a ']'"),
@@ -101,7 +114,14 @@ TEST(config_files, say_the_line_of_a_mistake) {
         std::pair("a = \"x\n", "muster.toml:1: \" begins a text"),
         std::pair("a = 'x\n", "muster.toml:1: ' begins a text"),
         std::pair("a = \"\\d\"\n", "muster.toml:1: '\\d' means nothing in"),
-        std::pair("a = [1,\n2\n", "muster.toml:1: '[' begins a list")}) {
+        std::pair("a = [1,\n2\n", "muster.toml:1: '[' begins a list"),
+        std::pair("[serve]\na = 1\n\n[ serve ]\n",
+                  "muster.toml:4: '[serve]' is repeated; the first is in line 1"),
+        std::pair("[default]\n[default]\n", "muster.toml:2: '[default]' is repeated"),
+        std::pair("a = 1\nb = 2\na = 3\n",
+                  "muster.toml:3: 'a' is repeated; the first is in line 1"),
+        std::pair("serve.a = 1\n[serve]\na = 3\n",
+                  "muster.toml:3: 'a' is repeated; the first is in line 1")}) {
     try {
       (void)parsed(text);
       ADD_FAILURE() << text;

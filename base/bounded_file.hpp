@@ -1,0 +1,20 @@
+// Reads small files that a person has named: settings, credentials, certificates. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/status.hpp"
+
+namespace muster {
+
+/// Enough for any file of settings, tokens or certificates.
+inline constexpr std::size_t named_file_bytes_max = std::size_t{1} << 20;
+
+/// Reads a whole file. It stops at the limit, so that a device without an end is refused, too.
+/// @return the content. NOT_FOUND: the file cannot be read. INVALID_ARGUMENT: it has more than
+///   `bytes_max` bytes. The text says why, and does not name the file.
+result<std::string> read_bounded_file(std::string const& path,
+                                      std::size_t bytes_max = named_file_bytes_max);
+
+}  // namespace muster

@@ -1,0 +1,42 @@
+// Small files are read whole, and devices without an end are not read on and on.
+#include "base/bounded_file.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace muster {
+namespace {
+
+struct bounded_file : ::testing::Test {
+  std::string written(std::size_t bytes) {
+    std::ofstream(path, std::ios::binary) << std::string(bytes, 'x');
+    return path;
+  }
+  ~bounded_file() override { std::filesystem::remove(path); }
+  std::string const path = ::testing::TempDir() + "bounded_" + std::to_string(::getpid());
+};
+
+TEST_F(bounded_file, is_read_whole_up_to_the_limit) {
+  EXPECT_EQ(*read_bounded_file(written(0)), "");
+  EXPECT_EQ(read_bounded_file(written(100'000))->size(), 100'000u);
+  EXPECT_EQ(read_bounded_file(written(7), 7)->size(), 7u);
+}
+
+TEST_F(bounded_file, beyond_the_limit_is_refused_with_the_limit) {
+  EXPECT_EQ(read_bounded_file(written(8), 7).error().message, "is larger than 7 bytes");
+  auto const endless = read_bounded_file("/dev/zero");
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().code, code::invalid_argument);
+  EXPECT_EQ(endless.error().message, "is larger than 1 MiB");
+}
+
+TEST_F(bounded_file, that_cannot_be_read_says_why) {
+  EXPECT_EQ(read_bounded_file("/there/is/no/such").error().message, "No such file or directory");
+  EXPECT_EQ(read_bounded_file("/").error().code, code::not_found);
+}
+
+}  // namespace
+}  // namespace muster
