@@ -83,6 +83,45 @@ TEST(json_in, exactly_one_value_is_accepted) {
     EXPECT_TRUE(check_json(bad)) << bad;
 }
 
+TEST(json_in, member_that_is_repeated_is_refused_by_name) {
+  for (auto const* bad :
+       {R"({"open":true,"open":false})", R"([1,{"a":{"x":1,"open":2,"\u006fpen":3}}])",
+        R"({"a":[],"open":{"open":{}},"b":1,"open":2})"}) {
+    auto const p = check_json(bad);
+    ASSERT_TRUE(p) << bad;
+    EXPECT_EQ(p->status, 400u);
+    EXPECT_EQ(p->field, "open");
+    EXPECT_NE(p->detail.find("repeated"), std::string::npos) << p->detail;
+    EXPECT_TRUE(is_json(bad)) << "a worker's value is left as it is";
+  }
+  for (auto const* good :
+       {R"({"a":{"a":1},"b":{"a":1}})", R"([{"a":1},{"a":2}])", R"({"a":["a"]})"})
+    EXPECT_FALSE(check_json(good)) << good;
+}
+
+TEST(json_in, many_members_of_one_object_are_compared) {
+  std::string text = "{";
+  for (int i = 0; i < 100'000; ++i) text += "\"k" + std::to_string(i) + "\":1,";
+  EXPECT_FALSE(check_json(text + "\"last\":2}"));
+  auto const p = check_json(text + "\"k77\":2}");
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->field, "k77");
+}
+
+TEST(json_in, number_outside_the_range_of_a_double_is_refused_with_its_place) {
+  for (auto const* bad : {"[1,\n 1e999]", "[1,\n -1e999]"}) {
+    auto const p = check_json(bad);
+    ASSERT_TRUE(p) << bad;
+    EXPECT_EQ(p->status, 400u);
+    EXPECT_NE(p->detail.find("at line 2, column"), std::string::npos) << p->detail;
+    EXPECT_NE(p->detail.find("outside the range of a double"), std::string::npos) << p->detail;
+  }
+  EXPECT_TRUE(check_json(std::string(400, '9')));
+  EXPECT_FALSE(check_json("1e308"));
+  EXPECT_FALSE(check_json("1e-999"));
+  EXPECT_TRUE(is_json("1e999"));
+}
+
 TEST(json_in, depth_is_limited) {
   EXPECT_FALSE(check_json(std::string(60, '[') + std::string(60, ']')));
   auto const p = check_json(std::string(100'000, '['));

@@ -25,6 +25,9 @@ std::vector<bad_request> bad_requests() {
       {"POST", jobs, json, "{\"closures\":[}", 400, "line 1, column 14"},
       {"POST", jobs, json, "\xff\xfe", 400, "malformed JSON"},
       {"POST", jobs, json, std::string(10'000, '['), 400, "deep"},
+      {"POST", jobs, json, R"({"open":true,"open":false})", 400, "open: this member is repeated"},
+      {"POST", jobs, json, R"({"map":{"function":"f","args":[[1e999]]}})", 400,
+       "the number at line 1, column"},
       {"POST", jobs, json, "[]", 400, "expected an object, got array"},
       {"POST", jobs, json, R"({"closures":[{"function":"f","args":"x"}]})", 400,
        "closures[0].args: expected an array, got string"},
@@ -143,6 +146,28 @@ TEST_F(malformed, random_bytes_never_stop_the_server) {
     s.receive_all();
   }
   EXPECT_EQ(get("/livez").status, 200u);
+}
+
+TEST_F(malformed, compressed_body_is_refused_with_the_header_that_says_so) {
+  start();
+  for (auto const& [method, path] :
+       {std::pair("POST", "/api/v1/jobs"), std::pair("PUT", "/api/v1/clusters/default/kv/a")}) {
+    http_request r;
+    r.method = method;
+    r.url = url(path);
+    r.body = "\x1f\x8b";
+    r.content_type = "application/json";
+    r.headers.emplace_back("Content-Encoding", "gzip");
+    auto const refused = send(r);
+    EXPECT_EQ(refused.status, 415u) << path;
+    auto const p = json::parse(refused.body);
+    EXPECT_EQ(p.at("field"), "Content-Encoding");
+    EXPECT_EQ(p.at("detail"),
+              "Content-Encoding: 'gzip' is not supported; send the body without compression");
+    r.body = R"({"closures":[]})";
+    r.headers.back().second = "identity";
+    EXPECT_NE(send(r).status, 415u) << path;
+  }
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
+#include <fstream>
+#include <regex>
 #include <set>
+#include <thread>
 
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"
+#include "web/live/subscriber.hpp"
 
 namespace muster::web::test {
 namespace websocket_cases {
@@ -173,6 +177,42 @@ TEST_F(websocket, anything_else_is_an_error_and_the_end) {
   EXPECT_FALSE(s.receive("err").is_null());
   EXPECT_TRUE(s.receive().is_null());
   EXPECT_EQ(s.close_code(), 1003u);
+}
+
+// Returns the close codes of the table of docs/websocket.md.
+std::set<unsigned> documented_close_codes() {
+  std::ifstream file(MUSTER_WEBSOCKET_DOC);
+  std::regex const row(R"(^\| (1\d\d\d) \|.*$)");
+  std::set<unsigned> codes;
+  std::smatch m;
+  for (std::string line; std::getline(file, line);)
+    if (std::regex_match(line, m, row)) codes.insert(static_cast<unsigned>(std::stoul(m[1])));
+  return codes;
+}
+
+TEST_F(websocket, close_codes_are_those_of_its_page) {
+  start();
+  std::set<unsigned> codes;
+  for (std::string const& bad : {std::string("not JSON"), std::string("\xff\xfe"),
+                                 std::string(websocket_message_bytes_max + 1, ' ')}) {
+    socket s(port());
+    s.send(bad);
+    s.receive("err");
+    EXPECT_TRUE(s.receive().is_null());
+    codes.insert(s.close_code());
+  }
+  socket binary(port()), patient(port());
+  binary.send_binary("x");
+  binary.receive("err");
+  EXPECT_TRUE(binary.receive().is_null());
+  codes.insert(binary.close_code());
+  EXPECT_EQ(patient.receive().at("t"), "hello");
+  std::thread stopping([this] { stop_web(); });
+  EXPECT_FALSE(patient.receive("bye").is_null());
+  EXPECT_TRUE(patient.receive().is_null());
+  codes.insert(patient.close_code());
+  stopping.join();
+  EXPECT_EQ(codes, documented_close_codes());
 }
 
 TEST_F(websocket, a_handshake_without_a_key_of_sixteen_bytes_is_refused) {

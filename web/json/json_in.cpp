@@ -2,11 +2,14 @@
 // quotes, backslashes and brackets.
 #include "web/json/json_in.hpp"
 
+#include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <charconv>
 #include <cmath>
+#include <functional>
+#include <vector>
 
 namespace muster::web {
 
@@ -14,7 +17,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Accepts everything: only well-formedness is asked for.
+// Accepts every value: only well-formedness is checked.
 struct no_handler {
   static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
   static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
@@ -41,6 +44,63 @@ struct no_handler {
   bool on_comment(json::string_view, json::error_code&) { return true; }
 };
 
+// Beyond JSON's grammar it refuses a name that is repeated in one object, of which programs would
+// take either, and a number that no double holds. Names are compared by their hashes, so that a
+// body of 64 MiB needs little memory.
+class strict_handler : public no_handler {
+ public:
+  std::uint64_t repeated() const { return repeated_; }
+  bool is_too_large() const { return too_large_; }
+
+  bool on_object_begin(json::error_code&) {
+    begins_.push_back(names_.size());
+    return true;
+  }
+  bool on_object_end(std::size_t, json::error_code& ec) {
+    auto const begin = names_.begin() + static_cast<std::ptrdiff_t>(begins_.back());
+    std::sort(begin, names_.end());
+    auto const twice = std::adjacent_find(begin, names_.end());
+    if (twice != names_.end()) {
+      repeated_ = *twice;
+      ec = json::error::syntax;
+      return false;
+    }
+    names_.resize(begins_.back());
+    begins_.pop_back();
+    return true;
+  }
+  bool on_key_part(json::string_view part, std::size_t, json::error_code&) {
+    key_.append(part.data(), part.size());
+    return true;
+  }
+  bool on_key(json::string_view last, std::size_t, json::error_code&) {
+    key_.append(last.data(), last.size());
+    auto const hash = std::hash<std::string>()(key_);
+    names_.push_back(hash);
+    if (hash == wanted_) found_ = key_;
+    key_.clear();
+    return true;
+  }
+  bool on_double(double d, json::string_view, json::error_code& ec) {
+    if (std::isfinite(d)) return true;
+    too_large_ = true;
+    ec = json::error::syntax;
+    return false;
+  }
+
+  void look_for(std::uint64_t name) { wanted_ = name; }
+  std::string const& found() const { return found_; }
+
+ private:
+  std::string key_;                   // as far as it was read
+  std::vector<std::uint64_t> names_;  // of all objects that are open
+  std::vector<std::size_t> begins_;   // where those of each begin
+  std::uint64_t repeated_ = 0;
+  bool too_large_ = false;
+  std::uint64_t wanted_ = 0;  // 0: none
+  std::string found_;
+};
+
 bool blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -51,10 +111,15 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-json::error_code validate(std::string_view text, std::size_t& good) {
-  json::parse_options options;
-  options.max_depth = json_depth_max;
-  json::basic_parser<no_handler> parser(options);
+json::parse_options options() {
+  json::parse_options o;
+  o.max_depth = json_depth_max;
+  return o;
+}
+
+template <class Handler>
+json::error_code validate(std::string_view text, std::size_t& good,
+                          json::basic_parser<Handler>& parser) {
   json::error_code ec;
   good = parser.write_some(false, text.data(), text.size(), ec);
   if (!ec && trim(text.substr(good)).size() > 0) ec = json::error::extra_data;
@@ -87,6 +152,17 @@ std::size_t value_end(std::string_view text, std::size_t at) {
   }
 }
 
+// Reads the text again for the name that has this hash.
+problem repeated_member(std::string_view text, std::uint64_t hash) {
+  std::size_t good = 0;
+  json::basic_parser<strict_handler> parser(options());
+  parser.handler().look_for(hash);
+  validate(text, good, parser);
+  constexpr std::size_t shown_max = 64;
+  auto const name = parser.handler().found().substr(0, shown_max);
+  return invalid(name, "this member is repeated in one JSON object; send it once");
+}
+
 std::string with_article(json_type t) {
   if (t == json_type::null) return "null";
   bool const vowel = t == json_type::array || t == json_type::object;
@@ -103,23 +179,29 @@ std::string_view name(json_type t) {
 
 std::optional<problem> check_json(std::string_view text) {
   std::size_t good = 0;
-  auto const ec = validate(text, good);
+  json::basic_parser<strict_handler> parser(options());
+  auto const ec = validate(text, good, parser);
   if (!ec) return {};
   if (trim(text).empty()) return invalid({}, "expected JSON, got an empty body");
+  if (auto const repeated = parser.handler().repeated(); repeated != 0)
+    return repeated_member(text, repeated);
   std::size_t line = 1, column = 1;
   for (char const c : text.substr(0, good)) {
     ++column;
     if (c == '\n') ++line, column = 1;
   }
-  auto p = invalid({}, "malformed JSON at line " + std::to_string(line) + ", column " +
-                           std::to_string(column) + ": " + ec.message());
+  auto const where = " at line " + std::to_string(line) + ", column " + std::to_string(column);
+  if (parser.handler().is_too_large())
+    return invalid({}, "the number" + where + " is outside the range of a double");
+  auto p = invalid({}, "malformed JSON" + where + ": " + ec.message());
   if (ec == json::error::too_deep) p.limit = std::to_string(json_depth_max) + " levels";
   return p;
 }
 
 bool is_json(std::string_view text) {
   std::size_t good = 0;
-  return !validate(text, good);
+  json::basic_parser<no_handler> parser(options());
+  return !validate(text, good, parser);
 }
 
 std::string decode_json_string(std::string_view literal) {

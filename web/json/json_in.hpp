@@ -19,9 +19,12 @@ inline constexpr std::size_t json_depth_max = 64;
 enum class json_type : std::uint8_t { null, boolean, number, string, array, object };
 std::string_view name(json_type t);
 
-/// Nothing when the text is exactly one JSON value, else what is wrong and where (line, column).
+/// Checks JSON of a client: exactly one value, no member that is repeated in an object, no number
+/// outside the range of a double.
+/// @return nothing if it is right, else the problem with its place or the member's name.
 std::optional<problem> check_json(std::string_view text);
-/// The same as yes or no, for values that workers sent.
+/// Returns whether a value of a worker is JSON. Unlike check_json it accepts repeated members and
+/// numbers of any size, which some languages write.
 bool is_json(std::string_view text);
 
 /// One value in text that check_json accepted.

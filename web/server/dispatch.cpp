@@ -73,7 +73,13 @@ std::optional<problem> check_query(route const& r, request const& req) {
 }
 
 std::optional<problem> check_media(route const& r, request const& req) {
-  if (r.body == body_kind::none || r.body == body_kind::raw || !req.has_body) return {};
+  if (r.body == body_kind::none || !req.has_body) return {};
+  if (!req.content_encoding.empty() && lower(req.content_encoding) != "identity")
+    return make_problem(415, muster::code::invalid_argument,
+                        "Content-Encoding: '" + req.content_encoding.substr(0, 64) +
+                            "' is not supported; send the body without compression",
+                        "Content-Encoding");
+  if (r.body == body_kind::raw) return {};
   auto const media = media_type(req.content_type);
   if (media == "application/json") return {};
   if (media == "application/x-ndjson" && r.body == body_kind::json_or_ndjson) return {};
