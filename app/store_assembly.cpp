@@ -6,6 +6,7 @@
 #include "app/process.hpp"
 #include "server/core/queries/closure_queries.hpp"
 #include "server/disk/own_files.hpp"
+#include "server/hub/access/use.hpp"
 #include "server/journal/rocks_view.hpp"
 #include "server/journal/unwritten.hpp"
 
@@ -36,6 +37,10 @@ store_assembly::store_assembly(engine_assembly& engine, bool sockets_held)
              {.now = [&engine] { return engine.clock.now(); },
               .post =
                   [&engine](std::function<void()> work) { engine.context().post(std::move(work)); },
+              .room_for_token =
+                  [this](core::token const& who, std::uint64_t more) {
+                    return room_for_values(who, hubs_.pools(), more);
+                  },
               .make_again = [this](core::closure_id id) { make_again(id); }}),
       next_look_(engine.context()),
       data_({.now = [this] { return now(); },
@@ -44,7 +49,9 @@ store_assembly::store_assembly(engine_assembly& engine, bool sockets_held)
              .tell = [&engine](log_event const& n) { engine.tell(n); }}),
       deadline_(engine.context()),
       coordination_(limits(sockets_held), random_64(), dependencies()),
-      hubs_(engine, data_, coordination_, leadership_, spill_, blobs_) {}
+      hubs_(engine, data_, coordination_, leadership_, spill_, blobs_) {
+  hubs_.pools().blob_bytes_of = [this](std::string_view token) { return blobs_.bytes_of(token); };
+}
 
 core::time_point store_assembly::now() const {
   leadership_.check();

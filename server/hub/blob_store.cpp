@@ -57,24 +57,53 @@ void blob_store::ask(Work work, Answer answer) {
 void blob_store::remove_gone() {
   auto gone = table_.take_gone();
   if (gone.empty()) return;
-  for (auto const& hash : gone) named_.erase(hash);
+  for (auto const& hash : gone) {
+    named_.erase(hash);
+    if (auto const node = charged_.extract(hash))
+      uncharge(node.mapped().token, node.mapped().bytes);
+  }
   ask([gone = std::move(gone)](blob_files& files) {
     for (auto const& hash : gone) files.remove(hash);
   });
 }
 
+std::uint64_t blob_store::bytes_of(std::string_view token) const {
+  auto const it = bytes_of_.find(token);
+  return it == bytes_of_.end() ? 0 : it->second;
+}
+
+void blob_store::uncharge(std::string const& token, std::uint64_t bytes) {
+  auto const it = bytes_of_.find(token);
+  if (it != bytes_of_.end() && (it->second -= bytes) == 0) bytes_of_.erase(it);
+}
+
+// Room in the table, and within the limit of the token.
+muster::status blob_store::reserve(core::caller const& who, std::uint64_t bytes) {
+  if (who)
+    if (auto full = dependencies_.room_for_token(*who, bytes); !full.ok()) return full;
+  auto room = table_.reserve(bytes, dependencies_.now());
+  remove_gone();
+  if (room.ok() && who && bytes > 0) bytes_of_[who->id] += bytes;
+  return room;
+}
+
+void blob_store::give_back(upload const& u) {
+  table_.give_back(u.reserved);
+  if (u.who) uncharge(u.who->id, u.reserved);
+}
+
 muster::result<blob_store::upload_id> blob_store::begin(std::string_view hash,
                                                         std::optional<std::uint64_t> size,
-                                                        std::string_view name) {
+                                                        std::string_view name,
+                                                        core::caller const& who) {
   if (uploads_.size() >= options_.uploads_max)
     return muster::status{muster::code::resource_exhausted,
                           std::to_string(uploads_.size()) +
                               " blobs are being put, which is the limit; try again later"};
-  auto const room = table_.reserve(size.value_or(0), dependencies_.now());
-  remove_gone();
-  if (!room.ok()) return room;
+  auto const counts_for = who && who->value_bytes_max > 0 ? who : nullptr;
+  if (auto room = reserve(counts_for, size.value_or(0)); !room.ok()) return room;
   auto const id = ++last_upload_;
-  uploads_[id] = {std::string(hash), std::string(name.empty() ? hash : name), size,
+  uploads_[id] = {std::string(hash), std::string(name.empty() ? hash : name), size, counts_for,
                   size.value_or(0)};
   return id;
 }
@@ -91,8 +120,7 @@ void blob_store::append(upload_id id, std::string piece, done on_done) {
                                              std::to_string(table_.limits().blob_bytes_max) +
                                              " bytes, the limit of a blob"};
   else if (u.got > u.reserved) {
-    wrong = table_.reserve(u.got - u.reserved, dependencies_.now());
-    remove_gone();
+    wrong = reserve(u.who, u.got - u.reserved);
     if (wrong.ok()) u.reserved = u.got;
   }
   if (!wrong.ok()) return on_done(std::move(wrong));
@@ -117,10 +145,14 @@ void blob_store::finish(upload_id id, done on_done) {
     auto const& put = node.mapped();
     auto const now = dependencies_.now();
     if (said.ok()) {
-      table_.put(put.name, put.reserved, now);
+      bool const is_new = table_.put(put.name, put.reserved, now);
       if (put.name != put.hash) named_.insert(put.name);
+      if (put.who && is_new)
+        charged_[put.name] = {put.who->id, put.reserved};
+      else if (put.who)
+        uncharge(put.who->id, put.reserved);
     } else {
-      table_.give_back(put.reserved);
+      give_back(put);
     }
     table_.unpin(put.name, now);
     end_fetches();
@@ -135,7 +167,7 @@ void blob_store::finish(upload_id id, done on_done) {
 void blob_store::abandon(upload_id id) {
   auto const it = uploads_.find(id);
   if (it == uploads_.end() || it->second.finishing) return;
-  table_.give_back(it->second.reserved);
+  give_back(it->second);
   uploads_.erase(it);
   ask([id](blob_files& files) { files.abandon(id); });
 }

@@ -21,6 +21,7 @@
 #include <string>
 
 #include "base/unique_function.hpp"
+#include "server/core/access/token.hpp"
 #include "server/core/api/blob_name.hpp"
 #include "server/core/api/ids.hpp"
 #include "server/core/blobs/blob_table.hpp"
@@ -62,6 +63,10 @@ struct blob_dependencies {
   std::function<core::time_point()> now;
   /// Has it called on the engine thread. From the store's thread.
   std::function<void(std::function<void()>)> post;
+  /// Checks whether a token may have `more` bytes of values besides what it has, its blobs
+  /// included.
+  std::function<muster::status(core::token const& who, std::uint64_t more)> room_for_token =
+      [](auto const&, auto) { return muster::status(); };
   /// Has a closure run again whose value is lost. May be empty. Must not call the store back.
   std::function<void(core::closure_id)> make_again = {};
 };
@@ -95,9 +100,12 @@ class blob_store {
 
   /// Begins to put a blob. `size`: where it is known, room for it is taken at once. Errors: see
   /// core::blob_limits; RESOURCE_EXHAUSTED; UNAVAILABLE. `name`: what it is kept under, where that
-  /// is not its hash.
+  /// is not its hash. `who`: the token that puts it. If it has a limit of bytes, the blob counts
+  /// for it, from now until the blob is removed or the server ends.
   muster::result<upload_id> begin(std::string_view hash, std::optional<std::uint64_t> size,
-                                  std::string_view name = {});
+                                  std::string_view name = {}, core::caller const& who = {});
+  /// Returns the bytes of blobs that count for a token, uploads included.
+  std::uint64_t bytes_of(std::string_view token) const;
   /// REQUIRES: the last one was answered; not after an error. Errors: those of begin; no_room, when
   /// the disk is full; UNAVAILABLE, when it fails.
   void append(upload_id id, std::string piece, done on_done);
@@ -168,8 +176,13 @@ class blob_store {
     std::string hash;
     std::string name;  // what it is kept under
     std::optional<std::uint64_t> size;
+    core::caller who{};  // that it counts for; null: for no token
     std::uint64_t reserved = 0, got = 0;
     bool finishing = false;
+  };
+  struct charge {
+    std::string token;
+    std::uint64_t bytes = 0;
   };
   using job = coro::unique_function<void(blob_files&)>;
 
@@ -185,7 +198,13 @@ class blob_store {
   void end_fetches();
   std::vector<core::closure_id> lose(std::vector<std::string> const& names);
 
+  muster::status reserve(core::caller const& who, std::uint64_t bytes);
+  void give_back(upload const& u);
+  void uncharge(std::string const& token, std::uint64_t bytes);
+
   core::blob_table table_;
+  std::map<std::string, charge> charged_;  // blobs that count for a token, by name
+  std::map<std::string, std::uint64_t, std::less<>> bytes_of_;  // by token, of these and of uploads
   blob_holders holders_;
   lost_names lost_;
   std::set<std::string> named_;  // of what is here, what is under a name that is not its hash

@@ -45,6 +45,12 @@ class pools {
   /// Null while nobody has asked for it.
   hub* existing(cluster_id c);
 
+  /// Returns the bytes of blobs that count for a token; see blob_store. Set before anybody is
+  /// served.
+  std::function<std::uint64_t(std::string_view token)> blob_bytes_of = [](auto) {
+    return std::uint64_t{0};
+  };
+
   /// Who knows the id; the main one, which says that it is unknown, when nobody does.
   hub& of(core::session_id id) { return knowing(id); }
   hub& of(core::closure_id id) { return knowing(id); }

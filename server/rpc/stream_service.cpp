@@ -86,7 +86,7 @@ class blob_service final : public stream_service {
     server.add_service(service_);
     auto const shared = needs(core::permission::share);
     puts_.accept(server, service_, &service_type::RequestPut, {"blob put", 16, shared}, store_,
-                 options_);
+                 options_, who_);
     gets_.accept(server, service_, &service_type::RequestGet, {"blob get", 16, shared}, store_,
                  options_);
     auto on_has = [this](std::unique_ptr<has_call> call) { return has(std::move(call)); };

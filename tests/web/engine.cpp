@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/no_room.hpp"
+#include "server/hub/access/use.hpp"
 
 namespace muster::web::test {
 
@@ -32,9 +33,13 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
                       .ended = [this](std::string const& id) { on_token_ended(id); },
                       .write_down = keeps_tokens ? [](core::token_fact const&) {}
                                                  : std::function<void(core::token_fact const&)>()}),
-      blobs_(blob_options(), {.now = clock_now, .post = [this](std::function<void()> work) {
-                                context_.post(std::move(work));
-                              }}) {
+      blobs_(blob_options(),
+             {.now = clock_now,
+              .post = [this](std::function<void()> work) { context_.post(std::move(work)); },
+              .room_for_token =
+                  [this](core::token const& who, std::uint64_t more) {
+                    return server::room_for_values(who, *pools_, more);
+                  }}) {
   auto const tell = [this](server::log_event const& n) { events_.add(clock_now(), n); };
   server::hub_dependencies dependencies;
   dependencies.now = clock_now;
@@ -57,6 +62,7 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
   }
   hub_ = std::make_unique<server::hub>(config, dependencies);
   pools_ = std::make_unique<server::pools>(*hub_, wide_, dependencies_of_pools(config));
+  pools_->blob_bytes_of = [this](std::string_view token) { return blobs_.bytes_of(token); };
   (void)blobs_.start();
   engine_services const services{*pools_, *coordination_, events_, endpoints_,
                                  blobs_,  &keeper_,       &torch_};

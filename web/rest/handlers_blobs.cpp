@@ -32,7 +32,7 @@ problem upload_problem(muster::status const& s, core::blob_limits const& limits)
     p.status = 422;
     p.field = "sha256";
   } else if (s.code == muster::code::resource_exhausted && !is_no_room(s)) {
-    p.limit = std::to_string(limits.bytes_max) + " bytes";
+    p.limit = std::to_string(s.limit > 0 ? s.limit : limits.bytes_max) + " bytes";
   }
   return p;
 }
@@ -79,7 +79,7 @@ class blob_upload {
         return true;
       }
       if (auto full = services.coordination.journal_refusal(); is_no_room(full)) return full;
-      auto const begun = store.begin(hash_, ex_.req.content_length);
+      auto const begun = store.begin(hash_, ex_.req.content_length, {}, ex_.req.who);
       if (!begun) return begun.error();
       id_ = *begun;
       return true;

@@ -37,8 +37,8 @@ coro::task<response> create_value(web_context& context, exchange& ex) {
       slot->send(h.state().per_worker().look(std::get<core::per_worker_reply>(r.body).id));
     });
   };
-  return ask<core::per_worker_view>(context, taking_in({}, parsed->cluster, 0, 0, std::move(work)),
-                                    created);
+  return ask<core::per_worker_view>(
+      context, taking_in(ex.req.who, parsed->cluster, 0, 1, std::move(work)), created);
 }
 
 coro::task<response> get_value(web_context& context, exchange& ex) {

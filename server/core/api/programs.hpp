@@ -140,6 +140,13 @@ struct program_spec : watch_wish, store_wish {
   bool operator==(program_spec const&) const = default;
 };
 
+/// Returns the number of ranks that a program can have.
+inline std::uint64_t most_ranks(program_spec const& spec) {
+  std::uint64_t n = 0;
+  for (auto const& t : spec.tasks) n += t.max;
+  return n;
+}
+
 /// What is said at each limit stands beside it.
 struct program_limits {
   std::size_t programs_max = 10'000;       // known at one time. Full of unfinished ones: refused

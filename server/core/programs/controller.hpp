@@ -98,8 +98,11 @@ class controller {
   }
   program_counts counts() const;
   std::size_t unfinished() const { return table_.all().size() - table_.ended().size(); }
-  /// Those of one submitter that have not ended.
-  std::uint64_t unfinished_of(std::string_view submitter) const;
+  struct unfinished_programs {
+    std::uint64_t programs = 0, ranks = 0;
+  };
+  /// Counts the programs of a submitter that have not ended, and the ranks that they ask for.
+  unfinished_programs unfinished_of(std::string_view submitter) const;
   /// The worker of this tunnel key has a rank of the attempt that is not known to be dead.
   bool admits(program_id id, std::uint32_t attempt, std::string_view tunnel_key) const;
   /// The stream of the worker that has or had a rank of an attempt; none: it is away. Errors:

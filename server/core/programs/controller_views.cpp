@@ -241,11 +241,14 @@ program_counts controller::counts() const {
   return c;
 }
 
-std::uint64_t controller::unfinished_of(std::string_view submitter) const {
-  auto const& all = table_.all();
-  return static_cast<std::uint64_t>(std::count_if(all.begin(), all.end(), [&](auto const& p) {
-    return !ended(p.second.state) && p.second.spec->submitted_by == submitter;
-  }));
+controller::unfinished_programs controller::unfinished_of(std::string_view submitter) const {
+  unfinished_programs u;
+  for (auto const& [id, p] : table_.all()) {
+    if (ended(p.state) || p.spec->submitted_by != submitter) continue;
+    ++u.programs;
+    u.ranks += most_ranks(*p.spec);
+  }
+  return u;
 }
 
 result<seat> controller::seat_of(rank_name const& rank) const {

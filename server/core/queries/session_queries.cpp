@@ -72,7 +72,14 @@ std::string_view session_queries::submitter(session_id id) const {
 }
 
 void session_queries::add_usage(std::string_view submitter, submitter_usage& into) const {
-  into.sessions += core_.programs.unfinished_of(submitter);
+  auto const programs = core_.programs.unfinished_of(submitter);
+  into.sessions += programs.programs;
+  into.ranks += programs.ranks;
+  for (auto const& [id, v] : core_.builds.all()) {
+    auto const* owner = core_.sessions.find(v.owner);
+    auto const& by = owner ? owner->spec.submitted_by : v.submitted_by;
+    into.per_worker += !v.released && by == submitter;
+  }
   for (auto const& [id, s] : core_.sessions.all()) {
     if (s->spec.submitted_by != submitter) continue;
     auto const& h = core_.values.of(s->number);

@@ -14,8 +14,10 @@ class release_texts;
 
 /// What one submitter has.
 struct submitter_usage {
-  std::uint64_t sessions = 0;  // unfinished jobs and programs, open sessions
-  std::uint64_t queued = 0;    // their closures that wait
+  std::uint64_t sessions = 0;    // unfinished jobs and programs, open sessions
+  std::uint64_t queued = 0;      // their closures that wait
+  std::uint64_t ranks = 0;       // of programs that have not ended
+  std::uint64_t per_worker = 0;  // PerWorkerValues that were not released
   std::uint64_t value_bytes = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "server/hub/access/use.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "server/core/queries/session_queries.hpp"
@@ -27,38 +28,62 @@ namespace {
 core::submitter_usage usage_of(core::token const& who, pools& all) {
   core::submitter_usage u;
   all.for_each([&](hub& h) { h.state().sessions().add_usage(who.id, u); });
+  u.value_bytes += all.blob_bytes_of(who.id);
   return u;
 }
 
+std::uint64_t entries_of(core::submitter_usage const& u) {
+  return u.queued + u.ranks + u.per_worker;
+}
+
+// "3 queued closures", and what else counts as such, where there is any.
+std::string queue_text(core::submitter_usage const& u) {
+  auto text = std::to_string(u.queued) + " queued closures";
+  if (u.ranks > 0) text += ", " + std::to_string(u.ranks) + " ranks of programs";
+  if (u.per_worker > 0) text += ", " + std::to_string(u.per_worker) + " per-worker values";
+  return text;
+}
+
 // Whether so many more are too many; a limit of 0 is none.
-muster::status over(core::token const& who, char const* what, std::uint64_t have,
-                    std::uint64_t more, std::uint64_t limit) {
+muster::status over(core::token const& who, std::string const& what, std::uint64_t have,
+                    std::uint64_t more, std::uint64_t limit, char const* name) {
   if (limit == 0 || have + more <= limit) return {};
-  return {code::resource_exhausted, "token '" + who.id + "' has " + std::to_string(have) + " " +
-                                        what + ", its limit is " + std::to_string(limit)};
+  auto text = "token '" + who.id + "' has " + what + ", its limit is " + std::to_string(limit) +
+              " (" + name + ")";
+  return {code::resource_exhausted, std::move(text), {}, limit};
+}
+
+muster::status over_values(core::token const& who, core::submitter_usage const& u,
+                           std::uint64_t more) {
+  return over(who, std::to_string(u.value_bytes) + " bytes of values", u.value_bytes, more,
+              who.value_bytes_max, "value_bytes_max");
 }
 
 }  // namespace
 
 muster::status room_of(core::token const& who, pools& all, std::size_t sessions,
-                       std::size_t closures) {
+                       std::size_t entries) {
   if (who.queued_max + who.sessions_max + who.value_bytes_max == 0) return {};
   auto const u = usage_of(who, all);
-  if (auto s = over(who, "unfinished jobs, sessions and programs", u.sessions, sessions,
-                    who.sessions_max);
+  if (auto s = over(who, std::to_string(u.sessions) + " unfinished jobs, sessions and programs",
+                    u.sessions, sessions, who.sessions_max, "sessions_max");
       !s.ok())
     return s;
-  if (auto s = over(who, "queued closures", u.queued, closures, who.queued_max); !s.ok()) return s;
-  return over(who, "bytes of values", u.value_bytes, closures > 0 ? 1 : 0, who.value_bytes_max);
+  if (auto s = over(who, queue_text(u), entries_of(u), entries, who.queued_max, "queued_max");
+      !s.ok())
+    return s;
+  return over_values(who, u, entries > 0 ? 1 : 0);
 }
 
-bool is_queue_full(core::token const& who, pools& all) {
-  return who.queued_max != 0 && usage_of(who, all).queued >= who.queued_max;
+std::size_t queue_room_of(core::token const& who, pools& all) {
+  if (who.queued_max == 0) return std::numeric_limits<std::size_t>::max();
+  auto const have = entries_of(usage_of(who, all));
+  return have < who.queued_max ? who.queued_max - have : 0;
 }
 
-muster::status room_for_values(core::token const& who, pools& all) {
+muster::status room_for_values(core::token const& who, pools& all, std::uint64_t more) {
   if (who.value_bytes_max == 0) return {};
-  return over(who, "bytes of values", usage_of(who, all).value_bytes, 1, who.value_bytes_max);
+  return over_values(who, usage_of(who, all), more);
 }
 
 void limit_to(core::token const& who, core::session_spec& spec) {

@@ -15,14 +15,16 @@ namespace muster::server {
 muster::status check_owner(core::caller const& who, hub& h, core::session_id session);
 /// PERMISSION_DENIED: the function runs programs on workers, which the token does not allow.
 muster::status check_function(core::caller const& who, std::string_view function);
-/// RESOURCE_EXHAUSTED: with so many more sessions and closures the token would have more than its
-/// limits. Walks all sessions where it has any.
+/// Checks whether the token may have so many more sessions and so many more entries of its queue:
+/// closures, ranks of programs, or per-worker values. Walks all sessions if the token has limits.
+/// @return RESOURCE_EXHAUSTED, which names the limit.
 muster::status room_of(core::token const& who, pools& all, std::size_t sessions,
-                       std::size_t closures);
-/// All streams, calls and jobs of the token together have queued what it may. As room_of.
-bool is_queue_full(core::token const& who, pools& all);
-/// RESOURCE_EXHAUSTED: they keep all the bytes of values that it may. As room_of.
-muster::status room_for_values(core::token const& who, pools& all);
+                       std::size_t entries);
+/// Returns how many more closures, ranks and per-worker values the token may have.
+std::size_t queue_room_of(core::token const& who, pools& all);
+/// Checks whether the token may have `more` bytes of values, besides those of its values and blobs.
+/// @return RESOURCE_EXHAUSTED, which names the limit.
+muster::status room_for_values(core::token const& who, pools& all, std::uint64_t more = 1);
 /// A stream of the token queues no more than the token may.
 void limit_to(core::token const& who, core::session_spec& spec);
 

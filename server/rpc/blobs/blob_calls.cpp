@@ -3,6 +3,7 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include "server/rpc/call_access.hpp"
 #include "server/rpc/status_convert.hpp"
 
 namespace muster::server {
@@ -63,7 +64,7 @@ coro::task<muster::status> blob_put::take() {
     co_await call_.write(told_);
     co_return muster::status();
   }
-  auto const id = store_.begin(hash, asked_.size(), name);
+  auto const id = store_.begin(hash, asked_.size(), name, caller_of(who_, call_.context()));
   if (!id) co_return id.error();
   auto taking = take_pieces(*id, asked_.size());
   auto taken = co_await std::move(taking);

@@ -15,6 +15,8 @@
 
 namespace muster::server {
 
+class gate;
+
 struct blob_call_options {
   /// A call whose client neither sends nor takes anything for so long is cut.
   std::chrono::milliseconds silence_max{60'000};
@@ -80,10 +82,13 @@ class blob_call {
 
 class blob_put final : public blob_call<v1::PutBlob, v1::BlobThere> {
  public:
-  using blob_call::blob_call;
+  /// @param who judges whose blob it is; null: nobody is asked.
+  blob_put(call& c, blob_store& store, blob_call_options const& options, gate const* who)
+      : blob_call(c, store, options), who_(who) {}
   [[nodiscard]] coro::task<void> run();
 
  private:
+  gate const* const who_;
   [[nodiscard]] coro::task<muster::status> take();
   muster::status check_first() const;
   [[nodiscard]] coro::task<muster::status> take_pieces(blob_store::upload_id id,

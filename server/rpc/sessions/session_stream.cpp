@@ -3,6 +3,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "proto/columns.hpp"
@@ -17,6 +19,18 @@ namespace muster::server {
 namespace {
 
 constexpr std::size_t created_bytes = 64;  // of one PerWorkerCreated, about
+
+// Whether some closures can be appended before the others: a gang starts as a whole, and a value of
+// the same message is named by its position.
+bool can_be_cut(std::vector<core::closure_spec> const& closures) {
+  return std::none_of(closures.begin(), closures.end(), [](core::closure_spec const& c) {
+    if (!c.extras) return false;
+    auto const& inputs = c.extras->inputs;
+    return !c.extras->options.gang.empty() ||
+           std::any_of(inputs.begin(), inputs.end(),
+                       [](auto const& i) { return i.closure == core::closure_id{}; });
+  });
+}
 // While the disk is behind or full, or other streams of the same token have queued what it may; all
 // take longer.
 constexpr std::chrono::milliseconds look_again{20};
@@ -38,8 +52,10 @@ void session_stream::shut_down() {
 
 bool session_stream::may_read() {
   if (!open_) return true;
+  if (behind_) return false;
   if (!hub_->state().has_room(session_) || out_.entries() >= outcomes_max_) return false;
-  if (!hub_->must_wait(session_) && !(limited_ && is_queue_full(*limited_, pools_))) return true;
+  if (!hub_->must_wait(session_) && !(limited_ && queue_room_of(*limited_, pools_) == 0))
+    return true;
   later_.call_at(coro::timer::clock::now() + look_again, [this] { room(); });
   return false;
 }
@@ -70,11 +86,50 @@ muster::status session_stream::take(v1::SessionRequest const& m) {
   if (resumable_)
     for (int i = 0; i < m.token_size(); ++i)
       if (m.token(i) == 0) return invalid("token[" + std::to_string(i) + "]: 0 is none");
-  if (!batch_.closures().empty()) hub_->apply(batch_.appending(session_, m.generation()));
+  append_batch(m);
+  if (behind_) return {};
+  return take_rest(m);
+}
+
+muster::status session_stream::take_rest(v1::SessionRequest const& m) {
   if (m.has_objects())
     if (auto problem = take_objects(m.objects()); !problem.ok()) return problem;
   take_requests(m);
   return {};
+}
+
+void session_stream::append_batch(v1::SessionRequest const& m) {
+  if (batch_.closures().empty()) return;
+  auto& event = batch_.appending(session_, m.generation());
+  auto const n = event.closures.size();
+  auto const room = limited_ ? queue_room_of(*limited_, pools_) : n;
+  if (room >= n || !can_be_cut(event.closures)) return hub_->apply(event);
+  behind_.emplace(rest_of_message{event, m});
+  append_behind();
+}
+
+// Looks again for room until all are appended.
+void session_stream::append_behind() {
+  if (!open_ || closing_) return;
+  auto& waiting = behind_->closures.closures;
+  auto const n = std::min(waiting.size(), queue_room_of(*limited_, pools_));
+  if (n > 0) {
+    auto event = behind_->closures;
+    auto const end = waiting.begin() + static_cast<std::ptrdiff_t>(n);
+    event.closures.assign(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
+    waiting.erase(waiting.begin(), end);
+    hub_->apply(event);
+  }
+  if (!waiting.empty())
+    return later_.call_at(coro::timer::clock::now() + look_again, [this] { append_behind(); });
+  auto const message = std::move(behind_->message);
+  behind_.reset();
+  if (!open_) return;
+  if (auto const problem = take_rest(message); !problem.ok()) {
+    refused(problem);
+    return end(to_grpc(problem));
+  }
+  room();
 }
 
 void session_stream::take_requests(v1::SessionRequest const& m) {
@@ -221,7 +276,9 @@ muster::status session_stream::take_per_worker(v1::SessionRequest const& m) {
     auto event = from_wire(m.per_worker(i), functions_);
     if (!event) return invalid("per_worker[" + std::to_string(i) + "]." + event.error().message);
     event->owner = session_;
-    auto const answer = hub_->ask_now(std::move(*event));
+    core::reply answer;
+    if (limited_) answer.status = room_of(*limited_, pools_, 0, 1);
+    if (answer.status.ok()) answer = hub_->ask_now(std::move(*event));
     v1::PerWorkerCreated created;
     created.set_token(m.per_worker(i).token());
     to_wire(answer, created);

@@ -62,6 +62,11 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   muster::status open_new(v1::Open const& open);
   muster::status resume(v1::Open const& open, core::resume_reply& resumed);
   void take_requests(v1::SessionRequest const& message);
+  /// Does what a message asks for besides closures.
+  muster::status take_rest(v1::SessionRequest const& message);
+  /// Appends the closures of batch_, as many as the token may queue. The others wait in behind_.
+  void append_batch(v1::SessionRequest const& message);
+  void append_behind();
   void tell_missed(core::resume_reply const& r);
   void on_suspect(core::session_notice const& n);
   muster::status take_objects(v1::ObjectRequests const& requests);
@@ -92,6 +97,13 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
 
   std::optional<log_feed> lines_;  // when the client asked for them, since `opened` was sent
   submission batch_;
+  /// The rest of a message whose closures are more than the token may queue. The stream is not read
+  /// until they are appended; then comes what else the message asks for.
+  struct rest_of_message {
+    core::schedule closures;
+    v1::SessionRequest message;
+  };
+  std::optional<rest_of_message> behind_;
   coro::timer later_;  // what may not happen inside of the hub, or only after a while
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // known to what waits for the disk
 };
