@@ -14,6 +14,7 @@
 
 #include "base/version.hpp"
 #include "cli/command.hpp"
+#include "cli/neutral_text.hpp"
 #include "cli/rest.hpp"
 #include "cli/settings.hpp"
 #include "cli/suggestion.hpp"
@@ -118,6 +119,7 @@ int main(int argc, char** argv) {
   // Debian's absl looks for a cycle whenever gRPC locks a mutex, all threads behind one lock. No
   // mutex of ours is absl's.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  neutralize_output();
   CLI::App app("Muster: calls the roll of a cluster and hands functions out to it.", "muster");
   app.formatter(std::make_shared<help_formatter>(help_columns()));
   app.require_subcommand(0, 1);

@@ -3,6 +3,7 @@
 
 #include <iostream>
 
+#include "cli/neutral_text.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli {
@@ -42,7 +43,7 @@ void result_printer::print_value(json::value const& value) {
   }
   has_value_ = true;
   for (; nulls_ > 0; --nulls_) std::cout << "null\n";
-  std::cout << json::serialize(value) << '\n';
+  std::cout << neutral_text(json::serialize(value), text_layout::lines) << '\n';
 }
 
 void result_printer::finish() {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "cli/neutral_text.hpp"
+
 namespace muster::cli {
 namespace {
 
@@ -14,6 +16,11 @@ std::size_t width(std::string const& text) {
 }
 
 }  // namespace
+
+void table::add(std::vector<std::string> cells) {
+  for (auto& cell : cells) cell = for_terminal(std::move(cell));
+  rows_.push_back(std::move(cells));
+}
 
 void table::print(std::ostream& out) const {
   std::vector<std::size_t> widths(columns_.size());
@@ -43,8 +50,7 @@ std::string with_thousands(std::uint64_t n) {
 }
 
 std::string for_terminal(std::string text, std::size_t width_max) {
-  for (auto& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  text = neutral_text(text, text_layout::line);
   if (width(text) <= width_max) return text;
   std::size_t kept = 0, end = 0;
   while (end < text.size() && kept + 1 < width_max) {

@@ -22,7 +22,8 @@ class table {
   explicit table(std::vector<column> columns) : columns_(std::move(columns)), rows_(1) {
     for (auto const& c : columns_) rows_[0].push_back(c.title);
   }
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// Adds a row. Its texts are made fit for a terminal.
+  void add(std::vector<std::string> cells);
   void print(std::ostream& out) const;
 
  private:
@@ -32,8 +33,8 @@ class table {
 
 /// 1234567 → "1,234,567".
 std::string with_thousands(std::uint64_t n);
-/// Text from elsewhere made fit for a terminal: control characters become spaces, no more than
-/// `width_max` characters, an ellipsis where it was cut.
+/// Returns text of others as one line that is fit for a terminal (see neutral_text), of at most
+/// `width_max` characters, with an ellipsis where it was cut.
 std::string for_terminal(std::string text, std::size_t width_max = std::string::npos);
 
 }  // namespace muster::cli

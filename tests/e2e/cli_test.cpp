@@ -5,6 +5,7 @@
 
 #include "app/configuration.hpp"
 #include "cli/durations.hpp"
+#include "cli/neutral_text.hpp"
 #include "cli/progress.hpp"
 #include "cli/rest.hpp"
 #include "cli/submission.hpp"
@@ -58,8 +59,31 @@ TEST(configuration, limit_of_zero_that_would_serve_nobody_is_refused_by_name) {
   EXPECT_EQ(server::problem_with(c), "--heartbeat-timeout must be more than 0s");
 }
 
+TEST(neutral_buffer, replaces_characters_that_come_in_pieces) {
+  std::stringbuf to;
+  neutral_buffer buffer(to);
+  std::ostream out(&buffer);
+  for (char const c : std::string("\xE2\x80\xAE é \x1b[m\n")) out.put(c);
+  out << "\xC2"
+      << "\x9B"
+      << "€" << std::flush;
+  EXPECT_EQ(to.str(), "\\u202e é  [m\n\\u009b€");
+}
+
 TEST(table, text_of_others_cannot_drive_the_terminal) {
   EXPECT_EQ(for_terminal("a\x1b[31mb\nc"), "a [31mb c");
+  EXPECT_EQ(for_terminal("a\xC2\x9B"
+                         "31m\x7F\xE2\x80\xAE"
+                         "b\xE2\x81\xA6\xE2\x80\x8F\xD8\x9C"),
+            "a\\u009b31m\\u007f\\u202eb\\u2066\\u200f\\u061c");
+  EXPECT_EQ(for_terminal("a\x9B\xFF"), "a\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(for_terminal("é€😀"), "é€😀");
+  EXPECT_EQ(neutral_text("a\n\tb\rc", text_layout::lines), "a\n\tb c");
+  table t({{"NAME"}, {"N"}});
+  t.add({"\xC2\x9Bm", "1"});
+  std::ostringstream out;
+  t.print(out);
+  EXPECT_EQ(out.str(), "NAME     N\n\\u009bm  1\n");
   EXPECT_EQ(for_terminal("ééééé", 3), "éé…");
   EXPECT_EQ(for_terminal("abc", 3), "abc");
   EXPECT_EQ(with_thousands(1'234'567), "1,234,567");

@@ -111,7 +111,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-json::parse_options options() {
+json::parse_options parser_options() {
   json::parse_options o;
   o.max_depth = json_depth_max;
   return o;
@@ -155,7 +155,7 @@ std::size_t value_end(std::string_view text, std::size_t at) {
 // Reads the text again for the name that has this hash.
 problem repeated_member(std::string_view text, std::uint64_t hash) {
   std::size_t good = 0;
-  json::basic_parser<strict_handler> parser(options());
+  json::basic_parser<strict_handler> parser(parser_options());
   parser.handler().look_for(hash);
   validate(text, good, parser);
   constexpr std::size_t shown_max = 64;
@@ -179,7 +179,7 @@ std::string_view name(json_type t) {
 
 std::optional<problem> check_json(std::string_view text) {
   std::size_t good = 0;
-  json::basic_parser<strict_handler> parser(options());
+  json::basic_parser<strict_handler> parser(parser_options());
   auto const ec = validate(text, good, parser);
   if (!ec) return {};
   if (trim(text).empty()) return invalid({}, "expected JSON, got an empty body");
@@ -200,7 +200,7 @@ std::optional<problem> check_json(std::string_view text) {
 
 bool is_json(std::string_view text) {
   std::size_t good = 0;
-  json::basic_parser<no_handler> parser(options());
+  json::basic_parser<no_handler> parser(parser_options());
   return !validate(text, good, parser);
 }
 

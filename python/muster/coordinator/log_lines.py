@@ -9,6 +9,7 @@ import threading
 import weakref
 from typing import Any, Iterable, Iterator, NamedTuple, Optional
 
+from muster._neutral import neutral_text
 from muster._wire import messages
 from muster.coordinator.records import Record
 
@@ -201,4 +202,4 @@ def _text(line: Any) -> str:
     level = _level(line)
     said = f"{level}: " if level in ("debug", "warning", "error") else ""
     who = " ".join(filter(None, (line.function, line.worker)))
-    return f"({who}) {said}{line.text.rstrip(UNFINISHED)}"
+    return f"({neutral_text(who)}) {said}{neutral_text(line.text.rstrip(UNFINISHED))}"
