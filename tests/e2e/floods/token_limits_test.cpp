@@ -108,5 +108,35 @@ TEST(token_limits, of_all_streams_and_calls_of_a_token_hold_together) {
   context.TryCancel();
 }
 
+TEST(token_limits, message_of_a_stream_is_cut_at_the_limit) {
+  limited c;
+  grpc::ClientContext context;
+  c.sign(context);
+  auto const stream = c.stub->Session(&context);
+  v1::SessionRequest m;
+  m.mutable_open();
+  m.add_function_name("muster.noop");
+  ASSERT_TRUE(stream->Write(m));
+  v1::SessionResponse opened;
+  ASSERT_TRUE(stream->Read(&opened));
+  v1::SessionRequest many;
+  for (std::uint64_t t = 1; t <= 1'000; ++t) {
+    many.add_token(t);
+    many.add_function(0);
+    many.add_args("[]");
+  }
+  ASSERT_TRUE(stream->Write(many));
+  auto const session = opened.opened().session();
+  auto const end = std::chrono::steady_clock::now() + 30s;
+  while (c.queued(session) < 10 && std::chrono::steady_clock::now() < end) {
+  }
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(c.queued(session), 10);
+  c.spawn({"worker", "--server", c.grpc()}, {{"MUSTER_TOKEN", c.admin}});
+  int outcomes = 0;
+  for (v1::SessionResponse r; outcomes < 1'000 && stream->Read(&r);) outcomes += r.token_size();
+  EXPECT_EQ(outcomes, 1'000) << "all of them are appended as room comes";
+  context.TryCancel();
+}
+
 }  // namespace
 }  // namespace muster::e2e

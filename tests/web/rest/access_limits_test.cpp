@@ -70,6 +70,72 @@ TEST_F(access_limits, programs_that_have_not_ended_count_as_sessions) {
   EXPECT_EQ(submit().status, 201u) << "the first has ended";
 }
 
+TEST_F(access_limits, ranks_and_per_worker_values_count_as_queued_closures) {
+  start_guarded();
+  server::wanted_token w;
+  w.role = core::role::submitter;
+  w.queued_max = 5;
+  w.allow_exec = true;
+  auto const t = make_token(w);
+  auto const submit = [&](int ranks) {
+    return send_as(t, "POST", "/api/v1/programs",
+                   R"({"command":["true"],"tasks":{"worker":)" + std::to_string(ranks) + "}}");
+  };
+  auto const refused = submit(4000);
+  EXPECT_EQ(refused.status, 429u);
+  EXPECT_CONTAINS(refused.body, "its limit is 5 (queued_max)");
+  auto const program = submit(3);
+  ASSERT_EQ(program.status, 201u) << program.body;
+  auto const build = [&] {
+    return send_as(t, "POST", "/api/v1/per_worker_values", R"({"function":"f"})");
+  };
+  auto const value = build();
+  ASSERT_EQ(value.status, 201u) << value.body;
+  EXPECT_EQ(build().status, 201u);
+  auto const full = build();
+  EXPECT_EQ(full.status, 429u);
+  EXPECT_CONTAINS(
+      full.body, "has 0 queued closures, 3 ranks of programs, 2 per-worker values, its limit is 5");
+  EXPECT_EQ(send_as(t, "POST", "/api/v1/jobs", R"({"closures":)" + closures(1) + "}").status, 429u);
+  auto const id = text_at(json::parse(value.body), "/id");
+  EXPECT_EQ(send_as(t, "DELETE", "/api/v1/per_worker_values/" + id).status, 204u);
+  EXPECT_EQ(build().status, 201u);
+  auto const path = "/api/v1/programs/" + text_at(json::parse(program.body), "/id");
+  EXPECT_EQ(send_as(t, "POST", path + "/cancel").status, 200u);
+  EXPECT_EQ(submit(3).status, 201u);
+}
+
+TEST_F(access_limits, blobs_count_as_bytes_of_values_for_the_token_that_puts_them) {
+  start_guarded();
+  server::wanted_token w;
+  w.role = core::role::submitter;
+  w.value_bytes_max = 5;
+  auto const t = make_token(w);
+  auto const put = [&](std::string const& token, std::string const& name, std::string const& bytes,
+                       bool in_chunks = false) {
+    raw_socket s(port());
+    auto const size = std::to_string(bytes.size());
+    s.send("PUT /api/v1/blobs/" + name + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
+           "Content-Type: application/octet-stream\r\nAuthorization: Bearer " + token + "\r\n" +
+           (in_chunks
+                ? "Transfer-Encoding: chunked\r\n\r\n" + size + "\r\n" + bytes + "\r\n0\r\n\r\n"
+                : "Content-Length: " + size + "\r\n\r\n" + bytes));
+    return s.receive_all();
+  };
+  std::string const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+  std::string const abcdef = "bef57ec7f53a6d40beb640a780a639c83bc29ac8a9816f1fc6c5c6dcd93c4721";
+  EXPECT_TRUE(put(t, abc, "abc").starts_with("HTTP/1.1 201"));
+  for (bool const in_chunks : {false, true}) {
+    auto const refused = put(t, abcdef, "abcdef", in_chunks);
+    EXPECT_TRUE(refused.starts_with("HTTP/1.1 429")) << refused;
+    EXPECT_CONTAINS(refused, "has 3 bytes of values, its limit is 5 (value_bytes_max)");
+  }
+  EXPECT_TRUE(put(t, abc, "abc").starts_with("HTTP/1.1 200")) << "what is there takes no room";
+  EXPECT_TRUE(put(admin_, abcdef, "abcdef").starts_with("HTTP/1.1 201")) << "an upload that failed "
+                                                                            "leaves nothing";
+  EXPECT_TRUE(put(t, abcdef, "abcdef").starts_with("HTTP/1.1 200")) << "it is an admin's";
+}
+
 TEST_F(access_limits, a_retry_is_the_askers_and_within_theirs) {
   start_guarded();
   server::wanted_token w;
