@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "archive/ignore_rules.hpp"
+#include "base/bounded_file.hpp"
 #include "process/file_descriptor.hpp"
 
 namespace muster {
@@ -50,10 +51,9 @@ class lister {
   void walk(std::string const& directory) {
     auto const known = rules_.size();
     if (auto const at = root_ / directory / rules_of_; fs::exists(at)) {
-      std::ostringstream text;
-      if (!(text << std::ifstream(at, std::ios::binary).rdbuf()) && fs::file_size(at) > 0)
-        throw pack_error("'" + at.string() + "' cannot be read");
-      rules_.add(directory, text.str());
+      auto const text = read_bounded_file(at.string());
+      if (!text) throw pack_error("'" + at.string() + "' cannot be read: " + text.error().message);
+      rules_.add(directory, *text);
     }
     std::vector<std::string> names;
     for (auto const& entry : fs::directory_iterator(root_ / directory))

@@ -119,22 +119,6 @@ bool append(rest& server, std::string const& job, std::string chunk, std::int64_
   }
 }
 
-// Reads one line without its end. Returns false at the end of the text.
-bool read_line(std::istream& lines, std::string& line, std::string const& name,
-               std::size_t number) {
-  line.clear();
-  auto& from = *lines.rdbuf();
-  for (int c = from.sbumpc(); c != std::char_traits<char>::eof(); c = from.sbumpc()) {
-    if (c == '\n') return true;
-    line += static_cast<char>(c);
-    if (line.size() > line_bytes_max)
-      throw command_error(exit_usage,
-                          name + ":" + std::to_string(number) + ": the line is longer than 64 MiB");
-  }
-  lines.setstate(std::ios::eofbit);
-  return !line.empty();
-}
-
 // `head`: the closure's JSON up to its arguments.
 std::string closure_line(std::string const& head, std::string_view line, std::string const& name,
                          std::size_t number) {
@@ -173,6 +157,21 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
 }
 
 }  // namespace
+
+bool read_line(std::istream& lines, std::string& line, std::string const& name,
+               std::size_t number) {
+  line.clear();
+  auto& from = *lines.rdbuf();
+  for (int c = from.sbumpc(); c != std::char_traits<char>::eof(); c = from.sbumpc()) {
+    if (c == '\n') return true;
+    line += static_cast<char>(c);
+    if (line.size() > line_bytes_max)
+      throw command_error(exit_usage,
+                          name + ":" + std::to_string(number) + ": the line is longer than 64 MiB");
+  }
+  lines.setstate(std::ios::eofbit);
+  return !line.empty();
+}
 
 json::value argument(std::string const& text) {
   boost::system::error_code ec;

@@ -49,4 +49,10 @@ json::value submit_one(rest& server, job_request const& request,
 json::value submit_lines(rest& server, job_request const& request, std::istream& lines,
                          std::string const& name);
 
+/// Reads a line of arguments, without its end, of at most 64 MiB.
+/// @param name of the text, for errors; `number` is that of the line, from 1.
+/// @return false at the end of the text.
+/// @throws command_error (usage) if the line is longer.
+bool read_line(std::istream& lines, std::string& line, std::string const& name, std::size_t number);
+
 }  // namespace muster::cli

@@ -6,6 +6,8 @@ import os
 import ssl
 from typing import Any, Optional, Sequence
 
+from muster._bounded_file import read_bounded_file
+
 
 @dataclasses.dataclass(frozen=True)
 class Tls:
@@ -26,7 +28,7 @@ class Tls:
             raise ValueError("cert, key: a certificate and its key go together")
         for name, path in (("ca", tls.ca), ("cert", tls.cert), ("key", tls.key)):
             try:
-                if path and b"-----BEGIN " not in _contents(path):
+                if path and b"-----BEGIN " not in read_bounded_file(path):
                     raise ValueError(f"{name}: {path} is not in PEM form")
             except OSError as error:
                 raise ValueError(f"{name}: {error}") from error
@@ -38,7 +40,7 @@ class Tls:
         if self == Tls():
             return grpc.insecure_channel(server, options)
         credentials = grpc.ssl_channel_credentials(
-            *(_contents(path) if path else None for path in (self.ca, self.key, self.cert)))
+            *(read_bounded_file(path) if path else None for path in (self.ca, self.key, self.cert)))
         return grpc.secure_channel(server, credentials, options)
 
     def context(self) -> ssl.SSLContext:
@@ -46,8 +48,3 @@ class Tls:
         if self.cert:
             context.load_cert_chain(self.cert, self.key)
         return context
-
-
-def _contents(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()

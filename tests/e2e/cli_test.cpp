@@ -46,6 +46,34 @@ TEST(table, aligns_columns_by_characters_not_bytes) {
   EXPECT_EQ(out.str(), "NAME       N\né          7\nplain  1,234\n");
 }
 
+struct endless_text : std::streambuf {
+  int_type underflow() override {
+    setg(piece.data(), piece.data(), piece.data() + piece.size());
+    return traits_type::to_int_type('x');
+  }
+  std::string piece = std::string(1 << 20, 'x');
+};
+
+TEST(submit, line_of_a_map_has_a_limit) {
+  std::istringstream two("[1]\n\n[2]");
+  std::string line;
+  EXPECT_TRUE(read_line(two, line, "f", 1));
+  EXPECT_EQ(line, "[1]");
+  EXPECT_TRUE(read_line(two, line, "f", 2));
+  EXPECT_EQ(line, "");
+  EXPECT_TRUE(read_line(two, line, "f", 3));
+  EXPECT_EQ(line, "[2]");
+  EXPECT_FALSE(read_line(two, line, "f", 4));
+  endless_text text;
+  std::istream endless(&text);
+  try {
+    read_line(endless, line, "f", 7);
+    ADD_FAILURE();
+  } catch (command_error const& e) {
+    EXPECT_STREQ(e.what(), "f:7: the line is longer than 64 MiB");
+  }
+}
+
 TEST(configuration, limit_of_zero_that_would_serve_nobody_is_refused_by_name) {
   server::configuration c;
   ASSERT_EQ(server::problem_with(c), "");

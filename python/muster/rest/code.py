@@ -15,6 +15,8 @@ import stat
 import tarfile
 from typing import Iterator, List, NamedTuple, Sequence, Tuple, Union
 
+from muster._bounded_file import read_bounded_file
+
 BYTES_MAX = 512 << 20
 ENTRIES_MAX = 100_000
 NAMED = 5
@@ -148,7 +150,7 @@ class Lister:
         here = self._root.joinpath(*directory)
         file = here / self._name
         if file.exists():
-            known = [*known, *rules(directory, file.read_text("utf-8", "surrogateescape"))]
+            known = [*known, *rules(directory, read_bounded_file(file).decode("utf-8", "surrogateescape"))]
         for name in sorted(os.listdir(here), key=os.fsencode):
             if name != ".git":
                 self._look((*directory, name), known)

@@ -8,6 +8,7 @@ import re
 import sys
 from typing import NoReturn, Optional, Sequence
 
+from muster._bounded_file import read_bounded_file
 from muster.worker import init
 from muster.worker.log_lines import LineFormatter
 
@@ -36,8 +37,7 @@ def _pairs(words: Sequence[str]) -> dict[str, str]:
 def _first_line(path: str) -> str:
     """Raises ValueError: there is none."""
     try:
-        with open(path, encoding="utf-8") as file:
-            line = file.readline().strip()
+        line = read_bounded_file(path).partition(b"\n")[0].decode().strip()
     except OSError as error:
         raise ValueError(f"--token-file {path}: {error.strerror}") from None
     if not line:

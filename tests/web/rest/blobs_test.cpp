@@ -1,4 +1,8 @@
 // Blobs over REST: put, got, asked for, and everything that is refused.
+#include <sys/resource.h>
+
+#include <csignal>
+
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
@@ -53,6 +57,27 @@ TEST_F(blobs, have_a_length_that_is_told_before_they_are_got) {
   ASSERT_EQ(put(name, big).status, 201u);
   EXPECT_EQ(send("HEAD", "/api/v1/blobs/" + std::string(name)).header("Content-Length"), "3145735");
   EXPECT_TRUE(get("/api/v1/blobs/" + std::string(name)).body == big);
+}
+
+// A limit on the size of files stands for a disk that fails half way.
+TEST_F(blobs, that_meet_a_failing_disk_are_a_503_with_the_reason) {
+  start();
+  auto const big = std::string((3 << 20) + 7, 'a');
+  auto const path =
+      "/api/v1/blobs/7d8aedf62548b6943c912ca5192d7a2c13322cd689d7a47d4b3944b4bb2e30c6";
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto const was = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit const at_most{1 << 20, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &at_most), 0);
+  auto const refused = send("PUT", path, big, std::string(octets));
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, was);
+  EXPECT_EQ(refused.status, 503u) << refused.body;
+  auto const p = json::parse(refused.body);
+  EXPECT_EQ(p.at("code"), "UNAVAILABLE");
+  EXPECT_CONTAINS(text_at(p, "/detail"), "File too large");
+  EXPECT_EQ(send("PUT", path, big, std::string(octets)).status, 201u) << "it works again";
 }
 
 TEST_F(blobs, with_another_hash_are_refused) {

@@ -1,0 +1,28 @@
+"""Small files have a limit, so that a device without an end is not read on and on."""
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from muster._bounded_file import BYTES_MAX, read_bounded_file
+from muster._tls import Tls
+from muster.worker.command import _first_line
+
+
+def test_file_beyond_the_limit_is_refused(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"x" * BYTES_MAX)
+    assert len(read_bounded_file(file)) == BYTES_MAX
+    for path in (str(file), "/dev/zero"):
+        if path == str(file):
+            file.write_bytes(b"x" * (BYTES_MAX + 1))
+        with pytest.raises(ValueError, match=f"{path}: is larger than 1 MiB"):
+            read_bounded_file(path)
+
+
+def test_token_files_and_certificates_have_the_limit() -> None:
+    with pytest.raises(ValueError, match="/dev/zero: is larger than 1 MiB"):
+        _first_line("/dev/zero")
+    with pytest.raises(ValueError, match="/dev/zero: is larger than 1 MiB"):
+        Tls(ca="/dev/zero").channel("127.0.0.1:1", [])
