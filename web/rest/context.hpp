@@ -6,11 +6,11 @@
 #include "web/engine/engine_link.hpp"
 #include "web/http/route.hpp"
 #include "web/http/web_options.hpp"
+#include "web/rest/sign_ins.hpp"
 
 namespace muster::web {
 
 class asset_store;
-class sign_in_table;
 class websocket_hub;
 struct web_metrics;
 
@@ -21,7 +21,7 @@ struct web_context {
   asset_store const& assets;
   web_metrics& metrics;
   websocket_hub& sockets;
-  sign_in_table& sign_ins;
+  sign_in_table sign_ins{};
 };
 
 }  // namespace muster::web

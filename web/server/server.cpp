@@ -23,7 +23,6 @@
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/metrics.hpp"
 #include "web/rest/context.hpp"
-#include "web/rest/sign_ins.hpp"
 #include "web/server/assets.hpp"
 #include "web/server/client_stream.hpp"
 #include "web/server/connection.hpp"
@@ -82,7 +81,7 @@ struct web_server::impl {
         routes(all_routes()),
         assets(options.dashboard_dir),
         sockets(context, options, link, metrics),
-        shared{options, link, routes, assets, metrics, sockets, sign_ins},
+        shared{options, link, routes, assets, metrics, sockets},
         connections(options.half_open_per_address_max),
         waiting(context, waiting_options(), relays),
         tls(options.tls.files, options.tls.client_required),
@@ -280,7 +279,6 @@ struct web_server::impl {
   std::vector<route> const routes;
   asset_store const assets;
   websocket_hub sockets;
-  sign_in_table sign_ins;
   web_context shared;
   connection_set connections;
   net::waiting_connections waiting;
