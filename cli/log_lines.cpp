@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "base/overwritten.hpp"
+#include "cli/neutral_text.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli {
@@ -29,9 +30,13 @@ line_printer::~line_printer() {
 }
 
 void line_printer::line(std::string const& text, bool ended) {
-  if (open_) std::cout << "\x1b[K";
+  if (open_) write_control("\x1b[K");
   open_ = terminal_ && !ended;
-  std::cout << text << (open_ ? '\r' : '\n');
+  std::cout << text;
+  if (open_)
+    write_control("\r");
+  else
+    std::cout << '\n';
 }
 
 log_look look_at_log(rest& server, std::string const& id, std::uint64_t after, duration wait,

@@ -14,6 +14,8 @@
 namespace muster::cli {
 namespace {
 
+std::streambuf* terminal = nullptr;  // behind the neutral_buffer of std::cout, if there is one
+
 bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
@@ -93,12 +95,19 @@ std::streamsize neutral_buffer::xsputn(char const* text, std::streamsize n) {
   return to_.sputn(out.data(), size) == size ? n : 0;
 }
 
+void write_control(std::string_view sequence) {
+  std::cout.flush();
+  auto& to = terminal != nullptr ? *terminal : *std::cout.rdbuf();
+  to.sputn(sequence.data(), static_cast<std::streamsize>(sequence.size()));
+}
+
 void neutralize_output() {
   // Streams are written to until the process has ended.
   static auto* const errors = new neutral_buffer(*std::cerr.rdbuf());
   std::cerr.rdbuf(errors);
   if (::isatty(STDOUT_FILENO) != 1) return;
-  static auto* const output = new neutral_buffer(*std::cout.rdbuf());
+  terminal = std::cout.rdbuf();
+  static auto* const output = new neutral_buffer(*terminal);
   std::cout.rdbuf(output);
 }
 

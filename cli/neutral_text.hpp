@@ -33,6 +33,9 @@ class neutral_buffer : public std::streambuf {
   std::string begun_;  // the first bytes of a character, at most three
 };
 
+/// Writes a control sequence of our own to std::cout, past neutral_buffer.
+void write_control(std::string_view sequence);
+
 /// Has everything that std::cerr writes, and std::cout to a terminal, pass through neutral_buffer.
 /// A pipe or a file gets the bytes of std::cout as they are. Called once, before any output.
 void neutralize_output();
