@@ -136,7 +136,8 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
   auto head = "{\"function\":" + json::serialize(json::value(request.function));
   if (auto const options = closure_options(request); !options.is_null())
     head += ",\"options\":" + json::serialize(options);
-  if (request.check) head += ",\"kwargs\":{\"check\":true}";
+  if (request.check)
+    head += std::string(",\"kwargs\":{\"check\":") + (*request.check ? "true}" : "false}");
   head += ",\"args\":";
   bool const whole = !request.gang.empty();  // a gang is of one request
   std::string chunk, line;
@@ -197,7 +198,7 @@ json::value submit_one(rest& server, job_request const& request,
   json::object closure{{"function", request.function}, {"args", args}};
   if (auto options = closure_options(request); !options.is_null())
     closure["options"] = std::move(options);
-  if (request.check) closure["kwargs"] = {{"check", true}};
+  if (request.check) closure["kwargs"] = {{"check", *request.check}};
   body["closures"] = json::array{std::move(closure)};
   return server.post_once("/api/v1/jobs", json::serialize(body));
 }

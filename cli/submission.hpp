@@ -28,7 +28,7 @@ struct job_request {
   std::optional<std::uint32_t> max_retries;
   std::string task, gang;
   std::vector<std::string> labels, resources;  // KEY=VALUE, NAME=N
-  bool check = false;                          // muster.exec fails with its program
+  std::optional<bool> check;                   // of muster.exec; not set: the worker decides
   std::string delay, closure_deadline, retry_delay, retry_delay_max;
 };
 

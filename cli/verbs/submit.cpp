@@ -38,7 +38,8 @@ json::value send(rest& server, submit_options const& o) {
   auto const words = leftover_words(*o.verb, *o.literal);
   if (o.job.check && o.job.function != "muster.exec")
     throw command_error(exit_usage,
-                        "--check is for muster.exec: other functions fail by themselves");
+                        "--check and --no-check are for muster.exec; other functions have no exit "
+                        "status");
   for (auto const& text : nearly_json(words))
     std::cerr << "muster submit: the argument " << for_terminal(text, 60)
               << " begins like JSON and is none: it is sent as text\n";
@@ -195,8 +196,10 @@ void add_submit(CLI::App& app, choice& chosen) {
       "--durable,!--no-durable", [o](std::int64_t n) { o->job.durable = n > 0; },
       "The job outlives the server, or does not; unless told it does where the server has a "
       "--data-dir");
-  verb->add_flag("--check", o->job.check,
-                 "Of muster.exec: fail when the program's exit status is not 0");
+  verb->add_flag_function(
+      "--check,!--no-check", [o](std::int64_t n) { o->job.check = n > 0; },
+      "muster.exec: fail if the exit status of the program is not 0 (the default), or return the "
+      "status as a value");
   verb->add_flag("--no-wait", o->no_wait, "Print the job's id and return");
   verb->add_flag("--follow", o->follow,
                  "Print results, and on stderr what closures log and print, while the job runs");
@@ -209,7 +212,7 @@ void add_submit(CLI::App& app, choice& chosen) {
       "  muster submit muster.echo 42\n"
       "  muster submit muster.echo '{\"a\": 1}' text '[1, 2]' -- -5\n"
       "  seq 1000 | jq -c '[.]' | muster submit muster.echo --map - --output table\n"
-      "  muster submit muster.exec '[\"make\", \"-C\", \"/src\"]' --follow --check\n"
+      "  muster submit muster.exec '[\"make\", \"-C\", \"/src\"]' --follow\n"
       "Exit status: 0 when the job succeeded, 1 when it failed, was cancelled, or --timeout "
       "passed.");
 }

@@ -86,20 +86,41 @@ json::object word_count(context& c, std::string const& path) {
   return counts;
 }
 
-// "make: exit status 2: no rule to make target", the last line of its standard error behind it.
+/// Returns "make: exit status 2: no rule to make target": the status, and the last lines of
+/// standard error, several of them each on a line of its own.
 std::string failed_program(std::vector<std::string> const& argv, process_end const& end) {
-  auto text = argv.front() + ": exit status " + std::to_string(end.exit_code);
+  constexpr int lines_shown = 5;
   auto tail = to_utf8(end.stderr_tail);
   while (!tail.empty() && (tail.back() == '\n' || tail.back() == '\r')) tail.pop_back();
-  if (auto const line = tail.substr(tail.rfind('\n') + 1); !line.empty()) text += ": " + line;
-  return text;
+  auto begin = tail.size();
+  for (int i = 0; i < lines_shown && begin != 0; ++i) {
+    auto const end_of_line = tail.rfind('\n', begin - 1);
+    begin = end_of_line == tail.npos ? 0 : end_of_line;
+  }
+  tail.erase(0, tail.starts_with('\n') || begin > 0 ? begin + 1 : 0);
+  auto const text = argv.front() + ": exit status " + std::to_string(end.exit_code);
+  if (tail.empty()) return text;
+  bool const several = tail.find('\n') != tail.npos;
+  return text + (several ? "; standard error ends with:\n" : ": ") + tail;
 }
 
-json::object exec(context& c, std::vector<std::string> const& argv,
+std::vector<std::string> words_of(json::value const& argv) {
+  auto words = json::try_value_to<std::vector<std::string>>(argv);
+  if (words && !words->empty()) return std::move(*words);
+  auto const shown = json::serialize(argv);
+  throw function_error(failure_kind::input,
+                       "argument 1 (argv): expected an array of strings, such as [\"ls\", \"-l\"]; "
+                       "got " +
+                           shortened(shown, 60),
+                       "muster::argument_error");
+}
+
+json::object exec(context& c, json::value const& command,
                   std::optional<std::map<std::string, std::string>> const& env,
                   std::optional<std::string> const& cwd,
                   std::optional<std::string> const& standard_input,
                   std::optional<bool> const& check) {
+  auto const argv = words_of(command);
   process_options options;
   options.argv = argv;
   if (env) options.env = *env;
@@ -112,7 +133,7 @@ json::object exec(context& c, std::vector<std::string> const& argv,
   };
   auto const end = run_process(options, c.stop_token());
   if (c.cancelled()) throw_cancelled();
-  if (check.value_or(false) && end.exit_code != 0)
+  if (check.value_or(true) && end.exit_code != 0)
     throw function_error(failed_program(argv, end), "muster.exec");
   return {{"exit_code", end.exit_code},
           {"stdout_tail", to_utf8(end.stdout_tail)},

@@ -107,10 +107,29 @@ TEST_F(bundled, word_count_gives_an_object) {
 TEST_F(bundled, exec_runs_programs) {
   std::vector<std::string> const argv{"sh", "-c", "cat; echo $X; exit 4"};
   std::map<std::string, std::string> const env{{"X", "y"}};
-  auto const end = s.call<json::object>("muster.exec", argv, env, nullptr, "in\n").get();
+  auto const end =
+      s.call<json::object>("muster.exec", argv, env, nullptr, "in\n", keyword("check", false))
+          .get();
   EXPECT_EQ(end.at("exit_code"), 4);
   EXPECT_EQ(end.at("stdout_tail"), "in\ny\n");
   EXPECT_EQ(end.at("stderr_tail"), "");
+}
+
+TEST_F(bundled, exec_fails_with_the_status_and_the_last_lines_of_standard_error) {
+  auto const message = [this](std::string const& script) {
+    return failure_of("muster.exec", std::vector<std::string>{"sh", "-c", script}).message;
+  };
+  EXPECT_EQ(message("exit 4"), "sh: exit status 4");
+  EXPECT_EQ(message("echo only >&2; exit 4"), "sh: exit status 4: only");
+  EXPECT_EQ(message("seq 7 >&2; exit 1"),
+            "sh: exit status 1; standard error ends with:\n3\n4\n5\n6\n7");
+  EXPECT_EQ(message("kill -9 $$"), "sh: exit status 137");
+  auto const wrong = failure_of("muster.exec", "ls -l");
+  EXPECT_EQ(wrong.kind, failure_kind::input);
+  EXPECT_EQ(wrong.message,
+            "argument 1 (argv): expected an array of strings, such as [\"ls\", \"-l\"]; got "
+            "\"ls -l\"");
+  EXPECT_EQ(failure_of("muster.exec", std::vector<std::string>()).kind, failure_kind::input);
 }
 
 TEST_F(bundled, cancel_ends_a_program) {

@@ -162,20 +162,32 @@ TEST_F(cli_words_served, a_value_and_a_program_are_explained) {
   EXPECT_TRUE(says(explained.out, " is PENDING: no worker")) << explained.out;
 }
 
-TEST_F(cli_words_served, a_program_s_exit_status_counts_if_asked_to) {
+TEST_F(cli_words_served, a_program_s_exit_status_fails_the_job_unless_told_not_to) {
   auto const failing = R"(["sh","-c","echo first >&2; echo no such file >&2; exit 3"])";
-  EXPECT_EQ(c.run({"submit", "muster.exec", failing, "--timeout", "20s"}).status, 0);
-  auto const r = c.run({"submit", "muster.exec", failing, "--check", "--timeout", "20s"});
+  auto const r = c.run({"submit", "muster.exec", failing, "--timeout", "20s"});
   EXPECT_EQ(r.status, 1);
-  EXPECT_TRUE(says(r.err, "sh: exit status 3: no such file")) << r.err;
+  EXPECT_TRUE(says(r.err, "sh: exit status 3; standard error ends with:\nfirst\nno such file"))
+      << r.err;
+  EXPECT_EQ(c.run({"submit", "muster.exec", failing, "--check", "--timeout", "20s"}).status, 1);
+  auto const unchecked =
+      c.run({"submit", "muster.exec", failing, "--no-check", "--timeout", "20s"});
+  EXPECT_EQ(unchecked.status, 0) << unchecked.err;
+  EXPECT_TRUE(says(unchecked.out, "\"exit_code\":3")) << unchecked.out;
+  auto const text = c.run({"submit", "muster.exec", "ls", "--timeout", "20s"});
+  EXPECT_TRUE(says(text.err,
+                   "argument 1 (argv): expected an array of strings, such as [\"ls\", \"-l\"]; "
+                   "got \"ls\""))
+      << text.err;
   auto const lines_of = c.write("lines", std::string("[") + failing + "]\n");
+  EXPECT_EQ(c.run({"submit", "muster.exec", "--map", lines_of, "--timeout", "20s"}).status, 1);
   EXPECT_EQ(
-      c.run({"submit", "muster.exec", "--map", lines_of, "--check", "--timeout", "20s"}).status, 1);
+      c.run({"submit", "muster.exec", "--map", lines_of, "--no-check", "--timeout", "20s"}).status,
+      0);
   EXPECT_EQ(c.run({"submit", "muster.exec", R"(["true"])", "--check", "--timeout", "20s"}).status,
             0);
   auto const other = c.run({"submit", "muster.echo", "1", "--check"});
   EXPECT_EQ(other.status, 2);
-  EXPECT_TRUE(says(other.err, "--check is for muster.exec")) << other.err;
+  EXPECT_TRUE(says(other.err, "--check and --no-check are for muster.exec")) << other.err;
 }
 
 TEST_F(cli_words_served, text_that_was_to_be_json_is_told_of) {
