@@ -98,6 +98,34 @@ std::uint64_t coordinator_session::add(closure_record added, request r, std::uin
   return token;
 }
 
+std::vector<closure_record> coordinator_session::converted_gang(
+    std::vector<request> const& all) const {
+  if (all.empty()) throw std::invalid_argument("a gang without members");
+  if (all.size() > gang_size_max)
+    throw std::invalid_argument("a gang of " + std::to_string(all.size()) +
+                                " closures, the limit is " + std::to_string(gang_size_max));
+  std::vector<closure_record> added;
+  std::size_t bytes = 0;
+  for (auto const& r : all) {
+    added.push_back(converted(r));
+    bytes += r.args.size();
+  }
+  if (bytes > gang_bytes_max)
+    throw std::invalid_argument("a gang with arguments of " + std::to_string(bytes) +
+                                " bytes, the limit is " + std::to_string(gang_bytes_max));
+  return added;
+}
+
+std::uint64_t coordinator_session::add_gang(std::vector<closure_record> added,
+                                            std::vector<request>& all) {
+  auto const first = last_token_ + 1;
+  number_of(all.front().function);  // its name goes into a message of its own
+  out_.begin_group();
+  for (std::size_t i = 0; i < all.size(); ++i) add(std::move(added[i]), std::move(all[i]), first);
+  out_.end_group();
+  return first;
+}
+
 std::uint64_t coordinator_session::put_builder(request r) {
   check_request(r);
   if (!r.inputs.empty() || !r.per_worker.empty())
@@ -125,6 +153,18 @@ void coordinator_session::check_created(std::uint64_t token) const {
 }  // namespace detail
 
 using handle = std::shared_ptr<detail::value_handle const>;
+
+namespace {
+
+std::vector<handle> handles_of(std::shared_ptr<detail::coordinator_session> const& s,
+                               std::uint64_t first, std::size_t count) {
+  std::vector<handle> handles;
+  for (std::size_t i = 0; i < count; ++i)
+    handles.push_back(std::make_shared<detail::value_handle const>(s, first + i));
+  return handles;
+}
+
+}  // namespace
 
 handle cluster_coordinator::put(detail::request r) {
   auto& s = *session_;
@@ -155,33 +195,32 @@ boost::asio::awaitable<handle> cluster_coordinator::async_put(detail::request r)
 }
 
 std::vector<handle> cluster_coordinator::put_gang(std::vector<detail::request> all) {
-  if (all.empty()) throw std::invalid_argument("a gang without members");
   auto& s = *session_;
-  std::vector<detail::closure_record> added;
-  std::size_t bytes = 0;
-  for (auto const& r : all) {
-    added.push_back(s.converted(r));
-    bytes += r.args.size();
-  }
-  if (all.size() > detail::gang_size_max)
-    throw std::invalid_argument("a gang of " + std::to_string(all.size()) +
-                                " closures, the limit is " + std::to_string(detail::gang_size_max));
-  if (bytes > detail::gang_bytes_max)
-    throw std::invalid_argument("a gang with arguments of " + std::to_string(bytes) +
-                                " bytes, the limit is " + std::to_string(detail::gang_bytes_max));
+  auto added = s.converted_gang(all);
   std::unique_lock held(s.mutex_);
-  s.wait_for_room(held, false);
-  auto const first = s.last_token_ + 1;
-  s.number_of(all.front().function);  // its name goes into a message of its own
-  s.out_.begin_group();
-  for (std::size_t i = 0; i < all.size(); ++i) s.add(std::move(added[i]), std::move(all[i]), first);
-  s.out_.end_group();
+  s.wait_for_room(held, all.front().own_error && s.own_errors_);
+  auto const first = s.add_gang(std::move(added), all);
   s.wake();
   held.unlock();
-  std::vector<handle> handles;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    handles.push_back(std::make_shared<detail::value_handle const>(session_, first + i));
-  return handles;
+  return handles_of(session_, first, all.size());
+}
+
+boost::asio::awaitable<std::vector<handle>> cluster_coordinator::async_put_gang(
+    std::vector<detail::request> all) {
+  auto const s = session_;
+  auto added = s->converted_gang(all);
+  std::uint64_t first = 0;
+  bool const submitted = all.front().own_error;
+  auto const may_go_on = [s, submitted] { return s->may_put(submitted && s->own_errors_); };
+  auto const go_on = [&] {
+    s->check_put(submitted && s->own_errors_);
+    first = s->add_gang(std::move(added), all);
+    s->wake();
+  };
+  auto putting = s->async_when(may_go_on, s->room_limit(), go_on);
+  bool const put = co_await std::move(putting);
+  if (!put) throw s->no_room();
+  co_return handles_of(s, first, all.size());
 }
 
 per_worker_value cluster_coordinator::create(detail::request r) {

@@ -100,6 +100,10 @@ std::string coordinator_session::take(v1::SessionResponse const& m) {
     take_opened(m.opened());
     incarnation_ = m.opened().server_incarnation();
     own_errors_ = m.opened().own_errors();
+    // An older server has taken what was submitted before this answer as scheduled.
+    if (!own_errors_)
+      for (auto& [token, r] : records_)
+        if (r.generation == 0) r.generation = generation_.number();
     // The cancel may have been lost with the old stream. If it was not, the generation has moved
     // on.
     if (generation_.cancelling() && !cancel_sent_ &&

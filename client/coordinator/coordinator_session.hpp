@@ -84,6 +84,10 @@ class coordinator_session final : public client_session {
   /// once it is ready.
   closure_record converted(request const& r) const;
   std::uint64_t add(closure_record added, request r, std::uint64_t gang);
+  /// Checks the requests of a gang as converted() does, and its size. Needs no mutex.
+  std::vector<closure_record> converted_gang(std::vector<request> const& all) const;
+  /// Returns the token of the first member; the others follow it. Moves from `all`.
+  std::uint64_t add_gang(std::vector<closure_record> added, std::vector<request>& all);
   std::uint64_t put_builder(request r);  // takes the mutex
   /// Nothing is taken any more; the link is to end the stream, and with it the session unless it is
   /// detached. Takes the mutex.

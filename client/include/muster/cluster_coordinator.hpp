@@ -38,6 +38,19 @@ namespace muster {
 class client_engine;
 class cluster_coordinator;
 
+namespace detail {
+
+template <class Result>
+boost::asio::awaitable<std::vector<remote_value<Result>>> values_of(
+    boost::asio::awaitable<std::vector<std::shared_ptr<value_handle const>>> putting) {
+  auto handles = co_await std::move(putting);
+  std::vector<remote_value<Result>> values;
+  for (auto& handle : handles) values.emplace_back(std::move(handle));
+  co_return values;
+}
+
+}  // namespace detail
+
 /// A coordinator together with options for the calls that are made through it. Valid while the
 /// coordinator lives. Each member does what the coordinator's member of that name does.
 class scheduling {
@@ -52,6 +65,12 @@ class scheduling {
                                                             Args... args) const;
   template <class Result>
   remote_value<Result> submit_raw(std::string_view function, value_view args) const;
+  template <class Result, class... Args>
+  std::vector<remote_value<Result>> submit_gang(
+      std::string_view function, std::vector<std::tuple<Args...>> const& members) const;
+  template <class Result, class... Args>
+  boost::asio::awaitable<std::vector<remote_value<Result>>> async_submit_gang(
+      std::string function, std::vector<std::tuple<Args...>> members) const;
 
   template <class Result, class... Args>
   remote_value<Result> schedule(std::string_view function, Args const&... args) const;
@@ -62,6 +81,10 @@ class scheduling {
       std::string_view function, std::vector<std::tuple<Args...>> const& members) const;
 
  private:
+  template <class... Args>
+  std::vector<detail::request> gang_of(std::string_view function,
+                                       std::vector<std::tuple<Args...>> const& members) const;
+
   cluster_coordinator& coordinator_;
   std::shared_ptr<closure_options const> options_;
 };
@@ -124,6 +147,25 @@ class cluster_coordinator {
   template <class Result>
   remote_value<Result> submit_raw(std::string_view function, value_view args) {
     return remote_value<Result>(put(submitted(raw_request(function, args))));
+  }
+  /// Submits a call for each member's arguments. The calls start together, each in a slot of its
+  /// own, or wait for each other. If one of them fails, the others are cancelled; no other call is
+  /// affected. Members must not need each other's outputs.
+  /// @param function  its name
+  /// @param members  the arguments of each call, 1 to 1024 of them
+  /// @return the handles of the outputs, in the order of `members`
+  /// @throws wait_timeout, unavailable_error  as submit
+  /// @throws std::invalid_argument  as submit; there is no member, or more than 1024
+  template <class Result, class... Args>
+  std::vector<remote_value<Result>> submit_gang(std::string_view function,
+                                                std::vector<std::tuple<Args...>> const& members) {
+    return with({}).submit_gang<Result>(function, members);
+  }
+  /// Asynchronous version of submit_gang; it waits for room as async_submit does.
+  template <class Result, class... Args>
+  boost::asio::awaitable<std::vector<remote_value<Result>>> async_submit_gang(
+      std::string function, std::vector<std::tuple<Args...>> members) {
+    return with({}).async_submit_gang<Result>(std::move(function), std::move(members));
   }
 
   /// Schedules a call with JSON arguments, the last of them by name, perhaps (keyword.hpp);
@@ -278,6 +320,8 @@ class cluster_coordinator {
   boost::asio::awaitable<std::shared_ptr<detail::value_handle const>> async_put(detail::request r);
   std::vector<std::shared_ptr<detail::value_handle const>> put_gang(
       std::vector<detail::request> all);
+  boost::asio::awaitable<std::vector<std::shared_ptr<detail::value_handle const>>> async_put_gang(
+      std::vector<detail::request> all);
   per_worker_value create(detail::request r);
   remote_object make_object(object_options const& o, detail::request r);
   boost::asio::awaitable<per_worker_value> async_create(detail::request r);
@@ -332,8 +376,8 @@ remote_value<Result> scheduling::schedule_raw(std::string_view function, value_v
   return remote_value<Result>(coordinator_.put(std::move(r)));
 }
 
-template <class Result, class... Args>
-std::vector<remote_value<Result>> scheduling::schedule_gang(
+template <class... Args>
+std::vector<detail::request> scheduling::gang_of(
     std::string_view function, std::vector<std::tuple<Args...>> const& members) const {
   std::vector<detail::request> all;
   for (auto const& m : members) {
@@ -342,9 +386,35 @@ std::vector<remote_value<Result>> scheduling::schedule_gang(
         m));
     r.options = options_;
   }
+  return all;
+}
+
+template <class Result, class... Args>
+std::vector<remote_value<Result>> scheduling::schedule_gang(
+    std::string_view function, std::vector<std::tuple<Args...>> const& members) const {
+  std::vector<remote_value<Result>> values;
+  for (auto& handle : coordinator_.put_gang(gang_of(function, members)))
+    values.emplace_back(std::move(handle));
+  return values;
+}
+
+template <class Result, class... Args>
+std::vector<remote_value<Result>> scheduling::submit_gang(
+    std::string_view function, std::vector<std::tuple<Args...>> const& members) const {
+  auto all = gang_of(function, members);
+  for (auto& r : all) r.own_error = true;
   std::vector<remote_value<Result>> values;
   for (auto& handle : coordinator_.put_gang(std::move(all))) values.emplace_back(std::move(handle));
   return values;
+}
+
+// The coordinator outlives the call; this object may not, so nothing of it is used behind the wait.
+template <class Result, class... Args>
+boost::asio::awaitable<std::vector<remote_value<Result>>> scheduling::async_submit_gang(
+    std::string function, std::vector<std::tuple<Args...>> members) const {
+  auto all = gang_of(function, members);
+  for (auto& r : all) r.own_error = true;
+  return detail::values_of<Result>(coordinator_.async_put_gang(std::move(all)));
 }
 
 /// Runs a block of the client's program. If it fails because something it relies on is gone, the

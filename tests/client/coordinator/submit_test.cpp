@@ -2,8 +2,10 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
+#include <future>
 
 #include "tests/client/coordinator_fixture.hpp"
+#include "tests/client/fake_server.hpp"
 
 namespace muster::test {
 namespace {
@@ -134,6 +136,77 @@ TEST_F(coordinator_submit, the_asynchronous_version_resumes_on_its_executor) {
   auto result = asio::co_spawn(context, body, asio::use_future);
   context.run();
   EXPECT_EQ(result.get(), 3);
+}
+
+TEST_F(coordinator_submit, a_gang_starts_together_and_its_error_is_its_own) {
+  auto const gates = c->submit_gang<int>("gate", std::vector<std::tuple<>>(4));
+  g.wait_for(4);
+  auto const second = c->with({.priority = 3})
+                          .submit_gang<int>("add", std::vector{std::tuple{1, 2}, std::tuple{3, 4}});
+  EXPECT_EQ(second[0].status(), value_status::not_ready) << "no two slots are idle";
+  g.open();
+  EXPECT_EQ(c->fetch(gates), std::vector(4, 1));
+  EXPECT_EQ(c->fetch(second), (std::vector{3, 7}));
+  auto const failed = c->submit_gang<int>("raise", std::vector{std::tuple{std::string("mine")}});
+  EXPECT_THROW(failed[0].fetch(deadline), closure_error);
+  EXPECT_EQ(c->schedule<int>("add", 1, 1).fetch(deadline), 2) << "nothing is pending";
+  EXPECT_TRUE(c->join(deadline));
+  EXPECT_THROW(c->submit_gang<int>("add", std::vector<std::tuple<int, int>>()),
+               std::invalid_argument);
+}
+
+TEST_F(coordinator_submit, a_gang_can_be_submitted_by_a_coroutine) {
+  namespace asio = boost::asio;
+  asio::io_context context;
+  auto const body = [&]() -> asio::awaitable<int> {
+    std::vector const members{std::tuple{1, 2}, std::tuple{3, 4}};
+    auto submitting = c->async_submit_gang<int>("add", members);
+    auto const values = co_await std::move(submitting);
+    EXPECT_TRUE(context.get_executor().running_in_this_thread());
+    int const first = co_await values[0].async_fetch();
+    int const second = co_await values[1].async_fetch();
+    co_return first + second;
+  };
+  auto result = asio::co_spawn(context, body, asio::use_future);
+  context.run();
+  EXPECT_EQ(result.get(), 10);
+}
+
+// A server without Opened.own_errors schedules what is submitted, also before it has answered.
+TEST(coordinator_submit_to_an_older_server, schedules_the_call) {
+  fake_server server;
+  std::promise<std::uint32_t> later;
+  server.on_session = [&](session_stream* s) {
+    v1::SessionRequest asked;
+    std::uint64_t token = 0;
+    while (token == 0 && s->Read(&asked))
+      if (asked.token_size() > 0) token = asked.token(0);
+    v1::SessionResponse m;
+    m.mutable_opened()->set_session("job_0000000000000001");
+    m.mutable_opened()->set_generation(1);
+    auto& failed = *m.add_notice();
+    failed.set_kind(v1::Notice::FAILED);
+    failed.set_generation(1);
+    failed.mutable_failure()->set_message("first");
+    m.add_token(token);
+    m.add_closure(1);
+    m.add_value("");
+    m.add_failure()->set_message("first");
+    auto& drained = *m.add_notice();
+    drained.set_kind(v1::Notice::DRAINED);
+    drained.set_generation(1);
+    s->Write(m);
+    while (s->Read(&asked))
+      if (asked.token_size() > 0) later.set_value(asked.generation());
+    return grpc::Status::OK;
+  };
+  cluster_coordinator c({.server = server.address()});
+  auto const early = c.submit<int>("add", 1, 2);
+  EXPECT_THROW(early.fetch(deadline), closure_error);
+  EXPECT_EQ(c.failures().size(), 1u) << "as of a scheduled call";
+  EXPECT_THROW(c.submit<int>("add", 1, 2), closure_error) << "the pending error, once";
+  auto const next = c.submit<int>("add", 1, 2);
+  EXPECT_EQ(later.get_future().get(), 2u) << "in a generation, as a scheduled call";
 }
 
 struct coordinator_submit_full : coordinator {
