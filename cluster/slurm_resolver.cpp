@@ -36,7 +36,8 @@ constexpr auto tasks_max = static_cast<int>(cluster_spec::tasks_max);
 
 std::string needed(environment_lookup const& environment, std::string const& name) {
   if (auto const text = environment(name)) return *text;
-  throw missing(name + " is not set: this is no Slurm step, start it with srun");
+  throw missing(name +
+                " is not set: this process is not a task of a Slurm step; start it with srun");
 }
 
 int needed_number(environment_lookup const& environment, std::string const& name, int least,
@@ -83,6 +84,10 @@ places lay_out(environment_lookup const& environment, std::vector<int> const& ta
   auto const word = text.substr(0, text.find_first_of(":,="));
   if (word == "block" || word == "*" || word.empty()) return in_turns(tasks_of_host, tasks_max);
   if (word == "cyclic") return in_turns(tasks_of_host, 1);
+  if (word == "plane" && !environment("SLURM_DIST_PLANESIZE"))
+    throw invalid(
+        "SLURM_DIST_PLANESIZE is not set, but SLURM_DISTRIBUTION is 'plane': pass the size to srun "
+        "as --distribution=plane=SIZE");
   if (word == "plane")
     return in_turns(tasks_of_host,
                     needed_number(environment, "SLURM_DIST_PLANESIZE", 1, tasks_max));

@@ -2,6 +2,7 @@
 #include "muster/tf_config.hpp"
 
 #include <boost/json/serialize.hpp>
+#include <sstream>
 
 #include "cluster/spec_json.hpp"
 #include "cluster/task_rules.hpp"
@@ -41,13 +42,21 @@ std::optional<std::string> type_of(json::object const& task) {
   return std::string(v->get_string());
 }
 
+// "0" of 0.0 and "1.5" of 1.5, where Boost.JSON writes 0E0 and 1.5E0.
+std::string number_text(json::value const& number) {
+  if (!number.is_double()) return json::serialize(number);
+  std::ostringstream text;
+  text << number.get_double();
+  return text.str();
+}
+
 std::optional<int> index_of(json::object const& task) {
   constexpr auto highest = static_cast<int>(cluster_spec::tasks_max) - 1;
   auto const* v = task.if_contains("index");
   if (v == nullptr || v->is_null()) return {};
   if (!v->is_string() && !v->is_number())
     throw fault("task.index", "is " + std::string(kind_name(*v)) + ", not a number");
-  auto const text = v->is_string() ? std::string(v->get_string()) : json::serialize(*v);
+  auto const text = v->is_string() ? std::string(v->get_string()) : number_text(*v);
   auto const digits = cluster::trimmed(text);
   if (auto const index = cluster::parse_count(digits, highest)) return index;
   auto const whole = !digits.empty() &&

@@ -168,7 +168,8 @@ TEST(slurm, a_variable_that_is_not_there_is_named) {
     v.erase(name);
     EXPECT_EQ(fault_of([&] { slurm_resolver(environment(v)).cluster_spec(); },
                        cluster_error::code::missing),
-              std::string(name) + " is not set: this is no Slurm step, start it with srun");
+              std::string(name) +
+                  " is not set: this process is not a task of a Slurm step; start it with srun");
   }
 }
 
@@ -199,7 +200,10 @@ INSTANTIATE_TEST_SUITE_P(
             "SLURM_STEP_TASKS_PER_NODE: it speaks of 2 hosts, but SLURM_STEP_NODELIST has 3"},
         bad{"SLURM_DISTRIBUTION", "arbitrary",
             "SLURM_DISTRIBUTION: 'arbitrary' does not tell which rank is where; block, cyclic and "
-            "plane do"}));
+            "plane do"},
+        bad{"SLURM_DISTRIBUTION", "plane",
+            "SLURM_DIST_PLANESIZE is not set, but SLURM_DISTRIBUTION is 'plane': pass the size to "
+            "srun as --distribution=plane=SIZE"}));
 
 TEST(slurm, options_that_do_not_fit_are_refused) {
   auto const fault = [](auto change) {

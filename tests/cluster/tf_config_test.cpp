@@ -8,6 +8,12 @@ namespace {
 using testing::environment;
 using testing::fault_of;
 
+TEST(tf_config, an_index_can_be_a_whole_number_with_a_fraction_of_zero) {
+  auto const c = tf_config::parse(
+      R"({"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0.0}})");
+  EXPECT_EQ(c.task_index, 0);
+}
+
 TEST(tf_config, every_field_is_read) {
   auto const c = tf_config::parse(
       R"({"cluster": {"worker": ["a:1"], "ps": {"2": "b:1"}}, "task": {"type": "ps", "index": 2},
@@ -85,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
         bad{R"({"task": {"type": "worker", "index": ""}})",
             "TF_CONFIG: task.index is ''; write a whole number from 0"},
         bad{R"({"task": {"type": "worker", "index": 1.5}})",
-            "TF_CONFIG: task.index is '1.5E0'; write a whole number from 0"},
+            "TF_CONFIG: task.index is '1.5'; write a whole number from 0"},
         bad{R"({"task": {"type": "worker", "index": true}})",
             "TF_CONFIG: task.index is true or false, not a number"},
         bad{R"({"task": {"type": "worker", "index": -1}})",
