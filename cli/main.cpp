@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/plain_text.hpp"
 #include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/neutral_text.hpp"
@@ -160,6 +161,6 @@ int main(int argc, char** argv) {
     if (e.get_exit_code() == 0) return printed(app, app.exit(e, std::cout, std::cerr));
     return misunderstood(app, e.what());
   } catch (std::exception const& e) {
-    return complain(app, e.what(), exit_failed);
+    return complain(app, muster::plain_text(e), exit_failed);
   }
 }

@@ -10,6 +10,7 @@
 
 #include "base/bounded_file.hpp"
 #include "base/host_port.hpp"
+#include "base/plain_text.hpp"
 #include "base/utf8.hpp"
 #include "cluster/text.hpp"
 #include "http_client/url.hpp"
@@ -33,14 +34,6 @@ void check_text(muster::http_request const& r) {
   throw command_error(exit_usage, "the request has bytes that are not valid UTF-8, near '" +
                                       shown.substr(from, end - from) +
                                       "'; the server accepts UTF-8 only");
-}
-
-// boost::json writes 50.125 as 5.0125E1.
-std::string plain_decimal(double number) {
-  std::array<char, 400> text{};  // of the largest double
-  auto const end =
-      std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed).ptr;
-  return {text.data(), end};
 }
 
 }  // namespace

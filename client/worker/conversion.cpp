@@ -1,9 +1,11 @@
 // Arguments as they come, [positional…] or {"args":[…],"kwargs":{…}}, put into the order of a
 // function's parameters.
+#include "muster/detail/conversion.hpp"
+
 #include <boost/json.hpp>
 
+#include "base/plain_text.hpp"
 #include "base/utf8.hpp"
-#include "muster/detail/conversion.hpp"
 #include "muster/function_error.hpp"
 #include "muster/json.hpp"
 #include "muster/per_worker.hpp"
@@ -17,8 +19,9 @@ namespace json = boost::json;
   throw function_error(failure_kind::input, why, "muster::argument_error");
 }
 
-std::string ordinal(std::size_t position) {
-  return "argument " + std::to_string(position + 1);
+std::string title_of(parameter p) {
+  auto const number = "argument " + std::to_string(p.position + 1);
+  return p.name.empty() ? number : number + " (" + std::string(p.name) + ")";
 }
 
 void take_positional(json::array& given, argument_values& out) {
@@ -62,6 +65,7 @@ std::string_view kind_of(json::value const& v) {
 std::string excerpt(json::value const& v) {
   constexpr std::size_t shown_max = 40;
   if (v.is_structured()) return {};
+  if (v.is_double()) return " " + plain_decimal(v.get_double());
   return " " + shortened(json::serialize(v), shown_max);
 }
 
@@ -88,9 +92,9 @@ argument_values argument_list(context const& c, value_view args,
   return out;
 }
 
-std::any kept_object(context const& c, json::value const& got, std::size_t i) {
+std::any kept_object(context const& c, json::value const& got, parameter p) {
   auto const handle = muster::per_worker_handle(got);
-  if (!handle) throw_wrong_type(i, "a per-worker value, {\"$per_worker\":\"pw_…\"}", got, {});
+  if (!handle) throw_wrong_type(p, "a per-worker value, {\"$per_worker\":\"pw_…\"}", got);
   return c.per_worker() ? c.per_worker()->find(*handle) : std::any();
 }
 
@@ -104,20 +108,26 @@ void keep_object(context const& c, std::any object, value& result) {
   result.bytes = "null";
 }
 
-void throw_wrong_object(std::size_t position, json::value const& got) {
-  reject(ordinal(position) + ": " + json::serialize(got) + " is of another type");
+void throw_wrong_object(parameter p, json::value const& got) {
+  reject(title_of(p) + ": " + json::serialize(got) + " is of another type");
 }
 
-void throw_missing(std::size_t position, std::size_t count) {
-  reject(ordinal(position) + " of " + std::to_string(count) + " is missing");
+void throw_missing(parameter p, std::size_t count) {
+  reject(title_of(p) + " of " + std::to_string(count) + " is missing");
 }
 
-void throw_wrong_type(std::size_t position, std::string_view expected, json::value const& got,
-                      std::string_view why) {
-  auto message = ordinal(position) + ": expected " + std::string(expected) + ", got " +
-                 std::string(kind_of(got)) + excerpt(got);
-  if (!why.empty()) message += " (" + std::string(why) + ")";
-  reject(message);
+void throw_misfit(parameter p, misfit const& m) {
+  reject(title_of(p) + m.path + ": expected " + m.expected + ", got " +
+         std::string(kind_of(m.got)) + excerpt(m.got));
+}
+
+void throw_wrong_type(parameter p, std::string_view expected, json::value const& got) {
+  throw_misfit(p, {{}, std::string(expected), got});
+}
+
+void throw_not_converted(parameter p, json::value const& got, std::exception const& why) {
+  reject(title_of(p) + ": got " + std::string(kind_of(got)) + excerpt(got) +
+         ", which cannot be converted: " + plain_text(why));
 }
 
 }  // namespace muster::detail

@@ -28,7 +28,7 @@ raw_function make_raw(F f, std::vector<std::string> parameters = {}) {
   return [f = std::move(f), parameters = std::move(parameters)](context& c, value_view args,
                                                                 value& result) mutable {
     auto converted = detail::convert<arguments>(
-        c, detail::argument_list(c, args, parameters, std::tuple_size_v<arguments>));
+        c, detail::argument_list(c, args, parameters, std::tuple_size_v<arguments>), parameters);
     auto const invoke = [&](auto&... a) -> decltype(auto) {
       if constexpr (signature::takes_context)
         return f(c, std::move(a)...);

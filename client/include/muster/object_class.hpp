@@ -77,7 +77,7 @@ class object_class {
     entry_.make = [f = std::move(f), parameters = std::move(parameters)](
                       context& c, value_view args) -> std::shared_ptr<void> {
       auto given = detail::convert<arguments>(
-          c, detail::argument_list(c, args, parameters, std::tuple_size_v<arguments>));
+          c, detail::argument_list(c, args, parameters, std::tuple_size_v<arguments>), parameters);
       auto const invoke = [&](auto&... a) {
         if constexpr (signature::takes_context)
           return f(c, std::move(a)...);
@@ -100,7 +100,7 @@ class object_class {
     auto called = [m = std::move(m), parameters = std::move(parameters)](
                       void* object, context& c, value_view args, value& result) {
       auto given = detail::convert<arguments>(
-          c, detail::argument_list(c, args, parameters, std::tuple_size_v<arguments>));
+          c, detail::argument_list(c, args, parameters, std::tuple_size_v<arguments>), parameters);
       auto& self = *static_cast<T*>(object);
       auto const invoke = [&](auto&... a) -> decltype(auto) {
         if constexpr (signature::takes_context)

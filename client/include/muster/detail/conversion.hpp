@@ -48,9 +48,21 @@ using argument_values = std::vector<std::optional<boost::json::value>>;
 argument_values argument_list(context const& c, value_view args,
                               std::vector<std::string> const& parameters, std::size_t count);
 
-[[noreturn]] void throw_missing(std::size_t position, std::size_t count);
-[[noreturn]] void throw_wrong_type(std::size_t position, std::string_view expected,
-                                   boost::json::value const& got, std::string_view why);
+/// One parameter of a function, for error messages.
+struct parameter {
+  std::size_t position = 0;  // from 0 on
+  std::string_view name{};   // empty if the function did not name it
+};
+
+// Errors of an argument: function_error INPUT, such as
+// "argument 1 (batch)[2].size: expected an integer in range, got a string \"x\"".
+[[noreturn]] void throw_missing(parameter p, std::size_t count);
+[[noreturn]] void throw_wrong_type(parameter p, std::string_view expected,
+                                   boost::json::value const& got);
+[[noreturn]] void throw_misfit(parameter p, misfit const& m);
+/// Reports an error of a type's own conversion.
+[[noreturn]] void throw_not_converted(parameter p, boost::json::value const& got,
+                                      std::exception const& why);
 
 template <class T>
 struct is_shared : std::false_type {};
@@ -58,10 +70,10 @@ template <class T>
 struct is_shared<std::shared_ptr<T>> : std::true_type {};
 
 /// The object that this worker keeps for {"$per_worker":…}; throws INPUT when it keeps none.
-std::any kept_object(context const& c, boost::json::value const& got, std::size_t i);
+std::any kept_object(context const& c, boost::json::value const& got, parameter p);
 /// The result of a builder. Throws when the closure builds no value: objects cannot travel.
 void keep_object(context const& c, std::any object, value& result);
-[[noreturn]] void throw_wrong_object(std::size_t position, boost::json::value const& got);
+[[noreturn]] void throw_wrong_object(parameter p, boost::json::value const& got);
 
 /// Whether there is an object in it: it is one, or a structure of them.
 template <class T>
@@ -80,78 +92,82 @@ template <class A, class B>
 struct holds_shared<std::pair<A, B>> : std::disjunction<holds_shared<A>, holds_shared<B>> {};
 
 template <class T>
-T convert_json(boost::json::value const& v, std::size_t i) {
+T convert_json(boost::json::value const& v, parameter p) {
   try {
     return made_of<T>(v);
-  } catch (boost::system::system_error const&) {
-    throw_wrong_type(i, expected_type<T>(), v, {});
   } catch (std::exception const& e) {
-    throw_wrong_type(i, expected_type<T>(), v, e.what());
+    if (auto const m = misfit_of<T>(v)) throw_misfit(p, *m);
+    throw_not_converted(p, v, e);
   }
 }
 
 template <class T>
-T convert_value(context const& c, boost::json::value& v, std::size_t i);
+T convert_value(context const& c, boost::json::value& v, parameter p);
 
-/// A structure that holds objects, member by member. Everything is about argument `i`.
+/// A structure that holds objects, member by member. Everything is about the parameter `p`.
 template <class T>
-T convert_structure(context const& c, boost::json::value& v, std::size_t i) {
+T convert_structure(context const& c, boost::json::value& v, parameter p) {
   if constexpr (is_optional<T>::value) {
     if (v.is_null()) return std::nullopt;
-    return convert_value<typename T::value_type>(c, v, i);
+    return convert_value<typename T::value_type>(c, v, p);
   } else if constexpr (requires { typename T::mapped_type; }) {
-    if (!v.is_object()) throw_wrong_type(i, expected_type<T>(), v, {});
+    if (!v.is_object()) throw_wrong_type(p, expected_type<T>(), v);
     T all;
     for (auto& member : v.get_object())
-      all.emplace(member.key(), convert_value<typename T::mapped_type>(c, member.value(), i));
+      all.emplace(member.key(), convert_value<typename T::mapped_type>(c, member.value(), p));
     return all;
   } else if constexpr (requires { std::tuple_size<T>::value; }) {
     if (!v.is_array() || v.get_array().size() != std::tuple_size_v<T>)
-      throw_wrong_type(i, "an array of " + std::to_string(std::tuple_size_v<T>), v, {});
+      throw_wrong_type(p, "an array of " + std::to_string(std::tuple_size_v<T>), v);
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return T{convert_value<std::tuple_element_t<I, T>>(c, v.get_array()[I], i)...};
+      return T{convert_value<std::tuple_element_t<I, T>>(c, v.get_array()[I], p)...};
     }
     (std::make_index_sequence<std::tuple_size_v<T>>());
   } else {
-    if (!v.is_array()) throw_wrong_type(i, expected_type<T>(), v, {});
+    if (!v.is_array()) throw_wrong_type(p, expected_type<T>(), v);
     T all;
     for (auto& element : v.get_array())
-      all.push_back(convert_value<typename T::value_type>(c, element, i));
+      all.push_back(convert_value<typename T::value_type>(c, element, p));
     return all;
   }
 }
 
 template <class T>
-T convert_value(context const& c, boost::json::value& v, std::size_t i) {
+T convert_value(context const& c, boost::json::value& v, parameter p) {
   if constexpr (is_shared<T>::value) {
-    auto object = kept_object(c, v, i);
+    auto object = kept_object(c, v, p);
     if (auto* typed = std::any_cast<T>(&object)) return std::move(*typed);
-    throw_wrong_object(i, v);
+    throw_wrong_object(p, v);
   } else if constexpr (holds_shared<T>::value) {
-    return convert_structure<T>(c, v, i);
+    return convert_structure<T>(c, v, p);
   } else if constexpr (std::is_same_v<T, boost::json::value>) {
     return std::move(v);
   } else {
-    return convert_json<T>(v, i);
+    return convert_json<T>(v, p);
   }
 }
 
 template <class T>
-T convert_one(context const& c, argument_values& given, std::size_t i) {
-  auto& v = given[i];
+T convert_one(context const& c, argument_values& given, parameter p) {
+  auto& v = given[p.position];
   if constexpr (is_optional<T>::value) {
     if (!v || v->is_null()) return std::nullopt;
-    return convert_one<typename T::value_type>(c, given, i);
+    return convert_one<typename T::value_type>(c, given, p);
   } else {
-    if (!v) throw_missing(i, given.size());
-    return convert_value<T>(c, *v, i);
+    if (!v) throw_missing(p, given.size());
+    return convert_value<T>(c, *v, p);
   }
 }
 
+/// Returns the arguments as the types of the function's parameters. `names`: of the first
+/// parameters, for errors.
 template <class Tuple>
-Tuple convert(context const& c, argument_values given) {
+Tuple convert(context const& c, argument_values given, std::vector<std::string> const& names) {
+  auto const at = [&names](std::size_t i) {
+    return parameter{i, i < names.size() ? std::string_view(names[i]) : std::string_view()};
+  };
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return Tuple{convert_one<std::tuple_element_t<I, Tuple>>(c, given, I)...};
+    return Tuple{convert_one<std::tuple_element_t<I, Tuple>>(c, given, at(I))...};
   }
   (std::make_index_sequence<std::tuple_size_v<Tuple>>());
 }
