@@ -2,6 +2,8 @@
 #include "cli/suggestion.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <fstream>
 #include <map>
 #include <utility>
 
@@ -107,6 +109,37 @@ command_error unexpected_words(CLI::App const& program, CLI::App const& verb) {
                         before.empty() ? "" : "flags stand behind the verb: muster VERB " + word);
   if (!before.empty()) return unknown_verb(program, word);
   return {exit_usage, "'" + word + "' is too much"};
+}
+
+std::vector<std::string> words_of_process() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  if (!words.empty()) words.erase(words.begin());
+  return words;
+}
+
+std::string same_command(std::string const& verb, std::string const& other,
+                         std::string const& flags) {
+  auto const quoted = [](std::string const& word) {
+    bool const plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+      return std::isalnum(c) ||
+             std::string_view("_./=:,@%+-").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    if (plain) return word;
+    std::string text = "'";
+    for (char const c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+    return text + "'";
+  };
+  std::string line = "muster";
+  bool replaced = false;
+  for (auto const& word : words_of_process()) {
+    bool const here = !replaced && word == verb;
+    line += " " + (here ? other : quoted(word));
+    if (here && !flags.empty()) line += " " + flags;
+    replaced = replaced || here;
+  }
+  return line;
 }
 
 }  // namespace muster::cli

@@ -26,4 +26,12 @@ command_error unknown_verb(CLI::App const& parent, std::string const& word);
 /// Of words that nobody takes: of the program itself the first is a verb that there is none of.
 command_error unexpected_words(CLI::App const& program, CLI::App const& verb);
 
+/// The words of this process's command line behind its name.
+std::vector<std::string> words_of_process();
+
+/// Returns this process's command line as it can be typed, with another verb in place of `verb`,
+/// and `flags` behind it: "muster launch --upload . train.py".
+std::string same_command(std::string const& verb, std::string const& other,
+                         std::string const& flags = {});
+
 }  // namespace muster::cli

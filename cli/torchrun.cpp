@@ -21,24 +21,41 @@ constexpr char several_machines[] =
     "'muster run' does not gather machines by itself: say who they are with --cluster-from (slurm, "
     "…) or --cluster-file FILE, and on each machine which task it is with --task; see docs/run.md";
 
-// torchrun's flags that mean nothing here, and what to use.
-std::map<std::string, char const*> const& without_meaning() {
-  static std::map<std::string, char const*> const all = {
-      {"--rdzv-conf", "there is no rendezvous here: leave it away"},
-      {"--local-addr", several_machines},
-      {"--monitor-interval", "ends of processes are seen at once: leave it away"},
-      {"--start-method", "each task is a process that runs the command: leave it away"},
-      {"--role", "there is one role: leave it away"},
-      {"--log-dir", "use --output-dir DIR, a file for each task"},
-      {"--redirects", "use --output-dir DIR, which stores what each task prints"},
-      {"-r", "use --output-dir DIR, which stores what each task prints"},
-      {"--tee", "use --output-dir DIR: lines are printed and stored"},
-      {"-t", "use --output-dir DIR: lines are printed and stored"},
-      {"--run-path", "the command is started as a process: leave it away"},
-      {"--logs-specs", "use --output-dir DIR, a file for each task"},
-      {"--local-ranks-filter", "use --output-dir DIR, a file for each task"},
-      {"--np", "use --nproc N"},
-      {"--ntasks", "use --nproc N"}};
+constexpr char by_output_dir[] = "use --output-dir DIR, which stores the output of each task";
+constexpr char by_logs[] =
+    "'muster programs logs PROGRAM' prints the output of each rank; remove it";
+constexpr char no_role[] = "all processes have one role; remove it";
+constexpr char is_process[] = "each task is a process that runs the command; remove it";
+
+struct hint {
+  char const* run;
+  char const* launch;
+};
+
+// Flags of torchrun and of others that mean nothing here, and what to use.
+std::map<std::string, hint> const& without_meaning() {
+  constexpr char no_rendezvous[] = "Muster needs no rendezvous; remove it";
+  constexpr char ends[] = "Muster sees the end of a process at once; remove it";
+  static std::map<std::string, hint> const all = {
+      {"--rdzv-conf", {no_rendezvous, no_rendezvous}},
+      {"--local-addr", {several_machines, "Muster knows the addresses of its workers; remove it"}},
+      {"--monitor-interval", {ends, ends}},
+      {"--start-method", {is_process, is_process}},
+      {"--run-path", {is_process, is_process}},
+      {"--role", {no_role, no_role}},
+      {"--log-dir", {by_output_dir, by_logs}},
+      {"--output-dir", {nullptr, by_logs}},
+      {"--redirects", {by_output_dir, by_logs}},
+      {"-r", {by_output_dir, by_logs}},
+      {"--tee", {by_output_dir, by_logs}},
+      {"-t", {by_output_dir, by_logs}},
+      {"--logs-specs", {by_output_dir, by_logs}},
+      {"--local-ranks-filter", {by_output_dir, "use 'muster programs logs PROGRAM --rank N'"}},
+      {"--np", {"use --nproc N", "use --nproc N"}},
+      {"--ntasks", {"use --nproc N", "use --nproc N"}},
+      {"--gpus", {"use --nproc gpu, one process for each GPU of this machine", nullptr}},
+      {"--num-gpus", {"use --nproc gpu, one process for each GPU of this machine", "use --gpus N"}},
+      {"--num-workers", {"use --nproc N", "use --nproc N"}}};
   return all;
 }
 
@@ -74,31 +91,53 @@ int cpus() {
   throw command_error(exit_usage, flag + ": " + why);
 }
 
-[[noreturn]] void refuse_flag(CLI::App const& verb, std::string const& word) {
+std::string name_of(starter by) {
+  return by == starter::run ? "run" : "launch";
+}
+
+[[noreturn]] void refuse_flag(CLI::App const& verb, std::string const& word, starter by) {
   auto flag = word.substr(0, word.find('='));
   auto spelled = flag;
   if (spelled.starts_with("--")) std::replace(spelled.begin() + 2, spelled.end(), '_', '-');
   auto const known = without_meaning().find(spelled);
-  if (known != without_meaning().end()) refuse(flag, known->second);
+  if (known != without_meaning().end())
+    if (auto const* use = by == starter::run ? known->second.run : known->second.launch)
+      refuse(flag, use);
+  auto const other = by == starter::run ? starter::launch : starter::run;
+  auto const* parent = verb.get_parent();
+  auto const is_other = [&](CLI::App const* v) { return v->get_name() == name_of(other); };
+  auto const siblings = parent ? parent->get_subcommands(is_other) : std::vector<CLI::App const*>();
+  if (!siblings.empty() && siblings.front()->get_option_no_throw(spelled))
+    refuse(flag, std::string("only 'muster ") + name_of(other) +
+                     "' takes it, which runs a command " +
+                     (other == starter::run ? "on this machine" : "on the workers of a server") +
+                     ": " + same_command(name_of(by), name_of(other)));
   throw unknown_flag(verb, word, "write -- in front of a command that begins with it");
 }
 
 }  // namespace
 
-void add_torchrun_flags(CLI::App& verb, torchrun_flags& f) {
+void add_torchrun_flags(CLI::App& verb, torchrun_flags& f, starter by) {
   char const* const group = "As torchrun has it";
+  bool const here = by == starter::run;
   auto const add = [&](char const* names, auto& value, char const* type, char const* help) {
     add_value(verb, names, value, type, help)->group(group);
   };
-  add("--nnodes", f.nnodes, "N", "Machines: 1; for more see --cluster-from and --cluster-file");
-  verb.add_flag("--standalone", f.standalone, "A run on this machine alone")->group(group);
+  add("--nnodes", f.nnodes, "N",
+      here ? "Machines: 1; for more see --cluster-from and --cluster-file"
+           : "Hosts (1), each with --nproc processes; MIN:MAX: as many as fit");
+  verb.add_flag("--standalone", f.standalone,
+                here ? "A run on this machine alone" : "No rendezvous: always so")
+      ->group(group);
   add("--node-rank,--node_rank", f.node_rank, "N", "0");
   add("--master-addr,--master_addr", f.master_addr, "HOST", "This machine");
   add("--master-port,--master_port", f.master_port, "PORT",
-      "MASTER_PORT of the tasks; without it a free one for each start");
+      here ? "MASTER_PORT of the tasks; without it a free one for each start"
+           : "0: a free port of the workers' --program-ports");
   add("--rdzv-backend,--rdzv_backend", f.rdzv_backend, "NAME", "c10d or static");
   add("--rdzv-endpoint,--rdzv_endpoint", f.rdzv_endpoint, "HOST:PORT", "This machine");
-  add("--rdzv-id,--rdzv_id", f.rdzv_id, "ID", "TORCHELASTIC_RUN_ID of the tasks (none)");
+  add("--rdzv-id,--rdzv_id", f.rdzv_id, "ID",
+      here ? "TORCHELASTIC_RUN_ID of the tasks (none)" : "Ignored: each program has an id");
   verb.add_flag("-m,--module", f.module, "The command is a Python module: python3 -m")
       ->group(group);
   verb.add_flag("--no-python,--no_python", f.no_python,
@@ -144,14 +183,41 @@ void check_torchrun_flags(torchrun_flags const& f, run_sources const& sources) {
     refuse("--master-port " + std::to_string(*f.master_port), "write a port from 0 to 65535");
 }
 
+void check_launch_flags(torchrun_flags const& f) {
+  constexpr char once[] =
+      "the server starts the ranks of all hosts; run the command once, without it";
+  constexpr char address[] =
+      "the server chooses the hosts and tells the ranks MASTER_ADDR; remove it";
+  if (!f.node_rank.empty() && f.node_rank != "0") refuse("--node-rank " + f.node_rank, once);
+  for (auto const& [flag, text] :
+       {std::pair("--master-addr ", f.master_addr), std::pair("--rdzv-endpoint ", f.rdzv_endpoint)})
+    if (!is_here(host_port::parse(text).host)) refuse(flag + text, address);
+  if (f.master_port && *f.master_port != 0)
+    refuse("--master-port " + std::to_string(*f.master_port),
+           "a worker chooses a free port of its --program-ports; remove it");
+  if (!f.rdzv_backend.empty() && f.rdzv_backend != "c10d" && f.rdzv_backend != "static")
+    refuse("--rdzv-backend " + f.rdzv_backend, "Muster needs no rendezvous; remove it");
+}
+
+node_range nnodes_of(std::string const& text) {
+  constexpr std::uint64_t most = 4096;
+  auto const colon = text.find(':');
+  auto const min = parse_number(text.substr(0, colon));
+  auto const max = colon == text.npos ? min : parse_number(text.substr(colon + 1));
+  if (!min || !max || *min < 1 || *max < *min || *max > most)
+    refuse("--nnodes " + text, "write N or MIN:MAX, from 1 to " + std::to_string(most));
+  return {*min, *max};
+}
+
 std::vector<std::string> command_of(CLI::App const& verb, torchrun_flags const& f,
-                                    std::vector<std::string> const& literal) {
+                                    std::vector<std::string> const& literal, starter by) {
   auto const words = verb.remaining();
-  if (!words.empty() && words.front().starts_with('-')) refuse_flag(verb, words.front());
-  if (!words.empty() && !literal.empty())
+  if (!words.empty() && words.front().starts_with('-')) refuse_flag(verb, words.front(), by);
+  if (!words.empty() && !literal.empty() && by == starter::run)
     throw command_error(
         exit_usage, "'" + words.front() + "' stands before --: write the whole command behind it");
-  auto command = words.empty() ? literal : words;
+  auto command = words;
+  command.insert(command.end(), literal.begin(), literal.end());
   if (command.empty()) return command;
   bool const script = !words.empty() && !f.no_python && command.front().ends_with(".py");
   if (f.module)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "cli/torchrun.hpp"
 
 namespace muster::cli {
 namespace {
@@ -88,10 +89,35 @@ bool all_have_commands(json::object const& tasks) {
   });
 }
 
+std::uint32_t spell_out(launch_tasks& given, std::string const& nnodes) {
+  if (given.gpus) given.resources.push_back("gpu=" + std::to_string(*given.gpus));
+  bool const counted = !given.nproc.empty() || !nnodes.empty();
+  if (counted && !given.tasks.empty())
+    throw command_error(exit_usage, std::string(given.nproc.empty() ? "--nnodes" : "--nproc") +
+                                        " and --tasks exclude each other");
+  if (!given.tasks.empty()) return 0;
+  auto const each = given.nproc.empty() ? 1 : muster::parse_number(given.nproc);
+  if (!each || *each < 1 || *each > tasks_max)
+    throw command_error(exit_usage, "--nproc " + given.nproc + ": write a number from 1 to " +
+                                        std::to_string(tasks_max) +
+                                        "; for one process with one GPU each: --nproc N --gpus 1");
+  if (nnodes.empty()) {
+    given.tasks = std::to_string(*each);
+    return 0;
+  }
+  auto const hosts = nnodes_of(nnodes);
+  given.tasks = std::to_string(*each * hosts.min);
+  if (hosts.max > hosts.min) given.tasks += "-" + std::to_string(*each * hosts.max);
+  return static_cast<std::uint32_t>(*each);
+}
+
 void add_launch_tasks(CLI::App& verb, launch_tasks& to) {
-  add_value(verb, "--tasks", to.tasks, "N|TYPE=N[,…]",
-            "So many processes, which start together or not at all; MIN-MAX for N: as many as fit")
-      ->required();
+  add_value(
+      verb, "--tasks", to.tasks, "N|TYPE=N[,…]",
+      "Number of processes, which start together or not at all (1); MIN-MAX for N: as many as "
+      "fit");
+  add_value(verb, nproc_names, to.nproc, "N", "Equivalent to --tasks; with --nnodes: of each host");
+  add_value(verb, "--gpus", to.gpus, "N", "GPUs of each process; equivalent to --resource gpu=N");
   add_repeated(verb, "--resource", to.resources, "[TYPE:]NAME=N",
                "What each takes of its worker, e.g. gpu=4; may be repeated");
   add_repeated(verb, "--label", to.labels, "[TYPE:]KEY=VALUE",

@@ -9,6 +9,7 @@
 #include "cli/programs/program.hpp"
 #include "cli/rest.hpp"
 #include "cli/suggestion.hpp"
+#include "cli/torchrun.hpp"
 
 namespace muster::cli {
 namespace {
@@ -26,6 +27,7 @@ struct launch_python {
 struct launch_verb_options {
   rest_options rest;
   launch_tasks tasks;
+  torchrun_flags torchrun;
   std::uint32_t max_restarts = 0, per_worker = 0, spares = 0;
   std::int64_t priority = 0;
   std::uint32_t weight = 1;
@@ -39,15 +41,18 @@ struct launch_verb_options {
 };
 
 std::vector<std::string> command_of(launch_verb_options const& o, json::object const& tasks) {
-  auto command = o.verb->remaining();
-  if (!command.empty() && command.front().starts_with('-'))
-    throw unknown_flag(*o.verb, command.front(),
-                       "write -- in front of a command that begins with it");
-  command.insert(command.end(), o.literal->begin(), o.literal->end());
+  auto command = command_of(*o.verb, o.torchrun, *o.literal, starter::launch);
   if (command.empty() && !all_have_commands(tasks))
     throw command_error(exit_usage,
                         "say what to run: muster launch --tasks N [flags] -- COMMAND… (see 'muster "
                         "launch --help')");
+  auto const words = o.verb->remaining();
+  auto const script = words.empty() ? std::string() : words.front();
+  bool const has_code = !o.upload.empty() || !o.working_dir.empty();
+  if (script.ends_with(".py") && !script.starts_with('/') && !has_code)
+    throw command_error(exit_usage, "the workers do not have " + script +
+                                        "; to send the current directory with it: " +
+                                        same_command("launch", "launch", "--upload ."));
   return command;
 }
 
@@ -110,6 +115,9 @@ json::value submit(rest& server, launch_verb_options const& o) {
 }
 
 int run_launch(launch_verb_options& o) {
+  check_launch_flags(o.torchrun);
+  auto const per_worker = spell_out(o.tasks, o.torchrun.nnodes);
+  if (o.per_worker == 0) o.per_worker = per_worker;
   (void)command_of(o, tasks_json(o.tasks));  // before anything is packed
   rest server(o.rest);
   auto const program = submit(server, o);
@@ -123,7 +131,7 @@ int run_launch(launch_verb_options& o) {
 
 // When it starts, ends and starts again.
 void add_times(CLI::App& verb, launch_verb_options& o) {
-  add_value(verb, "--max-restarts", o.max_restarts, "N",
+  add_value(verb, "--max-restarts,--max_restarts", o.max_restarts, "N",
             "After a failure all start again, so often (0)");
   add_value(verb, "--priority", o.priority, "N", "The higher is placed first (0)");
   add_value(verb, "--weight", o.weight, "N",
@@ -177,18 +185,20 @@ void add_launch(CLI::App& app, choice& chosen) {
   add_repeated(*verb, "--metadata", o->metadata, "KEY=VALUE",
                "Returned as it came; may be repeated");
   verb->add_flag("--detach", o->detach, "Print the program's id and return");
+  add_torchrun_flags(*verb, o->torchrun, starter::launch);
   add_rest_options(*verb, o->rest);
   verb->footer(
-      "The command is everything from the first word on that is no flag, or behind --. Workers "
-      "take\n"
-      "programs with --allow-programs. What ranks print comes with the rank in front. Ctrl-C stops "
-      "the\nprogram, a second one cancels it. Of --upload stays at home what .musterignore files "
-      "name, or\n.gitignore files where there are none.\n"
+      "The command is everything from the first word on that is no flag, or behind --. Without -- "
+      "a\nfile that ends in .py is run by python3 -u; it is in the directory of --upload or\n"
+      "--working-dir. Workers run programs with --allow-programs. Each line of output has its "
+      "rank\n"
+      "in front. Ctrl-C stops the program, a second one cancels it. --upload leaves out what\n"
+      ".musterignore files name, or .gitignore files where there are none.\n"
       "Examples:\n"
+      "  muster launch --nproc 8 --gpus 1 --upload . train.py --epochs 3\n"
       "  muster launch --tasks 8 --resource gpu=4 --max-restarts 3 -- python train.py\n"
       "  muster launch --tasks worker=4,ps=2 --resource worker:gpu=1 -- python train.py\n"
       "  muster launch --tasks worker=4,ps=2 --command ps='python ps.py' -- python train.py\n"
-      "  muster launch --tasks 8 --upload . -- python train.py\n"
       "  muster launch --tasks 2 --name hello --detach -- hostname\n"
       "Exit status: 0 when all ranks ended well, else that of the first that failed (128 + n after "
       "signal n), 127 when there is no such command, 1 when it was cancelled.");

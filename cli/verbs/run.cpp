@@ -228,7 +228,7 @@ launch::plan_request request_of(run_options const& o, run_cluster const& c,
 }
 
 int run_everything(run_options& o) {
-  auto command = command_of(*o.verb, o.torchrun, *o.literal);
+  auto command = command_of(*o.verb, o.torchrun, *o.literal, starter::run);
   if (command.empty())
     throw command_error(
         exit_usage, "say what to run: muster run [flags] -- COMMAND… (see 'muster run --help')");
@@ -277,7 +277,7 @@ int run_everything(run_options& o) {
 
 void add_cluster_options(CLI::App& verb, run_options& o) {
   add_read(
-      verb, "-n,--nproc,--nproc-per-node,--nproc_per_node", "N",
+      verb, nproc_names, "N",
       "So many workers, all on this machine (1); gpu, cpu, auto: as many as it has, auto: GPUs, "
       "if there are none CPUs",
       [&o](std::string const& text) { o.sources.nproc = nproc_of(text, launch::processes_max); });
@@ -327,7 +327,7 @@ void add_run(CLI::App& app, choice& chosen) {
             "Also store what each task prints, a file each");
   verb->add_flag("--no-prefix", o->no_prefix, "Print lines without the task's name");
   add_repeated(*verb, "--env", o->env, "NAME=VALUE", "Set for the program; may be repeated");
-  add_torchrun_flags(*verb, o->torchrun);
+  add_torchrun_flags(*verb, o->torchrun, starter::run);
   add_rest_options(*verb, o->rest);
   verb->footer(
       "The command is everything from the first word on that is no flag, or behind --. Without -- "

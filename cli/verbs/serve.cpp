@@ -1,5 +1,4 @@
 // muster serve: flags into a server::configuration, then the server until it is told to stop.
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -11,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/durations.hpp"
 #include "cli/settings.hpp"
+#include "cli/suggestion.hpp"
 #include "cli/verbs/logging_flags.hpp"
 #include "cli/verbs/store_flags.hpp"
 
@@ -291,15 +291,6 @@ void add_limits(CLI::App& verb, server::configuration& c) {
             "Bytes of unfinished gRPC messages and header blocks of all connections; clients "
             "without a token may hold half of it");
   add_count(verb, "--websocket-clients-max", c.web.websocket_clients_max, "Open dashboards");
-}
-
-// As this process was called, for the one that it starts.
-std::vector<std::string> words_of_process() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  if (!words.empty()) words.erase(words.begin());
-  return words;
 }
 
 int run_serve(serve_options& o) {

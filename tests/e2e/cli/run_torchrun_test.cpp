@@ -141,5 +141,89 @@ TEST(run_as_torchrun, one_thread_a_task_where_several_share_a_machine_unless_tol
   EXPECT_EQ(threads({"--nproc", "2", "--env", "OMP_NUM_THREADS=4"}, {}), "4\n");
 }
 
+struct launch_as_torchrun : testing::Test {
+  launch_as_torchrun() {
+    c.serve();
+    c.worker({"--allow-programs", "--resource", "gpu=2"});
+    std::filesystem::create_directories(c.file("code"));
+    c.write("code/train.py", script);
+  }
+  finished launch(words const& flags) {
+    words all{"launch", "--url", c.url()};
+    all.insert(all.end(), flags.begin(), flags.end());
+    return c.run(all);
+  }
+
+  cluster c;
+};
+
+TEST_F(launch_as_torchrun, takes_the_words_that_run_takes) {
+  auto const upload = c.file("code").string();
+  for (auto const& flags : {words{"--nproc-per-node", "2"}, words{"--nproc_per_node=2"},
+                            words{"-n", "2"}, words{"--nproc", "2", "--nnodes", "1", "--gpus", "1"},
+                            words{"--tasks", "2", "--standalone"},
+                            words{"-n2", "--rdzv-backend=c10d", "--rdzv_endpoint=localhost:0",
+                                  "--rdzv-id=7", "--max_restarts=1", "--node_rank", "0"}}) {
+    auto all = flags;
+    all.insert(all.end(), {"--upload", upload, "train.py", "--epochs", "3"});
+    auto const r = launch(all);
+    EXPECT_EQ(r.status, 0) << flags.front() << r.err;
+    for (auto const* rank : {"0", "1"})
+      EXPECT_NE(r.out.find(std::string("['--epochs', '3'] ") + rank + " 2"), std::string::npos)
+          << flags.front() << r.out;
+  }
+  auto const one = launch({"--upload", upload, "-m", "train"});
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_NE(one.out.find("[] 0 1"), std::string::npos) << one.out << "one task unless told";
+}
+
+TEST_F(launch_as_torchrun, asks_for_hosts_and_gpus) {
+  auto const asked = [&](words flags) {
+    flags.insert(flags.end(), {"--detach", "--", "true"});
+    auto const id = launch(flags).out;
+    return c.get("/api/v1/programs/" + id.substr(0, id.size() - 1));
+  };
+  auto const hosts = asked({"--nnodes", "3", "--nproc-per-node", "2", "--gpus", "1"});
+  EXPECT_EQ(hosts.at("per_worker"), 2) << hosts;
+  EXPECT_EQ(hosts.at("tasks").at("worker").at("max"), 6) << hosts;
+  EXPECT_EQ(hosts.at("tasks").at("worker").at("resources").at("gpu"), 1) << hosts;
+}
+
+TEST_F(launch_as_torchrun, names_the_command_to_type) {
+  auto const url = c.url();
+  struct wrong {
+    words flags;
+    std::string said;
+  };
+  for (auto const& w :
+       {wrong{{"--nproc", "2", "train.py", "a b"},
+              "the workers do not have train.py; to send the current directory with it: muster "
+              "launch --upload . --url " +
+                  url + " --nproc 2 train.py 'a b'"},
+        wrong{{"--cluster-from", "slurm", "true"},
+              "--cluster-from: only 'muster run' takes it, which runs a command on this machine: "
+              "muster run --url " +
+                  url + " --cluster-from slurm true"},
+        wrong{{"--output-dir", "x", "true"}, "'muster programs logs PROGRAM'"},
+        wrong{{"--log_dir", "x", "true"}, "'muster programs logs PROGRAM'"},
+        wrong{{"--num-gpus", "1", "true"}, "use --gpus N"},
+        wrong{{"--nproc", "gpu", "true"}, "--nproc N --gpus 1"},
+        wrong{{"--nproc", "2", "--tasks", "2", "true"}, "--nproc and --tasks exclude each other"},
+        wrong{{"--nnodes", "4:2", "true"}, "write N or MIN:MAX"},
+        wrong{{"--node-rank", "1", "true"}, "run the command once"},
+        wrong{{"--master-addr", "far", "true"}, "the server chooses the hosts"}}) {
+    auto const r = launch(w.flags);
+    EXPECT_EQ(r.status, 2) << w.flags.front() << r.err;
+    EXPECT_NE(r.err.find(w.said), std::string::npos) << w.flags.front() << ": " << r.err;
+  }
+  auto const r = c.run({"run", "--spares", "1", "-n", "2", "train.py"});
+  EXPECT_EQ(r.status, 2);
+  EXPECT_NE(r.err.find("--spares: only 'muster launch' takes it, which runs a command on the "
+                       "workers of a server: muster launch --spares 1 -n 2 train.py"),
+            std::string::npos)
+      << r.err;
+  EXPECT_NE(c.run({"run", "--gpus", "1", "true"}).err.find("use --nproc gpu"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster::e2e
