@@ -8,7 +8,10 @@ namespace {
 
 constexpr auto old = "python:3.11";
 constexpr auto fresh = "python:3.12";
-constexpr auto refusal = "it asks for python:3.12; connected workers have python:3.11";
+constexpr auto refusal =
+    "the call asks for python:3.12, but the connected workers have python:3.11; start a worker "
+    "with "
+    "'python3.12 -m muster worker', or use a version that the workers have";
 
 std::string error_of(cluster const& c, closure_id id) {
   auto const v = c.core.closures().look(id);

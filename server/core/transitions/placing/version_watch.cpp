@@ -12,6 +12,13 @@ namespace {
 /// Closures that end within one step; others follow a moment later.
 constexpr std::size_t closures_a_step = 5'000;
 constexpr duration a_moment = std::chrono::milliseconds(1);
+
+/// Returns what a user can do about a version that no worker has.
+std::string cure_of(std::string const& function, std::string_view family) {
+  if (family != "python") return "; start a worker that has it";
+  return "; start a worker with 'python" + function.substr(family.size() + 1) +
+         " -m muster worker', or use a version that the workers have";
+}
 }  // namespace
 
 std::string_view family_of(std::string_view function) {
@@ -88,8 +95,10 @@ bool version_watch::refuse() {
       due_ = std::min(due_, until);
       continue;
     }
-    auto const why = "it asks for " + core_.book.functions[v.function].name +
-                     "; connected workers have " + text_of_versions(versions_there(v.family));
+    auto const& function = core_.book.functions[v.function].name;
+    auto const why = "the call asks for " + function + ", but the connected workers have " +
+                     text_of_versions(versions_there(v.family)) +
+                     cure_of(function, families_[v.family].name);
     for (auto const id : waiting_for(v.function, closures_a_step - refused_)) {
       slot const c = core_.closures.find(id);
       if (c == no_slot || ended(core_.closures[c].state()) ||
