@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 import cloudpickle
 
-from muster._pickled.unpicklers import Unpickler
+from muster._pickled.unpicklers import Unpickler, file_of
 
 
 def _code(code: types.CodeType) -> Any:
@@ -32,7 +32,17 @@ def _with_slots(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
              if isinstance(m, types.MemberDescriptorType) and m.__objclass__ is value and m.__name__ == n]
     attributes = {n: a for n, a in attributes.items() if n not in slots}  # also private ones, which have other names there
     slots += [n for n in ("__dict__", "__weakref__") if isinstance(vars(value).get(n), types.GetSetDescriptorType)]
-    return make, (kind, name, bases, {**words, "__slots__": tuple(slots)}, *last), (attributes, more), *rest
+    return make, (kind, name, bases, {**words, "__slots__": tuple(slots), "__qualname__": value.__qualname__}, *last), (attributes, more), *rest
+
+
+def _with_qualified_name(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Returns the reduced form of a class that goes by value, such that its copy has its qualified name. The copy of a class of a
+    function would else pass for one of the module."""
+    make, args, *rest = made
+    kind, name, bases, words, *last = args
+    if typing.NamedTuple in bases:
+        return made
+    return make, (kind, name, bases, {**words, "__qualname__": value.__qualname__}, *last), *rest
 
 
 class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]
@@ -41,8 +51,8 @@ class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]
 
     def reducer_override(self, value: Any) -> Any:
         made = super().reducer_override(value)
-        if isinstance(value, type) and not isinstance(value, enum.EnumMeta) and "__slots__" in vars(value) and isinstance(made, tuple) and len(made) == 6:
-            return _with_slots(value, made)
+        if isinstance(value, type) and not isinstance(value, enum.EnumMeta) and isinstance(made, tuple) and len(made) == 6:
+            return _with_slots(value, made) if "__slots__" in vars(value) else _with_qualified_name(value, made)
         return made
 
 
@@ -91,4 +101,4 @@ def dump_back(value: Any, bytes_max: int) -> bytes:
 
 
 def load_back(data: bytes) -> Any:
-    return _ReferenceUnpickler(io.BytesIO(data)).load()
+    return _ReferenceUnpickler(file_of(data)).load()

@@ -24,13 +24,54 @@ _names_globals = re.compile(b"\x93").search
 """Whether a pickle may name anything (STACK_GLOBAL of protocol 4 and later)."""
 _remade: weakref.WeakSet[type] = weakref.WeakSet()
 """Classes that came by value."""
+_making: set[str] = set()
+"""Trackers of classes that threads are making right now: others may find these before they are in `_remade`."""
+READ_IN_PLACE_MIN = 64 << 10
+"""Bytes of a pickle that is not copied to be read."""
 
 
 def loads(data: Union[bytes, bytearray, memoryview], buffers: Iterable[Any] = ()) -> Any:
     """Returns the value of a pickle of protocol 4 or later. Raises what unpickling raises."""
     if _names_globals(data) is None:
         return pickle.loads(data, buffers=buffers)
-    return Unpickler(io.BytesIO(data), buffers=buffers).load()
+    return Unpickler(file_of(data), buffers=buffers).load()
+
+
+def file_of(data: Union[bytes, bytearray, memoryview]) -> Any:
+    """Returns a file to unpickle from."""
+    if isinstance(data, bytes) or len(data) < READ_IN_PLACE_MIN:
+        return io.BytesIO(data)  # which shares the memory of bytes
+    return _Reader(data)
+
+
+class _Reader:
+    """Reads memory without a copy of the whole. An unpickler reads a frame at a time, and large objects into their own memory."""
+
+    def __init__(self, data: Union[bytearray, memoryview]) -> None:
+        self._view = memoryview(data).cast("B")
+        self._at = 0
+
+    def read(self, size: int = -1) -> bytes:
+        return bytes(self._take(len(self._view) if size < 0 else size))
+
+    def readinto(self, buffer: Any) -> int:
+        into = memoryview(buffer).cast("B")
+        part = self._take(len(into))
+        into[:len(part)] = part
+        return len(part)
+
+    def readline(self) -> bytes:
+        size = 256
+        while (end := bytes(self._view[self._at:self._at + size]).find(b"\n")) < 0:
+            if self._at + size >= len(self._view):
+                return self.read()
+            size *= 2
+        return self.read(end + 1)
+
+    def _take(self, size: int) -> memoryview:
+        part = self._view[self._at:self._at + size]
+        self._at += len(part)
+        return part
 
 
 class Unpickler(pickle.Unpickler):
@@ -73,10 +114,17 @@ def _remake(make: Callable[..., type]) -> Callable[..., type]:
         tracker: Optional[str] = args[-2]
         known: Optional[type] = cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.get(tracker) if tracker else None
         if known is not None:
+            if tracker in _making:
+                _remade.add(known)
             return known
-        made = make(*args)
-        _remade.add(made)
-        return made
+        if tracker:
+            _making.add(tracker)
+        try:
+            made = make(*args)
+            _remade.add(made)
+            return made
+        finally:
+            _making.discard(tracker or "")
 
     return remake
 
