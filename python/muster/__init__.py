@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from muster.coordinator.remote_value import (PerWorkerDataset, PerWorkerIterator,
                                                  PerWorkerValues, RemoteValue, RemoteValueStatus)
     from muster.coordinator.structure import as_completed
+    from muster.coordinator.waits import async_wait, wait
     from muster.distribute.context import WorkerContext, get_current_worker_context
     from muster.distribute.coordinator import run_distribute_coordinator
     from muster.errors import (AbortedError, Cancelled, CancelledError, ClosureError,
@@ -50,6 +51,7 @@ _HOMES = {
     "muster.coordinator.remote_value": ("PerWorkerDataset PerWorkerIterator PerWorkerValues "
                                         "RemoteValue RemoteValueStatus"),
     "muster.coordinator.structure": "as_completed",
+    "muster.coordinator.waits": "async_wait wait",
     "muster.distribute.context": "WorkerContext get_current_worker_context",
     "muster.distribute.coordinator": "run_distribute_coordinator",
     "muster.errors": ("AbortedError Cancelled CancelledError ClosureError DependencyLost "
@@ -84,9 +86,9 @@ __all__ = [  # written out: type checkers read it
     "PerWorkerDataset", "PerWorkerIterator", "PerWorkerValues", "Program", "ProgramFailedError",
     "RemoteObject", "RemoteValue", "RemoteValueStatus", "RemoteVariable", "ServerError",
     "ShardedVariable", "TaskState", "TimedOutError", "UnavailableError", "WaitTimeout", "Worker",
-    "WorkerContext", "WorkerOptions", "as_completed", "context", "function",
+    "WorkerContext", "WorkerOptions", "as_completed", "async_wait", "context", "function",
     "get_current_worker_context", "get_program", "handle_parameter_server_failure", "launch",
-    "programs", "run_distribute_coordinator", "step",
+    "programs", "run_distribute_coordinator", "step", "wait",
 ]
 __version__ = "0.1.0"
 
@@ -95,7 +97,8 @@ def __getattr__(name: str) -> Any:
     if name in ("distribute", "jax", "tensorflow"):
         return importlib.import_module("muster." + name)
     if name not in _HOME:
-        raise AttributeError(f"module 'muster' has no attribute {name!r}")
+        _elsewhere = importlib.import_module("muster._elsewhere")
+        _elsewhere.missing("module 'muster'", name, _elsewhere.MODULE)
     value = getattr(importlib.import_module(_HOME[name]), name)
     globals()[name] = value
     return value

@@ -40,8 +40,8 @@ def plain(failure: Failure) -> ClosureError:
     return made
 
 
-def whole(failure: Failure) -> ClosureError:
-    """With the class of the original, and all that came of it."""
+def whole(failure: Failure, stops: bool = False) -> ClosureError:
+    """Returns the error with the class of the original and what was sent of it. `stops`: see ClosureError.again."""
     if failure.own:
         failure = failure._replace(remote_traceback=with_lines(failure.remote_traceback))
     from muster._pickled.exceptions import chain, dictionary
@@ -49,7 +49,7 @@ def whole(failure: Failure) -> ClosureError:
     made = plain(failure)
     try:
         original = _original(failure)
-        made = _of_both(failure, original) or made
+        made = _of_both(failure, original, stops) or made
         dictionary(made)["_original"] = original
         if failure.cause is not None:
             chain(made, failure.cause.again(), None)
@@ -80,15 +80,15 @@ def _original(failure: Failure) -> Optional[BaseException]:
         return None
 
 
-def _of_both(failure: Failure, original: Optional[BaseException]) -> Optional[ClosureError]:
+def _of_both(failure: Failure, original: Optional[BaseException], stops: bool) -> Optional[ClosureError]:
     from muster._pickled import exceptions
 
     if failure.kind is not FailureKind.USER:
         return None
     kind = _named(failure.type) if original is None else type(original)
-    # Neither of the last two may leave a generator or a coroutine.
-    if kind is None or not issubclass(kind, Exception) or issubclass(
-            kind, (StopIteration, StopAsyncIteration)):
+    if kind is None or not issubclass(kind, Exception):
+        return None
+    if not stops and issubclass(kind, (StopIteration, StopAsyncIteration)):
         return None
     try:
         both = _class_of(ClosureError, kind)

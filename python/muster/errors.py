@@ -104,13 +104,20 @@ class ClosureError(MusterError):
         f = self._failure
         where = f" (on {f.worker})" if f.worker else ""
         name = f.type.rpartition(".")[2] or f.kind.name
+        # Python shows the name of the class in front of this text.
+        if name == type(self).__name__ or f.kind not in (FailureKind.USER, FailureKind.INPUT):
+            return f"{f.message}{where}"
         return f"{name}: {f.message}{where}"
 
-    def again(self) -> ClosureError:
-        """To raise: whole, and anew each time, as the same error may be raised in several places."""
+    def again(self, stops: bool = False) -> ClosureError:
+        """Returns a copy to raise, with the class of the original, as the same error may be raised in several places.
+
+        Args:
+            stops: Whether it may be a StopIteration, which cannot leave a coroutine, a generator or a future.
+        """
         from muster import _failures
 
-        return _failures.whole(self._failure)
+        return _failures.whole(self._failure, stops)
 
     def same(self, other: ClosureError) -> bool:
         """Whether it is another copy of it, wherever that came from."""
@@ -168,6 +175,9 @@ class DependencyLost(MusterError):
             raise ValueError("DependencyLost: name at least one task, as 'ps:1'")
         super().__init__(message)
         self.tasks = tasks
+
+    def __reduce__(self) -> Any:
+        return type(self), (*self.args, *self.tasks)
 
 
 class Cancelled(BaseException):

@@ -155,7 +155,7 @@ def test_in_threads(make_cluster: MakeCluster) -> None:
 
 def test_attributes_and_args_come_back(cluster: Cluster) -> None:
     with cluster.coordinator(continue_on_error=True) as c:
-        with pytest.raises(Own, match=r"Own: code 7 \(on worker:\d\)") as own:
+        with pytest.raises(Own, match=r"code 7 \(on worker:\d\)") as own:
             c.schedule(raise_a, args=("own",)).fetch(20)
         e: Any = own.value
         assert isinstance(e, muster.ClosureError) and e.args == ("code 7",)

@@ -17,11 +17,14 @@ looks like. Workers of before do not read that far.
 from __future__ import annotations
 
 import base64
+import functools
+import inspect
 import pickle
 import struct
 import sys
 import threading
-from typing import Any, Callable, NamedTuple, Optional
+import types
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
 
 import cloudpickle
 
@@ -42,6 +45,10 @@ FUNCTION = "python:%d.%d" % sys.version_info[:2]
 """What a worker of this version declares: pickled functions carry the byte code of one version."""
 _ORIGINS = struct.Struct("<I4s")
 _ORIGINS_MAGIC = b"MPYI"
+
+
+_OF_PICKLING = (pickle.PicklingError, TypeError, ValueError, AttributeError)
+"""Errors that are made again with another text."""
 
 
 class Slots(NamedTuple):
@@ -72,7 +79,7 @@ def reduce_to_slot(value: Any, what: str, of_workers: bool = False) -> Any:
     """
     filling = _filling.found
     if _filling.inline and not of_workers:
-        return same, (value.fetch(),)
+        return same, (value._fetch(),)
     if filling is None:
         raise TypeError(f"{what} cannot be pickled: pass it as an argument of schedule, at any depth, "
                         "not within the function itself")
@@ -84,6 +91,45 @@ def reduce_to_slot(value: Any, what: str, of_workers: bool = False) -> Any:
         i = len(found)
         found.append(value)
     return slot_value, (-1 - i if of_workers else i,)
+
+
+def unpicklable(error: Exception, of: str, args: Sequence[Any], kwargs: Mapping[str, Any], item: Optional[int] = None
+                ) -> Optional[Exception]:
+    """Returns an error that names the argument that `error` is about, or None if it is about no single one.
+
+    Args:
+        error: What pickling the arguments has raised.
+        of: The name of the function.
+        args: Positional arguments.
+        kwargs: Keyword arguments.
+        item: Of `map`, the number of the item that the first element of `args` belongs to.
+    """
+    if type(error) not in _OF_PICKLING:
+        return None
+    named = [(f"argument {i + 1}" if item is None else f"item {item + i} of map", value) for i, value in enumerate(args)]
+    for name, value in [*named, *((f"argument {key!r}", value) for key, value in kwargs.items())]:
+        try:
+            dump_arguments((value,), {})
+        except Exception as found:
+            what = f"{name} of {of}, a {type(value).__name__}," if item is None else f"{name}, a call of {of},"
+            return type(error)(f"{what} cannot be pickled: {found}")
+    return None
+
+
+def _variable_of(f: Callable[..., Any]) -> str:
+    """Returns what to say of the first variable of a function that cannot be pickled; empty if there is none."""
+    while isinstance(f, functools.partial):
+        f = f.func
+    f = inspect.unwrap(f)
+    if not isinstance(f, types.FunctionType):
+        return ""
+    used = inspect.getclosurevars(f)
+    for name, value in {**used.globals, **used.nonlocals}.items():
+        try:
+            picklers.dumps(value)
+        except Exception:
+            return f"it refers to the variable {name!r}, a {type(value).__name__}: "
+    return ""
 
 
 def same(value: Any) -> Any:
@@ -118,7 +164,7 @@ def dump_callable(function: Callable[..., Any]) -> bytes:
     try:
         return picklers.dumps(function)
     except Exception as error:
-        raise TypeError(f"{name_of(function)} cannot be pickled: {error}") from error
+        raise TypeError(f"{name_of(function)} cannot be pickled: {_variable_of(function)}{error}") from error
 
 
 def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any],

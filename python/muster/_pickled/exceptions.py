@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import sys
 import types
-from typing import Any, Iterator, NamedTuple, Optional
+from typing import Any, Callable, Iterator, NamedTuple, Optional
 
 from muster._pickled import picklers
 
@@ -70,7 +70,9 @@ def unpack(data: bytes) -> Optional[BaseException]:
 
 def new(kind: type, args: Any, group: Optional[list[BaseException]] = None) -> BaseException:
     """An instance on which no method of a class written in Python was called. Raises TypeError."""
-    builtin: Any = next(k for k in kind.__mro__ if not k.__flags__ & _HEAP_TYPE)
+    builtin: Any = kind
+    while builtin.__flags__ & _HEAP_TYPE:
+        builtin = builtin.__base__  # the one whose layout it has
     given = args if isinstance(args, tuple) else ()
     if group is not None:
         given = (given[0] if given and isinstance(given[0], str) else "", group)
@@ -136,11 +138,17 @@ def _nodes(error: BaseException, nodes_max: int, part_max: int) -> list[Node]:
             places = [place(each) for each in e.exceptions]  # type: ignore[attr-defined]
             group, args = [k for k in places if k >= first], args[:1]
         nodes.append(Node(
-            dump(type(e)) or b"", dump(args) or dump(tuple(map(or_text, args))) or b"",
+            dump(type(e)) or dump(_stand_in(type(e), dump)) or b"", dump(args) or dump(tuple(map(or_text, args))) or b"",
             {k: v for k, value in dictionary(e).items() if (v := dump(value)) is not None},
             {k: v for k, value in _members_of(e) if (v := dump(value)) is not None},
             group, place(e.__cause__), place(e.__context__), e.__suppress_context__))
     return nodes
+
+
+def _stand_in(kind: type, dump: Callable[[Any], Optional[bytes]]) -> type:
+    """Returns a class with the name of one that cannot be pickled, and the first of its bases that can."""
+    base = next(each for each in kind.__mro__[1:] if dump(each) is not None)
+    return type(kind.__name__, (base,), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})
 
 
 def _is_group(error: BaseException) -> bool:

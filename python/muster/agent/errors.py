@@ -65,8 +65,8 @@ class CoordinationError(MusterError):
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
 
-    def again(self) -> Any:
-        """To raise anew, as the same error may be raised in several places."""
+    def again(self, stops: bool = False) -> Any:
+        """Returns a copy to raise, as the same error may be raised in several places."""
         return self._plain(*self.args)
 
     def __reduce__(self) -> Any:

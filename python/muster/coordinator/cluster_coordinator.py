@@ -22,6 +22,7 @@ import itertools
 from typing import (TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence,
                     Sized, TypeVar, Union, overload)
 
+from muster._elsewhere import COORDINATOR, Hints
 from muster._pickled import calls, names
 from muster._pickled.uploads import Upload, Uploadable, collect
 from muster._shared import memory
@@ -57,8 +58,11 @@ T = TypeVar("T")
 Function = Union[str, Callable[..., T]]
 
 
-class Scheduling:
+class Scheduling(Hints):
     """A coordinator together with options for what is scheduled through it."""
+
+    _instead = COORDINATOR
+    _shown = "ClusterCoordinator"
 
     def __init__(self, owner: Owner, callables: Callables, options: Optional[ClosureOptions],
                  sent: Uploads, uploads: tuple[Upload, ...], name: str = "") -> None:
@@ -105,6 +109,11 @@ class Scheduling:
         session = self._owner.session
         session.check_process()
         return session
+
+    def __repr__(self) -> str:
+        session = self._owner.session
+        name = f" {session.options.shown_name!r}" if session.options.shown_name else ""
+        return f"<muster.ClusterCoordinator {session.link.where}{name}{', closed' if session.over else ''}>"
 
     def _along(self) -> Along:
         self._owner.session.check_process()
@@ -240,8 +249,8 @@ class Scheduling:
         pickled = names.pickled(calls.dump_callable(Chunk(fn)), fn)
         along = self._along()._replace(output_in_bytes=True)
 
-        def pack(chunk: Calls) -> Request:
-            return packed_call(pickled, chunk, None, along, chunk[0] if len(chunk) == 1 else None)
+        def pack(chunk: Calls, first: int) -> Request:
+            return packed_call(pickled, chunk, None, along, chunk[0] if len(chunk) == 1 else None, first)
 
         def submit(requests: list[Request]) -> list[RemoteValue[Any]]:
             return [RemoteValue(self._owner, r) for r in self._session.put(requests, self._options, True)]
@@ -328,7 +337,7 @@ class ClusterCoordinator(Scheduling, State):
         cut = self._session.cut()
         with waiting():
             try:
-                await asyncio.get_running_loop().run_in_executor(None, self._session.join, timeout, cut)
+                await asyncio.get_running_loop().run_in_executor(None, self._session.join, timeout, cut, False)
             except asyncio.CancelledError:
                 self._session.leave(cut)
                 raise
@@ -350,7 +359,7 @@ class ClusterCoordinator(Scheduling, State):
                 noted.enter_context(value._noted())
             try:
                 return await asyncio.get_running_loop().run_in_executor(
-                    None, fetch_structure, structure, timeout)
+                    None, fetch_structure, structure, timeout, False)
             except asyncio.CancelledError:
                 for value in values_of(structure):
                     value.cancel()
@@ -453,7 +462,13 @@ class ClusterCoordinator(Scheduling, State):
                 self._known.add(named, name)
             return named
         function = self._callables.pickled(cls).data
-        arguments = calls.dump_inline(tuple(args), dict(kwargs or {}))
+        try:
+            arguments = calls.dump_inline(tuple(args), dict(kwargs or {}))
+        except Exception as error:
+            unpicklable = calls.unpicklable(error, str(words["class_name"]), args, kwargs or {})
+            if unpicklable is None:
+                raise
+            raise unpicklable from error
         if self._uploads:
             blobs = None if detached else self._session.blobs  # which go with the session
             arguments = self._sent.along(self._uploads, function, b"".join(arguments), blobs)

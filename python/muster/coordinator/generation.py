@@ -77,11 +77,11 @@ class Generation:
         """The same as its closure's own, which says whether its exception may be read."""
         return next((f for f in self.failures if f.same(failure)), failure)
 
-    def raise_error(self) -> None:
-        """Raises the error if there is one, once."""
+    def raise_error(self, stops: bool = True) -> None:
+        """Raises the error if there is one, once. `stops`: see ClosureError.again."""
         error, self._error = self._error, None
         if error is not None:
-            raised = error.again()
+            raised = error.again(stops)
             if error is self._fetched:
                 add_note(raised, FETCHED)
             raise raised

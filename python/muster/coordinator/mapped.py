@@ -42,8 +42,8 @@ class Mapped(NamedTuple):
 
     name: str
     """Of the function."""
-    pack: Callable[[Calls], Request]
-    """Makes a request of several calls, with what their arguments hold now. Its output is the list of results, or
+    pack: Callable[[Calls, int], Request]
+    """Makes a request of several calls, the first of which has this number, with what their arguments hold now. Its output is the list of results, or
     PartialResults."""
     submit: Callable[[list[Request]], list[RemoteValue[Any]]]
     arguments_of: Callable[[Request], Optional[tuple[Any, ...]]]
@@ -60,13 +60,19 @@ class MapIterator(itertools.chain[T]):
     """Iterates over the results of :meth:`muster.ClusterCoordinator.map`. One thread at a time."""
 
     # Neither refers to the iterator or to the generator, so that all of it goes with the last reference.
-    _each: Generator[list[Any], None, None]
+    _each: Generator[Iterator[Any], None, None]
     _results: _Results
 
     def close(self) -> None:
         """Cancels the remaining calls if a result was asked for. No results follow."""
         self._each.close()
-        self._results.given.clear()
+        collections.deque(self._results.left, maxlen=0)  # consumes it
+
+    def __enter__(self) -> MapIterator[T]:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         r = self._results
@@ -90,8 +96,8 @@ class _Results:
         self.submitted = 0  # items
         self._end = None if of.timeout is None else time.monotonic() + of.timeout
         self._parts: collections.deque[Part] = collections.deque()
-        self.given: list[Any] = []
-        """Results that are iterated over."""
+        self.left: Iterator[int] = iter(())
+        """Has an element for each result of the current closure that was not iterated over."""
         if of.buffersize is None:
             while self._submit(CHUNKS_AT_ONCE):
                 pass
@@ -106,7 +112,7 @@ class _Results:
         firsts: list[int] = []
         # Packed before the next ones are taken, as an iterable may yield the same object each time.
         while len(requests) < count and (chunk := list(itertools.islice(self.of.calls, self.of.chunksize))):
-            requests.append(self.of.pack(chunk))
+            requests.append(self.of.pack(chunk, self.submitted))
             firsts.append(self.submitted)
             self.submitted += len(chunk)
         if requests:
@@ -121,8 +127,9 @@ class _Results:
                 value.add_done_callback(functools.partial(_drop, value._record, request))
         return list(zip(values, firsts, requests))
 
-    def each(self) -> Generator[list[Any], None, None]:
-        """Gives the results of each closure."""
+    def each(self) -> Generator[Iterator[Any], None, None]:
+        """Yields an iterator over the results of each closure. The collector may close this on any thread, so closing it takes
+        no lock."""
         parts = self._parts
         try:
             while parts:
@@ -133,13 +140,15 @@ class _Results:
                 if self.of.buffersize is not None:
                     self._submit(1)
                 self._bar.add(len(results))
-                self.given = results
-                yield results
+                results.reverse()
+                self.left = itertools.repeat(-1, len(results))
+                # The iterator keeps no reference to a result that it has given.
+                yield map(results.pop, self.left)
         finally:
             self._bar.close()
             for value, _, _ in parts:
                 if value is not None and not value._owner.session.is_forked:
-                    value.cancel()
+                    value._owner.session.cancel_later(value._record)
             parts.clear()
 
     def _take(self, value: Optional[RemoteValue[Any]], first: int, of: Any) -> Optional[list[Any]]:
@@ -147,7 +156,7 @@ class _Results:
         if value is None:
             return of  # type: ignore[no-any-return]
         try:
-            results = value.fetch(None if self._end is None else max(0.0, self._end - time.monotonic()))
+            results = value._fetch(None if self._end is None else max(0.0, self._end - time.monotonic()))
         except ClosureError as error:
             calls = self.of.arguments_of(of) or ()
             if len(calls) > 1 and error.kind in _DIVIDED:
@@ -164,7 +173,7 @@ class _Results:
         """Puts other parts in the place of the first one: results, and closures that repeat the failed calls."""
         parts: list[Part] = []
         begin = 0
-        for part in self._made([self.of.pack([calls[i]]) for i in failed], [first + i for i in failed]):
+        for part in self._made([self.of.pack([calls[i]], first + i) for i in failed], [first + i for i in failed]):
             i = part[1] - first
             parts += [(None, first + begin, results[begin:i]), part]
             begin = i + 1

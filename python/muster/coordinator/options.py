@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any, Callable, Iterable, Mapping, Optional, TypedDict, Union
 
+from muster import _elsewhere
 from muster._pickled.names import as_text
 from muster._tls import Tls
 from muster._wire import messages
@@ -105,9 +106,14 @@ class CoordinatorOptions:
     def tls(self) -> Tls:
         return Tls.of(self.ca, self.cert, self.key)
 
+    @property
+    def shown_name(self) -> str:
+        """Returns the name that operators see: `name`, or that of the script."""
+        return self.name or _script()
+
     def open(self) -> Any:
         return messages.SessionRequest(open={
-            "name": self.name or _script(), "cluster": self.cluster, "hold_values": True,
+            "name": self.shown_name, "cluster": self.cluster, "hold_values": True,
             "continue_on_error": self.continue_on_error, "queue_capacity": self.queue_capacity,
             "max_worker_failures": self.max_worker_failures or 0,
             "unlimited_worker_failures": self.max_worker_failures == 0, "weight": self.weight,
@@ -216,18 +222,13 @@ class ClosureWords(TypedDict, total=False):
     trust_pickles: bool
 
 
-_ELSEWHERE = {"num_cpus": "a worker has slots; of what it counts, resources={'cpu': 2}",
-              "num_gpus": "resources={'gpu': 1}", "max_retries": "retries=2", "deadline": "timeout=60"}
-"""What others call it."""
-
-
 def check_names(of: str, given: Iterable[str], options: type) -> None:
     """Raises TypeError: there is no option of this name."""
     known = {f.name for f in dataclasses.fields(options)}
     for name in given:
         if name in known:
             continue
-        meant = _ELSEWHERE.get(name) if "resources" in known else None
+        meant = _elsewhere.OPTIONS.get(name)
         if meant is None:
             meant = next(iter(difflib.get_close_matches(name, known, 1)), None)
         raise TypeError(f"{of}: there is no option {name!r}" +

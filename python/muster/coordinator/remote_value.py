@@ -9,6 +9,7 @@ import pickle
 from typing import TYPE_CHECKING, Any, Callable, ContextManager, Generator, Generic, Optional, TypeVar
 
 from muster import _forks
+from muster._elsewhere import VALUE, Hints
 from muster._pickled import buffers, values
 from muster._pickled.buffers import Data
 from muster._pickled.calls import reduce_to_slot
@@ -34,12 +35,14 @@ class RemoteValueStatus(enum.Enum):
     """Its workers were lost too often."""
 
 
-class RemoteValue(Generic[T]):
+class RemoteValue(Hints, Generic[T]):
     """The output of a closure, which may not be here yet. An argument of other closures, at any
     depth; ``await value`` works as well, and cancels the closure when it is cancelled itself. Goes at
     the server when the last handle is collected; until then its coordinator lives."""
 
     __slots__ = ("_owner", "_record", "__weakref__")
+    _instead = VALUE
+    _shown = "RemoteValue"
 
     def __init__(self, owner: Owner, record: Record) -> None:
         self._owner = owner
@@ -55,12 +58,16 @@ class RemoteValue(Generic[T]):
         """Waits for the value and returns it, always the same object. Raises what the function
         raised (see :class:`muster.ClosureError`), CancelledError, InputError, AbortedError,
         UnavailableError, or WaitTimeout after `timeout` seconds."""
+        return self._fetch(timeout, True)
+
+    def _fetch(self, timeout: Optional[float] = None, stops: bool = False) -> T:
+        """Returns the value as `fetch` does. `stops`: see ClosureError.again."""
         record = self._record
         if not record.ended:
             self._owner.session.wait_for(record, timeout)
         if record.error is not None:
             self._owner.session.fetched(record.error)
-            raise record.error.again()
+            raise record.error.again(stops)
         if record.encoding >= 0:
             session = self._owner.session
             session.check_process()
@@ -113,6 +120,10 @@ class RemoteValue(Generic[T]):
         wait for other values, which come by that thread (RuntimeError). What it raises there is logged."""
         self._owner.session.when_ended(self._record, f)
 
+    def _forget_callback(self, f: Callable[[], None]) -> None:
+        """Removes one that has not been called, where that is possible."""
+        self._owner.session.forget_callback(self._record, f)
+
     def __await__(self) -> Generator[Any, None, T]:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
@@ -135,8 +146,8 @@ class RemoteValue(Generic[T]):
             self.cancel()
             raise
         if self._is_large:  # others of the loop go on meanwhile
-            return (yield from loop.run_in_executor(None, self.fetch).__await__())
-        return self.fetch()
+            return (yield from loop.run_in_executor(None, self._fetch).__await__())
+        return self._fetch()
 
     def future(self) -> concurrent.futures.Future[T]:
         """The same as a future of the standard library."""
@@ -145,7 +156,7 @@ class RemoteValue(Generic[T]):
 
         def fetch() -> None:
             try:
-                made.set_result(self.fetch())
+                made.set_result(self._fetch())
             except BaseException as error:
                 made.set_exception(error)
             made._noted = contextlib.nullcontext  # which would keep this handle

@@ -147,8 +147,10 @@ def given(call: str, f: Any, args: Any, kwargs: Any) -> tuple[Sequence[Any], Opt
 
 
 def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Optional[Mapping[str, Any]],
-                along: Along = NOTHING, shown_args: Optional[Sequence[Any]] = None) -> Request:
-    """Returns the request that calls `pickled`. People are shown `shown_args` instead of `args` if given."""
+                along: Along = NOTHING, shown_args: Optional[Sequence[Any]] = None,
+                item: Optional[int] = None) -> Request:
+    """Returns the request that calls `pickled`. People are shown `shown_args` instead of `args` if given. `item`: of `map`, the
+    number of the first of its items in `args`."""
     function, called = pickled
     if along.name:
         called = called._replace(name=along.name)
@@ -156,7 +158,13 @@ def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Optional[Mapping[
     if naming is not None and len(function) > calls.CALLABLE_BLOB_MIN:
         function = calls.CALLABLE + naming.take_callable(function)
     args, kwargs = tuple(args), dict(kwargs) if kwargs else {}  # what comes may be read once
-    data, slots = calls.dump_arguments(args, kwargs, None if naming is None else naming.take)
+    try:
+        data, slots = calls.dump_arguments(args, kwargs, None if naming is None else naming.take)
+    except Exception as error:
+        named = calls.unpicklable(error, called.name, args, kwargs, item)
+        if named is None:
+            raise
+        raise named from error
     # No argument names uploads: that they are there makes the worker use them.
     per_worker = [*along.uploads, *reversed(slots.of_workers)]
     beside = along.beside(SERVER_WAIT)

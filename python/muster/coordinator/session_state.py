@@ -10,7 +10,7 @@ import collections
 import queue
 import threading
 import time
-from typing import Any, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 from muster import _forks
 from muster.coordinator import log_lines
@@ -30,6 +30,12 @@ class Cut:
         self.left = left
 
 
+class ToCancel(NamedTuple):
+    """A closure that is cancelled by the thread that writes."""
+
+    record: Record
+
+
 class SessionState:
     def __init__(self, options: CoordinatorOptions) -> None:
         self.options = options
@@ -45,6 +51,7 @@ class SessionState:
         self._numbers: dict[str, int] = {}
         self._names: list[str] = []
         self._last_token = 0
+        self._last_sent = 0  # the highest token of a closure that was in a message
         self._unfinished = 0
         self._cuts: list[Cut] = []
         self._out = Outbox()
@@ -66,13 +73,14 @@ class SessionState:
         self._waited = False
         self.closing = False
         self._ended = False
+        self._stopped = False  # there is no server any more; it ends
         self._reason = ""
         self._held = 0  # how many want nothing more to be scheduled
         self._reading: Optional[int] = None  # the thread that takes a message, and runs callbacks of it
         self._lost_with: set[tuple[int, str]] = set()  # streams and tasks whose loss was told
         self._told: Optional[BaseException] = None  # by another thread, for whoever comes next
         self._signalled = False
-        self._drops: collections.deque[Union[Record, Built]] = collections.deque()
+        self._drops: collections.deque[Union[Record, Built, ToCancel]] = collections.deque()
         self._drops_told = False
         self._wake: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self.is_forked = False
@@ -104,7 +112,7 @@ class SessionState:
     @property
     def over(self) -> bool:
         """Nothing is scheduled any more."""
-        return self.closing or self._ended
+        return self.closing or self._ended or self._stopped
 
     def takes_inputs_beside(self, timeout: float) -> bool:
         """Whether arguments in bytes may have inputs; False while the server has not answered."""
@@ -113,13 +121,13 @@ class SessionState:
         return self.inputs_beside_bytes
 
     def _may_schedule(self) -> bool:
-        if self._ended or self.closing:
+        if self.over:
             return True
         return self._generation.settled and (self._generation.failed or not (self._holds() or self._full()))
 
     def _may_submit(self) -> bool:
         """What has errors of its own waits for no drain but that of a cancel, which would take it."""
-        return self._ended or self.closing or not (self._generation.cancelling or self._holds() or
+        return self.over or not (self._generation.cancelling or self._holds() or
                                                    self._full())
 
     def _holds(self) -> bool:
@@ -136,13 +144,13 @@ class SessionState:
         return full or (not self._streaming and self._unfinished >= o.pending_max)
 
     def _throw_if_over(self) -> None:
-        if self._ended or self.closing:
+        if self.over:
             if not self._reason:
                 raise RuntimeError("the coordinator is closed")
             raise unavailable(self._reason)
 
-    def _raise_pending(self) -> None:
-        self._generation.raise_error()
+    def _raise_pending(self, stops: bool = True) -> None:
+        self._generation.raise_error(stops)
         if self._told is not None:
             told, self._told = self._told, None
             raise told
@@ -159,14 +167,30 @@ class SessionState:
             self._drops_told = True
             self._wake.put(True)
 
+    def cancel_later(self, record: Record) -> None:
+        """Cancels a closure. Takes no lock, as the collector may call it on any thread, in the midst of anything."""
+        self._drops.append(ToCancel(record))
+        if not self._drops_told:
+            self._drops_told = True
+            self._wake.put(True)
+
     def _take_drops(self) -> None:
         self._drops_told = False
         while self._drops:
             dropped = self._drops.popleft()
-            if isinstance(dropped, Record):
+            if isinstance(dropped, ToCancel):
+                self._cancel_one(dropped.record)
+            elif isinstance(dropped, Record):
                 self._unreference(dropped)
             else:
                 self._unreference_built(dropped)
+
+    def _cancel_one(self, r: Record) -> None:
+        if not r.ended and not self._ended:
+            r.cancelled = True
+            if self._streaming:
+                self._out.cancel_one.append(r.token)
+                self._signal()
 
     def _unreference(self, r: Record) -> None:
         r.references -= 1

@@ -41,7 +41,7 @@ class SessionWaits(SessionStreams):
                 self._cuts.remove(cut)
                 self._changed.notify_all()
 
-    def join(self, timeout: Optional[float], of: Optional[Cut] = None) -> None:
+    def join(self, timeout: Optional[float], of: Optional[Cut] = None, stops: bool = True) -> None:
         cut = of or self.cut()
         try:
             def ended(wait: Optional[float]) -> bool:
@@ -53,7 +53,7 @@ class SessionWaits(SessionStreams):
                                   self._reason_of(timeout, self._first_unfinished(cut)))
             with self._lock:
                 if cut in self._cuts:
-                    self._raise_pending()
+                    self._raise_pending(stops)
         finally:
             self.leave(cut)
 
@@ -141,9 +141,19 @@ class SessionWaits(SessionStreams):
     def wait_for(self, record: Record, timeout: Optional[float]) -> None:
         ended = threading.Event()
         self.when_ended(record, ended.set)
-        if not self._wait(ended.wait, timeout, lambda: [record]):
+        try:
+            in_time = self._wait(ended.wait, timeout, lambda: [record])
+        finally:
+            if not record.ended:  # repeated waits would leave as many behind
+                self.forget_callback(record, ended.set)
+        if not in_time:
             raise WaitTimeout(f"the closure has not finished within {timeout:g} s" +
                               self._reason_of(timeout, [record]))
+
+    def forget_callback(self, record: Record, f: Callable[[], None]) -> None:
+        with self._lock:
+            if record.waiters and f in record.waiters:
+                record.waiters.remove(f)
 
     def when_ended(self, record: Record, f: Callable[[], None]) -> None:
         with self._lock:

@@ -14,28 +14,29 @@ from muster.errors import WaitTimeout
 from muster.worker.context import waiting
 
 
-def fetch_structure(structure: Any, timeout: Optional[float]) -> Any:
+def fetch_structure(structure: Any, timeout: Optional[float], stops: bool = True) -> Any:
+    """Returns the structure with values in place of RemoteValues. `stops`: see ClosureError.again."""
     end = None if timeout is None else time.monotonic() + timeout
-    return _fetch(structure, end)
+    return _fetch(structure, end, stops)
 
 
-def _fetch(s: Any, end: Optional[float]) -> Any:
+def _fetch(s: Any, end: Optional[float], stops: bool) -> Any:
     if isinstance(s, RemoteValue):
-        return s.fetch(None if end is None else max(0.0, end - time.monotonic()))
+        return s._fetch(None if end is None else max(0.0, end - time.monotonic()), stops)
     if isinstance(s, tuple):
-        items = [_fetch(item, end) for item in s]
+        items = [_fetch(item, end, stops) for item in s]
         return type(s)(*items) if hasattr(s, "_fields") else type(s)(items)
     if isinstance(s, list):
-        return [_fetch(item, end) for item in s]
+        return [_fetch(item, end, stops) for item in s]
     if isinstance(s, dict):
         made = copy.copy(s)  # of its class, in its order, with its default_factory
         for key, item in s.items():
-            made[key] = _fetch(item, end)
+            made[key] = _fetch(item, end, stops)
         return made
     if _is_dataclass(s) and _has_values(s):
         made = copy.copy(s)
         for name, item in _fields(s):
-            object.__setattr__(made, name, _fetch(item, end))  # it may be frozen
+            object.__setattr__(made, name, _fetch(item, end, stops))  # it may be frozen
         return made
     return s
 

@@ -19,6 +19,10 @@ class Chunk:
         self.fn = fn
         self.__qualname__ = calls.name_of(fn)  # of notes on errors
 
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        return self.fn
+
     def __call__(self, *arguments: tuple[Any, ...]) -> Union[list[Any], PartialResults]:
         """Returns the results in order. Raises what the function raises if there is a single call."""
         fn = self.fn

@@ -408,6 +408,11 @@ class Calls:
                 return
         f()
 
+    def forget_callback(self, call: Call, f: Callable[[], None]) -> None:
+        with self._lock:
+            if call.waiters and f in call.waiters:
+                call.waiters.remove(f)
+
     def wait(self, call: Call, timeout: Optional[float]) -> None:
         """Raises WaitTimeout."""
         answered = threading.Event()
@@ -425,9 +430,7 @@ class Calls:
                 if not answered.wait(None if timeout is None else max(0.0, timeout - SLOT_KEPT)):
                     raise WaitTimeout(f"the call of {call.method} has not been answered within {timeout:g} s")
         finally:
-            with self._lock:  # who asks again and again would leave as many behind
-                if call.waiters:
-                    call.waiters.remove(answered.set)
+            self.forget_callback(call, answered.set)  # repeated waits would leave as many behind
             self.end_wait(wait)
 
     def begin_wait(self, call: Call) -> Any:
@@ -436,10 +439,10 @@ class Calls:
     def end_wait(self, wait: Any) -> None:
         pass
 
-    def value_of(self, call: Call) -> Any:
-        """Of one that is answered, always the same object. Raises its error."""
+    def value_of(self, call: Call, stops: bool = False) -> Any:
+        """Of one that is answered, always the same object. Raises its error; `stops`: see ClosureError.again."""
         if call.error is not None:
-            raise call.error.again()
+            raise call.error.again(stops)
         if call.encoding < 0:
             return call.value
         with self._lock:

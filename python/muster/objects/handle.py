@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import threading
 import weakref
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
+from muster._elsewhere import METHOD, Hints
 from muster._pickled import calls as packing
 from muster._pickled.buffers import Data
 from muster.coordinator.log_lines import Logs
@@ -41,12 +43,10 @@ class CallValue(RemoteValue[Any]):
     def __del__(self) -> None:
         pass  # the answer goes with the call
 
-    def fetch(self, timeout: Optional[float] = None) -> Any:
+    def _fetch(self, timeout: Optional[float] = None, stops: bool = False) -> Any:
         if not self._call.answered:
             self._calls.wait(self._call, timeout)
-        return self._calls.value_of(self._call)
-
-    get = fetch
+        return self._calls.value_of(self._call, stops)
 
     def _warn(self) -> None:
         pass
@@ -83,6 +83,9 @@ class CallValue(RemoteValue[Any]):
     def add_done_callback(self, f: Callable[[], None]) -> None:
         self._calls.when_answered(self._call, f)
 
+    def _forget_callback(self, f: Callable[[], None]) -> None:
+        self._calls.forget_callback(self._call, f)
+
     @property
     def _is_large(self) -> bool:
         return False  # answers come whole
@@ -92,16 +95,18 @@ class CallValue(RemoteValue[Any]):
         return True
 
     def __reduce__(self) -> Any:
-        return packing.same, (self.fetch(),)
+        return packing.same, (self._fetch(),)
 
     def __repr__(self) -> str:
         return f"<muster.RemoteValue of {self._call.method} {self._status().value}>"
 
 
-class Method:
+class Method(Hints):
     """One method of a remote object."""
 
     __slots__ = ("_handle", "_name")
+    _instead = METHOD
+    _shown = "method of a RemoteObject"
 
     def __init__(self, handle: RemoteObject, name: str) -> None:
         self._handle = handle
@@ -111,7 +116,7 @@ class Method:
         return self._handle._pack(self._name, args, kwargs)
 
     def __repr__(self) -> str:
-        return f"<method {self._name} of {self._handle!r}>"
+        return f"<method {self._name} of {self._handle!r}; call it: .{self._name}(...)>"
 
 
 class RemoteObject:
@@ -137,12 +142,12 @@ class RemoteObject:
 
     def _pack(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallValue:
         self._calls.check_process()
-        data, kept = self._packed(tuple(args), dict(kwargs))
+        data, kept = self._packed(method, tuple(args), dict(kwargs))
         check_argument_bytes(len(data))
         return CallValue(self._calls, self._calls.add(self._id, method, data, self._ticket,
                                                       of=(self._task, self._class_name), kept=kept), self._owner)
 
-    def _packed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes, Sequence[Kept]]:
+    def _packed(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes, Sequence[Kept]]:
         """Arguments, and what they name. What is large goes by memory where its object is known to take that; it is
         asked for the first large argument, and after the first large result."""
         of = self._task, self._class_name
@@ -152,12 +157,19 @@ class RemoteObject:
                 parts = packing.dump_inline(args, kwargs, _refuse)
             else:
                 parts = packing.dump_inline(args, kwargs, keeping.take, always=True)
+        except (TypeError, ValueError, AttributeError, pickle.PicklingError) as error:
+            if keeping is not None:
+                keeping.undo()
+            named = packing.unpicklable(error, f"{self._class_name}.{method}", args, kwargs)
+            if named is None:
+                raise
+            raise named from error
         except NotKept:
             if keeping is not None:
                 keeping.undo()
                 return b"".join(packing.dump_inline(args, kwargs)), ()
             if self._calls.large.keeping(self._id, self._ticket, of) is not None:
-                return self._packed(args, kwargs)
+                return self._packed(method, args, kwargs)
             parts = packing.dump_inline(args, kwargs)
         return b"".join(parts), keeping.kept if keeping is not None else ()
 

@@ -35,6 +35,9 @@ class ServerError(MusterError):
         self.limit: Any = problem.get("limit")
         super().__init__(f"{self.code}: {self.detail}")
 
+    def __reduce__(self) -> Any:
+        return type(self), (self.status, {"code": self.code, "detail": self.detail, "field": self.field, "limit": self.limit})
+
 
 class NoServer(MusterError, ConnectionError):
     """Nobody answers at the address."""

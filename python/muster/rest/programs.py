@@ -74,8 +74,8 @@ class LaunchWords(EachWords, ProgramWords, total=False):
 
 
 class ProgramFailedError(MusterError):
-    """A program that was waited for has not succeeded. Attributes: ``program``; ``state``, FAILED or
-    CANCELLED; ``cause``, what went wrong first, as REST has it (``kind``, ``rank``, ``task``, ``host``,
+    """A program that was waited for has not succeeded. Attributes: ``program``, None in a copy or after unpickling; ``state``,
+    FAILED or CANCELLED; ``cause``, what went wrong first, as REST has it (``kind``, ``rank``, ``task``, ``host``,
     ``exit_status``, ``signal``, ``text``, ``stderr``, ``coordination``), or None."""
 
     def __init__(self, program: Program) -> None:
@@ -87,6 +87,15 @@ class ProgramFailedError(MusterError):
             said[0] += ": " + str(self.cause["text"])
             said += ["  " + line for line in self.cause.get("stderr", [])]
         super().__init__("\n".join(said))
+
+    def __reduce__(self) -> Any:
+        return _restored_failure, (self.args, {"program": None, "state": self.state, "cause": self.cause})
+
+
+def _restored_failure(args: tuple[Any, ...], attributes: dict[str, Any]) -> ProgramFailedError:
+    made = ProgramFailedError.__new__(ProgramFailedError, *args)
+    made.__dict__.update(attributes)
+    return made
 
 
 class Program:

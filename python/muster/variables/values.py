@@ -34,17 +34,15 @@ class JoinedValue(CallValue):
         self._lock = threading.Lock()  # protects _joined
         self._joined: Optional[list[Any]] = None
 
-    def fetch(self, timeout: Optional[float] = None) -> Any:
+    def _fetch(self, timeout: Optional[float] = None, stops: bool = False) -> Any:
         end = None if timeout is None else time.monotonic() + timeout
         for part in self._parts:
-            part.fetch(None if end is None else max(0.0, end - time.monotonic()))
+            part._fetch(None if end is None else max(0.0, end - time.monotonic()), stops)
         with self._lock:
             if self._joined is None:
-                self._joined = [self._join([part.fetch() for part in self._parts])]
+                self._joined = [self._join([part._fetch(None, stops) for part in self._parts])]
                 self._parts = []
             return self._joined[0]
-
-    get = fetch
 
     def done(self) -> bool:
         return all(part.done() for part in self._parts)
@@ -75,6 +73,9 @@ class JoinedValue(CallValue):
         for part in parts:
             part.add_done_callback(ended)
 
+    def _forget_callback(self, f: Callable[[], None]) -> None:
+        pass
+
     @contextlib.contextmanager
     def _noted(self) -> Iterator[None]:
         with contextlib.ExitStack() as noted:
@@ -97,19 +98,17 @@ class OrPieces(CallValue):
         self._made: Optional[RemoteValue[Any]] = None
         self._lock = threading.Lock()  # protects _made
 
-    def fetch(self, timeout: Optional[float] = None) -> Any:
+    def _fetch(self, timeout: Optional[float] = None, stops: bool = False) -> Any:
         end = None if timeout is None else time.monotonic() + timeout
         try:
-            return super().fetch(timeout)
+            return super()._fetch(timeout, stops)
         except ClosureError as error:
             if error.type != TOO_LARGE:
                 raise
         with self._lock:
             if self._made is None:
                 self._made = self._pieces()
-        return self._made.fetch(None if end is None else max(0.0, end - time.monotonic()))
-
-    get = fetch
+        return self._made._fetch(None if end is None else max(0.0, end - time.monotonic()), stops)
 
 
 class Later(CallValue):
@@ -134,15 +133,13 @@ class Later(CallValue):
             waiters, self._waiters = self._waiters, []
         run_all([functools.partial(self.add_done_callback, f) for f in waiters])
 
-    def fetch(self, timeout: Optional[float] = None) -> Any:
+    def _fetch(self, timeout: Optional[float] = None, stops: bool = False) -> Any:
         end = None if timeout is None else time.monotonic() + timeout
         if not self._made.wait(timeout):
             raise WaitTimeout("a part of the value has not come in time")
         if self._error is not None:
-            raise self._error.again()
-        return super().fetch(None if end is None else max(0.0, end - time.monotonic()))
-
-    get = fetch
+            raise self._error.again(stops)
+        return super()._fetch(None if end is None else max(0.0, end - time.monotonic()), stops)
 
     def done(self) -> bool:
         return self._made.is_set() and (self._error is not None or super().done())

@@ -346,3 +346,22 @@ def test_a_chunk_makes_all_calls_and_names_those_that_raise() -> None:
         chunk((0,))
     stops = Chunk(lambda x: next(iter([x] if x else [])))
     assert stops((1,), (0,), (2,), (0,)) == PartialResults([1, None, 2, None], [1, 3])
+
+
+def test_an_iterator_is_closed_without_a_lock(cluster: Cluster) -> None:
+    """The collector closes iterators on any thread, also on one that holds the session's lock."""
+    c = cluster.coordinator()
+    results = c.map(time.sleep, [0, 60])
+    next(results)
+    closing = threading.Thread(target=results.close, daemon=True)
+    with c._session._lock:
+        closing.start()
+        closing.join(DEADLINE)
+        assert not closing.is_alive()
+    until(lambda: not cluster.server.running(), "the rest is cancelled")
+
+
+def test_a_with_block_closes_an_iterator(cluster: Cluster) -> None:
+    with cluster.coordinator().map(int, range(600)) as results:
+        assert next(results) == 0
+    assert list(results) == []
