@@ -10,6 +10,7 @@ import itertools
 import queue
 import threading
 import time
+import types
 from typing import Any, Callable, NamedTuple, Optional
 
 from muster import _forks
@@ -24,6 +25,7 @@ from muster.variables.arrays import Encoded
 from muster.worker.failures import message_of, packed, traceback_of, type_name_of
 from muster.worker.functions import FunctionTable, Kept, Refused, call_json, json_output
 from muster.worker.object_calls import ObjectCalls, WorkerMemory
+from muster.worker.object_loop import Loop
 from muster.worker.shelf import Shelf
 
 RESULT_BYTES_MAX = 32 << 20
@@ -64,6 +66,7 @@ class Hosted:
         self.orders: queue.SimpleQueue[Optional[Order]] = queue.SimpleQueue()
         self.threads = 0
         self.last: collections.OrderedDict[tuple[int, bool], int] = collections.OrderedDict()
+        self.loop = Loop()
 
     def is_new(self, name: Name) -> bool:
         caller, number = name[:2], name[2]
@@ -179,6 +182,7 @@ class Objects:
         if hosted is None:
             return
         hosted.gone = True
+        hosted.loop.stop()
         for _ in range(hosted.threads):
             hosted.orders.put(None)
 
@@ -230,7 +234,7 @@ class Objects:
         within.call = order.name
         within.shelf = self._shelf if order.encoding == BYTES and large.is_marked(order.args) else None
         try:
-            found = self._found(hosted.instance, order)
+            found = self._found(hosted, order)
             self._end_fork()
             if type(found) is Encoded:
                 value, encoding = found.data, BYTES
@@ -253,13 +257,25 @@ class Objects:
         if _forks.generation != self._generation:
             _forks.leave(error)
 
-    def _found(self, instance: Any, order: Order) -> Any:
+    def _found(self, hosted: Hosted, order: Order) -> Any:
+        instance = hosted.instance
         if order.method.startswith("_"):
             raise AttributeError(f"an object on a task has no {order.method!r}")  # handles have not, either
+        method = getattr(instance, order.method)
+        if not callable(method):
+            raise TypeError(f"{type(instance).__name__}.{order.method} is an attribute of the object, not a method: define a "
+                            "method that returns it")
         if order.encoding == JSON:  # as other languages call
-            return call_json(getattr(instance, order.method), order.args, JSON, Kept())
-        args, kwargs = self._arguments(order.args)
-        return getattr(instance, order.method)(*args, **kwargs)
+            found = call_json(method, order.args, JSON, Kept())
+        else:
+            args, kwargs = self._arguments(order.args)
+            found = method(*args, **kwargs)
+        kind = type(found)
+        if kind is types.CoroutineType:
+            return hosted.loop.run(found, self.calls)
+        if kind is types.GeneratorType or kind is types.AsyncGeneratorType:
+            raise TypeError(f"{type(instance).__name__}.{order.method} is a generator, which cannot be sent: return a list of it")
+        return found
 
     def _arguments(self, data: bytes) -> Any:
         if arrays.is_arrays(data):
