@@ -8,36 +8,49 @@ Importing this registers the backend.
 """
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+import threading
+import uuid
+from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence
 
 import joblib
 from joblib.parallel import AutoBatchingMixin, ParallelBackendBase
 
 from muster._pickled.names import display_name
+from muster.coordinator.options import CoordinatorOptions, check_names
 from muster.executor import Executor
 from muster.worker.context import waiting
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from muster.coordinator.options import CoordinatorWords
+
 
 class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
-    """`n_jobs=-1` is as many as the job of the workers has, whoever is connected: the number that is declared
-    (``num_workers=``, or of the cluster), else the highest index and one. -2 is one less. Short calls go several
-    to a closure. As with joblib's own processes, an array that several calls have is not to be changed while they are
-    handed out."""
+    """Runs the calls of ``joblib.Parallel`` on the cluster. `initializer(*initargs)` is called once in each process of a worker.
+
+    `n_jobs=-1` uses all workers of the job, connected or not: the number that the coordinator (``num_workers=``) or the cluster
+    declares, otherwise the highest index plus one. `n_jobs=-2` uses one worker less. Several short calls share a closure. As with
+    joblib's own processes, do not change an array while calls that use it are being submitted."""
 
     supports_retrieve_callback = True
     supports_return_generator = True
     supports_timeout = True
     default_n_jobs = -1
 
-    def __init__(self, server: Optional[str] = None, **options: Any) -> None:
-        super().__init__(**{k: options.pop(k) for k in ("nesting_level",) if k in options})
+    def __init__(self, server: Optional[str] = None, nesting_level: Optional[int] = None,
+                 *, initializer: Optional[Callable[..., Any]] = None,
+                 initargs: Sequence[Any] = (), **options: Unpack[CoordinatorWords]) -> None:
+        super().__init__(nesting_level=nesting_level)
+        check_names("joblib's backend 'muster'", options, CoordinatorOptions)
         self._server = server
-        self._options = options
+        self._options: CoordinatorWords = {"name": "joblib", **options}
+        self._initializer = Initializer(initializer, initargs) if initializer is not None else None
         self._executor: Optional[Executor] = None
         self._waiting: Optional[waiting] = None
 
     def start_call(self) -> None:
-        """joblib asks every 10 ms whether results are there, from here to `stop_call`."""
+        """Marks this thread as waiting until `stop_call`, because joblib asks for results every 10 ms."""
         self.stop_call()
         entered = waiting()
         entered.__enter__()
@@ -53,7 +66,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
 
     def _pool(self) -> Executor:
         if self._executor is None:
-            self._executor = Executor(self._server, name="joblib", **self._options)
+            self._executor = Executor(self._server, **self._options)
         return self._executor
 
     def effective_n_jobs(self, n_jobs: Optional[int]) -> int:
@@ -64,14 +77,22 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
         workers: int = self._pool().submit(workers_of_job).result()
         return max(1, workers if n_jobs is None else workers + 1 + n_jobs)
 
-    def configure(self, n_jobs: int = 1, parallel: Any = None, **_: Any) -> int:
+    def configure(self, n_jobs: int = 1, parallel: Any = None, prefer: Any = None, require: Any = None, *,
+                  initializer: Optional[Callable[..., Any]] = None, initargs: Sequence[Any] = (), verbose: int = 0,
+                  temp_folder: Any = None, max_nbytes: Any = None, mmap_mode: Any = None, context: Any = None,
+                  timeout: Optional[float] = None, idle_worker_timeout: Optional[float] = None) -> int:
+        """Called by joblib with the arguments of ``Parallel``. Those after `initargs` are about joblib's own processes, and have
+        no effect."""
+        if initializer is not None:
+            self._initializer = Initializer(initializer, initargs)
         self.parallel = parallel
         return self.effective_n_jobs(n_jobs)
 
     def submit(self, func: Callable[[], Any], callback: Optional[Callable[[Any], None]] = None
                ) -> Any:
         # As an argument, whose arrays workers of this host share: a callable is sent by itself.
-        future = self._pool()._submit(run, (func,), {}, batch_name(func) or display_name(func))
+        args = (func,) if self._initializer is None else (func, self._initializer)
+        future = self._pool()._submit(run, args, {}, batch_name(func) or display_name(func))
         future.get = future.result  # as joblib before 1.4 has it
         if callback is not None:
             future.add_done_callback(callback)
@@ -88,22 +109,45 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
     def terminate(self, cancel: bool = False) -> None:
         self.reset_batch_stats()
         executor, self._executor = self._executor, None
-        if executor is not None:
-            executor.shutdown(wait=not cancel, cancel_futures=cancel)
+        if executor is not None and cancel:
+            executor._stop()
+        elif executor is not None:
+            executor.shutdown()
 
 
-def run(batch: Callable[[], Any]) -> Any:
+class Initializer:
+    """Calls a function once in each process of a worker, before the first batch there."""
+
+    def __init__(self, function: Callable[..., Any], args: Sequence[Any]) -> None:
+        self._id = uuid.uuid4().hex
+        self._function = function
+        self._args = tuple(args)
+
+    def __call__(self) -> None:
+        with _initializing:  # a worker of threads is one process
+            if self._id not in _initialized:
+                self._function(*self._args)
+                _initialized.add(self._id)
+
+
+_initializing = threading.Lock()
+_initialized: set[str] = set()
+
+
+def run(batch: Callable[[], Any], initializer: Optional[Initializer] = None) -> Any:
+    if initializer is not None:
+        initializer()
     return batch()
 
 
 def batch_name(batch: Any) -> str:
-    """What the calls of a joblib batch call; empty: it is none."""
+    """Returns the name of the function that a joblib batch calls; empty for other callables."""
     items = getattr(batch, "items", None)
     return display_name(items[0][0]) if isinstance(items, (list, tuple)) and items else ""
 
 
 def workers_of_job() -> int:
-    """Of the worker that it runs on."""
+    """Returns `num_workers` of the worker that runs this."""
     from muster.worker.context import context
 
     return context().num_workers

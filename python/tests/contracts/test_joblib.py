@@ -1,0 +1,72 @@
+"""The arguments of joblib's backend."""
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import cloudpickle
+import joblib
+import pytest
+from conftest import Cluster
+
+import muster
+import muster.joblib
+
+
+def prepare(factor: int) -> None:
+    assert "factor" not in muster.__dict__, "it is called once in a process"
+    muster.__dict__["factor"] = factor
+
+
+def scaled(x: int) -> int:
+    import muster as here
+
+    factor: int = here.__dict__["factor"]
+    return x * factor
+
+
+@pytest.fixture
+def address(make_cluster: Any) -> str:
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    made: Cluster = make_cluster()
+    made.add("--processes", "2")
+    return made.server.grpc
+
+
+def test_an_initializer_is_called_once_in_each_process(address: str) -> None:
+    with joblib.parallel_config(backend="muster", server=address, initializer=prepare, initargs=(3,)):
+        for _ in range(2):
+            assert joblib.Parallel(n_jobs=2, batch_size=1)(joblib.delayed(scaled)(i) for i in range(20)) == [
+                3 * i for i in range(20)]
+
+
+def test_an_initializer_of_parallel_is_called(address: str) -> None:
+    with joblib.parallel_config(backend="muster", server=address):
+        assert joblib.Parallel(n_jobs=2, initializer=prepare, initargs=(5,))(
+            joblib.delayed(scaled)(i) for i in range(4)) == [0, 5, 10, 15]
+
+
+def test_an_error_of_an_initializer_is_raised(address: str) -> None:
+    with joblib.parallel_config(backend="muster", server=address, initializer=divmod, initargs=(1, 0)):
+        with pytest.raises(ZeroDivisionError):
+            joblib.Parallel(n_jobs=2)(joblib.delayed(scaled)(i) for i in range(4))
+
+
+def test_unknown_options_name_the_backend(address: str) -> None:
+    with pytest.raises(TypeError, match="joblib's backend 'muster': there is no option 'numworkers'; you may mean num_workers"):
+        with joblib.parallel_config(backend="muster", server=address, numworkers=3):
+            pass
+
+
+def test_calls_that_run_end_with_an_error_of_another(address: str) -> None:
+
+    def fails(i: int) -> None:
+        if i == 1:
+            raise KeyError(i)
+        import time
+
+        time.sleep(60)
+
+    with joblib.parallel_config(backend="muster", server=address):
+        with pytest.raises(KeyError):
+            joblib.Parallel(n_jobs=2, batch_size=1)(joblib.delayed(fails)(i) for i in range(2))
