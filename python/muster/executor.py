@@ -2,7 +2,10 @@
 from __future__ import annotations
 
 import concurrent.futures
+import os
 import threading
+import weakref
+from concurrent.futures._base import PENDING, RUNNING
 from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence,
                     TypeVar, Union)
 
@@ -10,8 +13,9 @@ from muster import _forks
 from muster.coordinator import made_again, session_waits
 from muster.coordinator.cluster_coordinator import ClusterCoordinator
 from muster.coordinator.futures import Future
+from muster.coordinator.options import CoordinatorOptions, check_names
 from muster.coordinator.remote_value import RemoteValue
-from muster.errors import CancelledError, FailureKind, UnavailableError
+from muster.errors import FailureKind, UnavailableError
 from muster.worker.context import waiting
 
 if TYPE_CHECKING:
@@ -25,7 +29,7 @@ T = TypeVar("T")
 
 
 class _Future(Future):
-    """Pending until its closure has ended, so that it can be cancelled until then."""
+    """The future of a call. It is pending until its call is known to run: the server is asked by `running` and `cancel`."""
 
     value: Optional[RemoteValue[Any]] = None
 
@@ -37,25 +41,63 @@ class _Future(Future):
                 try:
                     return super().result(session_waits.LOOK_EVERY)
                 except concurrent.futures.TimeoutError:
-                    if self.done():  # meanwhile, or it is the error of the function
+                    if self.done():  # it has ended since, or it is the error of the function
                         return super().result(0)
                     self.value._warn()
 
+    def running(self) -> bool:
+        """Returns whether the call runs, as the server knows it."""
+        if self.value is not None and self._state == PENDING:
+            _cancel_queued([self], dry_run=True)
+        return super().running()
+
     def cancel(self) -> bool:
-        cancelled = super().cancel()
-        if cancelled and self.value is not None:
-            self.value.cancel()
-        return cancelled
+        """Cancels the call unless it runs or has ended. Returns whether it is cancelled."""
+        if self.value is not None and self._state == PENDING and _cancel_queued([self]):
+            return False
+        return super().cancel()
+
+    def _begin(self) -> bool:
+        """Returns whether the future takes an outcome."""
+        with self._condition:
+            return self._state == RUNNING or self.set_running_or_notify_cancel()
+
+    def _set_running(self) -> None:
+        with self._condition:
+            if self._state == PENDING:
+                self._state = RUNNING
+
+
+def _cancel_queued(futures: Sequence[_Future], dry_run: bool = False) -> set[_Future]:
+    """Asks the server to cancel those calls of one executor that no worker has started. Returns the futures of the others."""
+    by_token = {f.value._record.token: f for f in futures if f.value is not None}
+    if not by_token:
+        return set()
+    session = next(f.value for f in futures if f.value is not None)._owner.session
+    found = session.cancel_queued(
+        [f.value._record for f in by_token.values() if f.value is not None], dry_run)
+    for token in found.started:
+        by_token[token]._set_running()
+    return {by_token[token] for token in found.left}
 
 
 class Executor(concurrent.futures.Executor):
     """``with muster.Executor("127.0.0.1:8476") as executor: executor.submit(f, 1).result()``
 
-    `options` are those of :class:`muster.CoordinatorOptions`. Each future has its own error; a
-    future can be cancelled until it is done. Any thread."""
+    Keeps the contract of :class:`concurrent.futures.Executor`: each future has its own error, only calls that no worker has
+    started can be cancelled, and a program ends when its submitted calls have ended. Any thread.
+
+    Args:
+        server: The address "host:port", or several.
+        options: Those of :class:`muster.CoordinatorOptions`.
+
+    Raises:
+        TypeError: an option is unknown.
+    """
 
     def __init__(self, server: Optional[Union[str, Sequence[str]]] = None,
                  **options: Unpack[CoordinatorWords]) -> None:
+        check_names("Executor", options, CoordinatorOptions)
         if not options.setdefault("continue_on_error", True):
             raise ValueError("continue_on_error: each future of an executor has its own error")
         self._coordinator = ClusterCoordinator(server, **options)
@@ -65,6 +107,8 @@ class Executor(concurrent.futures.Executor):
         self._finishing: Optional[threading.Thread] = None
         self._is_forked = False
         _forks.notify_in_forks(self)
+        _executors.add(self)
+        weakref.finalize(self, _finish_collected, self._coordinator).atexit = False
 
     def forked(self) -> None:
         self._is_forked = True
@@ -72,9 +116,22 @@ class Executor(concurrent.futures.Executor):
         for future in list(self._futures):
             future.forked()
 
+    @property
+    def _max_workers(self) -> int:
+        """Returns how many calls the connected workers can run at the same time, at least 1. Dask reads this."""
+        session = self._coordinator._session
+        session.wait_open()
+        slots: Optional[int] = session.link.capacity(session.id)
+        return max(1, slots if slots is not None else os.cpu_count() or 1)
+
     def submit(self, fn: Callable[P, T], /, *args: P.args,
                **kwargs: P.kwargs) -> concurrent.futures.Future[T]:
-        """A Future of ``fn(*args, **kwargs)``. Waits while the queue is full."""
+        """Returns a Future of ``fn(*args, **kwargs)``. Waits while the queue is full.
+
+        Raises:
+            RuntimeError: the executor was shut down.
+            TypeError, ValueError: an argument cannot be pickled or is too large.
+        """
         future: concurrent.futures.Future[T] = self._submit(fn, args, kwargs)
         return future
 
@@ -90,6 +147,8 @@ class Executor(concurrent.futures.Executor):
             self._futures.discard(future)
             raise
         value.add_done_callback(lambda: made_again.when_here(value._is_large, lambda: self._ended(future, value)))
+        if future.cancelled():  # by a shutdown, while the queue was full
+            value.cancel()
         return future
 
     def _unchanged(self, yes: bool) -> None:
@@ -97,19 +156,23 @@ class Executor(concurrent.futures.Executor):
         self._coordinator._session.blobs.unchanged(yes)
 
     def _ended(self, future: _Future, value: RemoteValue[Any]) -> None:
-        self._futures.discard(future)
-        if not future.set_running_or_notify_cancel():
-            return
         try:
-            result = value.fetch()
-        except CancelledError as error:
-            # One of another kind is the function's: what it has waited for was cancelled.
-            future.set_exception(concurrent.futures.CancelledError()
-                                 if error.kind is FailureKind.CANCELLED else error)
-        except BaseException as error:
-            future.set_exception(error)
-        else:
-            future.set_result(result)
+            error = value._record.error
+            if error is not None and error.kind is FailureKind.CANCELLED:
+                # Also before `cancel` has returned, and where the session has ended.
+                concurrent.futures.Future.cancel(future)
+            if not future._begin():
+                return
+            try:
+                result = value._fetch()
+            except BaseException as error:
+                # A cancelled call that the function has waited for is an error of the function.
+                future.set_exception(concurrent.futures.CancelledError()
+                                     if getattr(error, "kind", None) is FailureKind.CANCELLED else error)
+            else:
+                future.set_result(result)
+        finally:
+            self._futures.discard(future)
 
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
             timeout: Optional[float] = None, chunksize: Optional[int] = None,
@@ -133,30 +196,108 @@ class Executor(concurrent.futures.Executor):
                                      buffersize=buffersize)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Does nothing in a process that was forked from the executor's."""
+        """Refuses further calls. Submitted calls continue. Does nothing in a process that was forked from the executor's.
+
+        Args:
+            wait: Whether to return only when all calls have ended.
+            cancel_futures: Whether to cancel the calls that no worker has started.
+        """
         if self._is_forked:
             return
         with self._lock:
             self._shut_down = True
             futures = list(self._futures) if cancel_futures else []
+        left = _cancel_queued(futures)
         for future in futures:
-            future.cancel()
-        with self._lock:
-            if self._finishing is None:
-                self._finishing = threading.Thread(target=self._finish, name="muster-shutdown",
-                                                   daemon=True)
-                self._finishing.start()
+            if future not in left:
+                concurrent.futures.Future.cancel(future)
+        self._finish_on_thread()
         if wait:
+            assert self._finishing is not None
             with waiting():
                 self._finishing.join()
 
+    def _stop(self) -> None:
+        """Shuts down at once: calls that run are cancelled, too."""
+        with self._lock:
+            self._shut_down = True
+            futures = list(self._futures)
+        for future in futures:
+            concurrent.futures.Future.cancel(future)
+            if future.value is not None:
+                future.value.cancel()
+        self._finish_on_thread()
+
+    def _finish_on_thread(self) -> None:
+        with self._lock:
+            if self._finishing is None:
+                self._finishing = _start(self._finish)
+
     def _finish(self) -> None:
-        try:
-            self._coordinator.join()
-        except UnavailableError:
-            pass  # the futures say so
+        _join(self._coordinator)
+        concurrent.futures.wait(list(self._futures))  # ends: their calls have, and the values come or are lost
         self._coordinator.close()
 
     def _check(self) -> None:
         if self._shut_down:
             raise RuntimeError("cannot schedule new futures after shutdown")
+        if _exiting:
+            raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    def __repr__(self) -> str:
+        return f"<muster.Executor of {self._coordinator!r}>"
+
+
+_executors: weakref.WeakSet[Executor] = weakref.WeakSet()
+_threads: set[threading.Thread] = set()
+"""Threads that wait for submitted calls."""
+_exiting = False
+
+
+def _join(coordinator: ClusterCoordinator) -> None:
+    try:
+        coordinator.join()
+    except UnavailableError:
+        pass  # the futures raise it
+    except RuntimeError:
+        if not coordinator._owner.session.over:
+            raise
+
+
+def _start(f: Callable[[], None]) -> threading.Thread:
+    def run() -> None:
+        try:
+            f()
+        finally:
+            _threads.discard(thread)
+
+    thread = threading.Thread(target=run, name="muster-shutdown", daemon=True)
+    _threads.add(thread)
+    thread.start()
+    return thread
+
+
+def _finish_collected(coordinator: ClusterCoordinator) -> None:
+    """Keeps the coordinator of a collected executor until its calls have ended, as those of `map`."""
+    session = coordinator._owner.session
+    if not (session.over or session.is_forked) and session._unfinished and not _exiting:
+        _start(lambda: _join(coordinator))
+
+
+def _finish_at_exit() -> None:
+    """Waits for the submitted calls of all executors, as the standard pools do."""
+    global _exiting
+    _exiting = True
+    for executor in list(_executors):
+        executor.shutdown()
+    for thread in list(_threads):
+        thread.join()  # no deadline: it ends with its calls, or with its session
+
+
+def _exited_in_fork() -> None:
+    _threads.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_exited_in_fork)
+threading._register_atexit(_finish_at_exit)  # type: ignore[attr-defined]

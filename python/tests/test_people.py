@@ -41,37 +41,6 @@ def test_an_executor_is_one_of_the_standard_library(cluster: Cluster) -> None:
             executor.submit(square, 1)
 
 
-def test_a_future_that_runs_can_be_cancelled(cluster: Cluster) -> None:
-    with muster.Executor(cluster.server.grpc) as executor:
-        running = executor.submit(time.sleep, 60)
-        until(cluster.server.running, "it runs")
-        assert running.cancel() and running.cancelled()
-        until(lambda: not cluster.server.running(), "its worker is free again")
-
-
-def test_a_cancelled_future_waits_for_no_worker(cluster: Cluster, tmp_path: pathlib.Path) -> None:
-    ends = tmp_path / "ends"
-
-    def deaf() -> None:
-        while not ends.exists():
-            try:
-                time.sleep(0.02)
-            except muster.Cancelled:
-                pass
-
-    with muster.Executor(cluster.server.grpc) as executor:
-        running = executor.submit(deaf)
-        until(cluster.server.running, "it runs")
-        threading.Timer(0.2, running.cancel).start()
-        with pytest.raises(concurrent.futures.CancelledError):
-            running.result()
-        with pytest.raises(concurrent.futures.CancelledError):
-            running.result()
-        assert cluster.server.running() == 1, "its worker has not answered"
-        ends.touch()
-        until(lambda: not cluster.server.running(), "it has")
-
-
 def test_a_future_that_nothing_comes_of_says_so(cluster: Cluster, caplog: pytest.LogCaptureFixture,
                                                 monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.coordinator.session_waits.LOOK_EVERY", 0.1)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 import threading
 import time
+import weakref
 from typing import Any, Optional
 
 import grpc
 
+from muster._pickled import calls
 from muster._wire import columns, messages
 from muster._wire.credentials import with_token
 from muster.coordinator.records import Built
@@ -21,11 +23,25 @@ END_LIMIT = 5.0
 """Seconds for the server to end the session in order."""
 REPEAT_AFTER = 0.25
 """Seconds between attempts of a call outside of the stream."""
+ASK_TIMEOUT = 10.0
+"""Seconds for a call on the connection of the stream."""
+CANCELLED_AT_ONCE = 10_000
+"""The server takes as many tokens in one call."""
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 # A broken connection or a server that restarts; what else a server says, it will say again.
 _MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL,
              grpc.StatusCode.UNKNOWN, grpc.StatusCode.DEADLINE_EXCEEDED}
+
+
+_links: weakref.WeakSet[Link] = weakref.WeakSet()
+
+
+def end_sessions(server: str, reason: str) -> None:
+    """Ends the sessions of this process whose only server has ended for good."""
+    for link in list(_links):
+        if link.servers == [server]:
+            link.end(reason)
 
 
 class Link:
@@ -41,6 +57,8 @@ class Link:
         self.said = ""
         """What the newest try to open a stream ended with; empty: none has failed."""
         self._give_up = threading.Event()
+        self._ended_for = ""  # why there is no server any more
+        _links.add(self)
         self._given = session.options.connect_timeout
         self._deadline: Optional[threading.Timer] = None
         self._thread = threading.Thread(target=self._run, name="muster-session", daemon=True)
@@ -50,6 +68,12 @@ class Link:
     def is_forked(self) -> bool:
         """This process was forked from the session's."""
         return self._session.is_forked
+
+    def end(self, reason: str) -> None:
+        """Ends the session without its server."""
+        self._ended_for = reason
+        self._session.stop(reason)
+        self._stop()
 
     def close(self) -> None:
         """Returns when the session has ended; it has a few seconds for that."""
@@ -112,6 +136,55 @@ class Link:
             if failed.code() is not grpc.StatusCode.UNAVAILABLE:
                 break
         raise failed
+
+    def cancel_queued(self, session: str, tokens: list[int], dry_run: bool
+                      ) -> Optional[tuple[set[int], set[int]]]:
+        """Cancels closures that no worker has started; `dry_run` only asks.
+
+        Returns:
+            The tokens of closures that run or have ended, and tokens that the server does not know. None: an older
+            server does not have the method.
+
+        Raises:
+            UnavailableError: there is no connection, or the server refused the call.
+        """
+        started: set[int] = set()
+        unknown: set[int] = set()
+        for i in range(0, len(tokens), CANCELLED_AT_ONCE):
+            part = tokens[i:i + CANCELLED_AT_ONCE]
+            request = messages.CancelQueuedRequest(session=session, token=part, dry_run=dry_run)
+            answer = self._ask_on_stream("CancelQueued", request, messages.CancelQueuedResponse)
+            if answer is None:
+                return None
+            started.update(answer.started)
+            unknown.update(answer.unknown)
+        return started, unknown
+
+    def capacity(self, session: str) -> Optional[int]:
+        """Returns how many calls of Python functions can run at the same time. None: an older server does not know it.
+
+        Raises:
+            UnavailableError: there is no connection, or the server refused the call.
+        """
+        request = messages.GetCapacityRequest(session=session, function=calls.FUNCTION)
+        answer = self._ask_on_stream("GetCapacity", request, messages.GetCapacityResponse)
+        return None if answer is None else int(answer.slots)
+
+    def _ask_on_stream(self, method: str, request: Any, response: Any) -> Any:
+        """Makes a call on the connection of the stream. Returns None if the server does not have the method."""
+        with self._lock:
+            channel = self._channel
+        if channel is None:
+            raise _unavailable("there is no connection to the server")
+        ask = channel.unary_unary(METHOD + method, type(request).SerializeToString, response.FromString)
+        try:
+            return ask(request, timeout=ASK_TIMEOUT)
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+                return None
+            raise _unavailable(error.details() or str(error.code().name)) from error
+        except ValueError as error:  # the channel is being closed
+            raise _unavailable(str(error)) from error
 
     @property
     def where(self) -> str:
@@ -192,6 +265,8 @@ class Link:
 
     def _final_reason(self, error: Any) -> Optional[str]:
         """Why no other stream is tried; None: one is."""
+        if self._ended_for:
+            return self._ended_for
         if self._give_up.is_set() and not self._session.closing:
             where = self.where
             if self._session.opened:

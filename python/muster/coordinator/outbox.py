@@ -35,11 +35,18 @@ class Outbox:
         self.cancel = False
         self.close = False
         self._names_sent = 0
-        self._last_sent = 0
+        self.last_sent = 0
+        """The highest token of a closure in a message."""
 
     def add(self, record: Record) -> None:
         self.bytes += len(record.args)
         self.records.append(record)  # a call, after which Ctrl-C may come
+
+    def drop(self, tokens: set[int]) -> None:
+        """Removes closures that were not sent."""
+        dropped = [r for r in self.records if r.token in tokens]
+        self.bytes -= sum(len(r.args) for r in dropped)
+        self.records = collections.deque(r for r in self.records if r.token not in tokens)
 
     @property
     def waiting(self) -> bool:
@@ -99,7 +106,7 @@ class Outbox:
         for position, r in enumerate(taken):
             if r.inputs or r.per_worker:
                 _add_inputs(m, position, r)
-        self._last_sent = taken[-1].token
+        self.last_sent = taken[-1].token
         return large
 
     def _add_rest(self, m: Any) -> bool:
@@ -107,9 +114,9 @@ class Outbox:
         close = self.close and not (self.objects is not None and self.objects.has_more())
         said = bool(self.release_built or self.cancel or close)
         if self.release:
-            said |= _move(self.release, m.release_token, self._last_sent)
+            said |= _move(self.release, m.release_token, self.last_sent)
         if self.cancel_one:
-            said |= _move(self.cancel_one, m.cancel_token, self._last_sent)
+            said |= _move(self.cancel_one, m.cancel_token, self.last_sent)
         m.release_per_worker.extend(self.release_built)
         self.release_built = []
         if self.cancel and not self.records:

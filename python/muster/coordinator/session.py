@@ -1,7 +1,8 @@
 """A coordinator's session as its users see it, from any thread."""
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence
+import time
+from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 from muster._pickled.calls import FUNCTION
 from muster._pickled.names import as_text
@@ -11,8 +12,22 @@ from muster.coordinator.records import Built, Record
 from muster.coordinator.requests import Request
 from muster.coordinator.session_state import unavailable
 from muster.coordinator.session_waits import SessionWaits
-from muster.errors import ClosureError
+from muster.errors import CancelledError, ClosureError, FailureKind, UnavailableError
+from muster.objects.call import run_all
 from muster.worker.context import waiting
+
+
+CANCEL_LIMIT = 10.0
+"""Seconds for closures that were sent to reach the server, before a cancel of queued closures gives up."""
+
+
+class Cancelled(NamedTuple):
+    """What `cancel_queued` did, by token."""
+
+    started: set[int]
+    """These run or have ended."""
+    left: set[int]
+    """These were not cancelled: those that have started, and those of which nothing is known."""
 
 
 class Session(SessionWaits):
@@ -141,12 +156,63 @@ class Session(SessionWaits):
         with self._lock:
             self._cancel_one(record)
 
-    def _cancel_one(self, r: Record) -> None:
-        if not r.ended and not self._ended:
-            r.cancelled = True
-            if self._streaming:
-                self._out.cancel_one.append(r.token)
-                self._signal()
+    def cancel_queued(self, records: Sequence[Record], dry_run: bool = False) -> Cancelled:
+        """Cancels closures that no worker has started; `dry_run` only asks. Any thread."""
+        started: set[int] = set()
+        asked: list[int] = []
+        unsent: list[Record] = []
+        ready: list[Callable[[], None]] = []
+        by_token = {r.token: r for r in records}
+        with self._lock:
+            for r in records:
+                if r.ended:
+                    started.add(r.token)
+                elif r.token <= self._last_sent or r.references > 1:
+                    asked.append(r.token)
+                elif not dry_run:
+                    unsent.append(r)
+            if unsent:
+                self._drop_unsent(unsent, ready)
+        run_all(ready)
+        end = time.monotonic() + CANCEL_LIMIT
+        pause = 0.002
+        while asked:
+            try:
+                answer = self.link.cancel_queued(self._id, asked, dry_run)
+            except UnavailableError:  # whether they run is not known, so they are not cancelled
+                return Cancelled(started, started.union(asked))
+            running, unknown = answer or (set(), set())
+            started |= running
+            if not dry_run:
+                self._note_cancelled(set(asked) - running - unknown, answer is None)
+            if not unknown or dry_run:
+                break
+            # These are on their way to the server, or have ended and are on their way back.
+            asked = [token for token in unknown if not by_token[token].ended]
+            started |= unknown.difference(asked)
+            if time.monotonic() > end:
+                return Cancelled(started, started.union(asked))
+            time.sleep(pause)
+            pause = min(2 * pause, 0.1)
+        return Cancelled(started, started)
+
+    def _note_cancelled(self, tokens: set[int], tell: bool) -> None:
+        with self._lock:
+            for token in tokens:
+                if (r := self._records.get(token)) is None:
+                    continue
+                if tell:  # an older server, which stops calls that run as well
+                    self._cancel_one(r)
+                r.cancelled = True  # told again on the next stream
+
+    def _drop_unsent(self, records: Sequence[Record], ready: list[Callable[[], None]]) -> None:
+        """Ends closures that the server does not know."""
+        dropped = {r.token for r in records}
+        self._out.drop(dropped)
+        for r in records:
+            r.error = CancelledError(FailureKind.CANCELLED, "muster.ClusterCoordinator", "cancelled before it started")
+            self._end(r, ready)
+        self._changed.notify_all()
 
     def fetched(self, error: ClosureError) -> None:
         """The fetch of a value has raised it."""
@@ -157,6 +223,14 @@ class Session(SessionWaits):
         with self._lock:
             failures = list(self._generation.failures)
         return [f.again() for f in failures]
+
+    def stop(self, reason: str) -> None:
+        """Nothing is taken any more: there is no server."""
+        with self._lock:
+            if not self._ended:
+                self._reason = reason
+                self._stopped = True
+                self._changed.notify_all()
 
     def begin_close(self) -> None:
         """Nothing is taken any more; the server is told."""

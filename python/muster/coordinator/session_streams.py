@@ -39,6 +39,7 @@ class SessionStreams(SessionState):
                 self._take_drops()
                 full = self._full()  # what waits for a drain is woken by `take`
                 data = self._out.next_message(self._names)
+                self._last_sent = max(self._last_sent, self._out.last_sent)
                 if data is None:
                     self._signalled = False
                 elif full:

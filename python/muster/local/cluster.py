@@ -11,7 +11,9 @@ import weakref
 from typing import TYPE_CHECKING, Optional, Sequence
 
 from muster import _forks, _program
+from muster._elsewhere import LOCAL_CLUSTER, Hints
 from muster.coordinator.cluster_coordinator import ClusterCoordinator
+from muster.coordinator.link import end_sessions
 from muster.coordinator.options import CoordinatorWords
 from muster.errors import MusterError
 from muster.rest.client import Client
@@ -32,7 +34,7 @@ _TLS = {f"MUSTER_{verb}{name}" for verb in ("", "SERVE_")
 _PLAINTEXT = {"ca": "", "cert": "", "key": ""}
 
 
-class LocalCluster:
+class LocalCluster(Hints):
     """``with muster.LocalCluster(workers=4) as cluster: cluster.coordinator().submit(f, 1).fetch()``
 
     A server on free ports and `workers` tasks with a process each (``threads=4``: one task with that
@@ -45,6 +47,9 @@ class LocalCluster:
     ``url`` of REST and the dashboard. The program is MUSTER_BINARY, else this package's, else
     ``muster`` in PATH. Raises FileNotFoundError: there is none; MusterError: it did not start.
     """
+
+    _instead = LOCAL_CLUSTER
+    _shown = "LocalCluster"
 
     def __init__(self, workers: int = 4, *, threads: Optional[int] = None,
                  modules: Sequence[str] = (), server: Sequence[str] = (),
@@ -59,6 +64,7 @@ class LocalCluster:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             start_new_session=True,  # Ctrl-C is for the program, which decides
             env={**{k: v for k, v in os.environ.items() if k not in _TLS}, "PYTHONPATH": path})
+        self._program = os.getpid()
         self._close = weakref.finalize(self, _stop, self._process, os.getpid())
         _forks.notify_in_forks(self)
         assert self._process.stdout
@@ -102,7 +108,10 @@ class LocalCluster:
         return Client(self.url, **_PLAINTEXT)
 
     def close(self) -> None:
-        """Ends the cluster. Does nothing in a process that was forked from the program's."""
+        """Ends the cluster, and the sessions of its coordinators and executors. Does nothing in a process that was forked from
+        the program's."""
+        if self._close.alive and os.getpid() == self._program:
+            end_sessions(self.address, f"the LocalCluster at {self.address} was closed")
         self._close()
 
     def __repr__(self) -> str:

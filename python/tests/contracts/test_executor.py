@@ -1,0 +1,222 @@
+"""The contract of concurrent.futures.Executor where calls run, are cancelled, or outlive the program's code."""
+from __future__ import annotations
+
+import concurrent.futures
+import gc
+import itertools
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, Callable, Iterator
+
+import pytest
+from conftest import DEADLINE, Cluster, until
+
+import muster
+from muster.coordinator.link import Link
+from muster.errors import FailureKind
+
+PACKAGE = pathlib.Path(muster.__file__).parent.parent
+
+
+def touched_when(go: pathlib.Path, begun: pathlib.Path, ended: pathlib.Path) -> str:
+    begun.touch()
+    while not go.exists():
+        time.sleep(0.01)
+    ended.touch()
+    return "ended"
+
+
+class Gate:
+    """Calls that run until the gate is opened."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder
+        self.go = folder / "go"
+
+    def arguments(self, name: str) -> tuple[Any, ...]:
+        return touched_when, self.go, self.folder / f"{name}.begun", self.folder / f"{name}.ended"
+
+    def begun(self, name: str) -> bool:
+        return (self.folder / f"{name}.begun").exists()
+
+    def ended(self, name: str) -> bool:
+        return (self.folder / f"{name}.ended").exists()
+
+
+@pytest.fixture
+def gate(tmp_path: pathlib.Path) -> Iterator[Gate]:
+    made = Gate(tmp_path)
+    yield made
+    made.go.touch()
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One worker, so that a second call waits."""
+    made = Cluster(tmp_path_factory.mktemp("one"))
+    made.add("--processes", "1")
+    yield made
+    made.close()
+
+
+def test_a_running_call_is_not_cancelled(one: Cluster, gate: Gate) -> None:
+    with muster.Executor(one.server.grpc) as executor:
+        running = executor.submit(*gate.arguments("first"))
+        until(lambda: gate.begun("first"))
+        assert running.running() and not running.cancel() and not running.cancelled()
+        gate.go.touch()
+        assert running.result(DEADLINE) == "ended"
+        assert not running.cancel() and not running.running()
+
+
+def test_a_queued_call_is_cancelled(one: Cluster, gate: Gate) -> None:
+    with muster.Executor(one.server.grpc) as executor:
+        executor.submit(*gate.arguments("first"))
+        until(lambda: gate.begun("first"))
+        queued = executor.submit(*gate.arguments("second"))
+        assert not queued.running() and queued.cancel() and queued.cancelled() and queued.done()
+        with pytest.raises(concurrent.futures.CancelledError):
+            queued.result(DEADLINE)
+        gate.go.touch()
+        executor.submit(int).result(DEADLINE)
+        assert not gate.begun("second")
+
+
+def test_cancel_futures_cancels_queued_calls_alone(one: Cluster, gate: Gate) -> None:
+    executor = muster.Executor(one.server.grpc)
+    running = executor.submit(*gate.arguments("first"))
+    until(lambda: gate.begun("first"))
+    queued = [executor.submit(*gate.arguments("other")) for _ in range(50)]
+    executor.shutdown(wait=False, cancel_futures=True)
+    assert all(future.cancelled() for future in queued) and not running.cancelled()
+    gate.go.touch()
+    executor.shutdown()
+    assert running.result(0) == "ended" and not gate.begun("other")
+
+
+def test_a_call_that_was_not_sent_is_cancelled_without_a_server() -> None:
+    executor = muster.Executor("127.0.0.1:1", connect_timeout=60)
+    future = executor.submit(int)
+    called = threading.Event()
+    future.add_done_callback(lambda _: called.set())
+    assert future.cancel() and called.wait(DEADLINE)
+    executor.shutdown()
+
+
+def test_an_unreachable_server_leaves_calls_uncancelled(one: Cluster, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(*_: Any) -> Any:
+        raise muster.UnavailableError(FailureKind.DEPENDENCY_LOST, "", "no connection")
+
+    with muster.Executor(one.server.grpc) as executor:
+        executor.submit(*gate.arguments("first"))
+        until(lambda: gate.begun("first"))
+        with monkeypatch.context() as patched:
+            patched.setattr(Link, "_ask_on_stream", unreachable)
+            queued = executor.submit(int)
+            until(lambda: queued.value._record.token <= executor._coordinator._session._last_sent)
+            assert not queued.cancel()
+        gate.go.touch()
+        assert queued.result(DEADLINE) == 0
+
+
+def test_an_older_server_stops_calls_that_run(one: Cluster, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Link, "_ask_on_stream", lambda *_: None)
+    with muster.Executor(one.server.grpc) as executor:
+        running = executor.submit(*gate.arguments("first"))
+        until(lambda: gate.begun("first"))
+        assert running.cancel()
+        until(lambda: not one.server.running())
+        assert not gate.ended("first")
+
+
+SCRIPTS = {
+    "ends": "",
+    "shutdown": "e.shutdown(wait=False)",
+    "collected": "del e, fs; import gc; gc.collect()",
+    "cancel_futures": "import time\nwhile not os.path.exists(sys.argv[2] + '/0.begun'): time.sleep(0.01)\n"
+                      "e.shutdown(wait=False, cancel_futures=True)",
+}
+
+
+@pytest.mark.parametrize("how", SCRIPTS)
+def test_submitted_calls_end_before_the_program(cluster: Cluster, tmp_path: pathlib.Path, how: str) -> None:
+    program = f"""
+import os, sys, muster
+from test_executor import touched_in_time
+e = muster.Executor(sys.argv[1])
+fs = [e.submit(touched_in_time, sys.argv[2], i) for i in range(3)]
+{SCRIPTS[how]}
+"""
+    ended = run_program(program, cluster.server.grpc, str(tmp_path))
+    assert ended.returncode == 0 and ended.stderr == "", ended.stderr
+    begun = {p.name.split(".")[0] for p in tmp_path.glob("*.begun")}
+    assert {p.name.split(".")[0] for p in tmp_path.glob("*.ended")} == begun
+    assert begun == {"0", "1", "2"} if how != "cancel_futures" else "0" in begun
+
+
+def test_mapped_calls_end_before_the_program(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+    program = """
+import sys, functools, muster
+from test_executor import touched_in_time
+muster.Executor(sys.argv[1]).map(functools.partial(touched_in_time, sys.argv[2]), range(3))
+"""
+    ended = run_program(program, cluster.server.grpc, str(tmp_path))
+    assert ended.returncode == 0 and ended.stderr == "", ended.stderr
+    assert len(list(tmp_path.glob("*.ended"))) == 3
+
+
+def touched_in_time(folder: str, number: int) -> None:
+    pathlib.Path(folder, f"{number}.begun").touch()
+    time.sleep(0.5)
+    pathlib.Path(folder, f"{number}.ended").touch()
+
+
+def run_program(code: str, *words: str) -> Any:
+    path = os.pathsep.join([str(PACKAGE), str(PACKAGE / "tests"), str(pathlib.Path(__file__).parent)])
+    code = "import cloudpickle, test_executor; cloudpickle.register_pickle_by_value(test_executor)\n" + code
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": path})
+
+
+def test_the_results_of_a_map_outlive_its_executor(cluster: Cluster) -> None:
+    results = muster.Executor(cluster.server.grpc).map(bytes, [3 << 20, 1])
+    gc.collect()
+    assert [len(each) for each in results] == [3 << 20, 1]
+
+
+def test_an_executor_knows_how_many_calls_run_at_the_same_time(cluster: Cluster) -> None:
+    with muster.Executor(cluster.server.grpc) as executor:
+        assert executor._max_workers == 3
+
+
+def test_an_executor_names_itself_in_errors(cluster: Cluster) -> None:
+    with pytest.raises(TypeError, match="Executor: there is no option 'max_worker'"):
+        muster.Executor(cluster.server.grpc, max_worker=3)  # type: ignore[call-arg]
+    with muster.Executor(cluster.server.grpc, name="mine") as executor:
+        assert repr(executor) == f"<muster.Executor of <muster.ClusterCoordinator {cluster.server.grpc} 'mine'>>"
+        unknown: Callable[..., Any] = executor.map
+        with pytest.raises(TypeError, match="chunk_size"):
+            unknown(abs, [1], chunk_size=3)
+
+
+def test_map_takes_no_more_than_buffersize_ahead(cluster: Cluster) -> None:
+    taken = itertools.count()
+    with muster.Executor(cluster.server.grpc) as executor:
+        results = executor.map(abs, taken, buffersize=4)
+        assert [next(results) for _ in range(3)] == [0, 1, 2]
+        assert next(taken) <= 3 + 4
+        results.close()  # type: ignore[attr-defined]
+        with pytest.raises(ValueError):
+            executor.map(abs, [1], buffersize=0)
+
+
+@pytest.fixture(autouse=True)
+def _by_value() -> None:
+    """Workers cannot import this module."""
+    import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
