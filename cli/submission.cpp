@@ -162,16 +162,20 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
 bool read_line(std::istream& lines, std::string& line, std::string const& name,
                std::size_t number) {
   line.clear();
-  auto& from = *lines.rdbuf();
-  for (int c = from.sbumpc(); c != std::char_traits<char>::eof(); c = from.sbumpc()) {
-    if (c == '\n') return true;
-    line += static_cast<char>(c);
+  char piece[64 << 10];
+  for (;;) {
+    lines.getline(piece, sizeof piece);
+    auto const n = static_cast<std::size_t>(lines.gcount());
+    if (lines.bad()) return false;
+    bool const goes_on = lines.fail() && !lines.eof();  // the piece is full
+    bool const has_end = !lines.fail() && !lines.eof();
+    line.append(piece, has_end ? n - 1 : n);
     if (line.size() > line_bytes_max)
       throw command_error(exit_usage,
                           name + ":" + std::to_string(number) + ": the line is longer than 64 MiB");
+    if (!goes_on) return has_end || !line.empty();
+    lines.clear(lines.rdstate() & ~std::ios::failbit);
   }
-  lines.setstate(std::ios::eofbit);
-  return !line.empty();
 }
 
 json::value argument(std::string const& text) {
