@@ -15,7 +15,7 @@ constexpr std::size_t cell_width_max = 100;
 
 void result_printer::print(std::string_view line) {
   if (format_ == result_format::json) {
-    std::cout << line << '\n';
+    std::cout << neutral_text(line, text_layout::lines) << '\n';
     return;
   }
   auto const result = json::parse(json::string_view(line.data(), line.size()));

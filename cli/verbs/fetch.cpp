@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/neutral_text.hpp"
 #include "cli/progress.hpp"
 #include "cli/results.hpp"
 #include "cli/words/ids.hpp"
@@ -34,10 +35,9 @@ int fetch_value(rest& server, fetch_options const& o) {
         "/api/v1/remote_values/" + percent_encoded(o.id) + "/value?timeout=" + to_string(wait), {},
         {}, wait + std::chrono::seconds(30));
     if (response.ok()) {
-      std::cout << response.body;
-      if (response.header("Content-Type").starts_with("application/json") &&
-          !response.body.ends_with('\n'))
-        std::cout << '\n';
+      bool const is_json = response.header("Content-Type").starts_with("application/json");
+      std::cout << (is_json ? neutral_text(response.body, text_layout::lines) : response.body);
+      if (is_json && !response.body.ends_with('\n')) std::cout << '\n';
       return exit_ok;
     }
     bool const late = response.status == 504;
