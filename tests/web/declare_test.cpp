@@ -39,6 +39,21 @@ TEST_F(declare, a_declared_cluster_has_an_address_and_waits) {
   EXPECT_EQ(get_json("/api/v1/clusters/train/").at("address"), c.at("address"));
 }
 
+TEST_F(declare, an_answer_can_be_posted_as_it_was_read) {
+  post_json("/api/v1/clusters", R"({"name":"train","jobs":{"worker":8,"ps":2},
+    "heartbeat_timeout":"10s","stuck_after":"5s","recoverable_jobs":["ps"],"stateful":["ps"]})",
+            201);
+  auto const read = get_json("/api/v1/clusters/train");
+  ASSERT_EQ(send("DELETE", "/api/v1/clusters/train").status, 204u);
+  auto const again = post_json("/api/v1/clusters", json::serialize(read), 201);
+  for (auto const key : {"jobs", "recoverable_jobs", "stateful", "heartbeat_timeout_ms",
+                         "connection_grace_ms", "register_timeout_ms", "shutdown_timeout_ms",
+                         "stuck_after_ms", "error_delivery", "agents", "type"})
+    EXPECT_EQ(again.at(key), read.at(key)) << key;
+  EXPECT_NE(refusal(R"({"name":"x","heartbeat_timeout_ms":0})").find("heartbeat_timeout_ms: "),
+            std::string::npos);
+}
+
 TEST_F(declare, the_answer_says_where_the_cluster_is) {
   auto const r = post("/api/v1/clusters", R"({"name":"a.b","jobs":{"w":1}})");
   EXPECT_EQ(r.status, 201u);

@@ -86,10 +86,32 @@ json_kind<Enum> a_word(std::initializer_list<std::string_view> words, std::strin
   return {schema::one_of(words), read};
 }
 
+// A duration as the answers show it: "heartbeat_timeout_ms": 30000.
+json_kind<core::duration> a_number_of_ms(core::duration longest, bool positive = false) {
+  auto const most = std::chrono::duration_cast<std::chrono::milliseconds>(longest).count();
+  auto number = an_integer(positive ? 1 : 0, most);
+  auto read = [read = std::move(number.read)](json_check& check, json_ref const& at) {
+    return core::duration(std::chrono::milliseconds(read(check, at)));
+  };
+  return {std::move(number.schema), std::move(read)};
+}
+
 template <class M, class V>
 json_field<declaration> setting(std::string_view name, M coordination::cluster_spec::*to,
                                 json_kind<V> kind) {
   return nested(&declaration::spec, field(name, to, std::move(kind)));
+}
+
+// Members of the answer that are no part of a declaration. They are ignored, so that an answer can
+// be posted as it was read.
+constexpr std::string_view only_in_answers[] = {
+    "next_jobs",     "main",        "ends",  "address",
+    "torch_address", "torch_store", "tasks", "worker_heartbeat_timeout_ms",
+    "generation",    "past"};
+
+json_field<declaration> ignored(std::string_view name) {
+  return {name, schema::with(schema::json{}, {{"description", "ignored"}}),
+          [](json_check&, json_ref const&, declaration&) {}};
 }
 
 json_object<declaration> const& table() {
@@ -97,28 +119,36 @@ json_object<declaration> const& table() {
   using d = declaration;
   auto const jobs = schema::with(schema::map(schema::integer(1, tasks_max)),
                                  {{"propertyNames", schema::matching(name_pattern)}});
-  static json_object<d> const all(
-      {nested(&d::spec, required("name", &s::name, a_name())),
-       setting("type", &s::service_type, a_type()), field("jobs", &d::jobs, kept(jobs)),
-       field("recoverable_jobs", &d::recoverable_jobs,
-             kept(schema::array(schema::text(0, job_name_bytes_max)))),
-       field("stateful", &d::stateful, kept(schema::array(schema::matching(name_pattern)))),
-       setting("heartbeat_timeout", &s::heartbeat_timeout, a_duration(longest_setting, true)),
-       setting("connection_grace", &s::connection_grace, a_duration(longest_setting)),
-       setting("error_delivery", &s::errors,
-               a_word({"auto", "poll", "heartbeat"}, "auto, poll or heartbeat",
-                      coordination::error_delivery_of)),
-       setting("agents", &s::agents,
-               a_word({"plaintext", "tls"}, "plaintext or tls", coordination::agent_wire_of)),
-       setting("torch", &s::torch_port, a_port()),
-       setting("torch_era", &s::torch, a_word({"A", "B"}, "A or B", coordination::torch_era_of)),
-       setting("register_timeout", &s::register_timeout, a_duration(longest_setting, true)),
-       setting("shutdown_timeout", &s::shutdown_timeout, a_duration(longest_setting)),
-       setting("stuck_after", &s::stuck_after, a_duration(longest_setting, true)),
-       setting("recoverable", &s::recoverable, a_flag()),
-       setting("allow_reconnect", &s::allow_reconnect, a_flag()),
-       setting("register_barrier", &s::register_barrier, a_flag()),
-       setting("renew", &s::renew, a_flag())});
+  std::vector<json_field<d>> fields = {
+      nested(&d::spec, required("name", &s::name, a_name())),
+      setting("type", &s::service_type, a_type()),
+      field("jobs", &d::jobs, kept(jobs)),
+      field("recoverable_jobs", &d::recoverable_jobs,
+            kept(schema::array(schema::text(0, job_name_bytes_max)))),
+      field("stateful", &d::stateful, kept(schema::array(schema::matching(name_pattern)))),
+      setting("heartbeat_timeout", &s::heartbeat_timeout, a_duration(longest_setting, true)),
+      setting("connection_grace", &s::connection_grace, a_duration(longest_setting)),
+      setting("error_delivery", &s::errors,
+              a_word({"auto", "poll", "heartbeat"}, "auto, poll or heartbeat",
+                     coordination::error_delivery_of)),
+      setting("agents", &s::agents,
+              a_word({"plaintext", "tls"}, "plaintext or tls", coordination::agent_wire_of)),
+      setting("torch", &s::torch_port, a_port()),
+      setting("torch_era", &s::torch, a_word({"A", "B"}, "A or B", coordination::torch_era_of)),
+      setting("register_timeout", &s::register_timeout, a_duration(longest_setting, true)),
+      setting("shutdown_timeout", &s::shutdown_timeout, a_duration(longest_setting)),
+      setting("stuck_after", &s::stuck_after, a_duration(longest_setting, true)),
+      setting("recoverable", &s::recoverable, a_flag()),
+      setting("allow_reconnect", &s::allow_reconnect, a_flag()),
+      setting("register_barrier", &s::register_barrier, a_flag()),
+      setting("renew", &s::renew, a_flag()),
+      setting("heartbeat_timeout_ms", &s::heartbeat_timeout, a_number_of_ms(longest_setting, true)),
+      setting("connection_grace_ms", &s::connection_grace, a_number_of_ms(longest_setting)),
+      setting("register_timeout_ms", &s::register_timeout, a_number_of_ms(longest_setting, true)),
+      setting("shutdown_timeout_ms", &s::shutdown_timeout, a_number_of_ms(longest_setting)),
+      setting("stuck_after_ms", &s::stuck_after, a_number_of_ms(longest_setting, true))};
+  for (auto const name : only_in_answers) fields.push_back(ignored(name));
+  static json_object<d> const all(std::move(fields));
   return all;
 }
 
