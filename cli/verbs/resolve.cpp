@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 #include <csignal>
+#include <fstream>
 #include <iomanip>
 #include <iostream>
 #include <thread>
@@ -22,6 +23,9 @@ struct resolve_options {
   std::string kind;
   bool task = false, master = false, wait = false, watch = false;
   bool health = false, wait_healthy = false, accelerators = false, coordinator = false;
+  std::string of_task;    // "worker:1", "worker" or ":1"; empty: this process's own
+  std::string rpc_layer;  // "none": the address alone
+  std::string devices;    // a file with their names, or "-"
   duration timeout = std::chrono::minutes(5);
   duration interval = std::chrono::seconds(30);
   output_format output = output_format::json;
@@ -67,7 +71,30 @@ void print_spec(cluster_spec const& spec, output_format output) {
   rows.print(std::cout);
 }
 
-/// What --task and --master ask for.
+struct task_choice {
+  std::optional<std::string> type;
+  std::optional<int> index;
+};
+
+/// Parses --of: "worker:1", "worker" or ":1". Errors: command_error (usage).
+task_choice chosen_task(std::string const& text) {
+  task_choice chosen;
+  auto const colon = text.rfind(':');
+  if (auto type = text.substr(0, colon); !type.empty()) chosen.type = std::move(type);
+  if (colon == std::string::npos) return chosen;
+  auto const index = cluster::parse_count(std::string_view(text).substr(colon + 1),
+                                          static_cast<int>(cluster_spec::tasks_max) - 1);
+  if (!index) throw command_error(exit_usage, "--of: '" + text + "' is not a task; write worker:1");
+  chosen.index = *index;
+  return chosen;
+}
+
+std::optional<std::string> chosen_layer(resolve_options const& o) {
+  if (o.rpc_layer.empty()) return {};
+  return o.rpc_layer == "none" ? std::string() : o.rpc_layer;
+}
+
+/// Returns the answer to --task and --master.
 json::object own_task(cluster_resolver& r, resolve_options const& o) {
   json::object own;
   auto const type = r.task_type();
@@ -75,8 +102,10 @@ json::object own_task(cluster_resolver& r, resolve_options const& o) {
   if (o.task)
     own["task"] = {{"type", type ? json::value(*type) : json::value()},
                    {"index", index ? json::value(*index) : json::value()}};
-  if (o.master) own["master"] = r.master();
+  auto const [of_type, of_index] = chosen_task(o.of_task);
+  if (o.master) own["master"] = r.master(of_type, of_index, chosen_layer(o));
   own["environment"] = r.environment();
+  own["rpc_layer"] = r.rpc_layer();
   return own;
 }
 
@@ -97,8 +126,6 @@ void print_own(json::value const& own, resolve_options const& o) {
   if (o.master) std::cout << "master       " << or_none("master") << '\n';
   std::cout << "environment  " << or_none("environment") << '\n';
 }
-
-constexpr auto healthy = "HEALTHY";
 
 tpu_resolver& tpu_of(cluster_resolver& r) {
   auto* const tpu = dynamic_cast<tpu_resolver*>(&r);
@@ -133,8 +160,8 @@ coordinator leading_task(cluster_spec const& spec) {
   return {spec.task_address(leader.substr(begin, leader.find('/', begin) - begin), 0), leader};
 }
 
-/// Prints what the API says about a TPU. exit_failed: it is not healthy. invalid: the resolver is
-/// of another kind, or the TPU was not given by its name.
+/// Prints what the API says about a TPU. Returns exit_failed unless it is READY and HEALTHY.
+/// Errors: invalid if the resolver is of another kind, or the TPU was not given by its name.
 exit_status print_health(cluster_resolver& resolver, output_format output) {
   auto& tpu = tpu_of(resolver).tpu();
   auto const node = tpu.node();
@@ -156,12 +183,29 @@ exit_status print_health(cluster_resolver& resolver, output_format output) {
                  {"accelerator", node.accelerator_type},
                  {"runtime", node.runtime_version},
                  {"endpoints", std::to_string(node.endpoints.size())}});
-  return node.health == healthy ? exit_ok : exit_failed;
+  return node.is_healthy() ? exit_ok : exit_failed;
 }
 
-/// By kind, {"TPU": 8}: of a host of a TPU, else of all tasks together.
-exit_status print_accelerators(cluster_resolver& resolver, output_format output) {
-  auto const found = resolver.num_accelerators();
+/// Reads the names of devices, one a line. Errors: missing if the file cannot be read.
+std::vector<std::string> read_devices(std::string const& path) {
+  std::ifstream file;
+  if (path != "-") file.open(path);
+  auto& in = path == "-" ? std::cin : file;
+  if (!in) throw cluster::missing("--devices: " + path + " cannot be read");
+  std::vector<std::string> names;
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty()) names.push_back(line);
+  return names;
+}
+
+/// Prints the count of each kind, {"TPU": 8}: of one host of a TPU, else of the chosen task, or of
+/// all tasks together.
+exit_status print_accelerators(cluster_resolver& resolver, resolve_options const& o) {
+  auto const output = o.output;
+  if (!o.devices.empty())
+    resolver.list_devices([names = read_devices(o.devices)] { return names; });
+  auto const [of_type, of_index] = chosen_task(o.of_task);
+  auto const found = resolver.num_accelerators(of_type, of_index);
   json::object out;
   for (auto const& [kind, count] : found) out[kind] = count;
   if (printed_as_json(output, out)) return exit_ok;
@@ -220,6 +264,12 @@ void check(resolve_options const& o) {
     throw command_error(exit_usage,
                         "--watch does without --wait, --wait-healthy, --task, --master, --health, "
                         "--accelerators and --coordinator");
+  if (!o.of_task.empty() && !o.master && !o.accelerators)
+    throw command_error(exit_usage, "--of needs --master or --accelerators");
+  if (!o.rpc_layer.empty() && !o.master)
+    throw command_error(exit_usage, "--rpc-layer needs --master");
+  if (!o.devices.empty() && !o.accelerators)
+    throw command_error(exit_usage, "--devices needs --accelerators");
 }
 
 int run_resolve(resolve_options& o) {
@@ -235,7 +285,7 @@ int run_resolve(resolve_options& o) {
       throw command_error(status_of(e), e.what());
     }
   if (o.health) return asked(o, [&] { return print_health(*resolver, o.output); });
-  if (o.accelerators) return asked(o, [&] { return print_accelerators(*resolver, o.output); });
+  if (o.accelerators) return asked(o, [&] { return print_accelerators(*resolver, o); });
   if (o.coordinator) return asked(o, [&] { return print_coordinator(*resolver, o.output); });
   if (o.task || o.master) {
     print_own(asked(o, [&] { return own_task(*resolver, o); }), o);
@@ -254,14 +304,20 @@ void add_resolve(CLI::App& app, choice& chosen) {
   verb->add_flag("--task", o->task, "Print which task this process is instead");
   verb->add_flag("--master", o->master, "Print the address of its master instead");
   verb->add_flag("--health", o->health,
-                 "Print what the API says of a TPU instead; status 1 unless it is healthy");
+                 "Print the state and health of a TPU instead; status 1 unless READY and HEALTHY");
   verb->add_flag("--accelerators", o->accelerators,
                  "Print how many there are of each kind instead");
   verb->add_flag("--coordinator", o->coordinator,
                  "Print where the coordinator is instead: beside a TPU, else the leading task");
+  add_value(*verb, "--of", o->of_task, "TYPE:INDEX",
+            "Task of --master and --accelerators, as worker:1 (default: this process's task)");
+  add_value(*verb, "--rpc-layer", o->rpc_layer, "LAYER",
+            "Text before :// in --master; none prints the address alone");
+  add_value(*verb, "--devices", o->devices, "FILE",
+            "Count these devices in --accelerators, one name a line; - reads standard input");
   verb->add_flag("--wait", o->wait, "Ask again until there is an answer");
   verb->add_flag("--wait-healthy", o->wait_healthy,
-                 "First wait until the TPU is healthy, then go on");
+                 "First wait until the TPU is READY and HEALTHY, then answer");
   add_duration(*verb, "--timeout", o->timeout, "With --wait, --wait-healthy: how long");
   verb->add_flag("--watch", o->watch, "Go on, and print the cluster whenever it changes");
   add_duration(*verb, "--interval", o->interval, "With --watch, --wait-healthy: how often to ask");

@@ -1,6 +1,7 @@
 // The table of the resolvers that ask services: their keys, and options made of them.
 #include "muster/cloud_resolver_kinds.hpp"
 
+#include "base/text.hpp"
 #include "cluster/http/json_place.hpp"
 #include "cluster/json_text.hpp"
 #include "cluster/text.hpp"
@@ -15,6 +16,8 @@ using cluster::time_source;
 
 constexpr auto highest_index = static_cast<int>(cluster_spec::tasks_max) - 1;
 constexpr int port_max = 65535;
+constexpr std::chrono::seconds shortest_time_limit{1};
+constexpr std::chrono::hours longest_time_limit{1};
 
 resolver_key const task_type{"task_type", "the job of this process"};
 resolver_key const task_id{"task_id", "its index there"};
@@ -23,15 +26,20 @@ resolver_key const port{"port", "of every task (8470)"};
 resolver_key const tasks{"tasks",
                          "how many there are when the cluster is complete; else any number"};
 resolver_key const token_file{"token_file", "with a token; without it the platform's own is used"};
-resolver_key const time_limit{"time_limit", "seconds for one question, tries included (60)"};
+resolver_key const time_limit{"time_limit", "for one question, tries included, as 20s or 2m (60s)"};
 resolver_key const api_url{"api_url", "of the service, in place of Google's own"};
 resolver_key const project{"project", "without it this machine's"};
 resolver_key const zone{"zone", "without it this machine's"};
 
 cluster::api_limits limits_from(resolver_arguments const& a) {
   cluster::api_limits l;
-  if (auto const seconds = a.number("time_limit", 1, 3600))
-    l.total = std::chrono::seconds(*seconds);
+  auto const given = a.text("time_limit");
+  if (!given) return l;
+  bool const is_number = given->find_first_not_of("0123456789") == std::string::npos;
+  auto const limit = parse_duration(is_number ? *given + "s" : *given);
+  if (!limit || *limit < shortest_time_limit || *limit > longest_time_limit)
+    throw a.wrong("time_limit", cluster::quoted(*given) + " is not a time from 1s to 1h");
+  l.total = std::chrono::duration_cast<std::chrono::milliseconds>(*limit);
   return l;
 }
 

@@ -132,7 +132,7 @@ tpu_node cloud_tpu_client::node(api_limits const& limits) {
 
 tpu_node cloud_tpu_client::ready_node() {
   auto n = node();
-  if (n.state.empty() || n.state == "READY") return n;
+  if (n.is_ready()) return n;
   throw cluster_error(
       cluster_error::code::not_ready,
       "TPU \"" + name_.name + "\" is not yet ready; state: \"" + printable(n.state) + "\"");
@@ -175,7 +175,7 @@ void cloud_tpu_client::wait_for_healthy(milliseconds timeout, milliseconds inter
       auto limits = options_.limits;
       limits.total = std::min(limits.total, std::max(remaining(), last_question));
       auto const n = node(limits);
-      if (n.health == "HEALTHY") return;
+      if (n.is_healthy()) return;
       seen = "health: \"" + printable(n.health) + "\", state: \"" + printable(n.state) + "\"";
       if (!n.health_description.empty()) seen += " (" + printable(n.health_description) + ")";
     } catch (cluster_error const& e) {

@@ -146,6 +146,8 @@ std::map<std::string, int> tpu_resolver::num_accelerators(std::optional<std::str
   if (!tpu_.name().by_api()) return {};
   auto const node = tpu_.ready_node();
   auto const origin = "TPU \"" + tpu_.name().name + "\"";
+  if (node.endpoints.empty())
+    throw missing(origin + " has no network endpoints, so its cores per host are not known");
   int cores = 0;
   if (!node.accelerator_type.empty())
     cores = cluster::cores_of_type(node.accelerator_type, origin + ": acceleratorType");

@@ -109,6 +109,37 @@ TEST_F(resolve_a_tpu, says_its_health_and_by_the_status_whether_it_is_well) {
             "recoverable  no\naccelerator  v3-16\nruntime      tpu-vm\nendpoints    2\n");
 }
 
+TEST_F(resolve_a_tpu, that_is_healthy_but_not_ready_has_status_1) {
+  for (auto const state : {"CREATING", "PREEMPTED", "TERMINATED"}) {
+    http_service const api([state](http_seen const&) { return node("HEALTHY", state); });
+    EXPECT_EQ(run(api, {"--health"}).status, 1) << state;
+    auto const waited =
+        run(api, {"--wait-healthy", "--health", "--interval", "10ms", "--timeout", "50ms"});
+    EXPECT_EQ(waited.status, 1) << state;
+    EXPECT_EQ(waited.out, "") << state;
+  }
+  http_service const no_state([](http_seen const&) { return node("HEALTHY", ""); });
+  EXPECT_EQ(run(no_state, {"--health"}).status, 0) << "older APIs have no state";
+}
+
+TEST_F(resolve_a_tpu, takes_a_time_limit_with_a_unit_and_counts_devices_of_addresses) {
+  http_service const api([](http_seen const&) { return node("HEALTHY"); });
+  EXPECT_EQ(run(api, {"--health"}, ";time_limit=20s").status, 0);
+  EXPECT_EQ(run(api, {"--health"}, ";time_limit=20").status, 0);
+  auto const wrong = run(api, {"--health"}, ";time_limit=2h");
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_NE(wrong.err.find("time_limit: '2h' is not a time from 1s to 1h"), std::string::npos)
+      << wrong.err;
+  auto const devices =
+      c_.write("devices",
+               "/job:worker/task:0/device:TPU:0\n/job:worker/task:0/device:TPU:1\n"
+               "/job:worker/task:1/device:TPU:0\n/job:worker/task:1/device:TPU:1\n");
+  EXPECT_EQ(c_.run({"resolve", "tpu:name=grpc://10.0.0.1,10.0.0.2", "--accelerators", "--devices",
+                    devices.string()})
+                .out,
+            "{\"TPU\":2}\n");
+}
+
 TEST_F(resolve_a_tpu, waits_until_it_is_healthy_and_then_goes_on) {
   http_service const api(test::one_by_one({node("TIMEOUT"), node("TIMEOUT"), node("HEALTHY")}));
   auto const spec = run(api, {"--wait-healthy", "--interval", "10ms", "--timeout", "1m"});
@@ -131,6 +162,15 @@ TEST_F(resolve_a_tpu, counts_accelerators_and_names_the_coordinator) {
             "{\"coordinator\":\"10.0.0.9:8476\",\"leader\":\"/job:worker/task:0\"}\n");
   EXPECT_EQ(run(api, {"--coordinator", "--output", "table"}, keys).out,
             "coordinator  10.0.0.9:8476\nleader       /job:worker/task:0\n");
+  http_service const empty([](http_seen const&) {
+    return http_reply{200, R"({"state":"READY","health":"HEALTHY","acceleratorType":"v3-16"})"};
+  });
+  auto const unknown = run(empty, {"--accelerators"});
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_NE(
+      unknown.err.find("TPU \"n\" has no network endpoints, so its cores per host are not known"),
+      std::string::npos)
+      << unknown.err;
   auto const none = run(api, {"--coordinator"});
   EXPECT_EQ(none.status, 1);
   EXPECT_NE(none.err.find("coordinator_name=NAME"), std::string::npos) << none.err;

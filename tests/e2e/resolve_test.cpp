@@ -45,9 +45,34 @@ TEST(resolve, says_which_task_this_is_and_where_its_master) {
   auto const json = resolve({"tf-config", "--task", "--master"}, two_workers);
   EXPECT_EQ(json.out,
             "{\"task\":{\"type\":\"worker\",\"index\":1},\"master\":\"grpc://b:1\","
-            "\"environment\":\"\"}\n");
+            "\"environment\":\"\",\"rpc_layer\":\"grpc\"}\n");
   auto const alone = resolve({"tf-config", "--task"});
-  EXPECT_EQ(alone.out, "{\"task\":{\"type\":null,\"index\":null},\"environment\":\"\"}\n");
+  EXPECT_EQ(alone.out,
+            "{\"task\":{\"type\":null,\"index\":null},\"environment\":\"\",\"rpc_layer\":\"\"}\n");
+}
+
+TEST(resolve, prints_the_master_and_the_accelerators_of_a_chosen_task) {
+  auto const master = [](words more) {
+    more.insert(more.begin(), {"tf-config", "--master"});
+    auto const f = resolve(more, two_workers);
+    return f.status == 0 ? f.out : f.err;
+  };
+  auto const rest = std::string("\"environment\":\"\",\"rpc_layer\":\"grpc\"}\n");
+  EXPECT_EQ(master({"--of", "worker:0"}), "{\"master\":\"grpc://a:1\"," + rest);
+  EXPECT_EQ(master({"--of", ":0", "--rpc-layer", "x"}), "{\"master\":\"x://a:1\"," + rest);
+  EXPECT_EQ(master({"--of", "worker", "--rpc-layer", "none"}), "{\"master\":\"b:1\"," + rest);
+  EXPECT_NE(master({"--of", "worker:x"}).find("--of: 'worker:x' is not a task"), std::string::npos);
+  EXPECT_EQ(resolve({"tf-config", "--of", "worker:0"}, two_workers).status, 2);
+  cluster c;
+  auto const devices = c.write("devices",
+                               "/job:worker/replica:0/task:0/device:GPU:0\n"
+                               "/job:worker/replica:0/task:1/device:GPU:0\n"
+                               "/job:worker/replica:0/task:1/device:GPU:1\n");
+  words const count{"tf-config", "--accelerators", "--devices", devices.string()};
+  EXPECT_EQ(resolve(count, two_workers).out, "{\"GPU\":2}\n") << "of its own task";
+  auto of_one = count;
+  of_one.insert(of_one.end(), {"--of", "worker:0"});
+  EXPECT_EQ(resolve(of_one, two_workers).out, "{\"GPU\":1}\n");
 }
 
 TEST(resolve, reads_a_slurm_step) {

@@ -1,4 +1,6 @@
 // The table of the resolvers that ask services over the network.
+//
+// Link muster::cluster_http. It is not a part of muster::client.
 #pragma once
 
 #include "muster/make_resolver.hpp"

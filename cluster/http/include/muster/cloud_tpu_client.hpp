@@ -1,5 +1,7 @@
 // One TPU of Google Cloud, as the Cloud TPU API and the TPU's own hosts tell about it. Nothing is
 // kept between questions but the project, the zone and a token. Used by one thread at a time.
+//
+// Link muster::cluster_http. It is not a part of muster::client.
 #pragma once
 
 #include <memory>
@@ -30,6 +32,10 @@ struct tpu_node {
   std::string runtime_version;
   std::vector<std::string> endpoints;  // "10.0.0.1:8470"; empty while it is being made
   std::vector<tpu_symptom> symptoms;
+
+  /// Returns whether the state is READY; an answer of older APIs has no state and counts as READY.
+  bool is_ready() const { return state.empty() || state == "READY"; }
+  bool is_healthy() const { return is_ready() && health == "HEALTHY"; }
 };
 
 class cloud_tpu_client {

@@ -1,5 +1,7 @@
 // The tasks of a cluster are the running machines of a Google Compute Engine instance group, in the
 // order of their names.
+//
+// Link muster::cluster_http. It is not a part of muster::client.
 #pragma once
 
 #include "muster/api_limits.hpp"

@@ -4,6 +4,8 @@
 // Tokens and authorities are read anew for each question, since they are renewed. A pod that is
 // itself one of the tasks finds out which: by POD_NAME where the manifest sets it, else by
 // HOSTNAME, which is the name of a plain pod and job-index in an indexed Job.
+//
+// Link muster::cluster_http. It is not a part of muster::client.
 #pragma once
 
 #include "muster/api_limits.hpp"

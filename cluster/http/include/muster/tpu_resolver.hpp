@@ -1,4 +1,6 @@
 // The hosts of a Cloud TPU as tasks of one job, and a coordinator beside them if one is wanted.
+//
+// Link muster::cluster_http. It is not a part of muster::client.
 #pragma once
 
 #include "muster/cloud_tpu_client.hpp"
