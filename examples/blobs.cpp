@@ -17,7 +17,7 @@ muster::worker* running = nullptr;
 
 int serve(muster::blobs_options const& o) {
   muster::blobs store(o);  // outlives the worker: it holds what values name
-  muster::worker w({.servers = {o.server}, .tls = o.tls});
+  muster::worker w({.server = o.server, .tls = o.tls});
   w.function("length", [&store](muster::blob const& b) { return store.get(b)->size(); });
   w.function("doubled", [&store](muster::blob const& b) {
     auto const bytes = store.get(b);

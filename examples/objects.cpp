@@ -25,7 +25,7 @@ void train(muster::remote_object const& model, double part) {
 }
 
 int serve(std::string const& job, std::string const& server) {
-  muster::worker w({.servers = {server}, .job = job});
+  muster::worker w({.server = server, .job = job});
   if (job == "ps")
     w.object(muster::object_class<weights>("Weights")
                  .constructor<std::size_t>()

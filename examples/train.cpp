@@ -170,7 +170,7 @@ int main(int argc, char** argv) try {
     } catch (muster::unavailable_error const& lost) {
       std::printf("once more: %s\n", lost.what());
     }
-  muster::worker w({.servers = {server}, .job = role});
+  muster::worker w({.server = server, .job = role});
   if (role == "worker")
     w.function("train", [&data](variables const& model, muster::variable<std::int64_t> const& steps,
                                 unsigned seed) { train(data, model, steps, seed); });

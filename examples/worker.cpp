@@ -32,7 +32,7 @@ std::uint64_t count_primes(muster::context& context, std::uint64_t below) {
 
 int main(int argc, char** argv) {
   muster::worker_options options;
-  options.servers = {argc > 1 ? argv[1] : "127.0.0.1:8476"};
+  options.server = argc > 1 ? argv[1] : "127.0.0.1:8476";
   options.slots = 2;
   muster::worker worker(options);
   worker.function("mean", mean, {"numbers"});

@@ -6,9 +6,8 @@
 #include <vector>
 
 namespace muster {
-namespace {
 
-std::vector<std::string> parts(std::string const& servers) {
+std::vector<std::string> split_servers(std::string const& servers) {
   std::vector<std::string> all;
   for (std::size_t from = 0; from <= servers.size();) {
     auto const end = std::min(servers.find(',', from), servers.size());
@@ -19,6 +18,8 @@ std::vector<std::string> parts(std::string const& servers) {
   return all;
 }
 
+namespace {
+
 std::mutex mutex;
 std::map<std::string, std::size_t> positions;  // under mutex
 
@@ -26,14 +27,14 @@ std::map<std::string, std::size_t> positions;  // under mutex
 
 std::string chosen_server(std::string const& servers) {
   if (!is_list(servers)) return servers;
-  auto const all = parts(servers);
+  auto const all = split_servers(servers);
   std::lock_guard const lock(mutex);
   return all[positions[servers] % all.size()];
 }
 
 void pass_over(std::string const& servers, std::string const& server) {
   if (!is_list(servers)) return;
-  auto const all = parts(servers);
+  auto const all = split_servers(servers);
   std::lock_guard const lock(mutex);
   auto& position = positions[servers];
   if (all[position % all.size()] == server) position = (position + 1) % all.size();

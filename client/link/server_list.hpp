@@ -4,9 +4,12 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace muster {
 
+/// Splits a text at its commas. A text without any address is returned as its only element.
+std::vector<std::string> split_servers(std::string const& servers);
 /// The one to be dialled now: the first at first. A text without a comma is its own.
 std::string chosen_server(std::string const& servers);
 /// Nothing came from `server`: the next one in turn is chosen, unless somebody has moved on before.

@@ -19,6 +19,7 @@
 #include "base/backoff.hpp"
 #include "base/utf8.hpp"
 #include "client/checks.hpp"
+#include "client/link/server_list.hpp"
 #include "client/log.hpp"
 #include "client/worker/idle_watch.hpp"
 #include "client/worker/own_stacks.hpp"
@@ -59,6 +60,7 @@ v1::Hello make_hello(worker_options const& o) {
 }
 
 worker_options checked(worker_options o) {
+  if (!o.server.empty()) o.servers = split_servers(o.server);
   if (o.servers.empty()) throw std::invalid_argument("worker_options.servers: none");
   for (auto const& server : o.servers) try {
       check_server_address(server);

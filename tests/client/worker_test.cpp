@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 
 TEST(worker_options, are_checked) {
   EXPECT_THROW(worker({.servers = {}}), std::invalid_argument);
+  EXPECT_THROW(worker({.server = "http://127.0.0.1:1"}), std::invalid_argument);
   EXPECT_THROW(worker({.slots = 0}), std::invalid_argument);
   EXPECT_THROW(worker({.slots = 4, .credits = 3}), std::invalid_argument);
   worker w({});

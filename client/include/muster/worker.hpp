@@ -1,6 +1,6 @@
 // A worker: functions with names, run for whoever schedules closures of them.
 //
-//   muster::worker w({.servers = {"127.0.0.1:8476"}, .slots = 4});
+//   muster::worker w({.server = "127.0.0.1:8476", .slots = 4});
 //   w.function("add", [](int a, int b) { return a + b; });
 //   return w.run();
 //

@@ -15,6 +15,9 @@ namespace muster {
 struct worker_options {
   /// "host:port", tried in turn.
   std::vector<std::string> servers{"127.0.0.1:8476"};
+  /// The same as one text, as in all other options: "host:port", or several with commas. If it is
+  /// not empty, `servers` is ignored.
+  std::string server{};
   tls_options tls{};      // else plaintext
   std::string cluster{};  // empty: that of the server's port
   /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN of the
