@@ -129,10 +129,11 @@ class periodic_checkpoints::impl {
     auto const made = session_->known().save_unless_restarted(path_, options_.keep);
     if (made)
       last_ = *made;
-    else
+    else if (!waits_for_restore_)
       log(log_level::warning,
           "no checkpoint is made until restore() was called: what was lost, or made again, would "
           "take the place of what was saved");
+    waits_for_restore_ = !made;
   }
 
   std::shared_ptr<coordinator_session> const session_;
@@ -141,7 +142,8 @@ class periodic_checkpoints::impl {
   checkpoint_options const options_;
   std::atomic<bool> stopped_ = false;
   std::atomic<std::uint64_t> last_ = 0;
-  std::exception_ptr error_;  // of the thread until it has ended
+  std::exception_ptr error_;        // of the thread until it has ended
+  bool waits_for_restore_ = false;  // the log says so; the thread's own
   std::thread thread_;
 };
 

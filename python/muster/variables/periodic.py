@@ -36,6 +36,7 @@ class Checkpoints:
         self._timeout = timeout
         self._error: Optional[Exception] = None
         self._stopped = False
+        self._waits_for_restore = False  # the log has said so
         self._thread = threading.Thread(target=self._run, name="muster-checkpoints", daemon=True)
         self._thread.start()
 
@@ -61,11 +62,12 @@ class Checkpoints:
             if not good:
                 return  # an error has cancelled what was scheduled, and is yet to be raised
             made = self._known.save_unless_restarted(self._path, self._keep)
-        if made is None:
+        if made is not None:
+            self.last = made
+        elif not self._waits_for_restore:
             log.warning("no checkpoint is made until restore() was called: what was lost, or made again, would "
                         "take the place of what was saved")
-        else:
-            self.last = made
+        self._waits_for_restore = made is None
 
     def __enter__(self) -> Checkpoints:
         return self

@@ -225,7 +225,8 @@ WAITS = "no checkpoint is made until restore"
 
 
 def test_a_lost_task_is_made_again_from_the_newest(with_two: Cluster, tmp_path: pathlib.Path,
-                                                   caplog: pytest.LogCaptureFixture) -> None:
+                                                   caplog: pytest.LogCaptureFixture,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     c = with_two.coordinator()
     whole, parts, steps = model(c, 2)
     with c.checkpoints(tmp_path, every=0.02, keep=2) as made:
@@ -247,6 +248,11 @@ def test_a_lost_task_is_made_again_from_the_newest(with_two: Cluster, tmp_path: 
         kept = checkpoint.numbers(tmp_path)
         caplog.clear()
         until(lambda: WAITS in caplog.text, "its time comes")
+        tries: list[int] = []
+        save = made._known.save_unless_restarted
+        monkeypatch.setattr(made._known, "save_unless_restarted", lambda *a: (tries.append(1), save(*a))[1])
+        until(lambda: len(tries) > 2, "it is tried again and again")
+        assert caplog.text.count(WAITS) == 1, "the log says so once"
         assert checkpoint.numbers(tmp_path) == kept, "nothing takes the place of what is to be restored"
         assert c.restore(tmp_path) == kept[-1]
         assert (whole.read().fetch(20).tolist(), steps.add(0).fetch(20)) == ([1, 2, 3], 3)
