@@ -122,7 +122,8 @@ std::string random_ticket() {
 coordinator_session::coordinator_session(coordinator_options options)
     : client_session(options, true),
       options_(std::move(options)),
-      objects_(std::make_shared<object_calls>(random_ticket())) {}
+      objects_(std::make_shared<object_calls>(random_ticket())),
+      queue_(options_.queue_capacity) {}
 
 void coordinator_session::throw_if_over() const {
   if (!ended_ && !closing_) return;

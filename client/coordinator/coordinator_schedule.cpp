@@ -44,7 +44,8 @@ closure_record coordinator_session::converted(request const& r) const {
 }
 
 bool coordinator_session::has_room() const {
-  return held_ == 0 && !full() && (streaming_ || unfinished_ < options_.pending_max);
+  return held_ == 0 && !full() && (streaming_ || unfinished_ < options_.pending_max) &&
+         !queue_.is_full(streaming_, unfinished_);
 }
 
 bool coordinator_session::may_schedule() const {

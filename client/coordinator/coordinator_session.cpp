@@ -25,6 +25,8 @@ auto const has_not_ended = [](closure_record const& r) { return !r.ended; };
 void coordinator_session::append_open() {
   auto& open = *out_.tail().mutable_open();
   open.set_hold_values(true);
+  open.set_report_queue(queue_.is_wanted());
+  open.set_queue_capacity(options_.queue_capacity);
   if (!id_.empty()) {
     open.set_resume(id_);
     open.set_resume_incarnation(incarnation_);
@@ -65,6 +67,7 @@ void coordinator_session::connected() {
   lock held(mutex_);
   out_ = {};
   out_generation_ = 0;
+  queue_.begin_stream();
   append_open();
   append_all();
   if (closing_ && !options_.detached) out_.tail().set_close(true);
@@ -78,6 +81,7 @@ void coordinator_session::append(std::uint64_t token, closure_record const& r) {
   if (r.generation != out_generation_) out_.seal();
   out_generation_ = r.generation;
   writer_.write(out_.add_entry(closure_writer::bytes_of(r)), token, r);
+  queue_.add();
 }
 
 void coordinator_session::append_built(std::uint64_t token, built_record const& b) {
@@ -112,6 +116,7 @@ std::string coordinator_session::take(v1::SessionResponse const& m) {
       append_cancel();
     }
   }
+  queue_.take(m);
   take_notices(m, v1::Notice::FAILED);
   take_created(m);
   take_outcomes(m);

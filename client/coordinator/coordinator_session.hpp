@@ -10,6 +10,7 @@
 
 #include "client/coordinator/closure_record.hpp"
 #include "client/coordinator/generation.hpp"
+#include "client/coordinator/queue_bound.hpp"
 #include "client/objects/object_calls.hpp"
 #include "client/session/client_session.hpp"
 #include "client/variables/known_state.hpp"
@@ -144,6 +145,7 @@ class coordinator_session final : public client_session {
   std::size_t unfinished_ = 0;
   std::vector<std::weak_ptr<cut>> cuts_;  // of the joins that wait, one a call
 
+  queue_bound queue_;
   closure_writer writer_;
   std::uint32_t out_generation_ = 0;  // of the message that is filled
   bool cancel_sent_ = false;          // on this stream

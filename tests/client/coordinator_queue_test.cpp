@@ -24,6 +24,25 @@ TEST_F(small_queue, schedule_waits_for_room_and_everything_runs) {
   EXPECT_EQ(values_held(), 2'000u);
 }
 
+struct bounded_queue : coordinator {
+  bounded_queue() : coordinator({.queue_capacity = 100, .schedule_timeout = milliseconds(300)}) {}
+};
+
+TEST_F(bounded_queue, schedule_takes_the_capacity_beside_what_runs) {
+  for (int i = 0; i < 4; ++i) c->schedule<int>("gate");
+  ASSERT_TRUE(server.eventually(
+      [](auto& core) { return core.sessions().list({}, 1).items.at(0).counts.running == 4; }));
+  int taken = 0;
+  auto const fill = [&] {
+    for (; taken < 60'000; ++taken) c->schedule<int>("add", taken, 0);
+  };
+  EXPECT_THROW(fill(), wait_timeout);
+  EXPECT_EQ(taken, 100);
+  g.open();
+  EXPECT_TRUE(c->join());
+  EXPECT_EQ(c->schedule<int>("add", 1, 1).fetch(), 2) << "there is room again";
+}
+
 TEST_F(small_queue, a_coroutine_waits_for_room_without_its_thread) {
   namespace asio = boost::asio;
   asio::io_context context;

@@ -24,7 +24,9 @@ struct coordinator_options {
   /// Every closure runs, whatever the others do, and join raises nothing: each value has its own
   /// error. Else the first error cancels what is left and is raised.
   bool continue_on_error = false;
-  /// Closures queued at the server. Full: schedule waits. 0: the server's default.
+  /// Closures that may wait for a worker. While so many do, schedule and submit wait for room. 0:
+  /// the server's default, 262,144 unless its --queue-capacity says otherwise. The client then
+  /// waits only when the server's queue and pending_max are full.
   std::uint64_t queue_capacity = 0;
   /// Lost workers or processes after which a closure fails with aborted_error: up to 255; 0: no
   /// limit. Unset: the server's default, 3. What is scheduled with `schedule` then survives any

@@ -49,7 +49,9 @@ class CoordinatorOptions:
     """Every closure runs, whatever the others do, and join raises nothing: each value has its own
     error. Else the first error cancels what is left and is raised."""
     queue_capacity: int = 0
-    """Closures queued at the server. Full: schedule waits. 0: the server's default."""
+    """Closures that may wait for a worker. While so many do, `schedule`, `submit` and `map` wait for room. 0: the
+    server's default, 262,144 unless its ``--queue-capacity`` says otherwise. The client then waits only when the
+    server's queue and `pending_max` are full."""
     max_worker_failures: Optional[int] = None
     """Lost processes or workers after which a call fails with AbortedError: up to 255; 0: no limit.
     None: the server's default, 3. Calls of ``schedule`` then survive any number of lost workers, and
@@ -115,6 +117,7 @@ class CoordinatorOptions:
         return messages.SessionRequest(open={
             "name": self.shown_name, "cluster": self.cluster, "hold_values": True,
             "continue_on_error": self.continue_on_error, "queue_capacity": self.queue_capacity,
+            "report_queue": self.queue_capacity > 0,
             "max_worker_failures": self.max_worker_failures or 0,
             "unlimited_worker_failures": self.max_worker_failures == 0, "weight": self.weight,
             "num_workers": self.num_workers,

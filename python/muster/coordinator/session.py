@@ -81,6 +81,7 @@ class Session(SessionWaits):
                 b.references += 1
         if self._streaming:
             self._out.add(r)  # first: Ctrl-C here leaves nothing that is waited for and never sent
+            self._queue.add()
         self._records[token] = r
         self._unfinished += 1
         return r

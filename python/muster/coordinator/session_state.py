@@ -18,6 +18,7 @@ from muster.coordinator.generation import Generation
 from muster.coordinator.options import CoordinatorOptions
 from muster.coordinator.objects import SessionObjects
 from muster.coordinator.outbox import Outbox
+from muster.coordinator.queue_bound import QueueBound
 from muster.coordinator.records import Built, Record
 from muster.errors import FailureKind, UnavailableError
 
@@ -55,6 +56,7 @@ class SessionState:
         self._unfinished = 0
         self._cuts: list[Cut] = []
         self._out = Outbox()
+        self._queue = QueueBound(options.queue_capacity)
         self._generation = Generation()
         self._cancel_sent = False
         self._streaming = False
@@ -141,7 +143,12 @@ class SessionState:
     def _full(self) -> bool:
         o, out = self.options, self._out
         full = len(out.records) >= o.pending_max or out.bytes >= o.pending_bytes_max
-        return full or (not self._streaming and self._unfinished >= o.pending_max)
+        return full or (not self._streaming and self._unfinished >= o.pending_max) or self._queue_is_full()
+
+    def _queue_is_full(self) -> bool:
+        """Not for a callback: the server's reports come by its thread."""
+        return (self._queue.capacity > 0 and self._queue.is_full(self._streaming, self._unfinished) and
+                not self._is_reading())
 
     def _throw_if_over(self) -> None:
         if self.over:

@@ -68,7 +68,9 @@ class SessionStreams(SessionState):
                 out.open.resume_token.extend(self._records)
                 out.open.resume_per_worker.extend(self._built)
             out.built = [b for b in self._built.values() if not b.answered.is_set()]
-            for token in sorted(t for t, r in self._records.items() if not r.ended):
+            unfinished = sorted(t for t, r in self._records.items() if not r.ended)
+            self._queue.begin_stream(len(unfinished))
+            for token in unfinished:
                 r = self._records[token]
                 out.add(r)
                 if r.cancelled:
@@ -126,6 +128,7 @@ class SessionStreams(SessionState):
             unsettled = m.HasField("opened") or bool(m.notice)
             if m.HasField("opened"):
                 self._take_opened(m.opened)
+            unsettled |= self._queue.take(m)
             self._take_notices(m, False)
             for p in m.per_worker:
                 self._take_created(p)

@@ -35,10 +35,22 @@ bool can_be_cut(std::vector<core::closure_spec> const& closures) {
 // take longer.
 constexpr std::chrono::milliseconds look_again{20};
 
+v1::QueueReport queue_of(hub const& h, core::session_id session, std::uint64_t taken) {
+  v1::QueueReport report;
+  report.set_taken(taken);
+  if (auto const job = h.state().sessions().look(session))
+    report.set_waiting(job->counts.queued + job->counts.blocked);
+  return report;
+}
+
 }  // namespace
 
 session_stream::session_stream(call& c, pools& all, stream_options const& options)
-    : message_stream(c, options.finish_grace), pools_(all), options_(options), later_(c.engine()) {}
+    : message_stream(c, options.finish_grace),
+      pools_(all),
+      options_(options),
+      queue_look_(c.engine()),
+      later_(c.engine()) {}
 
 coro::task<void> session_stream::run() {
   // While the stream is not read, this is how a vanished client is noticed.
@@ -98,12 +110,18 @@ muster::status session_stream::take_rest(v1::SessionRequest const& m) {
   return {};
 }
 
+void session_stream::apply(core::schedule& event) {
+  taken_ += event.closures.size();
+  hub_->apply(event);
+  if (reports_queue_) wake();
+}
+
 void session_stream::append_batch(v1::SessionRequest const& m) {
   if (batch_.closures().empty()) return;
   auto& event = batch_.appending(session_, m.generation());
   auto const n = event.closures.size();
   auto const room = limited_ ? queue_room_of(*limited_, pools_) : n;
-  if (room >= n || !can_be_cut(event.closures)) return hub_->apply(event);
+  if (room >= n || !can_be_cut(event.closures)) return apply(event);
   behind_.emplace(rest_of_message{event, m});
   append_behind();
 }
@@ -118,7 +136,7 @@ void session_stream::append_behind() {
     auto const end = waiting.begin() + static_cast<std::ptrdiff_t>(n);
     event.closures.assign(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
     waiting.erase(waiting.begin(), end);
-    hub_->apply(event);
+    apply(event);
   }
   if (!waiting.empty())
     return later_.call_at(coro::timer::clock::now() + look_again, [this] { append_behind(); });
@@ -163,6 +181,7 @@ void session_stream::end_with_lines() {
 
 // Lines go with the next message, so they do not wait behind outcomes; `opened` comes alone.
 void session_stream::before_write() {
+  if (reports_queue_ && open_) report_queue();
   if (!lines_ || closing_) return;
   if (out_.empty() && complete()) {
     lines_->finish(out_.tail());
@@ -170,6 +189,17 @@ void session_stream::before_write() {
   }
   if (!lines_->ready()) return;
   if (auto& next = out_.front(); !next.has_opened()) lines_->fill(next);
+}
+
+// Closures that start without an outcome of another, as on a new worker, wake nobody here. The
+// timer finds them, so that a client whose queue was full goes on.
+void session_stream::report_queue() {
+  auto report = queue_of(*hub_, session_, taken_);
+  if (report.waiting() >= capacity_)
+    queue_look_.call_at(coro::timer::clock::now() + look_again, [this] { wake(); });
+  if (report.taken() == reported_.taken() && report.waiting() == reported_.waiting()) return;
+  *out_.tail().mutable_queue() = report;
+  reported_ = std::move(report);
 }
 
 muster::status session_stream::take_open(v1::Open const& open) {
@@ -181,6 +211,7 @@ muster::status session_stream::take_open(v1::Open const& open) {
   opened.set_server_incarnation(options_.server_incarnation());
   opened.set_server_version(options_.server_version);
   outcomes_max_ = opened.queue_capacity();
+  capacity_ = open.queue_capacity();
   open_ = true;
   resumable_ = view.resumable;
   greeted();
@@ -189,9 +220,13 @@ muster::status session_stream::take_open(v1::Open const& open) {
                call_.context().peer());
   hub_->in_order(session_, [this, alive = std::weak_ptr(alive_), opened = std::move(opened),
                             resumed = std::move(resumed), lines = open.log_lines(),
-                            after = open.log_lines_after()] {
+                            reports = open.report_queue(), after = open.log_lines_after()] {
     if (alive.expired()) return;
     *out_.tail().mutable_opened() = opened;
+    if (reports) {
+      *out_.tail().mutable_queue() = reported_ = queue_of(*hub_, session_, taken_);
+      reports_queue_ = true;
+    }
     out_.seal();  // it comes alone
     if (lines && open_) lines_.emplace(call_.engine(), *hub_, session_, after, [this] { wake(); });
     tell_missed(resumed);

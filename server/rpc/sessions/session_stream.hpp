@@ -52,6 +52,8 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   /// Everything was delivered and no more can come.
   bool complete() const override { return (sealed_ && drained_) || closing_; }
   void before_write() override;
+  /// Adds a report of the queue to the next message if it has changed.
+  void report_queue();
   void ending() override { leave_session(); }
 
   muster::status take_open(v1::Open const& open);
@@ -67,6 +69,8 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   /// Appends the closures of batch_, as many as the token may queue. The others wait in behind_.
   void append_batch(v1::SessionRequest const& message);
   void append_behind();
+  /// Gives closures to the hub, and counts them as taken.
+  void apply(core::schedule& event);
   void tell_missed(core::resume_reply const& r);
   void on_suspect(core::session_notice const& n);
   muster::status take_objects(v1::ObjectRequests const& requests);
@@ -95,6 +99,11 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   /// still ends here, so out_ holds at most this, a queue's capacity and what runs.
   std::size_t outcomes_max_ = 0;
 
+  bool reports_queue_ = false;  // the client asked for it
+  std::uint64_t taken_ = 0;     // closures of this stream
+  v1::QueueReport reported_;
+  std::size_t capacity_ = 0;  // of the session's queue
+
   std::optional<log_feed> lines_;  // when the client asked for them, since `opened` was sent
   submission batch_;
   /// The rest of a message whose closures are more than the token may queue. The stream is not read
@@ -104,7 +113,8 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
     v1::SessionRequest message;
   };
   std::optional<rest_of_message> behind_;
-  coro::timer later_;  // what may not happen inside of the hub, or only after a while
+  coro::timer queue_look_;  // while the queue is full
+  coro::timer later_;       // what may not happen inside of the hub, or only after a while
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // known to what waits for the disk
 };
 
