@@ -102,12 +102,16 @@ void fill(CLI::Option& option, values const& given, std::string const& origin) {
 
 /// Whether a variable that all verbs share means this one's option. MUSTER_CLUSTER is a name for
 /// most verbs and for `serve` a declaration, which has a ':'; MUSTER_TOKEN_FILE has one's own
-/// token, and for `serve` those of all; MUSTER_TASK is a task, and for `resolve` a flag.
+/// token, and for `serve` those of all. MUSTER_TASK, and MUSTER_MASTER and MUSTER_COORDINATOR,
+/// which `muster run` sets, are a task and addresses; for `resolve` the options are flags.
 bool means(std::string const& value, CLI::Option const& option, std::string const& verb) {
   if (long_name(option) == "cluster")
     return (verb == "serve") == (value.find(':') != std::string::npos);
   if (long_name(option) == "token-file") return verb != "serve";
-  if (long_name(option) != "task") return true;
+  static auto const flags_of_resolve = {"task", "master", "coordinator"};
+  if (std::find(flags_of_resolve.begin(), flags_of_resolve.end(), long_name(option)) ==
+      flags_of_resolve.end())
+    return true;
   static auto const switches = {"true", "false", "on", "off", "yes", "no", "1", "0"};
   bool const is_switch = std::find(switches.begin(), switches.end(), value) != switches.end();
   return is_flag(option) == is_switch;

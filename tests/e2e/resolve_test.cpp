@@ -75,6 +75,17 @@ TEST(resolve, prints_the_master_and_the_accelerators_of_a_chosen_task) {
   EXPECT_EQ(resolve(of_one, two_workers).out, "{\"GPU\":1}\n");
 }
 
+TEST(resolve, answers_the_same_in_a_task_of_muster_run) {
+  auto variables = two_workers;
+  for (auto const name : {"MUSTER_MASTER", "MUSTER_COORDINATOR"})
+    variables.emplace_back(name, "127.0.0.1:8476");
+  auto const f = resolve({"tf-config"}, variables);
+  EXPECT_EQ(f.out, "{\"worker\":[\"a:1\",\"b:1\"]}\n") << f.err;
+  EXPECT_NE(resolve({"tf-config"}, {{"MUSTER_MASTER", "true"}, two_workers.front()})
+                .out.find("grpc://b:1"),
+            std::string::npos);
+}
+
 TEST(resolve, reads_a_slurm_step) {
   environment const step{{"SLURM_PROCID", "2"},
                          {"SLURM_STEP_NUM_TASKS", "3"},
