@@ -1,12 +1,14 @@
 """What a worker function may ask about the task it runs for."""
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import threading
 from typing import Any, Callable, Dict, Optional
 
 from muster.distribute.cluster import Cluster, is_chief, master, trainers
+from muster.distribute.strategy import trait
 
 _current = threading.local()
 
@@ -21,11 +23,11 @@ class WorkerContext:
         """Raises ValueError: the cluster has no such task; for the whole cluster, neither chief nor
         worker."""
         self._strategy = strategy
-        self.cluster_spec = cluster
+        self._cluster = copy.deepcopy(cluster)
         self.task_type = task_type
         """None: alone, or for the whole cluster."""
         self.task_id = task_id
-        self.session_config = dict(session_config or {})
+        self._session_config = copy.deepcopy(session_config or {})
         self.num_workers = len(trainers(cluster))
         """Chief and workers; 0 when alone."""
         self.is_chief = is_chief(cluster, task_type, task_id)
@@ -35,21 +37,31 @@ class WorkerContext:
         self._barrier, self._stop = barrier, stop
         self._warned = False
 
+    @property
+    def cluster_spec(self) -> Cluster:
+        """A new copy each time. Empty when the program is alone."""
+        return copy.deepcopy(self._cluster)
+
+    @property
+    def session_config(self) -> Dict[str, Any]:
+        """A new copy each time."""
+        return copy.deepcopy(self._session_config)
+
     def _master(self, rpc_layer: str) -> str:
-        if not self.cluster_spec or self.task_type == "evaluator":
+        if not self._cluster or self.task_type == "evaluator":
             return ""
         if self.task_type is not None:
-            return master(self.cluster_spec, self.task_type, self.task_id or 0, rpc_layer)
-        job = "chief" if "chief" in self.cluster_spec else "worker"
-        if job not in self.cluster_spec:
+            return master(self._cluster, self.task_type, self.task_id or 0, rpc_layer)
+        job = "chief" if "chief" in self._cluster else "worker"
+        if job not in self._cluster:
             raise ValueError("a worker function for the whole cluster needs a chief or a worker, and there is none: "
-                             + json.dumps(self.cluster_spec))
-        return master(self.cluster_spec, job, 0, rpc_layer)
+                             + json.dumps(self._cluster))
+        return master(self._cluster, job, 0, rpc_layer)
 
     @property
     def distributed_mode(self) -> bool:
         """In a cluster, and no evaluator."""
-        return bool(self.cluster_spec) and self.task_type != "evaluator"
+        return bool(self._cluster) and self.task_type != "evaluator"
 
     @property
     def has_barrier(self) -> bool:
@@ -78,20 +90,25 @@ class WorkerContext:
 
     @property
     def should_init(self) -> bool:
-        return self._strategy is not None and bool(self._strategy.should_init)
+        return self._strategy is not None and trait(self._strategy, "should_init")
+
+    @property
+    def experimental_should_init(self) -> bool:
+        """TensorFlow's name of `should_init`."""
+        return self.should_init
 
     @property
     def should_checkpoint(self) -> bool:
-        return self._strategy is not None and bool(self._strategy.should_checkpoint)
+        return self._strategy is not None and trait(self._strategy, "should_checkpoint")
 
     @property
     def should_save_summary(self) -> bool:
-        return self._strategy is not None and bool(self._strategy.should_save_summary)
+        return self._strategy is not None and trait(self._strategy, "should_save_summary")
 
     def __str__(self) -> str:
-        if not self.cluster_spec:
+        if not self._cluster:
             return "[local]"
-        return (f"[cluster_spec: {json.dumps(self.cluster_spec)}, task_type: {self.task_type}, "
+        return (f"[cluster_spec: {json.dumps(self._cluster)}, task_type: {self.task_type}, "
                 f"task_id: {self.task_id}]")
 
     def __enter__(self) -> WorkerContext:

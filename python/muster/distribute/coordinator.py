@@ -1,14 +1,16 @@
 """The modes: who runs the worker function, as which task, on which thread, beside which server."""
 from __future__ import annotations
 
+import copy
 import os
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Union
 
 from muster.distribute.cluster import cluster_of, is_chief, trainers
 from muster.distribute.context import WorkerContext, get_current_worker_context
 from muster.distribute.inputs import CoordinatorMode, Job, Part, Task, announce, complete, name_of
-from muster.distribute.servers import Factory, ServerConfig, StandardServer, serve_until_end, server_of_this_thread, worker_servers
-from muster.distribute.strategy import Strategy
+from muster.distribute.servers import (Factory, ServerConfig, StandardServer, serve_until_end, server_of_this_thread,
+                                       worker_servers)
+from muster.distribute.strategy import Strategy, configure, copy_of, running_server
 from muster.distribute.threads import Barrier, Threads
 
 if TYPE_CHECKING:
@@ -18,24 +20,24 @@ MEETING = "muster/wait_for_other_workers"
 """The barrier at which agents of worker functions meet."""
 
 
-def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = None, *,
+def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = None,
                                eval_fn: Optional[Callable[[Any], Any]] = None, eval_strategy: Any = None,
                                mode: Union[CoordinatorMode, str] = CoordinatorMode.STANDALONE_CLIENT,
                                cluster_spec: Any = None, task_type: Optional[str] = None,
                                task_id: Optional[int] = None, session_config: Optional[Mapping[str, Any]] = None,
-                               rpc_layer: str = "grpc", servers: Optional[Factory] = None,
+                               rpc_layer: str = "grpc", *, servers: Optional[Factory] = None,
                                agent: Optional[Agent] = None, barrier_timeout: float = 3600.0,
                                stop_grace: float = 120.0, environment: Optional[Mapping[str, str]] = None) -> Any:
     """Runs ``worker_fn(strategy)`` as the tasks of a cluster.
 
     Which cluster and task comes from the arguments, from TF_CONFIG (`muster run` and `muster launch` set
-    it) or from the strategy's resolver. The modes are in docs/run.md; within the function
+    it) or from the strategy's resolver, such as :func:`muster.resolver` makes. The modes are in docs/run.md; within the function
     ``get_current_worker_context()`` says who it is. Returns what the function returned where it ran once on
     the calling thread in a cluster, else None; for a task that only serves, once its server has ended. The
     first error is raised here, and stops the others.
 
-    strategy        a ``muster.distribute.Strategy``, or what looks like one; without it one that runs the
-                    function once for each chief and worker
+    strategy        a ``muster.distribute.Strategy``, an object with its members, or a strategy of TensorFlow;
+                    without it one that runs the function once for each chief and worker
     eval_fn, eval_strategy  for an evaluator, which runs `worker_fn` otherwise, and may do without a strategy
     servers         makes the servers of tasks. None: those that only serve are workers of the server in
                     MUSTER_COORDINATOR, and those that run the function have none
@@ -51,7 +53,7 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
     mode = CoordinatorMode(mode)
     strategy = Strategy() if strategy is None else strategy
     job = Job((worker_fn, strategy), (eval_fn or worker_fn, eval_strategy), cluster_of(cluster_spec),
-               (task_type, task_id), dict(session_config or {}), rpc_layer, "", servers, agent, barrier_timeout,
+               (task_type, task_id), copy.deepcopy(dict(session_config or {})), rpc_layer, "", servers, agent, barrier_timeout,
                stop_grace)
     complete(job, mode, os.environ if environment is None else environment)
     announce(job, mode, eval_fn is not None)
@@ -67,9 +69,9 @@ def _configured(strategy: Any, job: Job, task: Task, config: Dict[str, Any]) -> 
     """Its own copy; a strategy may be missing for evaluations only."""
     if strategy is None:
         return None
-    own = strategy.copy()
+    own = copy_of(strategy)
     alone = not job.cluster or task[0] == "evaluator"
-    own.configure(config, None if alone else job.cluster, *((None, None) if alone else task))
+    configure(own, config, None if alone else copy.deepcopy(job.cluster), *((None, None) if alone else task))
     return own
 
 
@@ -77,7 +79,7 @@ def _prepared(job: Job, part: Part, task: Task, *,
               stop: Callable[[], bool] = lambda: False, barrier: Optional[Callable[[], None]] = None,
               after: Callable[[], None] = lambda: None) -> Callable[[], Any]:
     """One call of a part; its strategy is configured here and now."""
-    config = dict(job.session_config)
+    config = copy.deepcopy(job.session_config)
     f, own = part[0], _configured(part[1], job, task, config)
     context = WorkerContext(own, job.cluster, *task, session_config=config, rpc_layer=job.rpc_layer, barrier=barrier,
                             stop=stop)
@@ -132,16 +134,16 @@ def _run_in_graph(job: Job) -> Any:
 
 def _server_config(job: Job) -> ServerConfig:
     """Without device filters, since a server serves any strategy."""
-    config = dict(job.session_config)
+    config = copy.deepcopy(job.session_config)
     kind, index = job.task[0] or "", job.task[1] or 0
     _configured((job.evaluation if kind == "evaluator" else job.work)[1], job, (kind, index), config)
     config.pop("device_filters", None)
-    return ServerConfig(job.cluster, kind, index, config, job.rpc_layer, job.environment)
+    return ServerConfig(copy.deepcopy(job.cluster), kind, index, config, job.rpc_layer, job.environment)
 
 
 def _server_of(job: Job, config: ServerConfig, otherwise: Optional[Factory]) -> Optional[StandardServer]:
     """One that the strategy has started is not started again."""
-    running: Optional[StandardServer] = job.work[1].running_server()
+    running = running_server(job.work[1])
     make = job.servers or otherwise
     if running is not None or make is None:
         return running
@@ -151,7 +153,7 @@ def _server_of(job: Job, config: ServerConfig, otherwise: Optional[Factory]) -> 
 def _run_independent(job: Job) -> Any:
     task, agent = (job.task[0], job.task[1] or 0), job.agent
     config = _server_config(job)
-    job.session_config = dict(config.session_config)  # what the strategy set for the server holds for sessions, too
+    job.session_config = copy.deepcopy(config.session_config)  # what the strategy set for the server holds for sessions, too
 
     def stop() -> bool:
         return agent is not None and agent.error is not None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Tuple
 
 from muster.distribute.cluster import Cluster, check, check_given, cluster_of, tf_config
 from muster.distribute.servers import Factory
+from muster.distribute.strategy import resolver_of, trait
 
 if TYPE_CHECKING:
     from muster.agent.agent import Agent
@@ -49,7 +50,7 @@ class Job:
 
     @property
     def between_graph(self) -> bool:
-        return bool(self.work[1].between_graph)
+        return trait(self.work[1], "between_graph")
 
 
 def complete(job: Job, mode: CoordinatorMode, environment: Mapping[str, str]) -> None:
@@ -64,11 +65,12 @@ def complete(job: Job, mode: CoordinatorMode, environment: Mapping[str, str]) ->
             index = index if config.task_id is None else config.task_id
             if index is None and kind not in (None, "client"):
                 raise ValueError("TF_CONFIG: task.index is missing; write a number from 0, or pass a task id")
-    resolver = None if job.cluster else job.work[1].resolver()
+    resolver = None if job.cluster else resolver_of(job.work[1])
     if resolver is not None:
         job.cluster = cluster_of(resolver.cluster_spec(), "resolver")
         kind, index = resolver.task_type, resolver.task_id
-        job.rpc_layer, job.environment = resolver.rpc_layer or job.rpc_layer, resolver.environment or ""
+        said = resolver.environment  # TensorFlow's TPU resolver has a method, its other resolvers a member
+        job.rpc_layer, job.environment = resolver.rpc_layer or job.rpc_layer, (said() if callable(said) else said) or ""
     job.task = (kind or None, index)
     if not job.cluster:
         return
