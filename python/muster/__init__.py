@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from muster.objects.dataset import DistributedDataset
     from muster.objects.failures import handle_parameter_server_failure
     from muster.objects.handle import RemoteObject
+    from muster.resolvers import Resolver, ResolverError, resolver
     from muster.rest.client import Client, Job
     from muster.rest.coordination import CoordinationClient
     from muster.rest.http import NoServer, ServerError
@@ -62,6 +63,7 @@ _HOMES = {
     "muster.objects.dataset": "DistributedDataset",
     "muster.objects.failures": "handle_parameter_server_failure",
     "muster.objects.handle": "RemoteObject",
+    "muster.resolvers": "Resolver ResolverError resolver",
     "muster.rest.client": "Client Job",
     "muster.rest.coordination": "CoordinationClient",
     "muster.rest.http": "NoServer ServerError",
@@ -84,17 +86,18 @@ __all__ = [  # written out: type checkers read it
     "FixedShardsPartitioner", "InputError", "Job", "LocalCluster", "LogLine", "Logs",
     "MaxSizePartitioner", "MinSizePartitioner", "MusterError", "NoServer", "NotServedError",
     "PerWorkerDataset", "PerWorkerIterator", "PerWorkerValues", "Program", "ProgramFailedError",
-    "RemoteObject", "RemoteValue", "RemoteValueStatus", "RemoteVariable", "ServerError",
+    "RemoteObject", "RemoteValue", "RemoteValueStatus", "RemoteVariable", "Resolver", "ResolverError",
+    "ServerError",
     "ShardedVariable", "TaskState", "TimedOutError", "UnavailableError", "WaitTimeout", "Worker",
     "WorkerContext", "WorkerOptions", "as_completed", "async_wait", "context", "function",
     "get_current_worker_context", "get_program", "handle_parameter_server_failure", "launch",
-    "programs", "run_distribute_coordinator", "step", "wait",
+    "programs", "resolver", "run_distribute_coordinator", "step", "wait",
 ]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("distribute", "jax", "tensorflow"):
+    if name in ("distribute", "jax", "tensorflow", "tf_compat"):
         return importlib.import_module("muster." + name)
     if name not in _HOME:
         _elsewhere = importlib.import_module("muster._elsewhere")

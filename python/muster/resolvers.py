@@ -1,0 +1,296 @@
+"""Cluster resolvers, as TensorFlow has them. See :func:`resolver`."""
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import secrets
+import subprocess
+import threading
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from urllib.parse import unquote
+
+from muster import _program
+from muster.distribute.cluster import Cluster, cluster_of
+from muster.errors import MusterError
+
+_USAGE, _UNREACHABLE = 2, 3
+"""Exit statuses of ``muster resolve``."""
+_OF_MUSTER_RUN = ("MUSTER_TASK", "MUSTER_MASTER", "MUSTER_COORDINATOR")
+"""Variables that name options of ``muster resolve``, too."""
+
+
+class ResolverError(MusterError, RuntimeError):
+    """The cluster is not there, is not ready, cannot be read, or its service cannot be reached. The text is that of
+    ``muster resolve``."""
+
+    def __init__(self, text: str, unreachable: bool = False) -> None:
+        super().__init__(text)
+        self.unreachable = unreachable
+        """The service has not answered. The question may be repeated."""
+
+
+def resolver(text: str, *, credentials: Any = None, service: Any = None,
+             list_devices: Optional[Callable[[], Sequence[str]]] = None,
+             start_coordinator: Optional[Callable[[str], int]] = None,
+             environment: Optional[Mapping[str, str]] = None) -> Resolver:
+    """Makes a resolver of a text such as ``"tf-config"``, ``"slurm"`` or ``"tpu:name=my-tpu;zone=us-central1-b"``, which
+    ``muster resolve`` takes too. docs/clusters.md lists the kinds and their keys. The program ``muster`` answers the
+    questions.
+
+    Args:
+        text: The kind and its keys. Nothing is asked before a method is called.
+        credentials: Of kinds with the key ``token_file``. A token; a callable that returns one; or an object of
+            google-auth (``refresh`` and ``token``) or oauth2client (``get_access_token``). The token is read for each
+            question, and sent to the program by a file in memory, which no other user can read. None or
+            ``"default"``: the credentials that docs/clusters.md lists.
+        service: Of a TPU: an object that ``googleapiclient.discovery.build("tpu", "v1")`` returns, or one with the same
+            calls. It is asked in place of the API, with its own credentials.
+        list_devices: Returns names of devices such as ``"/job:worker/replica:0/task:0/device:TPU:0"``, which
+            ``num_accelerators`` counts, for example those of ``tf.config.list_logical_devices()``.
+        start_coordinator: Of a TPU with ``coordinator_name`` and without ``coordinator_address``: called once with the
+            address of this machine that the TPU reaches. It starts the coordinator there, and returns its port.
+        environment: In place of ``os.environ``.
+
+    Raises:
+        FileNotFoundError: the program ``muster`` was not found.
+    """
+    return Resolver(text, credentials, service, list_devices, start_coordinator, environment)
+
+
+class Resolver:
+    """A cluster resolver with TensorFlow's members. Each call asks again, and may block as long as the kind's
+    ``time_limit``. Methods may be called from any thread.
+
+    Methods raise ValueError for a text that is not valid, and ResolverError otherwise.
+    """
+
+    def __init__(self, text: str, credentials: Any, service: Any, list_devices: Optional[Callable[[], Sequence[str]]],
+                 start_coordinator: Optional[Callable[[str], int]], environment: Optional[Mapping[str, str]]) -> None:
+        self._text = text
+        self._credentials = None if isinstance(credentials, str) and credentials == "default" else credentials
+        self._service = service
+        self._list_devices = list_devices
+        self._start_coordinator = start_coordinator
+        self._environment = environment
+        self._program = _program.find()
+        self._lock = threading.Lock()  # protects the following
+        self._coordinator = ""
+        self._set: Dict[str, Any] = {}
+
+    def cluster_spec(self) -> Any:
+        """Returns the tasks, as ``{"worker": {0: "host:port"}}``. Empty: the program is alone."""
+        return cluster_of(self._ask([]), "resolver")
+
+    def master(self, task_type: Optional[str] = None, task_id: Optional[int] = None,
+               rpc_layer: Optional[str] = None) -> str:
+        """Returns ``"grpc://host:port"`` of a task, of this process's own task unless given. An empty `rpc_layer` gives
+        the address alone."""
+        kind = self._set.get("task_type") if task_type is None else task_type
+        index = self._set.get("task_id") if task_id is None else task_id
+        layer = self._set.get("rpc_layer") if rpc_layer is None else rpc_layer
+        words = ["--master", *_of(kind, index)]
+        if layer is not None:
+            words += ["--rpc-layer", layer or "none"]
+        return str(self._ask(words)["master"])
+
+    def get_master(self) -> str:
+        """Returns ``master()``."""
+        return self.master()
+
+    def num_accelerators(self, task_type: Optional[str] = None, task_id: Optional[int] = None,
+                         config_proto: Any = None) -> Dict[str, int]:
+        """Returns the number of accelerators by kind, as ``{"GPU": 8}``: of one host of a TPU, else of the task, else of
+        all tasks. `config_proto` is ignored."""
+        words = ["--accelerators", *_of(task_type, task_id)]
+        names = None
+        if self._list_devices is not None:
+            names = "\n".join(self._list_devices())
+            words += ["--devices", "-"]
+        counted: Dict[str, int] = self._ask(words, names)
+        return counted
+
+    def health(self) -> Dict[str, Any]:
+        """Returns the state of a TPU: ``state``, ``health``, ``recoverable``, ``endpoints`` and others, as ``muster resolve
+        --health`` prints them."""
+        found: Dict[str, Any] = self._ask(["--health"])
+        return found
+
+    @property
+    def task_type(self) -> Optional[str]:
+        """The job of this process. It can be set. None: not known."""
+        found: Optional[str] = self._own("task_type", lambda own: own["task"]["type"])
+        return found
+
+    @task_type.setter
+    def task_type(self, value: Optional[str]) -> None:
+        self._set["task_type"] = value
+
+    @property
+    def task_id(self) -> Optional[int]:
+        """The index of this process in its job. It can be set. None: not known."""
+        found: Optional[int] = self._own("task_id", lambda own: own["task"]["index"])
+        return found
+
+    @task_id.setter
+    def task_id(self, value: Optional[int]) -> None:
+        self._set["task_id"] = value
+
+    @property
+    def rpc_layer(self) -> Optional[str]:
+        """The text before ``://`` in a master. It can be set."""
+        return str(self._own("rpc_layer", lambda own: own["rpc_layer"]))
+
+    @rpc_layer.setter
+    def rpc_layer(self, value: Optional[str]) -> None:
+        self._set["rpc_layer"] = value or ""
+
+    @property
+    def environment(self) -> str:
+        """Empty or ``"google"``."""
+        return str(self._own("environment", lambda own: own["environment"]))
+
+    def get_job_name(self) -> Optional[str]:
+        """Returns ``task_type``."""
+        return self.task_type
+
+    def __deepcopy__(self, memo: Any) -> Resolver:
+        """Returns the same object, as TensorFlow's resolver does."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"<muster.Resolver {self._text.partition(';')[0]}>"
+
+    def _own(self, name: str, read: Callable[[Any], Any]) -> Any:
+        return self._set[name] if name in self._set else read(self._ask(["--task"]))
+
+    def _ask(self, words: List[str], text: Optional[str] = None) -> Any:
+        with self._lock:
+            if self._start_coordinator is not None and not self._coordinator:
+                where = self._run(["--coordinator"], self._text)["coordinator"]
+                host = where.rpartition(":")[0]
+                self._coordinator = f"{host}:{self._start_coordinator(host.strip('[]'))}"
+        return self._run(words, _with(self._text, coordinator_address=self._coordinator), text)
+
+    def _run(self, words: List[str], kind: str, text: Optional[str] = None) -> Any:
+        """Runs ``muster resolve``. Raises ValueError and ResolverError."""
+        with _Served(self._service) as served, _Secret(self._token()) as secret:
+            if self._service is not None:
+                kind = _with(kind, api_url=served.url, discovery_url="")
+            kind = _with(kind, token_file=secret.path)
+            asked = os.environ if self._environment is None else self._environment
+            # The kind is in the environment, which other users cannot read, unlike arguments.
+            done = subprocess.run(
+                [self._program, "resolve", "--output", "json", *words], input=text or "", text=True,
+                capture_output=True, pass_fds=secret.descriptors,
+                env={**{k: v for k, v in asked.items() if not k.startswith("MUSTER_RESOLVE_") and k not in _OF_MUSTER_RUN},
+                     "MUSTER_RESOLVE_KIND": kind})
+            served.check()
+        said = done.stdout.strip()
+        if done.returncode == 0 or said and "--health" in words:
+            return json.loads(said)
+        error = done.stderr.strip().removeprefix("muster resolve: ").removeprefix("--kind: ")
+        if done.returncode == _USAGE:
+            raise ValueError(error)
+        raise ResolverError(error, done.returncode == _UNREACHABLE)
+
+    def _token(self) -> Optional[str]:
+        if self._service is not None:
+            return "none"  # the service has its own credentials; nobody looks at this
+        given = self._credentials
+        if given is None or isinstance(given, str):
+            return given
+        if callable(getattr(given, "refresh", None)) and hasattr(given, "token"):
+            if not getattr(given, "valid", bool(given.token)):
+                import google.auth.transport.requests as requests  # type: ignore[import-not-found,unused-ignore]
+
+                given.refresh(requests.Request())
+            return str(given.token)
+        if callable(getattr(given, "get_access_token", None)):
+            return str(given.get_access_token().access_token)
+        if callable(given):
+            return str(given())
+        raise TypeError(f"credentials: {type(given).__name__} is neither a token, nor a callable, nor credentials of "
+                        "google-auth or oauth2client")
+
+
+def _of(task_type: Optional[str], task_id: Optional[int]) -> List[str]:
+    if task_type is None and task_id is None:
+        return []
+    return ["--of", (task_type or "") + ("" if task_id is None else f":{task_id}")]
+
+
+def _with(kind: str, **keys: str) -> str:
+    """Adds keys to the last resolver of a text; an empty value adds none."""
+    for name, value in keys.items():
+        if value:
+            kind += (";" if ":" in kind else ":") + f"{name}={value}"
+    return kind
+
+
+class _Secret:
+    """A token in a file without a name, which only the program inherits."""
+
+    def __init__(self, token: Optional[str]) -> None:
+        self.path = ""
+        self.descriptors: List[int] = []
+        if token is None:
+            return
+        descriptor = os.memfd_create("token")
+        os.write(descriptor, token.encode())
+        self.descriptors.append(descriptor)
+        self.path = f"/dev/fd/{descriptor}"
+
+    def __enter__(self) -> _Secret:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+
+
+class _Served:
+    """A service object of the caller as an HTTP API on loopback, for one question."""
+
+    def __init__(self, service: Any) -> None:
+        self.url = ""
+        self._error: Optional[Exception] = None
+        self._server: Optional[http.server.HTTPServer] = None
+        if service is None:
+            return
+        secret = secrets.token_urlsafe(16)
+
+        def answer(handler: http.server.BaseHTTPRequestHandler) -> None:
+            path = unquote(handler.path)
+            _, found, name = path.partition("/projects/")
+            if not path.startswith(f"/{secret}/") or not found:
+                return handler.send_error(404)
+            try:
+                node = service.projects().locations().nodes().get(name="projects/" + name).execute()
+                body = json.dumps(node).encode()
+            except Exception as error:
+                self._error = error
+                return handler.send_error(400)
+            handler.send_response(200)
+            handler.send_header("Content-Type", "application/json")
+            handler.send_header("Content-Length", str(len(body)))
+            handler.end_headers()
+            handler.wfile.write(body)
+
+        quiet = {"do_GET": answer, "log_message": lambda *_: None}
+        self._server = http.server.HTTPServer(("127.0.0.1", 0), type("Handler", (http.server.BaseHTTPRequestHandler,), quiet))
+        self.url = f"http://127.0.0.1:{self._server.server_port}/{secret}"
+        threading.Thread(target=self._server.serve_forever, name="muster-resolver", daemon=True).start()
+
+    def check(self) -> None:
+        """Raises what the service has raised."""
+        if self._error is not None:
+            raise ResolverError(f"the service has failed: {self._error}") from self._error
+
+    def __enter__(self) -> _Served:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
