@@ -15,7 +15,7 @@ from typing import Any, Callable
 import pytest
 
 import muster
-from conftest import Cluster, until
+from conftest import DEADLINE, Cluster, until
 
 MakeCluster = Callable[..., Cluster]
 
@@ -87,6 +87,46 @@ def test_closing_cancels_and_values_stay_readable(cluster: Cluster) -> None:
     assert done.fetch() == 9
     with pytest.raises(RuntimeError, match="closed"):
         c.schedule(square, args=(1,))
+
+
+@pytest.mark.parametrize("ways", ["schedule", "submit", "schedule_many"])
+def test_the_queue_capacity_bounds_the_calls_that_wait(make_cluster: MakeCluster, tmp_path: pathlib.Path,
+                                                       ways: str) -> None:
+    gate = tmp_path / "open"
+
+    def wait() -> None:
+        while not gate.exists():
+            time.sleep(0.01)
+
+    one = make_cluster()
+    one.add("--processes", "1")
+    c = one.coordinator(queue_capacity=100)
+    blocker = c.schedule(wait)
+    until(lambda: counts(one, c)["running"] == 1, "the first call runs")
+    taken: list[Any] = []
+
+    def schedule_all() -> None:
+        if ways == "schedule_many":
+            c.schedule_many(square, ([i] for i in range(250)))
+            return
+        for i in range(250):
+            taken.append(c.submit(square, i) if ways == "submit" else c.schedule(square, (i,)))
+
+    thread = threading.Thread(target=schedule_all)
+    thread.start()
+    until(lambda: counts(one, c)["queued"] == 100, "the queue is full")
+    thread.join(0.3)
+    assert thread.is_alive() and counts(one, c)["queued"] == 100
+    assert ways == "schedule_many" or len(taken) == 100
+    gate.touch()
+    thread.join(DEADLINE)
+    c.join(DEADLINE)
+    assert not thread.is_alive() and blocker.fetch() is None and counts(one, c)["succeeded"] == 251
+
+
+def counts(of: Cluster, c: muster.ClusterCoordinator) -> dict[str, int]:
+    found: dict[str, int] = of.server.get(f"/api/v1/jobs/{c.wait_open()}")["counts"]
+    return found
 
 
 def test_nobody_answers() -> None:

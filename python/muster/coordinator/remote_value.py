@@ -255,6 +255,11 @@ class PerWorkerDataset(PerWorkerValues):
     def __iter__(self) -> PerWorkerIterator:
         return self._make_iterator()
 
+    @property
+    def element_spec(self) -> Any:
+        """Raises NotImplementedError, as TensorFlow's does: elements are Python objects of any type."""
+        raise NotImplementedError("element_spec: a dataset of workers has no specification of its elements")
+
 
 class PerWorkerIterator(PerWorkerValues):
     """In a closure it is an iterator of the worker that runs it."""

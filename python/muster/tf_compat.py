@@ -1,0 +1,314 @@
+"""Names of TensorFlow's API for parameter servers, for programs that run on Muster without TensorFlow.
+
+::
+
+    from muster import tf_compat as tf   # in place of: import tensorflow as tf
+
+    strategy = tf.distribute.experimental.ParameterServerStrategy(tf.distribute.cluster_resolver.TFConfigClusterResolver())
+    coordinator = tf.distribute.experimental.coordinator.ClusterCoordinator(strategy)
+
+Functions are Python functions, and arrays are numpy's: there are no graphs, no Keras and no automatic differentiation.
+docs/tensorflow-compatibility.md lists the names.
+"""
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import threading
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence
+
+import muster
+from muster.worker.context import context as worker_context
+
+if TYPE_CHECKING:
+    from muster.coordinator.cluster_coordinator import ClusterCoordinator as Underlying
+    from muster.coordinator.remote_value import PerWorkerDataset, RemoteValue
+    from muster.variables.making import AnyVariable
+
+_scopes = threading.local()
+
+
+class InputContext(NamedTuple):
+    """The argument of a dataset function. Shard by it."""
+
+    num_input_pipelines: int = 1
+    input_pipeline_id: int = 0
+    num_replicas_in_sync: int = 1
+
+    def get_per_replica_batch_size(self, global_batch_size: int) -> int:
+        return global_batch_size // self.num_replicas_in_sync
+
+
+class ParameterServerStrategy:
+    """A parameter-server strategy. Its variables are on the tasks of the job `ps`.
+
+    Args:
+        cluster_resolver: A resolver, such as :func:`muster.resolver` makes. Variables are placed on the tasks of its job
+            ``ps`` in turns; without one, or without such a job, on ``ps:0``.
+        variable_partitioner: Divides variables with rows, as ``muster.MinSizePartitioner``.
+        server: Address of the Muster server. None: ``MUSTER_COORDINATOR``, else ``127.0.0.1:8476``.
+        options: Options of :class:`muster.ClusterCoordinator`.
+    """
+
+    num_replicas_in_sync = 1
+
+    def __init__(self, cluster_resolver: Any = None, variable_partitioner: Any = None, *, server: Optional[str] = None,
+                 **options: Any) -> None:
+        self.cluster_resolver = cluster_resolver
+        self._partitioner = variable_partitioner
+        self._server = server or os.environ.get("MUSTER_COORDINATOR") or "127.0.0.1:8476"
+        self._options = options
+        self._lock = threading.Lock()  # protects the following
+        self._made: Optional[Underlying] = None
+        self._tasks: List[str] = []
+        self._placed = 0
+
+    @property
+    def underlying(self) -> Underlying:
+        """The ``muster.ClusterCoordinator`` of this strategy, for example for checkpoints."""
+        with self._lock:
+            if self._made is None:
+                self._made = muster.ClusterCoordinator(self._server, **self._options)
+            return self._made
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """In the block ``tf.Variable`` makes variables of this strategy."""
+        outer = getattr(_scopes, "strategy", None)
+        _scopes.strategy = self
+        try:
+            yield
+        finally:
+            _scopes.strategy = outer
+
+    def run(self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Optional[Mapping[str, Any]] = None) -> Any:
+        """Returns ``fn(*args, **kwargs)``: a worker is one replica."""
+        return fn(*args, **(kwargs or {}))
+
+    def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
+        """Returns the dataset of this worker."""
+        c = worker_context()
+        return dataset_fn(InputContext(c.num_workers, c.index))
+
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
+        """Returns the dataset: every worker reads all of it, in its own order."""
+        return dataset
+
+    def variable(self, initial_value: Any, name: str) -> AnyVariable:
+        """Makes a variable of a numpy array on the next parameter server, or in shards on all of them."""
+        with self._lock:
+            if not self._tasks:
+                jobs = {} if self.cluster_resolver is None else self.cluster_resolver.cluster_spec()
+                jobs = jobs.as_dict() if hasattr(jobs, "as_dict") else jobs
+                self._tasks = [f"ps:{i}" for i in range(len(jobs.get("ps", ())))] or ["ps:0"]
+            task = self._tasks[self._placed % len(self._tasks)]
+            self._placed += 1
+        if self._partitioner is not None and initial_value.shape:
+            return self.underlying.variable(initial_value, name=name, partitioner=self._partitioner, tasks=self._tasks)
+        return self.underlying.variable(initial_value, name=name, task=task)
+
+    def __reduce__(self) -> Any:
+        """In a function of a worker it has neither a coordinator nor variables to make."""
+        return _strategy_of_worker, ()
+
+
+def _strategy_of_worker() -> ParameterServerStrategy:
+    return ParameterServerStrategy()
+
+
+class Variable:
+    """A variable of a strategy. It is made in ``with strategy.scope():``, and can be used in functions that capture it.
+    Each method returns when the parameter server has answered."""
+
+    def __init__(self, initial_value: Any = None, trainable: Optional[bool] = None, name: str = "", dtype: Any = None,
+                 **ignored: Any) -> None:
+        import numpy
+
+        strategy = getattr(_scopes, "strategy", None)
+        if strategy is None:
+            raise RuntimeError("tf.Variable: a variable is made in a block 'with strategy.scope():'")
+        value = initial_value() if callable(initial_value) else initial_value
+        self.remote: Any = strategy.variable(numpy.asarray(value, dtype), name)
+        """The handle: a ``muster.RemoteVariable``, or a ``muster.ShardedVariable``."""
+        self.trainable = trainable is not False
+
+    def assign(self, value: Any) -> None:
+        self.remote.assign(value).fetch()
+
+    def assign_add(self, delta: Any) -> None:
+        self.remote.assign_add(delta).fetch()
+
+    def assign_sub(self, delta: Any) -> None:
+        self.remote.assign_sub(delta).fetch()
+
+    def read_value(self) -> Any:
+        """Returns an array of numpy."""
+        return self.remote.read().fetch()
+
+    numpy = value = read_value
+
+    @property
+    def shape(self) -> Any:
+        return self.remote.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.remote.dtype
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        import numpy
+
+        return numpy.asarray(self.read_value(), dtype)
+
+    def __repr__(self) -> str:
+        return f"<tf_compat.Variable {self.remote!r}>"
+
+
+class ClusterCoordinator:
+    """Schedules functions on the workers of a strategy. One strategy has one session, whichever coordinator asks.
+
+    Raises:
+        ValueError: the strategy is not a ParameterServerStrategy of this module.
+    """
+
+    def __init__(self, strategy: ParameterServerStrategy) -> None:
+        if not isinstance(strategy, ParameterServerStrategy):
+            raise ValueError("Only `tf.distribute.experimental.ParameterServerStrategy` is supported to work with "
+                             f"`ClusterCoordinator`; this is a {type(strategy).__name__}")
+        self._strategy = strategy
+        self._underlying = strategy.underlying
+
+    @property
+    def strategy(self) -> ParameterServerStrategy:
+        return self._strategy
+
+    def schedule(self, fn: Callable[..., Any], args: Optional[Sequence[Any]] = None,
+                 kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[Any]:
+        return self._underlying.schedule(fn, args, kwargs)
+
+    def join(self) -> None:
+        self._underlying.join()
+
+    def done(self) -> bool:
+        return self._underlying.done()
+
+    def fetch(self, val: Any) -> Any:
+        return self._underlying.fetch(val)
+
+    def create_per_worker_dataset(self, dataset_fn: Any) -> PerWorkerDataset:
+        return self._underlying.create_per_worker_dataset(dataset_fn)
+
+
+class Dataset:
+    """An iterable that can be iterated over again. `make` returns an iterator."""
+
+    def __init__(self, make: Callable[[], Iterator[Any]]) -> None:
+        self._make = make
+
+    @staticmethod
+    def from_tensor_slices(values: Any) -> Dataset:
+        """Returns a dataset of the elements of a sequence. A tuple of sequences gives tuples."""
+        return Dataset(lambda: zip(*values) if isinstance(values, tuple) else iter(values))
+
+    @staticmethod
+    def from_generator(generator: Callable[[], Iterable[Any]], **ignored: Any) -> Dataset:
+        return Dataset(lambda: iter(generator()))
+
+    @staticmethod
+    def range(*of: int) -> Dataset:
+        return Dataset(lambda: iter(range(*of)))
+
+    def repeat(self, count: Optional[int] = None) -> Dataset:
+        """None and -1: for ever."""
+        times: Callable[[], Iterable[Any]] = itertools.count if count is None or count < 0 else lambda: range(count)
+        return Dataset(lambda: itertools.chain.from_iterable(self for _ in times()))
+
+    def map(self, fn: Callable[..., Any], **ignored: Any) -> Dataset:
+        """`fn` is called with each element, with each part of a tuple as an argument."""
+        return Dataset(lambda: (fn(*x) if isinstance(x, tuple) else fn(x) for x in self))
+
+    def shard(self, num_shards: int, index: int) -> Dataset:
+        return Dataset(lambda: itertools.islice(iter(self), index, None, num_shards))
+
+    def take(self, count: int) -> Dataset:
+        return Dataset(lambda: itertools.islice(iter(self), count))
+
+    def batch(self, batch_size: int, drop_remainder: bool = False, **ignored: Any) -> Dataset:
+        """Elements are arrays of numpy, or tuples of arrays."""
+        def make() -> Iterator[Any]:
+            import numpy
+
+            each = iter(self)
+            while some := list(itertools.islice(each, batch_size)):
+                if len(some) == batch_size or not drop_remainder:
+                    parts = isinstance(some[0], tuple)
+                    yield tuple(map(numpy.asarray, zip(*some))) if parts else numpy.asarray(some)
+
+        return Dataset(make)
+
+    def shuffle(self, buffer_size: int, seed: Optional[int] = None, **ignored: Any) -> Dataset:
+        def make() -> Iterator[Any]:
+            import random
+
+            chosen, buffer = random.Random(seed), []
+            for x in self:
+                buffer.append(x)
+                if len(buffer) > buffer_size:
+                    yield buffer.pop(chosen.randrange(len(buffer)))
+            chosen.shuffle(buffer)
+            yield from buffer
+
+        return Dataset(make)
+
+    def prefetch(self, buffer_size: int, **ignored: Any) -> Dataset:
+        """Returns the dataset itself."""
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._make()
+
+
+def function(func: Optional[Callable[..., Any]] = None, **ignored: Any) -> Any:
+    """Returns the function itself: there are no graphs. Used with and without arguments."""
+    return func if func is not None else (lambda f: f)
+
+
+def _tf_config_resolver(task_type: Optional[str] = None, task_id: Optional[int] = None,
+                        rpc_layer: Optional[str] = None, environment: Any = None) -> Any:
+    return _resolver("tf-config", task_type=task_type, task_id=task_id, rpc_layer=rpc_layer)
+
+
+def _tpu_resolver(tpu: Any = None, zone: Optional[str] = None, project: Optional[str] = None, job_name: str = "worker",
+                  coordinator_name: Optional[str] = None, coordinator_address: Optional[str] = None,
+                  credentials: Any = "default", service: Any = None, discovery_url: Optional[str] = None,
+                  **more: Any) -> Any:
+    """`more`: `list_devices` and `start_coordinator` of :func:`muster.resolver`."""
+    if isinstance(tpu, (list, tuple)):
+        if not tpu:
+            raise ValueError("At least one TPU must be specified.")
+        if len(tpu) > 1:
+            raise NotImplementedError("Using multiple TPUs in a single session is not yet implemented")
+        tpu = tpu[0]
+    return _resolver("tpu", name=tpu, zone=zone, project=project, job=job_name, coordinator_name=coordinator_name,
+                     coordinator_address=coordinator_address, discovery_url=discovery_url,
+                     of={"credentials": credentials, "service": service, **more})
+
+
+def _resolver(kind: str, of: Optional[Mapping[str, Any]] = None, **keys: Any) -> Any:
+    words = ";".join(f"{name}={value}" for name, value in keys.items() if value is not None)
+    return muster.resolver(f"{kind}:{words}" if words else kind, **(of or {}))
+
+
+_coordinator = SimpleNamespace(ClusterCoordinator=ClusterCoordinator)
+_partitioners = SimpleNamespace(MinSizePartitioner=muster.MinSizePartitioner, MaxSizePartitioner=muster.MaxSizePartitioner,
+                                FixedShardsPartitioner=muster.FixedShardsPartitioner)
+distribute: Any = SimpleNamespace(
+    ParameterServerStrategy=ParameterServerStrategy, InputContext=InputContext, coordinator=_coordinator,
+    experimental=SimpleNamespace(ParameterServerStrategy=ParameterServerStrategy, coordinator=_coordinator,
+                                 partitioners=_partitioners),
+    cluster_resolver=SimpleNamespace(TFConfigClusterResolver=_tf_config_resolver, TPUClusterResolver=_tpu_resolver))
+data: Any = SimpleNamespace(Dataset=Dataset, from_tensor_slices=Dataset.from_tensor_slices)
+errors: Any = SimpleNamespace(UnavailableError=muster.UnavailableError, CancelledError=muster.CancelledError,
+                              AbortedError=muster.AbortedError, OutOfRangeError=StopIteration)
