@@ -8,6 +8,7 @@ import threading
 from typing import Any, Callable, Dict, Optional
 
 from muster.distribute.cluster import Cluster, is_chief, master, trainers
+from muster.distribute.sessions import Scaffold, SessionCreator
 from muster.distribute.strategy import trait
 
 _current = threading.local()
@@ -85,6 +86,21 @@ class WorkerContext:
         """Another task has failed, or has come to the end of the data: it is time to return. Of an independent
         worker its agent says so."""
         return self._stop()
+
+    def session_creator(self, scaffold: Optional[Scaffold] = None, config: Optional[Dict[str, Any]] = None,
+                        checkpoint_dir: Optional[str] = None, checkpoint_filename_with_path: Optional[str] = None,
+                        max_wait_secs: float = 7200) -> SessionCreator:
+        """Returns who makes a session of this function, as ``c.session_creator(scaffold).create_session()``. Without a
+        strategy, or where it `should_init`, the creator is the chief's, which calls ``scaffold.init``, or
+        ``scaffold.restore`` with the checkpoint. Others wait for ``scaffold.ready``. The own configuration goes over
+        `config`. Raises ValueError: both checkpoints are given, or the scaffold cannot restore."""
+        own = self.task_type is not None and self.distributed_mode
+        task = f"{self.task_type}:{self.task_id or 0}" if self.task_type is not None else "distribute coordinator"
+        return SessionCreator(
+            is_chief=self._strategy is None or self.should_init, master=self.master_target,
+            config={**copy.deepcopy(config or {}), **self.session_config}, scaffold=scaffold or Scaffold(),
+            checkpoint_dir=checkpoint_dir, checkpoint_file=checkpoint_filename_with_path, max_wait=max_wait_secs,
+            name=task, task=task if own else None)
 
     # Of the strategy; False without one.
 

@@ -1,0 +1,115 @@
+"""How a worker function schedules on its own task: the chief prepares the job, and the others wait until it has."""
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import time
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
+
+from muster.errors import WaitTimeout
+
+if TYPE_CHECKING:
+    from muster.coordinator.cluster_coordinator import ClusterCoordinator, Scheduling
+
+log = logging.getLogger("muster.distribute")
+FIRST_PAUSE, LONGEST_PAUSE = 0.02, 2.0
+"""Seconds between questions to `ready`, which double."""
+
+
+class WorkerSession:
+    """A session of a worker function. A block: it is closed at the end."""
+
+    def __init__(self, coordinator: ClusterCoordinator, task: Optional[str], config: Dict[str, Any]) -> None:
+        self.coordinator = coordinator
+        self.config = config
+        self._task = task
+
+    def on_own_task(self) -> Scheduling:
+        """Returns the coordinator with the own task as an option. The task needs a server: see `servers` of
+        :func:`muster.run_distribute_coordinator`. Alone, and for the whole cluster, it is any task."""
+        return self.coordinator if self._task is None else self.coordinator.options(task=self._task)
+
+    def close(self) -> None:
+        self.coordinator.close()
+
+    def __enter__(self) -> WorkerSession:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+@dataclasses.dataclass
+class Scaffold:
+    """What a job needs before its steps can run. Each function gets the session."""
+
+    init: Optional[Callable[[WorkerSession], Any]] = None
+    """Called by the chief, once for each session."""
+    ready: Optional[Callable[[WorkerSession], bool]] = None
+    """Returns whether `init` has run. The others call it until it returns True. None: they do not wait."""
+    restore: Optional[Callable[[WorkerSession, str], bool]] = None
+    """Called by the chief in place of `init` where a checkpoint is named. Returns False if the directory has none; then
+    `init` is called."""
+
+
+@dataclasses.dataclass
+class SessionCreator:
+    """Makes the session of a worker function; see `WorkerContext.session_creator`."""
+
+    is_chief: bool
+    master: str
+    config: Dict[str, Any]
+    scaffold: Scaffold
+    checkpoint_dir: Optional[str]
+    checkpoint_file: Optional[str]
+    max_wait: float
+    name: str
+    task: Optional[str]
+
+    def __post_init__(self) -> None:
+        if self.checkpoint_dir and self.checkpoint_file:
+            raise ValueError(f"checkpoint_dir and checkpoint_filename_with_path are both given ({self.checkpoint_dir}, "
+                             f"{self.checkpoint_file}); give one of them")
+        if (self.checkpoint_dir or self.checkpoint_file) and self.scaffold.restore is None:
+            raise ValueError("a checkpoint is named, but the scaffold has no function restore")
+
+    def create_session(self) -> WorkerSession:
+        """Connects to the server in MUSTER_COORDINATOR. Then the chief prepares the job, and the others wait.
+
+        Raises:
+            UnavailableError: no server within `max_wait_secs`.
+            WaitTimeout: the chief has not prepared the job within `max_wait_secs`.
+            FileNotFoundError: nothing was restored from the file.
+        """
+        from muster.coordinator.cluster_coordinator import ClusterCoordinator
+
+        end = time.monotonic() + self.max_wait
+        log.info("session of %s: %s, master %r, configuration %s", self.name, "the chief's, which prepares the job"
+                 if self.is_chief else "waits until the chief has prepared the job", self.master, self.config)
+        made = WorkerSession(ClusterCoordinator(os.environ.get("MUSTER_COORDINATOR") or "127.0.0.1:8476", name=self.name,
+                                                connect_timeout=self.max_wait), self.task, self.config)
+        try:
+            made.coordinator.wait_open()
+            self._prepare(made) if self.is_chief else self._wait(made, end)
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def _prepare(self, session: WorkerSession) -> None:
+        wanted = self.checkpoint_file or self.checkpoint_dir
+        if wanted and self.scaffold.restore and self.scaffold.restore(session, wanted):
+            return
+        if self.checkpoint_file:
+            raise FileNotFoundError(f"nothing was restored from {self.checkpoint_file}")
+        if self.scaffold.init is not None:
+            self.scaffold.init(session)
+
+    def _wait(self, session: WorkerSession, end: float) -> None:
+        pause = FIRST_PAUSE
+        while self.scaffold.ready is not None and not self.scaffold.ready(session):
+            if time.monotonic() + pause > end:
+                raise WaitTimeout(f"the chief has not prepared the job within {self.max_wait:g} s")
+            time.sleep(pause)  # only the program knows when it is ready, so it is asked
+            pause = min(2 * pause, LONGEST_PAUSE)
