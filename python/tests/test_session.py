@@ -124,6 +124,30 @@ def test_the_queue_capacity_bounds_the_calls_that_wait(make_cluster: MakeCluster
     assert not thread.is_alive() and blocker.fetch() is None and counts(one, c)["succeeded"] == 251
 
 
+def test_a_new_worker_makes_room_without_an_outcome(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+    gate = tmp_path / "open"
+
+    def wait() -> None:
+        while not gate.exists():
+            time.sleep(0.01)
+
+    one = make_cluster()
+    one.add("--processes", "1")
+    c = one.coordinator(queue_capacity=1)
+    c.schedule(wait)
+    until(lambda: counts(one, c)["running"] == 1, "the first call runs")
+    c.schedule(wait)
+    thread = threading.Thread(target=lambda: c.schedule(wait))
+    thread.start()
+    thread.join(0.2)
+    assert thread.is_alive(), "one call waits, which is the capacity"
+    one.add("--processes", "1")
+    thread.join(DEADLINE)
+    assert not thread.is_alive() and counts(one, c)["running"] == 2
+    gate.touch()
+    c.join(DEADLINE)
+
+
 def counts(of: Cluster, c: muster.ClusterCoordinator) -> dict[str, int]:
     found: dict[str, int] = of.server.get(f"/api/v1/jobs/{c.wait_open()}")["counts"]
     return found

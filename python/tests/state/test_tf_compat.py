@@ -88,6 +88,13 @@ def test_an_error_and_the_end_of_the_data_are_raised(server: str) -> None:
     with pytest.raises(ZeroDivisionError):
         coordinator.schedule(lambda: 1 // 0)
         coordinator.join()
+    iterator = iter(coordinator.create_per_worker_dataset(lambda: [1]))
+    first, end = coordinator.schedule(next, (iterator,)), coordinator.schedule(next, (iterator,))
+    with pytest.raises(StopIteration):
+        coordinator.join()
+    assert first.fetch() == 1
+    with pytest.raises(tf.errors.OutOfRangeError):
+        end.fetch()
     assert tf.errors.UnavailableError is muster.UnavailableError
 
 
