@@ -42,7 +42,7 @@ json::array busiest(rest& server, std::string const& cluster) {
     return number_of(field_of(job, "counts"), "running");
   };
   json::array jobs;
-  for (auto const& job : server.some("/api/v1/jobs?state=RUNNING" + of, "jobs", 200))
+  for (auto const& job : server.some("/api/v1/jobs?state=UNFINISHED" + of, "jobs", 200))
     if (running(job) > 0) jobs.push_back(job);
   std::stable_sort(jobs.begin(), jobs.end(),
                    [&](auto const& a, auto const& b) { return running(a) > running(b); });

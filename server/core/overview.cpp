@@ -35,6 +35,7 @@ overview_view coordinator::overview(time_point now) const {
   v.values_held_bytes = st.values.bytes() + st.values.disk_bytes() + st.values.blob_bytes();
   v.values_spilled = st.values.on_disk_count();
   v.values_spilled_bytes = st.values.disk_bytes();
+  v.jobs_queued = st.sessions.jobs(job_state::queued);
   v.jobs_running = st.sessions.jobs(job_state::running);
   v.jobs_succeeded = st.sessions.jobs(job_state::succeeded);
   v.jobs_failed = st.sessions.jobs(job_state::failed);

@@ -155,7 +155,7 @@ void object_hub::built(core::stream_id stream, core::object_id id,
 object_hub::news object_hub::news_of(core::effects const& fx) const {
   news n;
   for (auto const& s : fx.changes.sessions)
-    if (s.closed || s.state != core::job_state::running) n.ended.push_back(s.session);
+    if (s.closed || core::ended(s.state)) n.ended.push_back(s.session);
   for (auto const& s : fx.changes.sessions_released) n.ended.push_back(s.session);
   // Whether its process lives is not known: a new stream of it may have its place already.
   for (auto const& d : fx.disconnects) n.gone.push_back({d.stream, false, d.status.message});

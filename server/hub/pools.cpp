@@ -82,7 +82,7 @@ std::string pools::in_use(cluster_id c) {
   if (!h || h == &main_) return {};
   auto const now = h->state().overview(h->now());
   auto const workers = h->state().workers().connected();
-  auto const jobs = now.jobs_running + now.sessions;
+  auto const jobs = now.jobs_queued + now.jobs_running + now.sessions;
   auto const programs = h->state().programs().unfinished();
   std::string text;
   if (workers > 0) text = counted(workers, "worker", "workers");

@@ -187,7 +187,7 @@ void without_worker(pool_facts const& p, alert_facts const& f, alerts& out) {
   auto const queued = p.overview.closures.queued;
   if (queued == 0) return;
   auto const connected = p.overview.tasks_connected + p.overview.tasks_late;
-  auto const all = page_link("/jobs", {{"state", "RUNNING"}, {"cluster", p.cluster}});
+  auto const all = page_link("/jobs", {{"state", "UNFINISHED"}, {"cluster", p.cluster}});
   if (connected == 0) {
     alert item{.rule = "no-worker", .subject = p.cluster, .count = queued};
     item.title = plural(queued, "closure") + " queued and no worker is connected";
@@ -208,7 +208,7 @@ void without_worker(pool_facts const& p, alert_facts const& f, alerts& out) {
     item.detail = fn.ever_had ? "the workers that had it have gone"
                               : "no worker has had it since the server began: is its name right?";
     item.since = p.waits_since;
-    item.link = page_link("/jobs", {{"state", "RUNNING"}, {"cluster", p.cluster}});
+    item.link = page_link("/jobs", {{"state", "UNFINISHED"}, {"cluster", p.cluster}});
     out.push_back(std::move(item));
   }
 }
@@ -222,7 +222,7 @@ void nothing_finishes(pool_facts const& p, alerts& out) {
   item.detail = plural(o.closures.running, "closure") + " running, " +
                 plural(o.closures.queued, "closure") + " queued";
   item.since = o.quiet_since;
-  item.link = page_link("/jobs", {{"state", "RUNNING"}, {"cluster", p.cluster}});
+  item.link = page_link("/jobs", {{"state", "UNFINISHED"}, {"cluster", p.cluster}});
   if (!o.oldest_running.empty()) {
     auto const& oldest = o.oldest_running.front();
     item.detail += "; the oldest: " + oldest.function + " on " + oldest.worker;

@@ -26,7 +26,7 @@ muster::result<log_state> look_at_log(server::hub& h, server::log_target of, std
   log_state s;
   s.page = newest ? h.logs().newest(of, limit) : h.logs().after(of, seq, limit);
   auto const told = s.page.lines.empty() ? seq : s.page.lines.back().seq;
-  s.ended = job->state != core::job_state::running;
+  s.ended = core::ended(job->state);
   if (of.closure != core::closure_id{}) {
     auto const c = history::closure(h.past(), h.state(), of.closure);
     s.ended = !c || core::ended(c->state);

@@ -101,6 +101,7 @@ void heartbeat_members(member_list const& m, core::overview_view const& o) {
 }
 
 void job_members(member_list const& m, core::overview_view const& o) {
+  m("queued", o.jobs_queued);
   m("running", o.jobs_running);
   m("succeeded", o.jobs_succeeded);
   m("failed", o.jobs_failed);

@@ -62,6 +62,7 @@ void write_cluster(metric_text& m, counters const& c) {
           o.values_spilled);
   m.gauge("muster_values_spilled_bytes", "Bytes of values on the disk.", o.values_spilled_bytes);
   m.family("muster_jobs", "gauge", "Jobs, by state; ended ones since the server started.")
+      .sample("state", "queued", o.jobs_queued)
       .sample("state", "running", o.jobs_running)
       .sample("state", "succeeded", o.jobs_succeeded)
       .sample("state", "failed", o.jobs_failed)

@@ -10,13 +10,16 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::string_view job_states[] = {"RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"};
+constexpr std::string_view unfinished = "UNFINISHED";
+constexpr std::string_view job_states[] = {"QUEUED", "RUNNING",   "SUCCEEDED",
+                                           "FAILED", "CANCELLED", unfinished};
 
 history::job_filter filter_of(query_check& query) {
   using enum core::job_state;
   history::job_filter f;
-  for (auto const s : {running, succeeded, failed, cancelled})
+  for (auto const s : {queued, running, succeeded, failed, cancelled})
     if (equal_ignoring_case(query.text("state"), core::name(s))) f.state = s;
+  f.unfinished = equal_ignoring_case(query.text("state"), unfinished);
   if (!query.text("streaming").empty()) f.streaming = query.flag("streaming");
   f.text = query.text("q");
   return f;
@@ -113,7 +116,7 @@ coro::task<response> command(web_context& context, exchange& ex) {
 
 void joined_members(member_list const& m, core::job_view const& j) {
   m("id", j.id);
-  m("done", j.state != core::job_state::running);
+  m("done", core::ended(j.state));
   m("state", j.state);
   m("counts", j.counts);
   m.some("error", j.error);
@@ -159,7 +162,8 @@ problem unknown_id(std::string_view what, std::string_view text) {
 void add_job_routes(std::vector<route>& to) {
   to.push_back(
       get("/api/v1/jobs", list_jobs, "listJobs", "Jobs, newest first")
-          .with({choice_parameter("state", job_states, "only jobs in this state"),
+          .with({choice_parameter("state", job_states,
+                                  "only jobs in this state; UNFINISHED: QUEUED or RUNNING"),
                  {"streaming", query_kind::flag, "only gRPC sessions, or only those that are none"},
                  {"q", query_kind::text, "in the name or the id, whatever the case"},
                  cluster_parameter,

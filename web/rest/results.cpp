@@ -69,8 +69,7 @@ class result_stream {
       if (!page) return page.error();
       result_page p;
       p.page = std::move(*page);
-      if (auto const view = h.state().sessions().look(job))
-        p.job_ended = view->state != core::job_state::running;
+      if (auto const view = h.state().sessions().look(job)) p.job_ended = core::ended(view->state);
       return p;
     };
     co_return co_await context_.engine.on_engine(in_pool_of(job_, std::move(work)));

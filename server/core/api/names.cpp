@@ -41,8 +41,9 @@ std::string_view name(task_state s) {
 }
 
 std::string_view name(job_state s) {
-  static constexpr std::string_view names[] = {"RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"};
-  return named<job_state::cancelled>(names, s);
+  static constexpr std::string_view names[] = {"RUNNING", "SUCCEEDED", "FAILED", "CANCELLED",
+                                               "QUEUED"};
+  return named<job_state::queued>(names, s);
 }
 
 std::string_view name(attempt_end e) {

@@ -32,6 +32,7 @@ overview_view& overview_view::operator+=(overview_view const& o) {
   values_ready += o.values_ready, values_aborted += o.values_aborted;
   values_held += o.values_held, values_held_bytes += o.values_held_bytes;
   values_spilled += o.values_spilled, values_spilled_bytes += o.values_spilled_bytes;
+  jobs_queued += o.jobs_queued;
   jobs_running += o.jobs_running, jobs_succeeded += o.jobs_succeeded;
   jobs_failed += o.jobs_failed, jobs_cancelled += o.jobs_cancelled;
   sessions += o.sessions, parked_calls += o.parked_calls;

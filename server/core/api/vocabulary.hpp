@@ -74,7 +74,18 @@ enum class task_state : std::uint8_t {
   disconnected,  ///< said good-bye
 };
 
-enum class job_state : std::uint8_t { running, succeeded, failed, cancelled };
+enum class job_state : std::uint8_t {
+  running,
+  succeeded,
+  failed,
+  cancelled,
+  queued,  ///< a REST job of which no closure was sent to a worker yet; never in the journal
+};
+
+/// Returns whether the job has succeeded, failed or was cancelled.
+constexpr bool ended(job_state s) {
+  return s != job_state::running && s != job_state::queued;
+}
 
 enum class on_error : std::uint8_t {
   fail_fast,     ///< the first error cancels what is left

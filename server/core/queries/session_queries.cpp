@@ -17,7 +17,7 @@ job_view view_of(engine_state const& core, session const& s) {
   v.id = s.id;
   v.cluster = core.step.config.cluster;
   v.name = s.spec.name;
-  v.state = s.state;
+  v.state = s.shown_state();
   v.open = !s.sealed;
   v.stopping = s.stopping;
   v.on_error = s.spec.on_error;

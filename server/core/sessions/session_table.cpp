@@ -45,7 +45,8 @@ session& session_table::add(session s) {
 session& session_table::put(session s, bool restored) {
   wide_.last_session = std::max(wide_.last_session, raw(s.id));
   s.number = numbers_.take();
-  ++(!s.traits().generations ? jobs_[static_cast<std::size_t>(job_state::running)] : streams_);
+  auto const unfinished = s.started ? job_state::running : job_state::queued;
+  ++(!s.traits().generations ? jobs_[static_cast<std::size_t>(unfinished)] : streams_);
   auto const id = s.id;
   auto const state = std::exchange(s.state, job_state::running);
   auto& added = *sessions_.emplace(id, std::make_unique<session>(std::move(s))).first->second;
@@ -89,13 +90,21 @@ std::optional<release_note> session_table::note_of(session_id id) const {
   return it == notes_.end() ? std::nullopt : std::optional(it->second);
 }
 
+void session_table::note_start(session& s, bool restored) {
+  s.started = true;
+  if (s.id == session_id{} || s.traits().generations || s.terminal()) return;
+  --jobs_[static_cast<std::size_t>(job_state::queued)];
+  ++jobs_[static_cast<std::size_t>(job_state::running)];
+  tell(s, restored);
+}
+
 void session_table::finished(session& s) {
   if (s.traits().generations) {
     --streams_, ++ended_count_;
     ended_.push_back(s.id);
     return;
   }
-  --jobs_[static_cast<std::size_t>(job_state::running)];
+  --jobs_[static_cast<std::size_t>(s.started ? job_state::running : job_state::queued)];
   ++jobs_[static_cast<std::size_t>(s.state)];
   finished_.push_back(s.id);
   ++finished_count_;

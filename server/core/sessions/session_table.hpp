@@ -1,6 +1,8 @@
 // Who has opened what: sessions, and jobs over REST, with their phase, their error, who waits for
 // them, and what is remembered of those that are forgotten.
 //
+// A job that has sent nothing to a worker yet is shown as QUEUED; it is `running` here.
+//
 //            schedule…            seal, nothing left
 //   running ───────────► running ───────────────────► succeeded | failed (on_error: continue)
 //      │ first error (fail_fast) or cancel
@@ -40,6 +42,7 @@ struct session : job_fact {
   // generation, ends of their processes do.
   bool forgives_lost_workers = false;
 
+  bool started = false;          // a closure of it was sent to a worker
   bool full = false;             // told to hold back; a notice follows
   bool owns_per_worker = false;  // values that go with it
   bool unsettled = false;        // listed to be settled at the end of the step
@@ -64,6 +67,10 @@ struct session : job_fact {
   core::delivery delivery() const { return spec.delivery; }
   session_traits const& traits() const { return traits_of(spec.delivery); }
   bool terminal() const { return state != job_state::running; }
+  /// Returns the state for views and listeners: a job that has not started is QUEUED.
+  job_state shown_state() const {
+    return terminal() || started || traits().generations ? state : job_state::queued;
+  }
   /// A streaming session without its client: nothing of it is left but what people look at.
   bool has_ended() const { return terminal() && traits().generations; }
 };
@@ -111,9 +118,11 @@ class session_table {
   /// Says what the session is now. Those of the core's own are no news.
   void tell(session const& s, bool restored = false) {
     if (s.id == session_id{}) return;
-    changes_.sessions.push_back({s.id, s.delivery(), s.state, s.generation, s.sealed, s.stopping,
-                                 s.attached, s.closed, restored, s.finished, s.full});
+    changes_.sessions.push_back({s.id, s.delivery(), s.shown_state(), s.generation, s.sealed,
+                                 s.stopping, s.attached, s.closed, restored, s.finished, s.full});
   }
+  /// Notes that a closure of the session was sent to a worker. REQUIRES: none was before.
+  void note_start(session& s, bool restored = false);
   /// Its state is terminal now: it is the newest of the finished jobs, or of the ended sessions.
   void finished(session& s);
   void forget_finished(session const& s) {
@@ -159,7 +168,7 @@ class session_table {
   std::size_t finished_count_ = 0;
   std::deque<session_id> ended_;  // streaming sessions; the same
   std::size_t ended_count_ = 0;
-  std::uint64_t jobs_[4] = {};  // by job_state; finished ones since start
+  std::uint64_t jobs_[5] = {};  // by job_state; finished ones since start
   std::uint64_t streams_ = 0;
   std::size_t held_back_ = 0;
   std::vector<session_id> unsettled_;

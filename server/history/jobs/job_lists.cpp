@@ -82,10 +82,10 @@ std::vector<job_lists::failed_session> job_lists::sessions_failed_since(time_poi
 
 std::vector<session_id> job_lists::watched(time_point now) const {
   std::vector<session_id> chosen;
-  std::size_t running = 0, ended = 0;
+  std::size_t running = 0, past = 0;
   for (auto it = lines_.rbegin(); it != lines_.rend(); ++it) {
-    bool const runs = it->second.state == job_state::running;
-    auto& so_far = runs ? running : ended;
+    bool const runs = !ended(it->second.state);
+    auto& so_far = runs ? running : past;
     if (so_far == (runs ? live_jobs::running_max : live_jobs::ended_max)) continue;
     ++so_far;
     chosen.push_back(it->first);
@@ -100,6 +100,7 @@ std::vector<session_id> job_lists::watched(time_point now) const {
 
 bool job_lists::takes(job_filter const& f, all_lines::value_type const& l) {
   if (f.state && l.second.state != *f.state) return false;
+  if (f.unfinished && ended(l.second.state)) return false;
   if (f.streaming && traits_of(l.second.kind).generations != *f.streaming) return false;
   return f.text.empty() || contains(l.second.name, f.text) || contains(text(l.first), f.text);
 }

@@ -31,9 +31,10 @@ struct live_jobs {
 struct job_filter {
   std::optional<job_state> state;
   std::optional<bool> streaming;
-  std::string text;  ///< in the name or the id, whatever the case; empty: any
+  std::string text;         ///< in the name or the id, whatever the case; empty: any
+  bool unfinished = false;  ///< only QUEUED and RUNNING ones
 
-  bool takes_all() const { return !state && !streaming && text.empty(); }
+  bool takes_all() const { return !state && !streaming && !unfinished && text.empty(); }
 };
 
 /// How many jobs, or sessions, are in each state.

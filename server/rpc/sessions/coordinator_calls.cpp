@@ -361,7 +361,7 @@ muster::result<v1::CloseSessionResponse> coordinator_calls::close(
   if (!view->resumable)
     return muster::status{muster::code::failed_precondition,
                           r.session() + " was not opened by call"};
-  if (view->state != core::job_state::running)
+  if (core::ended(view->state))
     return muster::status{muster::code::not_found, r.session() + " has ended"};
   h.apply(core::close_session{*session});
   return v1::CloseSessionResponse();

@@ -38,10 +38,42 @@ TEST(job, left_open_goes_on_until_it_is_sealed) {
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
 }
 
+TEST(job, is_queued_until_a_worker_gets_its_first_closure) {
+  cluster c;
+  auto const job = c.open({"f"}, left_open());
+  EXPECT_EQ(c.job(job.id).state, job_state::queued);
+  EXPECT_EQ(c.core.overview(c.now()).jobs_queued, 1u);
+  EXPECT_EQ(c.core.overview(c.now()).jobs_running, 0u);
+  auto const w = c.attach();
+  EXPECT_EQ(c.job(job.id).state, job_state::running);
+  EXPECT_EQ(c.core.overview(c.now()).jobs_queued, 0u);
+  EXPECT_EQ(c.core.overview(c.now()).jobs_running, 1u);
+  ASSERT_FALSE(c.fx().changes.sessions.empty());
+  EXPECT_EQ(c.fx().changes.sessions.back().state, job_state::running);
+  c.lose(w);
+  EXPECT_EQ(c.job(job.id).state, job_state::running) << "it has started";
+}
+
+TEST(job, cancelled_before_its_start_counts_as_cancelled_alone) {
+  cluster c;
+  auto const job = c.open({"f"});
+  c.ask(cancel_session{{}, job.id});
+  EXPECT_EQ(c.job(job.id).state, job_state::cancelled);
+  auto const v = c.core.overview(c.now());
+  EXPECT_EQ(v.jobs_queued, 0u);
+  EXPECT_EQ(v.jobs_running, 0u);
+  EXPECT_EQ(v.jobs_cancelled, 1u);
+}
+
+TEST(job, sessions_of_clients_are_never_queued) {
+  cluster c;
+  EXPECT_EQ(c.job(c.stream()).state, job_state::running);
+}
+
 TEST(job, sealing_one_with_nothing_left_ends_it) {
   cluster c;
   auto const job = c.open({}, left_open());
-  EXPECT_EQ(c.job(job.id).state, job_state::running);
+  EXPECT_EQ(c.job(job.id).state, job_state::queued);
   EXPECT_EQ(c.status_of(seal_session{{}, job.id}), status{});
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
   EXPECT_EQ(c.status_of(seal_session{{}, job.id}), status{}) << "again is no error";

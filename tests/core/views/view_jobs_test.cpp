@@ -16,7 +16,7 @@ TEST(view_jobs, a_job_shows_what_it_was_opened_with) {
   EXPECT_EQ(v.on_error, on_error::continue_all);
   EXPECT_EQ(v.created, start + 5s);
   EXPECT_EQ(v.finished, time_point{});
-  EXPECT_EQ(v.state, job_state::running);
+  EXPECT_EQ(v.state, job_state::queued);
   EXPECT_TRUE(v.open);
   EXPECT_FALSE(v.stopping);
   EXPECT_FALSE(v.streaming);

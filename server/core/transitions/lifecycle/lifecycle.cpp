@@ -26,7 +26,9 @@ time_point ready_at(closure_record const& r) {
   core_.places.release(r.place);
   r.place = core_.registry.of(w.number).place;
   core_.places.hold(r.place);
-  if (auto& s = core_.sessions.of(r.owner); s.full) flow_.relieve(s);
+  auto& s = core_.sessions.of(r.owner);
+  if (!s.started) core_.sessions.note_start(s);
+  if (s.full) flow_.relieve(s);
   core_.scheduler.reserve(w, c);
 }
 
@@ -40,6 +42,9 @@ void lifecycle::take_up(worker_slots& w, slot c, std::uint32_t attempt) {
   } else {
     core_.scheduler.unqueue(c);
   }
+  // A worker that holds others beside it was given them while it waited for a value.
+  if (r.exclusive && w.held() > 0) stop_being_exclusive(c);
+  if (r.exclusive) core_.scheduler.run_exclusively_on(w);
   r.attempt = attempt - 1;
   give(w, c, r);
   core_.book.tell(c, move_reason::dispatched);

@@ -37,7 +37,7 @@ export interface Counters {
   rates: { finished: number; failed: number };
   remote_values: { not_ready: number; ready: number; aborted: number; errors?: number; held: number; held_bytes: number };
   heartbeat_age_ms: { p50: number; p99: number; max: number };
-  jobs: { running: number; succeeded: number; failed: number; cancelled: number };
+  jobs: { queued?: number; running: number; succeeded: number; failed: number; cancelled: number };
   sessions: number;
   durable?: Durable; // without: everything is in memory
   stalled: Stalled;

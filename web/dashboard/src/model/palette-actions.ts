@@ -1,6 +1,7 @@
 // What ctrl-K can do to a thing that is named: found by the verb, "cordon worker:1", "cancel nightly". Pure.
 
 import type { TaskView } from './tasks';
+import { unfinished } from './protocol';
 import type { JobView } from './rest/views';
 import type { ProgramView } from './rest/programs';
 import { splitTask } from './rest/commands';
@@ -47,9 +48,9 @@ export function jobOrders(verbs: readonly Verb[], job: Pick<JobView, 'id' | 'nam
   const name = job.name || job.id;
   const what = job.streaming ? 'session' : 'job';
   return verbs.flatMap((verb): Order[] => {
-    if (verb === 'cancel' && job.state === 'RUNNING')
+    if (verb === 'cancel' && unfinished(job.state))
       return [{ title: `Cancel ${name}`, detail: what, question: `Cancel ${name}?`, says: 'What runs is asked to stop, what waits never runs. What has succeeded stays.', yes: `Cancel the ${what}`, danger: true, path: at('jobs', job.id, 'cancel'), done: `${name} was cancelled.` }];
-    if (verb === 'retry' && job.state !== 'RUNNING' && !job.streaming && job.counts.failed + job.counts.cancelled > 0)
+    if (verb === 'retry' && !unfinished(job.state) && !job.streaming && job.counts.failed + job.counts.cancelled > 0)
       return [{ title: `Retry ${name}`, detail: what, question: `Retry what did not succeed of ${name}?`, says: 'A new job runs what failed or was cancelled again, with the same arguments and options.', yes: 'Submit a new job', danger: false, path: at('jobs', job.id, 'retry'), done: 'A new job was submitted.', leads: 'job' }];
     return [];
   });

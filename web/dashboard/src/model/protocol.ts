@@ -19,7 +19,8 @@ export type Topic = (typeof TOPICS)[number] | LogTopic | ProgramTopic;
 export const TASK_STATES = ['CONNECTED', 'REGISTERING', 'LATE', 'DISCONNECTED', 'ERROR'] as const;
 export type TaskState = (typeof TASK_STATES)[number];
 
-export type JobState = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+export type JobState = 'QUEUED' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+export const unfinished = (state: JobState): boolean => state === 'QUEUED' || state === 'RUNNING';
 
 export interface Hello {
   t: 'hello';

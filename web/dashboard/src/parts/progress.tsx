@@ -10,7 +10,7 @@ import { doing } from '../model/rest/doing';
 import { cluster, poolOf, slow, store, viewNow } from '../page';
 import { Panel } from './panel';
 import type { ShownFunction } from '../model/counters-protocol';
-import type { Job } from '../model/protocol';
+import { unfinished, type Job } from '../model/protocol';
 import { follow, jobAddress, picked } from '../route';
 import { DoingChip } from './state';
 
@@ -21,13 +21,14 @@ export function Jobs() {
   const of = picked.value ? cluster() : undefined;
   const jobs = store.jobs().filter((job) => !of || (job.cluster ?? '') === poolOf(of));
   // What still runs is what one looks for; among equals the newest.
-  const order = [...jobs].sort((a, b) => Number(b.state === 'RUNNING') - Number(a.state === 'RUNNING'));
+  const order = [...jobs].sort((a, b) => Number(unfinished(b.state)) - Number(unfinished(a.state)));
   const shown = order.slice(0, JOBS_SHOWN);
   const totals = of ? undefined : store.counters?.jobs;
-  const all = totals ? totals.running + totals.succeeded + totals.failed + totals.cancelled : jobs.length;
+  const open = totals ? (totals.queued ?? 0) + totals.running : 0;
+  const all = totals ? open + totals.succeeded + totals.failed + totals.cancelled : jobs.length;
   const rest = Math.max(all, jobs.length) - shown.length;
   return (
-    <Panel id="jobs" title="Progress by job" span={12} aside={totals && <span class="note">{short(totals.running)} not ended</span>}>
+    <Panel id="jobs" title="Progress by job" span={12} aside={totals && <span class="note">{short(open)} not ended</span>}>
       {shown.map((job) => (
         <JobRow key={job.id} job={job} />
       ))}
@@ -43,7 +44,7 @@ export function Jobs() {
 
 export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
   const now = viewNow();
-  const ended = job.state !== 'RUNNING';
+  const ended = !unfinished(job.state);
   const waiting = Math.max(0, job.total - job.succeeded - job.failed - job.cancelled - job.running);
   const time = ended ? `${age(now - job.finished_ms)} ago` : age(now - job.created_ms);
   return (

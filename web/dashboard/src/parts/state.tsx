@@ -17,6 +17,7 @@ export function ClosureChip({ state }: { state: ClosureState }) {
 const LOOKS: Record<Doing, [shape: Shape, colour: string]> = {
   Stopping: ['restarting', ''],
   Running: ['running', 'text-running'],
+  Queued: ['late', 'text-late'],
   Waiting: ['late', 'text-late'],
   Idle: ['waiting', ''],
   Succeeded: ['connected', 'text-connected'],

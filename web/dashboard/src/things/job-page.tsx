@@ -10,6 +10,7 @@ import { Commands } from '../parts/copy';
 import { Fact } from '../parts/fact';
 import { Gone } from '../parts/gone';
 import { bytes, count, percent, plural, shortId } from '../model/format';
+import { unfinished } from '../model/protocol';
 import { failureLine } from '../model/rest/closures';
 import { jobCommands } from '../model/rest/commands';
 import { within } from '../model/rest/plain';
@@ -58,7 +59,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
   const samples = useRef<{ of: string; list: Sample[] }>({ of: '', list: [] });
   if (samples.current.of !== job.id) samples.current = { of: job.id, list: [] };
   samples.current.list = sampled(samples.current.list, { at: viewNow(), done: doneOf(counts) });
-  const running = job.state === 'RUNNING';
+  const running = unfinished(job.state);
   const what = job.streaming ? 'session' : 'job';
   const aside = (
     <div class="actions">

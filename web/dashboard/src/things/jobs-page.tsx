@@ -67,7 +67,8 @@ function Remark({ j }: { j: JobView }) {
 
 const STATES = [
   ['', 'all'],
-  ['RUNNING', 'not ended'],
+  ['UNFINISHED', 'not ended'],
+  ['QUEUED', 'queued'],
   ['FAILED', 'failed'],
   ['SUCCEEDED', 'succeeded'],
   ['CANCELLED', 'cancelled'],
@@ -81,8 +82,8 @@ const KINDS = [
 // How many there are in a state, of the chosen kind; nothing for none.
 function countOf(counts: JobCounts | undefined, state: string, streaming: string): string | undefined {
   if (!counts || !state) return undefined;
-  const name = state.toLowerCase() as keyof StateCounts;
-  const n = (streaming === 'true' ? 0 : counts.jobs[name]) + (streaming === 'false' ? 0 : counts.sessions[name]);
+  const of = (all: StateCounts) => (state === 'UNFINISHED' ? (all.queued ?? 0) + all.running : (all[state.toLowerCase() as keyof StateCounts] ?? 0));
+  const n = (streaming === 'true' ? 0 : of(counts.jobs)) + (streaming === 'false' ? 0 : of(counts.sessions));
   return n > 0 ? short(n) : undefined;
 }
 

@@ -1,5 +1,6 @@
 // Lines for a terminal that do what the page does.
 
+import { unfinished } from '../protocol';
 import { ENDED, type ClosureView, type JobView } from './views';
 
 type Lines = [what: string, line: string][];
@@ -16,7 +17,7 @@ export function jobCommands(job: JobView, origin: string): Lines {
     ['its results', `muster fetch ${quoted(job.id)}${url}`],
     ['what failed, as JSON', `curl ${quoted(`${of}/closures?state=FAILED`)}`],
   ];
-  if (job.state === 'RUNNING') lines.push(['cancel', `muster cancel ${quoted(job.id)}${url}`]);
+  if (unfinished(job.state)) lines.push(['cancel', `muster cancel ${quoted(job.id)}${url}`]);
   else if (!job.streaming && job.counts.failed + job.counts.cancelled > 0) lines.push(['retry', `muster retry ${quoted(job.id)}${url}`]);
   return lines;
 }

@@ -20,7 +20,7 @@ export interface Failure {
 export type Counts = Record<'total' | 'blocked' | 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled', number>;
 
 // All jobs and sessions of a cluster by state, whatever a list is filtered by.
-export type StateCounts = Record<'running' | 'succeeded' | 'failed' | 'cancelled', number>;
+export type StateCounts = Record<'running' | 'succeeded' | 'failed' | 'cancelled', number> & { queued?: number };
 export interface JobCounts {
   jobs: StateCounts;
   sessions: StateCounts;
