@@ -54,11 +54,14 @@ void print(json::value const& v, output_format output) {
             << "owner     " << (owner.empty() ? "none: it stays until it is released" : owner)
             << '\n'
             << "used by   " << text_of(v, "users") << " unfinished closures\n";
-  table rows({"TASK", "STATUS", "ERROR"});
+  table rows({"TASK", "STATUS", "REASON"});
   for (auto const& part : list_of(v, "components")) {
     auto const& error = field_of(part, "error");
+    auto const behind = text_of(part, "queued_behind");
     rows.add({text_of(part, "task"), text_of(part, "status"),
-              error.is_null() ? "" : for_terminal(in_short(error))});
+              !error.is_null()  ? for_terminal(in_short(error))
+              : !behind.empty() ? "queued behind " + for_terminal(behind)
+                                : ""});
   }
   rows.print(std::cout);
 }

@@ -47,6 +47,8 @@ void component_members(member_list const& m, core::per_worker_view::component co
   m("status", c.state);
   m("since_ms", c.since);
   m.some("error", c.error);
+  m.some("queued_behind", c.queued_behind,
+         "NOT_READY: the function that the worker executes before it builds this");
 }
 
 std::string task_text(core::closure_options const& o) {
@@ -175,7 +177,7 @@ void members(member_list const& m, core::job_view const& j) {
   m.some("client", j.client, "who has the session, or had it last");
   m.some("submitted_by", j.submitted_by, with_token);
   m.some("retry_of", j.retry_of);
-  m.when(!j.streaming && j.state != core::job_state::running)(
+  m.when(!j.streaming && core::ended(j.state))(
       "retryable", j.retryable, "something of it failed, and its arguments are kept");
   m.some("durable", j.durable, "it outlives the server; absent: it does not");
   m.when(j.weight != 1)("weight", j.weight);

@@ -158,6 +158,8 @@ struct per_worker_view {
     value_state state{};
     std::optional<failure> error;
     time_point since{};
+    /// Function of the closure that the worker executes before it builds this; else empty.
+    std::string queued_behind{};
   };
   per_worker_id id{};
   std::string cluster;
@@ -218,7 +220,8 @@ struct overview_view {
   // In memory, on the disk, and of the blobs that values name, each blob once for each value.
   std::uint64_t values_held_bytes = 0;
   std::uint64_t values_spilled = 0, values_spilled_bytes = 0;  // of them, on the disk
-  std::uint64_t jobs_running = 0, jobs_succeeded = 0, jobs_failed = 0, jobs_cancelled = 0;
+  std::uint64_t jobs_queued = 0, jobs_running = 0;
+  std::uint64_t jobs_succeeded = 0, jobs_failed = 0, jobs_cancelled = 0;
   std::uint64_t sessions = 0;            // gRPC sessions open now
   std::uint64_t session_rows_bytes = 0;  // of what is remembered of their ended closures
   std::uint64_t parked_calls = 0;

@@ -198,6 +198,11 @@ class component_builds {
     auto const it = to_build_.find(s);
     return it != to_build_.end() && std::erase(it->second, v) > 0;
   }
+  /// Returns whether the stream builds the value only after a pause.
+  bool is_delayed(stream_id s, per_worker_id v) const {
+    return std::any_of(again_.begin(), again_.end(),
+                       [&](delayed const& a) { return a.stream == s && a.value == v; });
+  }
   void forget(stream_id s) {
     to_build_.erase(s);
     std::erase_if(again_, [s](delayed const& a) { return a.stream == s; });

@@ -12,11 +12,25 @@ namespace {
 
 constexpr std::size_t holders_a_step = 2'000;
 
-per_worker_view view(std::string const& cluster, per_worker_entry const& e,
-                     function_table const& functions) {
+/// Fills in since when the worker builds the component, or what it executes before that.
+void add_progress(per_worker_view::component& v, per_worker_id id, per_worker_component const& part,
+                  engine_state const& core) {
+  if (part.state != value_state::not_ready) return;
+  slot const c = part.build == closure_id{} ? no_slot : core.closures.find(part.build);
+  if (c != no_slot && core.closures[c].is(closure_phase::running)) {
+    v.since = core.closures[c].started;
+    return;
+  }
+  auto const* w = core.scheduler.find(part.stream);
+  if (!w || core.builds.is_delayed(part.stream, id) || w->running.size == 0) return;
+  v.queued_behind = core.book.functions[core.closures[w->running.front].function].name;
+}
+
+per_worker_view view(engine_state const& core, per_worker_entry const& e) {
+  auto const& functions = core.book.functions;
   per_worker_view v;
   v.id = e.id;
-  v.cluster = cluster;
+  v.cluster = core.step.config.cluster;
   v.name = e.name;
   v.function = functions[e.function].name;
   v.args = e.args;
@@ -26,7 +40,9 @@ per_worker_view view(std::string const& cluster, per_worker_entry const& e,
   v.released = e.released;
   v.users = e.users;
   for (auto const& [task, part] : e.components)
-    v.components.push_back({task.first, task.second, part.state, part.error, part.since});
+    add_progress(v.components.emplace_back(per_worker_view::component{
+                     task.first, task.second, part.state, part.error, part.since}),
+                 e.id, part, core);
   return v;
 }
 
@@ -46,8 +62,8 @@ page<value_holder, session_id> value_queries::holders(session_id after) const {
     auto const& s = *it->second;
     auto const& h = core_.values.of(s.number);
     if (h.live == 0) continue;
-    out.items.push_back({s.id, s.spec.name, s.traits().generations, s.state, h.live, h.bytes,
-                         h.spilled_bytes, h.blob_bytes});
+    out.items.push_back({s.id, s.spec.name, s.traits().generations, s.shown_state(), h.live,
+                         h.bytes, h.spilled_bytes, h.blob_bytes});
   }
   return out;
 }
@@ -66,8 +82,7 @@ bool value_queries::too_many_bytes_in_server() const {
 }
 
 result<per_worker_view> per_worker_queries::look(per_worker_id id) const {
-  if (auto const* e = core_.builds.find(id))
-    return view(core_.step.config.cluster, *e, core_.book.functions);
+  if (auto const* e = core_.builds.find(id)) return view(core_, *e);
   return texts_.unknown_per_worker(id);
 }
 
@@ -95,7 +110,7 @@ page<per_worker_view, per_worker_id> per_worker_queries::list(per_worker_id afte
       out.next = out.items.empty() ? after : out.items.back().id;
       break;
     }
-    out.items.push_back(view(core_.step.config.cluster, it->second, core_.book.functions));
+    out.items.push_back(view(core_, it->second));
   }
   return out;
 }

@@ -57,6 +57,30 @@ TEST(per_worker, every_worker_with_the_function_builds_it) {
   EXPECT_EQ(states(c, v), (std::vector{ready, ready}));
 }
 
+TEST(per_worker, says_which_closure_it_is_queued_behind_and_since_when_it_is_built) {
+  cluster c;
+  auto const busy = c.attach(builder(1, 1));
+  auto const job = c.open({"f"});
+  c.wait(5s);
+  auto const v = create(c);
+  auto part = c.core.per_worker().look(v)->components.at(0);
+  EXPECT_EQ(part.queued_behind, "f");
+  EXPECT_EQ(part.since, start + 5s);
+  c.wait(60s);
+  c.succeed(busy, job[0]);
+  c.wait(10s);
+  part = c.core.per_worker().look(v)->components.at(0);
+  EXPECT_EQ(part.queued_behind, "");
+  EXPECT_EQ(part.since, start + 65s);
+}
+
+TEST(per_worker, prefetched_build_is_queued_behind_what_runs) {
+  cluster c;
+  c.attach(builder(1, 4));
+  c.open({"f"});
+  EXPECT_EQ(c.core.per_worker().look(create(c))->components.at(0).queued_behind, "f");
+}
+
 TEST(per_worker, only_what_needs_it_waits_for_it) {
   cluster c;
   auto const w = c.attach(builder(2));

@@ -51,12 +51,12 @@ test('per-worker values by worker, troubled ones first', () => {
   const value = (name: string, ...components: PerWorkerView['components']): PerWorkerView => ({ id: `pw_${name}`, name, function: 'load', created_ms: 0, released: false, users: 0, components });
   const part = (task: string, status: 'READY' | 'NOT_READY' | 'ABORTED', message = '') => ({ task, status, since_ms: 0, ...(message && { error: { kind: 'USER', message } }) });
   const a = value('a', part('worker:10', 'READY'), part('worker:2', 'READY'), part('worker:1', 'ABORTED', 'no disk'));
-  const b = value('b', part('worker:2', 'READY'), part('worker:10', 'NOT_READY'));
+  const b = value('b', part('worker:2', 'READY'), { ...part('worker:10', 'NOT_READY'), queued_behind: 'etl.slow' });
   assert.equal(ready(a), 2);
   assert.deepEqual(worstFirst(a.components).map((c) => c.task), ['worker:1', 'worker:2', 'worker:10']);
-  assert.deepEqual(byWorker([a, b]).map(({ task, has, lacks }) => [task, has.join(), lacks.map((l) => `${l.name} ${l.why}`).join()]), [
-    ['worker:1', '', 'a no disk'],
-    ['worker:10', 'a', 'b '],
+  assert.deepEqual(byWorker([a, b]).map(({ task, has, lacks }) => [task, has.join(), lacks.map((l) => `${l.name} ${l.standing} ${l.why}`).join()]), [
+    ['worker:1', '', 'a failed no disk'],
+    ['worker:10', 'a', 'b queued behind etl.slow '],
     ['worker:2', 'a,b', ''],
   ]);
 });

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { age, count, plural, shortId } from '../model/format';
-import { byWorker, ready, worstFirst } from '../model/rest/per-worker';
+import { byWorker, ready, standing, worstFirst } from '../model/rest/per-worker';
 import { failureLine } from '../model/rest/closures';
 import type { PerWorkerView } from '../model/rest/views';
 import { Action } from '../parts/action';
@@ -16,7 +16,6 @@ import { api, send } from '../rest';
 import { choose, chosen, follow, jobAddress, workerAddress } from '../route';
 
 const SHOWN = 24;
-const WORDS = { READY: 'ready', NOT_READY: 'being built', ABORTED: 'failed' } as const;
 const SHAPES = { READY: 'connected', NOT_READY: 'waiting', ABORTED: 'error' } as const;
 
 export function PerWorkerPage() {
@@ -88,7 +87,7 @@ function Value({ v, again }: { v: PerWorkerView; again(): void }) {
             </span>{' '}
             {c.status !== 'READY' && (
               <span class="soft">
-                {WORDS[c.status]} for {age(viewNow() - c.since_ms)}
+                <bdi>{standing(c)}</bdi> for {age(viewNow() - c.since_ms)}
                 {c.error && (
                   <>
                     : <bdi>{failureLine(c.error)}</bdi>
@@ -152,9 +151,9 @@ function ByWorker({ all }: { all: readonly PerWorkerView[] }) {
             <td class="wrap">
               {lacks.length === 0
                 ? '–'
-                : lacks.map(({ name, status, why }) => (
+                : lacks.map(({ name, status, standing, why }) => (
                     <p key={name} class={status === 'ABORTED' ? 'text-error' : 'soft'}>
-                      <bdi>{name}</bdi>: {WORDS[status]}
+                      <bdi>{name}</bdi>: <bdi>{standing}</bdi>
                       {why && (
                         <>
                           , <bdi>{why}</bdi>

@@ -15,12 +15,17 @@ export function worstFirst(parts: readonly Part[]): Part[] {
   return [...parts].sort((a, b) => RANK[a.status] - RANK[b.status] || inOrder(a.task, b.task));
 }
 
+const WORDS: Record<ValueStatus, string> = { READY: 'ready', NOT_READY: 'being built', ABORTED: 'failed' };
+
+// "queued behind etl.slow" where the worker executes another closure before it builds the part.
+export const standing = (c: Part): string => (c.queued_behind ? `queued behind ${c.queued_behind}` : WORDS[c.status]);
+
 export const ready = (v: PerWorkerView): number => v.components.filter((c) => c.status === 'READY').length;
 
 export interface WorkerParts {
   task: string;
   has: string[];
-  lacks: { name: string; status: ValueStatus; why: string }[];
+  lacks: { name: string; status: ValueStatus; standing: string; why: string }[];
 }
 
 export function byWorker(values: readonly PerWorkerView[]): WorkerParts[] {
@@ -31,7 +36,7 @@ export function byWorker(values: readonly PerWorkerView[]): WorkerParts[] {
       if (!worker) found.set(c.task, (worker = { task: c.task, has: [], lacks: [] }));
       const name = v.name || v.function;
       if (c.status === 'READY') worker.has.push(name);
-      else worker.lacks.push({ name, status: c.status, why: c.error ? failureLine(c.error) : '' });
+      else worker.lacks.push({ name, status: c.status, standing: standing(c), why: c.error ? failureLine(c.error) : '' });
     }
   return [...found.values()].sort((a, b) => Number(b.lacks.length > 0) - Number(a.lacks.length > 0) || inOrder(a.task, b.task));
 }

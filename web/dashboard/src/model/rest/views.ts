@@ -178,7 +178,7 @@ export interface PerWorkerView {
   created_ms: number;
   released: boolean;
   users: number;
-  components: { task: string; status: ValueStatus; since_ms: number; error?: Failure }[];
+  components: { task: string; status: ValueStatus; since_ms: number; error?: Failure; queued_behind?: string }[];
 }
 
 export interface ObjectView {
