@@ -35,6 +35,14 @@ struct worker_away {
   bool operator==(worker_away const&) const = default;
 };
 
+/// A worker attached whose index delays its first closure.
+struct worker_start_delayed {
+  std::string task;
+  duration delay{};
+
+  bool operator==(worker_start_delayed const&) const = default;
+};
+
 /// The same incarnation came back in time.
 struct worker_returned {
   std::string task;
@@ -173,11 +181,13 @@ struct program_failed {
 
 }  // namespace incidents
 
-using incident = std::variant<
-    incidents::worker_away, incidents::worker_returned, incidents::worker_lost,
-    incidents::worker_given_up, incidents::task_cordoned, incidents::dependency_reported,
-    incidents::state_lost, incidents::closure_exclusive, incidents::builder_quarantined,
-    incidents::no_progress, incidents::spill_failed, incidents::value_unreadable,
-    incidents::closure_runs_again, incidents::session_failed, incidents::program_failed>;
+using incident =
+    std::variant<incidents::worker_start_delayed, incidents::worker_away,
+                 incidents::worker_returned, incidents::worker_lost, incidents::worker_given_up,
+                 incidents::task_cordoned, incidents::dependency_reported, incidents::state_lost,
+                 incidents::closure_exclusive, incidents::builder_quarantined,
+                 incidents::no_progress, incidents::spill_failed, incidents::value_unreadable,
+                 incidents::closure_runs_again, incidents::session_failed,
+                 incidents::program_failed>;
 
 }  // namespace muster::core

@@ -27,7 +27,9 @@ task_row* task_rows::find(std::string_view job, core::incarnation process) {
 // task was lost. One that said good-bye may be followed at once, unless its worker program replaces
 // the process that has ended.
 std::int64_t task_rows::lowest_free(std::string const& job) {
-  auto& hint = free_hint_[job];
+  auto const tally = tallies_.find(job);
+  if (tally == tallies_.end()) return 0;
+  auto& hint = tally->second.free_hint;
   for (auto it = rows_.lower_bound(key{job, hint}); it != rows_.end(); ++it, ++hint) {
     auto const& t = *it->second;
     if (t.job != job || t.index != hint) break;
@@ -95,6 +97,7 @@ std::uint32_t task_rows::tasks_of(std::string const& job) const {
 
 void task_rows::add_to(tallies& all, task_row const& t) {
   auto& tally = all[t.job];
+  ++tally.rows;
   tally.occupied += t.state != task_state::disconnected;
   if (t.spec.group == 0 || t.spec.index >= 0) return;
   auto& g = tally.groups[t.spec.group];
@@ -114,6 +117,7 @@ void task_rows::uncount(task_row const& t) {
   auto const it = tallies_.find(t.job);
   check(it != tallies_.end(), "a row is counted");
   auto& tally = it->second;
+  --tally.rows;
   tally.occupied -= t.state != task_state::disconnected;
   if (t.spec.group == 0 || t.spec.index >= 0) return;
   auto const found = tally.groups.find(t.spec.group);
@@ -137,7 +141,8 @@ std::string task_rows::invalid() const {
   for (auto const& [job, tally] : tallies_) {
     auto const& real = all[job];
     std::uint32_t missing = 0;
-    bool same = tally.occupied == real.occupied && tally.groups.size() == real.groups.size();
+    bool same = tally.rows > 0 && tally.rows == real.rows && tally.occupied == real.occupied &&
+                tally.groups.size() == real.groups.size();
     for (auto const& [id, g] : tally.groups) {
       auto const it = real.groups.find(id);
       same = same && it != real.groups.end() && g.rows == it->second.rows &&
@@ -199,6 +204,7 @@ void task_rows::arrived(time_point now, task_row& t, worker_spec spec) {
   t.awaits_replacement = false;
   by_incarnation_[t.spec.incarnation] = &t;
   t.error.clear();
+  t.claim = {};
   t.lost_since = never;
   given_up_ -= std::exchange(t.given_up, false);
   t.last_seen = now;
@@ -211,7 +217,7 @@ void task_rows::left(time_point now, task_row& t, task_state state, std::string 
   t.worker = nullptr;
   t.lost_since = state == task_state::error ? now : never;
   set(now, t, state);
-  auto& hint = free_hint_[t.job];
+  auto& hint = tallies_.at(t.job).free_hint;
   if (state == task_state::disconnected) hint = std::min(hint, t.index);
   next_sweep_ = std::min(next_sweep_, now + config_.task_retention);
 }
@@ -241,14 +247,15 @@ void task_rows::erase(task_row& t) {
   check(!t.worker, "the row of an attached task stays");
   tell(t, true);
   forget_incarnation(t);
-  auto& hint = free_hint_[t.job];
-  hint = std::min(hint, t.index);
   --counts_[static_cast<std::size_t>(t.state)];
   given_up_ -= t.given_up;
   forgot_ = true;
   ++version_;
   if (t.state == task_state::disconnected && has_present_siblings(t)) shrink_group(t);
   uncount(t);
+  auto const tally = tallies_.find(t.job);
+  tally->second.free_hint = std::min(tally->second.free_hint, t.index);
+  if (tally->second.rows == 0) tallies_.erase(tally);
   rows_.erase(key{t.job, t.index});
 }
 

@@ -50,7 +50,17 @@ struct task_row {
   /// Closures that its last broken connection is blamed for. If the same incarnation comes back,
   /// they did not kill it. At most its slots.
   std::vector<closure_id> suspects;
+  struct index_claim {
+    core::incarnation by{};
+    time_point at{};
+  };
+  /// The newest process of another host that asked for this index and was told to wait.
+  index_claim claim;
 
+  /// Returns whether the task's worker has sent anything since this process asked for the index.
+  bool is_alive_since_claim(core::incarnation by) const {
+    return claim.by == by && last_seen > claim.at;
+  }
   std::string name() const { return job + ":" + std::to_string(index); }
   bool present() const { return state == task_state::connected || state == task_state::late; }
 };
@@ -129,6 +139,9 @@ class task_rows {
   std::map<key, std::unique_ptr<task_row>> const& rows() const { return rows_; }
   std::uint32_t count(task_state s) const { return counts_[static_cast<std::size_t>(s)]; }
 
+  /// Returns how many jobs have rows.
+  std::size_t jobs_counted() const { return tallies_.size(); }
+
   /// Returns what is inconsistent; empty between two steps.
   std::string invalid() const;
 
@@ -142,8 +155,10 @@ class task_rows {
     /// Returns how many of its tasks are still to attach.
     std::uint32_t missing() const { return present > 0 && size > rows ? size - rows : 0; }
   };
-  /// What tasks_of adds up. Limit: a group has a row at least.
+  /// What tasks_of adds up for one job. Limit: a job and a group have at least one row each.
   struct job_tally {
+    std::uint32_t rows = 0;
+    std::int64_t free_hint = 0;  // every lower index has a present task
     std::uint32_t occupied = 0;  // rows whose index is not free
     std::uint32_t missing = 0;   // of all groups
     std::map<std::uint64_t, worker_group> groups;
@@ -170,7 +185,6 @@ class task_rows {
   changes& changes_;
   std::map<key, std::unique_ptr<task_row>> rows_;
   std::unordered_map<core::incarnation, task_row*> by_incarnation_;
-  std::unordered_map<std::string, std::int64_t> free_hint_;  // every lower index has a present task
   tallies tallies_;
   std::uint32_t counts_[4] = {};
   time_point next_sweep_ = never;

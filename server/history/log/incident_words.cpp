@@ -29,6 +29,10 @@ struct words {
   config const& limits;
   time_point now;
 
+  log_event operator()(incidents::worker_start_delayed const& i) const {
+    return {kind::worker_start_delayed, i.task,
+            "gets its first closure after a start delay of " + whole_seconds(i.delay)};
+  }
   log_event operator()(incidents::worker_away const& i) const {
     return {
         kind::worker_away, i.task,

@@ -13,13 +13,15 @@ std::string_view name(log_event_kind k) {
       "worker_away",         "worker_returned", "worker_lost",     "worker_given_up",
       "task_cordoned",       "task_uncordoned", "dependency_lost", "closure_alone",
       "builder_quarantined", "no_progress",     "spill_failed",    "values_dropped",
-      "job_failed",          "session_failed",  "program_failed",  "objects_lost"};
-  return named<log_event_kind::objects_lost>(names, k);
+      "job_failed",          "session_failed",  "program_failed",  "objects_lost",
+      "worker_start_delayed"};
+  return named<log_event_kind::worker_start_delayed>(names, k);
 }
 
 coordination::severity severity_of(log_event_kind k) {
   using coordination::severity;
   switch (k) {
+    case log_event_kind::worker_start_delayed:
     case log_event_kind::worker_returned:
     case log_event_kind::task_cordoned:
     case log_event_kind::task_uncordoned:

@@ -36,6 +36,7 @@ enum class log_event_kind : std::uint8_t {
   session_failed,
   program_failed,
   objects_lost,  ///< with their task
+  worker_start_delayed,
 };
 
 std::string_view name(log_event_kind);  // "worker_away"

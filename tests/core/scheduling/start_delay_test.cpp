@@ -28,6 +28,20 @@ TEST_F(start_delay, is_a_multiple_of_the_index_up_to_a_cap) {
   EXPECT_EQ(starts(open_ended, 1'000'000'000'000), start + std::chrono::hours(24 * 365));
 }
 
+TEST_F(start_delay, is_logged_once_for_each_worker_that_waits) {
+  cluster c(staggered({}));
+  c.attach();
+  EXPECT_TRUE(c.said().empty()) << "worker:0 does not wait";
+  auto const w = c.attach();
+  EXPECT_EQ(c.said(), (std::vector{log_event{log_event_kind::worker_start_delayed, "worker:1",
+                                             "gets its first closure after a start delay of 2000 "
+                                             "ms"}}));
+  EXPECT_EQ(history::severity_of(c.said()[0].kind), coordination::severity::info);
+  c.advance(2s);
+  EXPECT_TRUE(c.said().empty());
+  c.lose(w);
+}
+
 TEST_F(start_delay, no_closure_comes_before) {
   cluster c(staggered({}));
   auto const w = c.attach({.index = 1});

@@ -28,10 +28,33 @@ TEST(takeover, the_same_incarnation_again_replaces_its_dead_stream_and_may_come_
   EXPECT_EQ(c.task(0).restarts, 0u);
 }
 
-TEST(takeover, an_explicit_index_is_refused_while_another_host_is_connected_with_it) {
+TEST(takeover, an_explicit_index_is_refused_while_another_host_is_alive_with_it) {
   cluster c;
   auto const first = c.attach({.index = 9, .host = "one"});
-  auto const second = c.attach({.index = 9, .host = "two"});
+  joining const claim{.index = 9, .incarnation = 42, .host = "two"};
+  auto second = c.attach(claim);
+  EXPECT_EQ(c.fx().disconnects,
+            (std::vector{disconnect{
+                second,
+                {code::unavailable,
+                 "worker:9 is connected from host 'one'; this worker waits for it to fall silent, "
+                 "and exits if worker:9 turns out to be alive"},
+                false}}));
+  c.advance(1s);
+  c.attach(claim);
+  ASSERT_EQ(c.fx().disconnects.size(), 1u);
+  EXPECT_FALSE(c.fx().disconnects[0].final) << "nothing has come from the first worker since";
+  c.alive(first);
+  c.advance(1s);
+  second = c.attach({.index = 9, .incarnation = 43, .host = "three"});
+  EXPECT_FALSE(c.fx().disconnects.at(0).final) << "this one asks for the first time";
+  c.alive(first);
+  second = c.attach({.index = 9, .incarnation = 43, .host = "three"});
+  EXPECT_FALSE(c.fx().disconnects.at(0).final)
+      << "that sign of life may be older than the question";
+  c.advance(1s);
+  c.alive(first);
+  second = c.attach({.index = 9, .incarnation = 43, .host = "three"});
   EXPECT_EQ(c.fx().disconnects,
             (std::vector{disconnect{
                 second,
@@ -57,6 +80,21 @@ TEST(takeover, an_explicit_index_moves_to_another_host_once_the_first_one_is_lat
     EXPECT_EQ(c.fx().welcomes.size(), 1u) << how;
     EXPECT_EQ(c.held(second), closures({job[0]})) << how;
   }
+}
+
+TEST(takeover, the_index_of_a_host_that_lost_power_goes_to_the_worker_that_waits_for_it) {
+  cluster c;
+  c.attach({.index = 9, .host = "one"});
+  auto const job = c.open({"f"});
+  joining const claim{.index = 9, .incarnation = 42, .host = "two"};
+  duration waited{};
+  for (; waited < c.core.configuration().late_after(); waited += 500ms) {
+    c.attach(claim);
+    ASSERT_EQ(c.fx().disconnects.size(), 1u);
+    ASSERT_FALSE(c.fx().disconnects[0].final) << waited.count();
+    c.advance(500ms);
+  }
+  EXPECT_EQ(c.held(c.attach(claim)), job.closures);
 }
 
 TEST(takeover, a_process_that_replaces_another_takes_its_task_at_once) {

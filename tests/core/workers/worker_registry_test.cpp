@@ -58,6 +58,29 @@ TEST_F(registry_test,
   EXPECT_EQ(picked(5, 2), 2) << "it is, and was never another one";
 }
 
+TEST_F(registry_test, forgets_what_it_counts_of_a_job_with_its_last_row) {
+  for (std::uint64_t process = 1; process <= 3; ++process) {
+    worker_spec spec;
+    spec.job = "job" + std::to_string(process);
+    spec.incarnation = incarnation{process};
+    auto& row = **registry.tasks.admit(t0, spec, [](auto const&) { return 0; });
+    EXPECT_EQ(row.index, 0);
+    registry.tasks.arrived(t0, row, spec);
+    registry.tasks.left(t0, row, task_state::error, "gone");
+  }
+  EXPECT_EQ(registry.tasks.jobs_counted(), 3u);
+  registry.tasks.give_up(*registry.tasks.find("job1", 0));
+  auto const later = t0 + limits.recovery_timeout + limits.task_retention;
+  registry.tasks.sweep(later, {}, [](auto const&) { return false; });
+  registry.tasks.sweep(later + limits.task_retention, {}, [](auto const&) { return false; });
+  for (auto const* job : {"job1", "job2", "job3"})
+    if (auto* t = registry.tasks.find(job, 0); t && !t->given_up) registry.tasks.give_up(*t);
+  registry.tasks.sweep(later + 3 * limits.task_retention, {}, [](auto const&) { return false; });
+  EXPECT_TRUE(registry.tasks.rows().empty());
+  EXPECT_EQ(registry.tasks.jobs_counted(), 0u);
+  EXPECT_EQ(registry.invalid(), "");
+}
+
 TEST_F(registry_test, a_task_that_is_present_has_a_worker) {
   auto& w = attach(1, 0);
   EXPECT_EQ(registry.invalid(), "");

@@ -17,8 +17,7 @@ bool lives_elsewhere(task_row const& t, std::string const& host) {
 
 std::string connected_from(task_row const& t) {
   auto const pid = t.spec.pid == 0 ? std::string() : ", process " + std::to_string(t.spec.pid);
-  return t.name() + " is connected from host '" + t.spec.host + "'" + pid +
-         "; choose another index or none, or take it over after 'muster drain " + t.name() + "'";
+  return t.name() + " is connected from host '" + t.spec.host + "'" + pid;
 }
 
 }  // namespace
@@ -58,8 +57,20 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
   if (t.worker && returns && core_.step.config.reconnect_grace == duration{})
     disconnect(*t.worker, {code::aborted, t.name() + " attached again"}, false, task_state::error);
   bool const replaces = spec.replaces != incarnation{} && spec.replaces == t.spec.incarnation;
-  if (t.worker && !returns && !replaces && spec.index >= 0 && lives_elsewhere(t, spec.host))
-    return refuse({code::already_exists, connected_from(t)}, true);
+  if (t.worker && !returns && !replaces && spec.index >= 0 && lives_elsewhere(t, spec.host)) {
+    if (t.is_alive_since_claim(spec.incarnation))
+      return refuse(
+          {code::already_exists, connected_from(t) +
+                                     "; choose another index or none, or take it over after "
+                                     "'muster drain " +
+                                     t.name() + "'"},
+          true);
+    // Its host may have failed a moment ago. Only a message that comes after this can tell.
+    t.claim = {spec.incarnation, core_.step.now};
+    return refuse({code::unavailable,
+                   connected_from(t) + "; this worker waits for it to fall silent, and exits if " +
+                       t.name() + " turns out to be alive"});
+  }
   if (t.worker && !returns)
     replace(*t.worker, replaces
                            ? "its process has ended; the next one has attached"
@@ -71,7 +82,10 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
   auto& w = core_.registry.add(e.stream, t);
   w.draining = old && old->draining;
   auto const later = returns ? duration{} : start_delay(t.index);
-  if (later > duration{}) w.starts_at = core_.step.now + later;
+  if (later > duration{}) {
+    w.starts_at = core_.step.now + later;
+    core_.step.tell(incidents::worker_start_delayed{t.name(), later});
+  }
   if (old) w.starts_at = old->starts_at;
   w.waiting = w.starts_at > core_.step.now;
   if (w.waiting) core_.step.alarms.set(w.starts_at, alarm_kind::worker_start, raw(w.stream));
@@ -142,7 +156,7 @@ void worker_events::take_up(worker& w, std::vector<held_closure> const& held) {
     slot const c = core_.closures.find(held[i].closure);
     if (c == no_slot) continue;
     if (!may_take_up(c, held[i].attempt) || at.held() >= at.credits ||
-        !core_.scheduler.has_free(at, c))
+        (at.shut & worker_slots::by_exclusive) || !core_.scheduler.has_free(at, c))
       continue;
     life_.take_up(at, c, held[i].attempt);
     if (held[i].waits && at.may_yield()) life_.let_wait(at, c);
@@ -214,7 +228,7 @@ void worker_events::lose(worker& w, task_state as, std::string why, bool blamed,
   dismiss(w);
   on_state_gone(t, why, clean);
   core_.registry.tasks.left(core_.step.now, t, as, std::move(why));
-  if (core_.builds.any_troubled()) life_.check_all_later();
+  core_.step.check_all |= core_.builds.any_troubled();
 }
 
 void worker_events::retire(worker& w) {
