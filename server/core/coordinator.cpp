@@ -46,7 +46,7 @@ void coordinator::state::begin(time_point t) {
 effects const& coordinator::state::end() {
   do {
     while (!step.ended_inputs.empty() || scheduler.gangs.any_broken() || !step.to_check.empty() ||
-           !step.failed_inputs.empty()) {
+           step.check_all || !step.failed_inputs.empty()) {
       life.tell_dependents();
       life.end_failed_inputs();
       life.tell_gangs();
@@ -79,10 +79,11 @@ effects const& coordinator::state::end() {
 void coordinator::state::on_alarm(alarm<alarm_kind> const& a) {
   switch (a.kind) {
     case alarm_kind::start:
+      return step.starts_due.push_back(closure_id{a.id});
     case alarm_kind::closure_deadline: {
       slot const c = closures.find(closure_id{a.id});
       check(c != no_slot, "an alarm goes with its closure");
-      return a.kind == alarm_kind::start ? life.waits_no_more(c) : life.deadline_passed(c);
+      return life.deadline_passed(c);
     }
     case alarm_kind::job_deadline:
       if (auto* s = sessions.find(session_id{a.id})) ends.expire_session(*s);
@@ -138,6 +139,7 @@ effects const& coordinator::step(time_point now, tick const&) {
   auto const stalled = behind > st.step.config.stall_grace ? behind : duration{};
   if (now >= st.registry.tasks.next_sweep() || stalled > duration{}) st.workers.sweep(stalled);
   while (st.step.alarms.next() <= now) st.on_alarm(st.step.alarms.pop());
+  st.life.start_delays_elapsed();
   st.expire_calls();
   st.programs.tick(now);
   st.builds.build_what_is_due(now);

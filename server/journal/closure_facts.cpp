@@ -106,6 +106,7 @@ struct encoder {
     for (auto const& a : f.lost) encode(a, *w.add_lost());
     if (f.newest) encode(*f.newest, *w.mutable_newest());
     w.set_released(f.released);
+    w.set_exclusive(f.exclusive);
     into.push_back({change::kind::put, key_of('e', f.job, f.order), w.SerializeAsString()});
   }
 
@@ -308,6 +309,7 @@ core::closure_fact state_in(core::session_id job, std::uint32_t order, wire::Clo
   for (auto const& a : w.lost()) f.lost.push_back(decoded(a, ok));
   if (w.has_newest()) f.newest = decoded(w.newest(), ok);
   f.released = w.released();
+  f.exclusive = w.exclusive();
   return f;
 }
 

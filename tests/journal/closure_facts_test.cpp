@@ -90,6 +90,7 @@ closure_fact ended_well() {
   f.retries = 1;
   f.workers_lost = 2;
   f.processes_ended = 1;
+  f.exclusive = true;
   f.started = at + 1s;
   f.finished = at + 2s;
   f.lost = {{1,

@@ -80,7 +80,8 @@ struct closure_fact {
   std::uint32_t retries = 0;
   std::uint32_t workers_lost = 0;
   std::uint32_t processes_ended = 0;
-  bool released = false;  ///< of a session: nobody wants its value
+  bool released = false;   ///< of a session: nobody wants its value
+  bool exclusive = false;  ///< it runs alone on its worker
   time_point started{};
   time_point finished{};
   std::vector<attempt_view> lost{};      ///< oldest first

@@ -198,18 +198,24 @@ void job_restart::restore_past(slot c, closure_fact& f) {
     r.place = place_of(*f.newest);
   else
     r.attempt = f.lost.empty() ? 0 : f.lost.back().attempt;  // there is none that is not told of
+  if (auto& s = core_.sessions.of(r.owner); (ran || r.attempt > 0) && !s.started && !s.terminal())
+    core_.sessions.note_start(s, true);
   if (ran) {
     r.restored = true;
     r.with_details().start_at =
         core_.step.now + core_.step.config.reconnect_grace;  // for its worker
   }
-  if (f.lost.empty() && f.retries == 0 && f.workers_lost == 0) return;
+  if (f.lost.empty() && f.retries == 0 && f.workers_lost == 0 && !f.exclusive) return;
   auto& d = r.with_details();
   d.retries = f.retries;
   d.workers_lost = f.workers_lost;
   d.processes_ended = f.processes_ended;
   for (auto& a : f.lost)
     d.lost.push_back({a.attempt, place_of(a), a.started, a.ended, std::move(a.outcome), a.blamed});
+  if (ended(f.state)) return;
+  if (f.exclusive || f.workers_lost >= exclusive_after) life_.run_alone(c);
+  if (!ran && r.is_blamed_for_last_loss())
+    d.start_at = d.lost.back().ended + life_.pause_after_loss(d.workers_lost);
 }
 
 void job_restart::end(slot c, closure_fact& f) {

@@ -62,6 +62,7 @@ closure_fact last_words::of(session const& s, slot c) const {
   f.attempt = r.attempt;
   f.worker_failures = r.worker_failures;
   f.released = r.released;
+  f.exclusive = r.exclusive;
   if (auto const* d = r.details.get()) {
     f.retries = d->retries;
     f.workers_lost = d->workers_lost;

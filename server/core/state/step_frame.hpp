@@ -59,7 +59,9 @@ struct step_frame {
 
   // Noted in this step, carried on at its end.
   std::deque<ended_input> ended_inputs;
-  std::vector<closure_id> to_check;  // queues without a worker; see lifecycle
+  std::vector<closure_id> starts_due;  // delayed closures whose start has come
+  std::vector<closure_id> to_check;    // queues without a worker; see lifecycle
+  bool check_all = false;              // as `to_check`, every closure that waits
   std::vector<std::pair<closure_id, failure>>
       failed_inputs;  // closures that lack an input for good
 

@@ -275,6 +275,31 @@ TEST_F(loss_pauses, end_when_the_worker_turns_out_to_live) {
   EXPECT_EQ(c.why(f).why, closure_reason::running);
 }
 
+TEST_F(loss_pauses, of_equal_length_keep_the_order_of_the_queue) {
+  auto const first = schedule();
+  auto const second = schedule();
+  auto const third = schedule();
+  c.lose(c.attach({.slots = 2, .credits = 2}));
+  c.advance(100ms);
+  auto const w = c.attach({.slots = 1, .credits = 1});
+  for (auto const id : {first, second, third}) {
+    ASSERT_EQ(c.held(w), closures{id});
+    c.succeed(w, id);
+  }
+}
+
+TEST_F(loss_pauses, closure_of_a_worker_that_lives_goes_ahead_of_what_was_not_begun) {
+  auto const f = submit();
+  joining const same{.incarnation = 42};
+  c.cut(c.attach(same));
+  auto const other = c.attach();
+  ASSERT_TRUE(c.held(other).empty());
+  auto const first = submit();
+  auto const second = submit();
+  ASSERT_EQ(c.held(other), closures{first});
+  EXPECT_EQ(c.held(c.attach(same)), closures{f}) << "not " << raw(second);
+}
+
 TEST_F(loss_pauses, end_with_a_cancel_and_with_a_deadline) {
   auto const f = submit();
   kill(f);

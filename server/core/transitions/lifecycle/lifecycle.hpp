@@ -128,6 +128,7 @@ class lifecycle {
   /// Fails noted closures that wait for a worker, or a value, that can never come.
   void check_feasible();
   /// Notes all waiting closures that wait for something that can never come. Returns how many.
+  /// Walks all queues: for many events of one step set step_frame::check_all instead.
   std::size_t check_all_later();
   /// From nowhere into its queue, or apart until its start.
   void enqueue(slot c);
@@ -135,10 +136,16 @@ class lifecycle {
   bool retry(worker& w, slot c, core::failure const& f);
   /// Its worker is asked to stop it, or, where none has it, it fails with TIMEOUT.
   void deadline_passed(slot c);
-  /// Its delay is over: it goes into its queue, or waits for its gang or a worker of its own.
-  void waits_no_more(slot c);
+  /// Queues the delayed closures of step_frame::starts_due. A closure that lost its worker goes to
+  /// the head of its queue, any other to the tail. Closures of one queue keep their order. Closures
+  /// of gangs, and closures that run alone, wait for their workers instead.
+  void start_delays_elapsed();
   /// The closure is blamed for a lost worker: once it has lost `limit` of them it runs alone.
   void run_alone_after(slot c, std::uint32_t limit, std::string const& worker);
+  /// Returns how long a closure waits after its `losses`-th loss.
+  duration pause_after_loss(std::uint32_t losses) const;
+  /// Makes the closure run alone on its worker from now on. REQUIRES: it does not yet.
+  void run_alone(slot c);
   /// The worker lives after all. Where it was the third, the closure runs with others again.
   void forgive_lost_worker(slot c);
 
@@ -154,8 +161,9 @@ class lifecycle {
   std::uint32_t counted_losses(session const& s, closure_record const& r) const;
   /// Returns the message of a closure that has had `losses`, which is its limit.
   std::string text_of_losses(session const& s, closure_record const& r, std::uint32_t losses) const;
-  /// Returns how long a closure waits after its `losses`-th loss.
-  duration pause_after_loss(std::uint32_t losses) const;
+  enum class queue_end : std::uint8_t { head, tail };
+  /// Ends the delay of one closure. `to`: the end of its queue that it joins.
+  void start_delay_elapsed(slot c, queue_end to);
   /// Takes the closure out of its queue or off its worker.
   void unlink(slot c, closure_record const& r);
   void finish(slot c, closure_state as);

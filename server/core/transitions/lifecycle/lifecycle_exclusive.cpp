@@ -56,10 +56,8 @@ void lifecycle::run_alone_after(slot c, std::uint32_t limit, std::string const& 
   auto& r = core_.closures[c];
   auto& d = *r.details;
   if (d.workers_lost < limit || r.exclusive) return;
-  r.exclusive = true;
-  d.exclusive_since = core_.step.now;
+  run_alone(c);
   auto const id = core_.closures.id_of(c);
-  core_.scheduler.exclusives.add(id, core_.step.now);
   auto const& called = core_.book.functions[r.function].name;
   core_.step.tell(incidents::closure_exclusive{id, called, d.workers_lost, worker});
   if (auto const& s = core_.sessions.of(r.owner); s.traits().generations)
@@ -69,6 +67,13 @@ void lifecycle::run_alone_after(slot c, std::uint32_t limit, std::string const& 
          s.generation,
          {failure_kind::worker_lost, called, {}, {}, worker, d.workers_lost},
          id});
+}
+
+void lifecycle::run_alone(slot c) {
+  auto& r = core_.closures[c];
+  r.exclusive = true;
+  r.with_details().exclusive_since = core_.step.now;
+  core_.scheduler.exclusives.add(core_.closures.id_of(c), core_.step.now);
 }
 
 void lifecycle::forgive_lost_worker(slot c) {
@@ -83,7 +88,7 @@ void lifecycle::forgive_lost_worker(slot c) {
   if (blamed != r.details->lost.rend()) blamed->blamed = blame::none;
   if (pauses) {
     core_.step.alarms.clear(r.details->start_at, alarm_kind::start, raw(core_.closures.id_of(c)));
-    waits_no_more(c);
+    start_delay_elapsed(c, queue_end::head);
   }
   if (r.details->workers_lost >= exclusive_after || !r.exclusive) return;
   bool const waited = r.is(closure_phase::gathering);

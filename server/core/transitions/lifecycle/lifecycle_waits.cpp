@@ -126,6 +126,7 @@ std::size_t lifecycle::check_all_later() {
 
 // At the end of a step, because a failure may stop the session.
 void lifecycle::check_feasible() {
+  if (std::exchange(core_.step.check_all, false)) check_all_later();
   for (auto const id : std::exchange(core_.step.to_check, {})) {
     slot const c = core_.closures.find(id);
     if (c == no_slot || ended(core_.closures[c].state()) ||
@@ -177,14 +178,33 @@ void lifecycle::deadline_passed(slot c) {
   expire(c);
 }
 
-void lifecycle::waits_no_more(slot c) {
+void lifecycle::start_delay_elapsed(slot c, queue_end to) {
   auto& r = core_.closures[c];
   core_.scheduler.end_deferral(c);
   core_.book.end_deferral(c);
   r.details->ready_at = core_.step.now;
   if (r.details->gang != 0 || r.exclusive) return wait_for_others(c);
-  // What was begun before goes ahead of what was not.
-  r.is_blamed_for_last_loss() ? core_.scheduler.push_front(c) : core_.scheduler.push_back(c);
+  to == queue_end::head ? core_.scheduler.push_front(c) : core_.scheduler.push_back(c);
+}
+
+// Each closure that began before goes to the head of its queue, so the last of them goes first.
+void lifecycle::start_delays_elapsed() {
+  std::vector<slot> begun;
+  for (auto const id : std::exchange(core_.step.starts_due, {})) {
+    slot const c = core_.closures.find(id);
+    // Another alarm of this step may have ended it.
+    if (c == no_slot || !core_.closures[c].is(closure_phase::delayed)) continue;
+    if (core_.closures[c].is_blamed_for_last_loss())
+      begun.push_back(c);
+    else
+      start_delay_elapsed(c, queue_end::tail);
+  }
+  std::sort(begun.begin(), begun.end(), [this](slot l, slot r) {
+    auto const& a = core_.closures[l];
+    auto const& b = core_.closures[r];
+    return std::pair(a.details->start_at, a.order) > std::pair(b.details->start_at, b.order);
+  });
+  for (slot const c : begun) start_delay_elapsed(c, queue_end::head);
 }
 
 }  // namespace muster::core

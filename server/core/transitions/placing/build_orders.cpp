@@ -165,7 +165,7 @@ void build_orders::expect_quarantined(worker& w, per_worker_entry& v, per_worker
   if (!died) return;
   core_.step.tell(incidents::builder_quarantined{v.id, v.name, part.losses, name, part.lost_by,
                                                  pause, part.is_hopeless()});
-  if (part.is_hopeless()) life_.check_all_later();
+  core_.step.check_all |= part.is_hopeless();
 }
 
 void build_orders::expect_components(worker& w) {
