@@ -63,6 +63,10 @@ muster::status object_hub::place(core::objects::object_spec& spec) const {
           "task"};
 }
 
+bool object_hub::must_wait_for_name(core::session_id s, std::string_view name) const {
+  return table_.must_wait_for_name(hub_.now(), s, name);
+}
+
 muster::result<core::dataset_id> object_hub::create_dataset(core::session_id s,
                                                             std::uint64_t number,
                                                             core::datasets::dataset_spec spec) {
@@ -155,7 +159,10 @@ void object_hub::built(core::stream_id stream, core::object_id id,
 object_hub::news object_hub::news_of(core::effects const& fx) const {
   news n;
   for (auto const& s : fx.changes.sessions)
-    if (s.closed || core::ended(s.state)) n.ended.push_back(s.session);
+    if (s.closed || core::ended(s.state))
+      n.ended.push_back(s.session);
+    else if (s.kind == core::delivery::resumable)
+      n.attached.emplace_back(s.session, s.attached);
   for (auto const& s : fx.changes.sessions_released) n.ended.push_back(s.session);
   // Whether its process lives is not known: a new stream of it may have its place already.
   for (auto const& d : fx.disconnects) n.gone.push_back({d.stream, false, d.status.message});
@@ -172,6 +179,8 @@ object_hub::news object_hub::news_of(core::effects const& fx) const {
 void object_hub::follow(news const& n) {
   if (n.empty()) return;
   for (auto const s : n.ended) table_.session_ended(s);
+  for (auto const& [s, here] : n.attached)
+    here ? table_.session_back(s) : table_.session_away(hub_.now(), s);
   for (auto const& g : n.gone) {
     if (auto const was = incarnations_.extract(g.stream))
       if (auto const it = callers_.find(was.mapped());

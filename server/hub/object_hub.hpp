@@ -36,6 +36,8 @@ class object_hub {
   muster::status open(core::session_id s, table::user u);
   muster::result<core::object_id> create(core::session_id s, std::uint64_t number,
                                          core::objects::object_spec spec);
+  /// See object_table.
+  bool must_wait_for_name(core::session_id s, std::string_view name) const;
   muster::result<core::dataset_id> create_dataset(core::session_id s, std::uint64_t number,
                                                   core::datasets::dataset_spec spec);
   /// The object of that name. NOT_FOUND, PERMISSION_DENIED.
@@ -71,13 +73,14 @@ class object_hub {
   /// What a step means for objects; nearly always nothing.
   struct news {
     std::vector<core::session_id> ended{};
+    std::vector<std::pair<core::session_id, bool>> attached{};  // whether its client is connected
     std::vector<lost_stream> gone{};
     /// Closures that have ended, and whether they have succeeded, or begin again.
     std::vector<std::pair<core::closure_id, bool>> closures{};
     std::vector<core::closure_id> stops{};  // that are asked to
 
     bool empty() const {
-      return ended.empty() && gone.empty() && closures.empty() && stops.empty();
+      return ended.empty() && attached.empty() && gone.empty() && closures.empty() && stops.empty();
     }
   };
   /// What of a step concerns objects. REQUIRES: asked before the effects are delivered.

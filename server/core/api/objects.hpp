@@ -101,6 +101,8 @@ struct object_limits {
   std::uint32_t concurrency_max = 1'000;   // As above
   std::size_t ticket_bytes_min = 16, ticket_bytes_max = 64;
   duration grace{};  // how long objects wait for their task to come back
+  /// How long names stay reserved for a client that has lost its connection.
+  duration name_grace = std::chrono::seconds(3);
 };
 
 enum class object_state : std::uint8_t {

@@ -1,6 +1,7 @@
 // What callers ask. What workers say: object_workers.cpp.
 #include "server/core/objects/object_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace muster::core::objects {
@@ -13,7 +14,8 @@ std::string shown(object const& o) {
 }  // namespace
 
 status object_table::open(session_id s, user u) {
-  if (sessions_.contains(s)) {
+  if (auto const it = sessions_.find(s); it != sessions_.end()) {
+    it->second.away_since = never;
     calls_.listens_anew(caller_of(s));
     return {};
   }
@@ -45,6 +47,28 @@ void object_table::session_ended(session_id s) {
   passed(calls_.leave(caller_of(s)));
 }
 
+void object_table::session_away(time_point now, session_id s) {
+  auto const it = sessions_.find(s);
+  if (it != sessions_.end()) it->second.away_since = std::min(it->second.away_since, now);
+}
+
+void object_table::session_back(session_id s) {
+  auto const it = sessions_.find(s);
+  if (it != sessions_.end()) it->second.away_since = never;
+}
+
+time_point object_table::abandoned_since(session_id s, std::string_view name) const {
+  auto const* o = book_.find(book_.named(name));
+  if (!o || o->owner == s || o->spec.detached || !may_use(s, o->submitter)) return never;
+  auto const owner = sessions_.find(o->owner);
+  return owner == sessions_.end() ? never : owner->second.away_since;
+}
+
+bool object_table::must_wait_for_name(time_point now, session_id s, std::string_view name) const {
+  auto const since = abandoned_since(s, name);
+  return since != never && now < since + limits_.name_grace;
+}
+
 session_id object_table::holder_of(std::string_view ticket) const {
   auto const it = tickets_.find(ticket);
   return it == tickets_.end() ? session_id{} : it->second;
@@ -63,7 +87,13 @@ result<object_id> object_table::create(time_point now, session_id s, std::uint64
     return status{code::failed_precondition, "ticket: it has to come before objects"};
   if (auto const made = it->second.made.find(number); made != it->second.made.end())
     return made->second;
-  if (auto bad = book_.check(spec); !bad.ok()) return bad;
+  auto bad = book_.check(spec);
+  if (bad.code == code::already_exists && abandoned_since(s, spec.name) != never &&
+      !must_wait_for_name(now, s, spec.name)) {
+    remove(book_.named(spec.name));
+    bad = book_.check(spec);
+  }
+  if (!bad.ok()) return bad;
   object o;
   o.spec = std::move(spec);
   o.owner = s;

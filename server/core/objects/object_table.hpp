@@ -43,11 +43,18 @@ class object_table {
   status open(session_id s, user u);
   /// With the objects that it has made, but for detached ones.
   void session_ended(session_id s);
+  /// Notes that the session's client has lost its connection, or is connected again.
+  void session_away(time_point now, session_id s);
+  void session_back(session_id s);
+  /// Returns whether the name belongs to an object of a client that has lost its connection less
+  /// than object_limits::name_grace ago. `create` of that name by session `s` is to wait.
+  bool must_wait_for_name(time_point now, session_id s, std::string_view name) const;
   /// None: the ticket is of no open session.
   session_id holder_of(std::string_view ticket) const;
 
   /// Errors: as object_book::check, FAILED_PRECONDITION (not opened). `number`, of the session's
-  /// calls: again, it gives the same object.
+  /// calls: again, it gives the same object. An object of the same name is deleted if its client
+  /// has been away for object_limits::name_grace and this session may use the object.
   result<object_id> create(time_point now, session_id s, std::uint64_t number, object_spec spec);
   /// Whether the session has made an object with this number before.
   bool has_made(session_id s, std::uint64_t number) const;
@@ -138,6 +145,7 @@ class object_table {
     user of;
     std::map<std::uint64_t, object_id> made;  // by the session's number
     std::map<std::uint64_t, dataset_id> datasets{};
+    time_point away_since = never;  // without a connection
   };
 
   /// It is to be executed; else it was answered, if that is due.
@@ -155,6 +163,9 @@ class object_table {
   void passed(std::vector<object_id> const& forgotten);
   void find_due();
   bool can_end(call_name const& n) const;
+  /// Since when the client is away whose object has this name; `never`: it is not, or the session
+  /// may not take the name from it.
+  time_point abandoned_since(session_id s, std::string_view name) const;
   void use(session_id s, object& o);
   failure refused(session_id s, object const* o, call_spec const& c) const;
 

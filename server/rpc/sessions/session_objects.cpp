@@ -11,6 +11,7 @@ namespace muster::server {
 namespace {
 
 constexpr std::size_t found_bytes = 64;  // of one ObjectFound, about
+constexpr std::chrono::milliseconds names_look_again{50};
 
 core::failure failure_of(muster::status const& why) {
   bool const unknown = why.code == muster::code::not_found;
@@ -33,12 +34,8 @@ muster::status session_stream::take_objects(v1::ObjectRequests const& r) {
     auto opened = objects.open(session_, {r.ticket(), who ? who->id : std::string(), all});
     if (!opened.ok()) return {opened.code, "objects." + opened.message};
   }
-  for (auto const& asked : r.create()) {
-    auto const allowed = check_function(who, asked.function());
-    tell_found(asked.number(), allowed.ok()
-                                   ? objects.create(session_, asked.number(), from_wire(asked))
-                                   : muster::result<core::object_id>(allowed));
-  }
+  for (auto const& asked : r.create()) create(asked);
+  if (!waiting_.empty()) create_waiting();
   for (auto const& asked : r.create_dataset())
     tell_made(asked.number(), objects.create_dataset(session_, asked.number(), from_wire(asked)));
   for (auto const& asked : r.find())
@@ -49,6 +46,21 @@ muster::status session_stream::take_objects(v1::ObjectRequests const& r) {
     objects.call(session_, calls, {r.taken().begin(), r.taken().end()});
   for (auto const id : r.drop()) static_cast<void>(objects.drop(session_, core::object_id{id}));
   return {};
+}
+
+void session_stream::create(v1::NewObject const& asked) {
+  auto& objects = hub_->objects();
+  auto const allowed = check_function(caller_of(options_.gate, call_.context()), asked.function());
+  if (!allowed.ok()) return tell_found(asked.number(), allowed);
+  if (objects.must_wait_for_name(session_, asked.name())) return waiting_.push_back(asked);
+  tell_found(asked.number(), objects.create(session_, asked.number(), from_wire(asked)));
+}
+
+void session_stream::create_waiting() {
+  if (!open_) return;
+  for (auto const& asked : std::exchange(waiting_, {})) create(asked);
+  if (waiting_.empty()) return room();
+  names_.call_at(coro::timer::clock::now() + names_look_again, [this] { create_waiting(); });
 }
 
 void session_stream::tell_found(std::uint64_t number, muster::result<core::object_id> const& id) {

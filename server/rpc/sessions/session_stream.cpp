@@ -50,7 +50,8 @@ session_stream::session_stream(call& c, pools& all, stream_options const& option
       pools_(all),
       options_(options),
       queue_look_(c.engine()),
-      later_(c.engine()) {}
+      later_(c.engine()),
+      names_(c.engine()) {}
 
 coro::task<void> session_stream::run() {
   // While the stream is not read, this is how a vanished client is noticed.
@@ -64,7 +65,7 @@ void session_stream::shut_down() {
 
 bool session_stream::may_read() {
   if (!open_) return true;
-  if (behind_) return false;
+  if (behind_ || !waiting_.empty()) return false;
   if (!hub_->state().has_room(session_) || out_.entries() >= outcomes_max_) return false;
   if (!hub_->must_wait(session_) && !(limited_ && queue_room_of(*limited_, pools_) == 0))
     return true;
@@ -338,6 +339,7 @@ void session_stream::input_ended() {
 
 void session_stream::leave_session() {
   if (!std::exchange(open_, false)) return;
+  waiting_.clear();
   lines_.reset();
   hub_->detach(session_);
   bool const stays = resumable_ && !forget_;

@@ -74,6 +74,10 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void tell_missed(core::resume_reply const& r);
   void on_suspect(core::session_notice const& n);
   muster::status take_objects(v1::ObjectRequests const& requests);
+  /// Creates the object and answers, or notes it in `waiting_`: see object_hub.
+  void create(v1::NewObject const& asked);
+  /// Creates the waiting objects whose names are free, and looks again at the others later.
+  void create_waiting();
   void tell_found(std::uint64_t number, muster::result<core::object_id> const& id);
   void tell_made(std::uint64_t number, muster::result<core::dataset_id> const& id);
   muster::status take_per_worker(v1::SessionRequest const& message);
@@ -115,6 +119,9 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   std::optional<rest_of_message> behind_;
   coro::timer queue_look_;  // while the queue is full
   coro::timer later_;       // what may not happen inside of the hub, or only after a while
+  /// Objects whose names may become free. The stream is not read until they are made or refused.
+  std::vector<v1::NewObject> waiting_;
+  coro::timer names_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // known to what waits for the disk
 };
 

@@ -64,6 +64,68 @@ TEST(object_table, the_same_number_makes_the_same_object) {
   EXPECT_EQ(other.error().code, code::already_exists);
 }
 
+TEST(object_table, name_of_a_client_that_is_away_for_three_seconds_is_anothers) {
+  table_bench b;
+  auto const at = b.attach(0, 7, 70);
+  auto const dead = b.open(1);
+  auto const next = b.open(2);
+  auto const old = b.ready(dead, at, 1, b.spec("weights"));
+  b.call(dead, 2, old);
+  b.said();
+  EXPECT_FALSE(b.table.must_wait_for_name(b.now, next, "weights")) << "its client is connected";
+  b.table.session_away(b.now, dead);
+  EXPECT_TRUE(b.table.must_wait_for_name(b.now, next, "weights"));
+  EXPECT_FALSE(b.table.must_wait_for_name(b.now, next, "others"));
+  EXPECT_EQ(b.table.create(b.now, next, 1, b.spec("weights")).error().code, code::already_exists);
+  b.now += 2'999ms;
+  b.table.session_away(b.now, dead);  // told again: it counts from the first time
+  EXPECT_TRUE(b.table.must_wait_for_name(b.now, next, "weights"));
+  b.now += 1ms;
+  EXPECT_FALSE(b.table.must_wait_for_name(b.now, next, "weights"));
+  EXPECT_EQ(b.table.named("weights"), old) << "it stays with its owner until another wants it";
+  auto const made = b.make(next, 2, b.spec("weights"));
+  EXPECT_EQ(b.table.named("weights"), made);
+  EXPECT_EQ(b.table.look(old), nullptr);
+  auto const said = b.said();
+  EXPECT_EQ(said.drops, (std::vector<drop_order>{{at, old}})) << "its memory is freed as well";
+  ASSERT_EQ(said.answers.size(), 1u);
+  EXPECT_EQ(said.answers[0].why.kind, failure_kind::cancelled);
+}
+
+TEST(object_table, name_of_a_client_that_comes_back_in_time_stays_its_own) {
+  table_bench b;
+  auto const first = b.open(1);
+  auto const other = b.open(2);
+  auto const id = b.make(first, 1, b.spec("weights"));
+  for (bool const by_ticket : {false, true}) {
+    b.table.session_away(b.now, first);
+    b.now += 2s;
+    by_ticket ? static_cast<void>(b.open(1)) : b.table.session_back(first);
+    b.now += 10s;
+    EXPECT_FALSE(b.table.must_wait_for_name(b.now, other, "weights"));
+    EXPECT_EQ(b.table.create(b.now, other, 1, b.spec("weights")).error().code,
+              code::already_exists);
+  }
+  EXPECT_EQ(b.table.named("weights"), id);
+}
+
+TEST(object_table, names_of_other_tokens_and_of_detached_objects_are_never_taken) {
+  table_bench b;
+  auto const ada = b.open(1, "ada");
+  auto const bob = b.open(2, "bob");
+  b.make(ada, 1, b.spec("weights"));
+  auto lasting = b.spec("lasting");
+  lasting.detached = true;
+  auto const again = b.open(3, "ada");
+  b.make(ada, 2, lasting);
+  b.table.session_away(b.now, ada);
+  b.now += 60s;
+  EXPECT_FALSE(b.table.must_wait_for_name(b.now, bob, "weights"));
+  EXPECT_EQ(b.table.create(b.now, bob, 1, b.spec("weights")).error().code, code::already_exists);
+  EXPECT_EQ(b.table.create(b.now, again, 1, b.spec("lasting")).error().code, code::already_exists);
+  b.make(again, 2, b.spec("weights"));
+}
+
 TEST(object_table, what_has_no_answer_is_ordered_again_on_the_task_s_next_stream) {
   table_bench b;
   auto const s = b.open(1);
