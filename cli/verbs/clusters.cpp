@@ -17,7 +17,7 @@ struct clusters_options : server_options {
       stuck_after;
   std::vector<std::string> recoverable_jobs;
   std::optional<std::string> stateful_jobs, error_delivery, agents;
-  std::optional<std::string> reason, code;
+  std::optional<std::string> reason, code, task;
   time_range when;
   bool force = false, refuse_calls = false;
   bool recoverable = false, allow_reconnect = false, no_renew = false, no_register_barrier = false;
@@ -189,10 +189,29 @@ void create(rest& server, action_words const& words, clusters_options const& o) 
               << text_of(c, "address") << '\n';
 }
 
+/// "worker:1" as "worker/1" of a path.
+std::string task_path(action_words const& words, std::string const& task) {
+  auto const colon = task.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == task.size())
+    throw words.wrong("fail: --task '" + task + "' is not JOB:INDEX, such as worker:1");
+  return percent_encoded(task.substr(0, colon)) + "/" + percent_encoded(task.substr(colon + 1));
+}
+
+void fail_task(rest& server, action_words const& words, clusters_options const& o,
+               std::string const& path) {
+  if (o.refuse_calls) throw words.wrong("fail: --refuse-calls needs the whole run; omit --task");
+  json::object body{{"message", *o.reason}};
+  if (o.code) body["code"] = *o.code;
+  auto const t =
+      server.post(path + "/tasks/" + task_path(words, *o.task) + "/error", json::serialize(body));
+  if (!printed_as_json(o.output, t)) std::cout << *o.task << " has failed, the others are told\n";
+}
+
 void fail(rest& server, action_words const& words, clusters_options const& o,
           std::string const& path) {
   if (!o.reason || o.reason->empty())
     throw words.wrong("fail: --reason TEXT says to all tasks why the run has failed");
+  if (o.task) return fail_task(server, words, o, path);
   json::object body{{"message", *o.reason}};
   if (o.code) body["code"] = *o.code;
   if (o.refuse_calls) body["refuse_calls"] = true;
@@ -265,6 +284,9 @@ void add_clusters(CLI::App& app, choice& chosen) {
       "fail: the gRPC status of the error that tasks see: ABORTED, INTERNAL, UNAVAILABLE, UNKNOWN "
       "or FAILED_PRECONDITION (ABORTED)")
       ->configurable(false);
+  add_value(*verb, "--task", o->task, "JOB:INDEX",
+            "fail: report the error of this task instead of the whole run's")
+      ->configurable(false);
   verb->add_flag("--refuse-calls", o->refuse_calls,
                  "fail: keys and barriers are refused with it, too, until the next run")
       ->configurable(false);
@@ -282,7 +304,8 @@ void add_clusters(CLI::App& app, choice& chosen) {
   verb->footer(
       "Examples:\n  muster clusters create train worker=8 ps=2 --heartbeat-timeout 30s\n"
       "  muster clusters show train\n"
-      "  muster clusters fail train --reason 'the storage is gone'");
+      "  muster clusters fail train --reason 'the storage is gone'\n"
+      "  muster clusters fail train --task worker:1 --reason 'its GPU reports errors'");
 }
 
 }  // namespace muster::cli

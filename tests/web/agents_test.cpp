@@ -198,6 +198,50 @@ TEST_F(agent_tasks, a_run_fails_with_a_reason_that_reaches_all) {
             "FAILED_PRECONDITION");
 }
 
+TEST_F(agent_tasks, declared_error_is_a_conflict_and_no_server_error) {
+  agents a(core_engine());
+  a.join(4);
+  post_json("/api/v1/clusters/default/fail",
+            R"({"message":"the storage is gone","code":"INTERNAL","refuse_calls":true})");
+  for (auto const& [method, what] :
+       {std::pair("GET", "kv/k"), std::pair("PUT", "kv/k"),
+        std::pair("POST", "barriers/b/wait?task=worker:0&timeout=1s")}) {
+    auto const r = send(method, std::string("/api/v1/clusters/default/") + what);
+    if (std::string_view(method) == "GET") {
+      EXPECT_EQ(r.status, 404u) << "a read that does not wait asks no service: " << r.body;
+      continue;
+    }
+    EXPECT_EQ(r.status, 409u) << what << ": " << r.body;
+    auto const body = boost::json::parse(r.body);
+    EXPECT_EQ(text_at(body, "/code"), "INTERNAL");
+    EXPECT_NE(text_at(body, "/detail").find("the storage is gone"), std::string::npos);
+  }
+}
+
+TEST_F(agent_tasks, error_of_one_task_is_reported_and_reaches_the_others) {
+  agents a(core_engine());
+  a.join(4);
+  auto const barrier = a.enter(0, "b");
+  auto const shown =
+      post_json(path + "/worker/1/error", R"({"message":"its GPU is gone","code":"UNAVAILABLE"})");
+  EXPECT_EQ(text_at(shown, "/state"), "ERROR");
+  EXPECT_EQ(text_at(shown, "/error/code"), "UNAVAILABLE");
+  EXPECT_EQ(text_at(shown, "/error/message"), "its GPU is gone");
+  EXPECT_TRUE(core_engine().run([&](engine_services&) { return barrier->fault.has_value(); }));
+  EXPECT_EQ(text_at(get_json("/api/v1/clusters/default"), "/generation/state"), "FAILED");
+  EXPECT_EQ(text_at(post_json(path + "/worker/1/error", R"({"message":"again"})", 409), "/code"),
+            "FAILED_PRECONDITION");
+}
+
+TEST_F(agent_tasks, why_the_error_of_a_task_cannot_be_reported_is_said) {
+  EXPECT_EQ(text_at(post_json(path + "/worker/1/error", "{}", 400), "/field"), "message");
+  EXPECT_EQ(
+      text_at(post_json(path + "/worker/1/error", R"({"message":"x","code":"OK"})", 400), "/field"),
+      "code");
+  post_json(path + "/worker/9/error", R"({"message":"x"})", 404);
+  post_json(path + "/worker/1/error", R"({"message":"not connected"})", 409);
+}
+
 TEST_F(agent_tasks, why_a_run_cannot_fail_names_the_field) {
   std::string const fail = "/api/v1/clusters/default/fail";
   std::string const long_reason(2'001, 'x');

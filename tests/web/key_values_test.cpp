@@ -56,6 +56,20 @@ TEST_F(key_values, insert_only_leaves_what_is_there) {
   EXPECT_EQ(put("k", "3", "\"etag\"").status, 400u);
 }
 
+TEST_F(key_values, cannot_be_written_once_the_run_has_failed) {
+  agents a(core_engine());
+  a.join(2);
+  put("k", "1");
+  a.report(1, "out of memory");
+  for (auto const& r : {put("k", "2"), put("new", "1"), send("DELETE", path + "/k")}) {
+    EXPECT_EQ(r.status, 409u) << r.body;
+    EXPECT_NE(r.body.find("FAILED_PRECONDITION"), std::string::npos);
+    EXPECT_NE(r.body.find("run 1 of cluster 'default' has failed"), std::string::npos) << r.body;
+    EXPECT_NE(r.body.find("out of memory"), std::string::npos) << r.body;
+  }
+  EXPECT_EQ(get(path + "/k").body, "1") << "what was written can be read";
+}
+
 TEST_F(key_values, are_listed_by_prefix_in_pages) {
   for (auto const* key : {"a/1", "a/2", "a/3", "b"}) put(key, "v");
   auto const first = get_json(path + "?prefix=/a/&limit=2&include_values=false");

@@ -178,7 +178,30 @@ json_object<coordination::fail_cluster> const& failure_table() {
   return all;
 }
 
+json_object<coordination::report_error> const& task_error_table() {
+  using e = coordination::report_error;
+  auto reason = a_text(reason_bytes_max);
+  reason.schema = schema::text(1, reason_bytes_max);
+  reason.missing = "required, what has gone wrong in the task";
+  static json_object<e> const all(
+      {required("message", &e::message, reason), field("code", &e::code, a_failure_code())});
+  return all;
+}
+
 }  // namespace
+
+schema::named task_error_schema() {
+  return {"TaskError", task_error_table().schema()};
+}
+
+coordination::report_error read_task_error(json_check& check, json_ref const& body) {
+  coordination::report_error e;
+  e.code = code::aborted;
+  task_error_table().read(check, body, e);
+  if (e.message.empty() && !check.failed())
+    check.fail(invalid("message", "empty: the other tasks are told what has gone wrong"));
+  return e;
+}
 
 schema::named cluster_failure_schema() {
   return {"ClusterFailure", failure_table().schema()};

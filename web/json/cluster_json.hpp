@@ -23,6 +23,12 @@ schema::named cluster_failure_schema();
 /// The body of POST /api/v1/clusters/{cluster}/fail; the cluster is the caller's to fill in.
 coordination::fail_cluster read_cluster_failure(json_check& check, json_ref const& body);
 
+/// What read_task_error takes.
+schema::named task_error_schema();
+/// The body of POST /api/v1/clusters/{cluster}/tasks/{job}/{index}/error. The task is the caller's
+/// to fill in.
+coordination::report_error read_task_error(json_check& check, json_ref const& body);
+
 template <>
 inline constexpr std::string_view schema_name<coordination::generation_view> = "Generation";
 template <>

@@ -120,7 +120,10 @@ problem make_problem(unsigned status, muster::code code, std::string detail, std
 }
 
 problem to_problem(muster::status const& s) {
-  return make_problem(is_no_room(s) ? 507 : http_status(s.code), s.code, s.message, s.field,
+  auto const plain = http_status(s.code);
+  // An error that names a part of the request is about its state, and no fault of the server.
+  auto const status = is_no_room(s) ? 507 : plain == 500 && !s.field.empty() ? 409 : plain;
+  return make_problem(status, s.code, s.message, s.field,
                       s.limit == 0 ? std::string() : std::to_string(s.limit));
 }
 

@@ -9,6 +9,7 @@
 #include "web/engine/engine_link.hpp"
 #include "web/http/http.hpp"
 #include "web/http/query.hpp"
+#include "web/json/problem.hpp"
 #include "web/rest/context.hpp"
 
 namespace muster::web {
@@ -25,9 +26,11 @@ inline muster::result<coordination::cluster_id> find_cluster(engine_services& se
   return found;
 }
 
-/// A fault as the problem it is over REST.
+/// Returns the status of a fault. It names the cluster, whose run has failed, where the code alone
+/// would say that the server is at fault.
 inline muster::status to_status(coordination::fault const& f) {
   muster::status s{f.code, f.message};
+  if (http_status(f.code) == 500) s.field = "cluster";
   s.no_room = f.no_room;
   return s;
 }

@@ -112,6 +112,7 @@ coro::task<response> put_key(web_context& context, exchange& ex) {
     r.key = key;
     r.value = value;
     r.overwrite = overwrite;
+    r.visits = true;
     ask_cluster<bool>(services, c, std::move(r), slot,
                       [created](coordination::reply&) { return created; });
   };
@@ -144,6 +145,7 @@ coro::task<response> delete_key(web_context& context, exchange& ex) {
         return refuse(services, c, key, bad, slot);
       coordination::delete_key_value r;
       r.key = key;
+      r.visits = true;
       ask_cluster<bool>(services, c, std::move(r), slot, [](coordination::reply&) { return true; });
     };
     auto work = asking_cluster<bool>(ex, std::move(erase));

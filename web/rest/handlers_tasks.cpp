@@ -168,6 +168,26 @@ coro::task<response> command(web_context& context, exchange& ex, Event e) {
   });
 }
 
+// Reports the error as the task's agent would.
+coro::task<response> report_task_error(web_context& context, exchange& ex) {
+  return with_task(ex, [&](core::lane_key const& at) -> coro::task<response> {
+    json_check check;
+    auto r = read_task_error(check, json_ref(ex.req.body));
+    if (check.failed()) return refused(check.failure());
+    auto work = [at, r = std::move(r)](engine_services& services, coordination::cluster_id c,
+                                       auto const& slot) {
+      auto e = r;
+      e.task.index = services.coordination.state().spec(c).find(at.first, at.second);
+      if (e.task.index == coordination::no_task) return slot->send(no_task(services, c, at));
+      ask_cluster<std::string>(services, c, std::move(e), slot,
+                               [&services, c, at](coordination::reply&) {
+                                 return task_text(services, c, at, task_kind::agent);
+                               });
+    };
+    return ask<std::string>(context, asking_cluster<std::string>(ex, std::move(work)), as_it_is());
+  });
+}
+
 coro::task<response> drain_task(web_context& context, exchange& ex) {
   return command(context, ex, core::drain_task{});
 }
@@ -232,6 +252,12 @@ void add_task_routes(std::vector<route>& to) {
            "No further closures for this task")
           .tells("WorkerView", schema_of<core::task_view, core::time_point, std::optional<machine>>)
           .also(409, "The task is not connected"));
+  to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/error", report_task_error,
+                    "reportTaskError",
+                    "Report an error of one agent's task; the other tasks are told")
+                   .takes(body_kind::json, "TaskError")
+                   .tells("AgentView")
+                   .also(409, "The task is not connected, or has an error already"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/cordon", cordon_task,
                     "cordonTask", "Nothing new for this task, whichever worker serves it")
                    .tells("WorkerView"));

@@ -209,7 +209,7 @@ constexpr std::string_view schema_names[] = {
     "DatasetView",     "DatasetPage",   "ClusterFailure", "ProgramStacks", "StopRequest",
     "AttemptDetail",   "TaskStacks",    "MachineView",    "MachinePage",   "TorchStore",
     "TorchKeyPage",    "TorchAttempt",  "RunPage",        "PastStream",    "LogMatches",
-    "RunTimeline",     "JobDurations"};
+    "RunTimeline",     "JobDurations",  "TaskError"};
 
 // Of requests, of what several answers hold, and of what each route answers.
 std::map<std::string_view, schema::json> all_schemas(std::span<route const> routes) {
@@ -225,11 +225,11 @@ std::map<std::string_view, schema::json> all_schemas(std::span<route const> rout
       {"Problem", problem_schema()},
       {"Text", schema::text()},
       {"OpenApi", schema::map(schema::any())}};
-  for (auto const& some :
-       {submission_schemas(),
-        {cluster_schema(), cluster_failure_schema(), program_schema(), stop_schema()},
-        argument_schemas(),
-        token_schemas()})
+  for (auto const& some : {submission_schemas(),
+                           {cluster_schema(), cluster_failure_schema(), task_error_schema(),
+                            program_schema(), stop_schema()},
+                           argument_schemas(),
+                           token_schemas()})
     for (auto const& s : some) all.emplace(s.name, s.schema);
   for (auto const& r : routes)
     for (auto const& o : r.outcomes)

@@ -31,6 +31,7 @@ std::map<std::string_view, core::permission> const special = {
     {"waitAtBarrier", coordinate},
     {"cancelBarrier", administer},
     {"failCluster", coordinate},
+    {"reportTaskError", coordinate},
     {"beginTorchAttempt", coordinate},
     {"createCluster", administer},
     {"deleteCluster", administer},

@@ -131,6 +131,24 @@ class CoordinationClient:
         self._http.json("POST", self._at + "/fail",
                         {"message": message, "code": code, "refuse_calls": refuse_calls})
 
+    def report_error(self, message: str, code: str = "ABORTED", task: Optional[str] = None) -> None:
+        """Reports an error of one task, as its agent would. The other tasks are told.
+
+        Args:
+            message: What has gone wrong.
+            code: The gRPC status that the other tasks see.
+            task: "worker:1"; without it, the task that this client was made for.
+
+        Raises:
+            ValueError: There is no task.
+            ServerError: 404, the cluster has no such task; 409, it is not connected or has an error already.
+        """
+        job, colon, index = (task or self.task or "").rpartition(":")
+        if not colon:
+            raise ValueError("report_error: name the task as 'worker:1', or make the client with task=")
+        self._http.json("POST", f"{self._at}/tasks/{segment(job)}/{segment(index)}/error",
+                        {"message": message, "code": code})
+
     def tasks(self) -> List[dict[str, Any]]:
         """With their states, devices and errors."""
         page: List[dict[str, Any]] = self._http.json("GET", self._at + "/tasks", limit=1000)["tasks"]

@@ -70,6 +70,25 @@ def test_an_error_names_the_first_task_of_all_too(tmp_path: pathlib.Path, report
             assert caught.value.task == "worker:0"
 
 
+def test_an_operator_reports_the_error_of_one_task(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=2;shutdown_timeout=0s;heartbeat_timeout=20s") as server:
+        with connected(server.grpc, TWO) as both:
+            client = muster.CoordinationClient(server.http, cluster="train", task="worker:1")
+            client.set("k", "v")
+            client.report_error("its GPU is gone", "UNAVAILABLE")
+            found = both[0].wait_for_error(DEADLINE)
+            assert found is not None and (found.task, found.code) == ("worker:1", "UNAVAILABLE")
+            assert client.errors()["worker:1"]["message"] == "its GPU is gone"
+            with pytest.raises(muster.ServerError, match="its GPU is gone") as refused:
+                client.set("k", "w")
+            assert refused.value.status == 409
+            with pytest.raises(muster.ServerError) as unknown:
+                client.report_error("x", task="worker:7")
+            assert unknown.value.status == 404
+        with pytest.raises(ValueError, match="worker:1"):
+            muster.CoordinationClient(server.http, cluster="train").report_error("x")
+
+
 def test_who_leaves_and_hears_nothing_is_as_before_and_may_leave_again(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1") as server:
         wire = Wire(server.grpc)

@@ -49,6 +49,8 @@ void service::perform(time_point now, request& r, effects& fx) {
       note_sign_of_life(q);
       if (refused_as_given_up(q)) return;
     }
+    if constexpr (requires { q.visits&& q.key.empty(); })
+      if (refused_as_failed(q.from, q.visits)) return;
     on(q);
   };
   std::visit(route, r);
@@ -97,6 +99,16 @@ bool service::refused_as_given_up(Request const& r) {
       std::is_same_v<type, watch_tasks>;
   if (goes_on || !record_.refuses()) return false;
   step_.answer(r.from.call, record_.failures().broadcast());
+  return true;
+}
+
+bool service::refused_as_failed(caller const& from, bool visits) {
+  auto const& failures = record_.failures();
+  if (!visits || !failures.failed()) return false;
+  step_.refuse(from, code::failed_precondition,
+               failures.with_cause("run " + std::to_string(step_.which.number) + " of cluster '" +
+                                   step_.spec.name +
+                                   "' has failed; keys can be written again in its next run"));
   return true;
 }
 

@@ -108,6 +108,8 @@ class service {
   bool refused(caller const& from);
   template <class Request>
   bool refused_as_given_up(Request const& r);
+  /// Refuses a write of a caller without an agent if the run has failed. Returns whether it did.
+  bool refused_as_failed(caller const& from, bool visits);
   template <class Request>
   void note_sign_of_life(Request const& r);
   void end_waits(fault_ptr const& f);

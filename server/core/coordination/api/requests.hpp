@@ -112,6 +112,9 @@ struct insert_key_value {
   std::string key;
   blob value;
   bool overwrite = false;
+  /// The caller has no agent, which would refuse the call itself once the run has failed: the
+  /// service refuses it with FAILED_PRECONDITION.
+  bool visits = false;
 };
 
 struct get_key_value {
@@ -137,6 +140,7 @@ struct get_key_value_dir {
 struct delete_key_value {
   caller from;
   std::string key;
+  bool visits = false;  ///< see insert_key_value
 };
 
 struct enter_barrier {
