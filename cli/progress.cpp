@@ -38,8 +38,10 @@ job_counts counts_of(json::value const& job) {
 std::string state_of(json::value const& job) {
   auto const state = text_of(job, "state");
   auto const c = counts_of(job);
-  if (state != "RUNNING" || c.running > 0) return state;
-  return c.waiting > 0 ? "WAITING" : "IDLE";
+  bool const ended = state != "QUEUED" && state != "RUNNING";
+  if (ended || c.running > 0) return state;
+  if (c.waiting == 0) return "IDLE";
+  return state == "QUEUED" ? state : "WAITING";
 }
 
 double progress_text::rate(job_counts const& c, time_point now) {

@@ -30,7 +30,7 @@ async function withCluster(workers, body) {
 /** Opens a job and keeps it busy until the page has shown that it runs, so that a slow page misses nothing. */
 async function runUntilShown(cluster, seen, name) {
   const id = await cluster.submitAll(name, [], { open: true });
-  await seen.at('job-row', `[data-job="${id}"][data-state="RUNNING"]`).waitFor();
+  await seen.at('job-row', `[data-job="${id}"][data-state="QUEUED"]`).waitFor();
   let total = 0;
   let shown = false;
   const throughput = seen.counts('key-throughput', 1).then(() => (shown = true));

@@ -89,7 +89,7 @@ class play {
       EXPECT_FALSE(v.stopping);
     } else {
       EXPECT_EQ(ended_.size(), 3u);
-      EXPECT_NE(v.state, job_state::running);
+      EXPECT_TRUE(ended(v.state));
     }
     clear_away();
   }

@@ -301,7 +301,7 @@ class fuzz_player {
     auto const v = c_.core.overview(c_.now());
     EXPECT_EQ(v.closures.queued + v.closures.running, 0u);
     for (auto const& job : c_.core.sessions().list({}, 100).items) {
-      bool const is_open = job.state == job_state::running;  // those that have ended stay listed
+      bool const is_open = !ended(job.state);  // those that have ended stay listed
       EXPECT_TRUE(!is_open || c_.watch().unanswered_tokens(job.id) == 0);
       EXPECT_FALSE(job.stopping);
     }

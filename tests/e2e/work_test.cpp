@@ -96,7 +96,7 @@ TEST(work, submit_says_after_a_second_what_it_waits_for) {
   auto const id = first_line(c.run({"submit", "muster.echo", "1", "--no-wait"}).out);
   auto const why = c.run({"explain", id});
   EXPECT_EQ(why.status, 0) << why.err;
-  EXPECT_EQ(first_line(why.out), id + " is WAITING");
+  EXPECT_EQ(first_line(why.out), id + " is QUEUED");
   EXPECT_NE(why.out.find(": no worker is connected, none has had the function 'muster.echo' since "
                          "this server began."),
             std::string::npos)
@@ -271,8 +271,8 @@ TEST(verbs, jobs_cancel_and_explain_tell_about_a_waiting_job) {
   auto const id = first_line(c.run({"submit", "muster.echo", "1", "--no-wait", "--name", "w"}).out);
   auto const list = c.run({"jobs"});
   EXPECT_NE(list.out.find(id), std::string::npos) << list.out << list.err;
-  EXPECT_NE(list.out.find("WAITING"), std::string::npos) << "nothing of it runs: " << list.out;
-  EXPECT_EQ(c.get("/api/v1/jobs/" + id).at("state").as_string(), "RUNNING");
+  EXPECT_NE(list.out.find("QUEUED"), std::string::npos) << "nothing of it runs: " << list.out;
+  EXPECT_EQ(c.get("/api/v1/jobs/" + id).at("state").as_string(), "QUEUED");
   auto const closures = c.get("/api/v1/jobs/" + id + "/closures");
   auto const closure = std::string(closures.at("closures").at(0).at("id").as_string());
   auto const why = c.run({"explain", closure});

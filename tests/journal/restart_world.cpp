@@ -155,7 +155,7 @@ void restart_world::cancel_or_delete() {
     e.session = job;
     return server_.ask(e, [this](core::reply const& r) { count("retried") += r.status.ok(); });
   }
-  if (server_.core().sessions().look(job)->state == core::job_state::running) return;
+  if (!core::ended(server_.core().sessions().look(job)->state)) return;
   jobs_[job].deleted = true;
   core::delete_session e;
   e.session = job;
@@ -203,7 +203,8 @@ void restart_world::heal() {
   }
   for (int i = 0; i < 5'000; ++i) {
     work_well();
-    if (server_.core().overview(server_.now()).jobs_running == 0) return;
+    auto const now = server_.core().overview(server_.now());
+    if (now.jobs_queued + now.jobs_running == 0) return;
     pass_time();
   }
   fail("jobs have not ended");
@@ -214,7 +215,7 @@ void restart_world::check_known() {
     if (j.deleted) continue;
     auto const job = server_.core().sessions().look(id);
     if (!job) return fail(text(id) + " was accepted and is lost");
-    if (j.ended && (job->state == core::job_state::running || job->finished != j.finished))
+    if (j.ended && (!core::ended(job->state) || job->finished != j.finished))
       return fail(text(id) + " was told to have ended and has not, or ended again");
     for (auto const c : j.closures) {
       auto const view = server_.core().closures().look(c);

@@ -15,7 +15,7 @@ TEST_F(jobs, a_job_is_created_with_its_closures) {
   auto const v = json::parse(r.body);
   auto const id = text_at(v, "/id");
   EXPECT_EQ(r.header("Location"), "/api/v1/jobs/" + id);
-  EXPECT_EQ(text_at(v, "/state"), "RUNNING");
+  EXPECT_EQ(text_at(v, "/state"), "QUEUED");
   EXPECT_EQ(number_at(v, "/counts/queued"), 2);
   ASSERT_EQ(v.at("closures").as_array().size(), 2u);
   EXPECT_EQ(text_at(v, "/closures/0/id").substr(3),
@@ -105,7 +105,7 @@ TEST_F(jobs, join_answers_when_its_time_is_over) {
   for (auto const* timeout : {"0", "20ms"}) {
     auto const v = get_json("/api/v1/jobs/" + id + "/join?timeout=" + timeout);
     EXPECT_FALSE(v.at("done").as_bool());
-    EXPECT_EQ(text_at(v, "/state"), "RUNNING");
+    EXPECT_EQ(text_at(v, "/state"), "QUEUED");
   }
 }
 

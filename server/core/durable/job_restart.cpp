@@ -214,8 +214,13 @@ void job_restart::restore_past(slot c, closure_fact& f) {
     d.lost.push_back({a.attempt, place_of(a), a.started, a.ended, std::move(a.outcome), a.blamed});
   if (ended(f.state)) return;
   if (f.exclusive || f.workers_lost >= exclusive_after) life_.run_alone(c);
-  if (!ran && r.is_blamed_for_last_loss())
-    d.start_at = d.lost.back().ended + life_.pause_after_loss(d.workers_lost);
+  if (ran || d.lost.empty()) return;
+  auto const& last = d.lost.back();
+  if (r.is_blamed_for_last_loss())
+    d.start_at = last.ended + life_.pause_after_loss(d.workers_lost);
+  else if (last.outcome.how == attempt_end::user_error && d.retries > 0 && d.extras)
+    d.start_at = last.ended + lifecycle::pause_before_retry(d.extras->options, d.retries,
+                                                            raw(core_.closures.id_of(c)));
 }
 
 void job_restart::end(slot c, closure_fact& f) {

@@ -41,6 +41,7 @@ struct restart_losses : testing::Test {
   /// The next server, some time after the last step of this one.
   std::unique_ptr<cluster> restart(duration later = {}) {
     auto next = std::make_unique<cluster>(durable(), cluster::loss_pauses::as_configured);
+    next->wide.first_generation = before.wide.first_generation + (1u << 20);
     next->wait(before.now() - start + later);
     restore_jobs e;
     e.jobs.push_back(known);
@@ -70,6 +71,26 @@ TEST_F(restart_losses, closure_whose_pause_is_over_starts_at_once) {
   lose(before.attach());
   auto const after = restart(1s);
   EXPECT_EQ(after->held(after->attach()), job.closures);
+}
+
+TEST_F(restart_losses, retry_of_a_failed_function_waits_for_the_rest_of_its_pause) {
+  closure_options o;
+  o.max_retries = 3;
+  o.retry_initial = o.retry_max = 8s;
+  auto work = before.specs({"f"});
+  work[0].extras = std::make_shared<closure_extras>(closure_extras{o, {}});
+  auto const job = before.open_with(std::move(work), continue_all());
+  collect();
+  auto const w = before.attach();
+  before.fail(w, job[0]);
+  collect();
+  auto const left = before.why(job[0]).starts_in;
+  ASSERT_GT(left, 6s - 1ms);
+  auto const after = restart(1s);
+  auto const next = after->attach();
+  EXPECT_EQ(after->why(job[0]).starts_in, left - 1s);
+  after->advance(left - 1s);
+  EXPECT_EQ(after->held(next), job.closures);
 }
 
 TEST_F(restart_losses, closure_that_ran_alone_runs_alone) {

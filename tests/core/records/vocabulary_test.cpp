@@ -41,7 +41,8 @@ TEST(vocabulary, states_are_shown_in_capitals) {
             (names{"USER", "WORKER_LOST", "STALE_HANDLE", "DEPENDENCY_LOST", "TIMEOUT", "CANCELLED",
                    "INPUT", "?"}));
   EXPECT_EQ(all_names<task_state>(5), (names{"CONNECTED", "LATE", "ERROR", "DISCONNECTED", "?"}));
-  EXPECT_EQ(all_names<job_state>(5), (names{"RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "?"}));
+  EXPECT_EQ(all_names<job_state>(6),
+            (names{"RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "QUEUED", "?"}));
   EXPECT_EQ(all_names<on_error>(2), (names{"fail_fast", "continue"}));
 }
 

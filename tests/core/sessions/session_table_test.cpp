@@ -33,6 +33,9 @@ TEST(session_table, knows_a_session_by_id_number_and_key) {
   EXPECT_EQ(&table.of(s.number), &s);
   EXPECT_EQ(table.find_key(keyed("k")), &s);
   EXPECT_EQ(table.find_key(keyed("k", "somebody else")), nullptr);
+  EXPECT_EQ(table.jobs(job_state::queued), 1u);
+  table.note_start(s);
+  EXPECT_EQ(table.jobs(job_state::queued), 0u);
   EXPECT_EQ(table.jobs(job_state::running), 1u);
   EXPECT_EQ(table.invalid(), "");
 }

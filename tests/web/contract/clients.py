@@ -26,7 +26,7 @@ tasks = list_tasks.sync("default", client=client, state=ListTasksState.CONNECTED
 assert len(tasks.tasks) == 1, tasks
 made = submit_job.sync(client=client, body=Submission(
     name="generated", closures=[Closure(function="muster.echo", args=[{"deep": [1, 2.5, "x"]}])]))
-while (job := get_job.sync(made.id, client=client)).state == "RUNNING":
+while (job := get_job.sync(made.id, client=client)).state in ("QUEUED", "RUNNING"):
     time.sleep(0.05)
 assert job.state == "SUCCEEDED", job
 value = fetch_value.sync_detailed(made.closures[0].remote_value, client=client)

@@ -67,7 +67,7 @@ TEST_F(idempotency, a_header_that_contradicts_the_body_or_is_too_long_is_refused
   auto const plain = R"({"closures":[{"function":"muster.echo"}]})";
   auto const refused = post_keyed(jobs_path, std::string(257, 'k'), plain, 400);
   EXPECT_EQ(text_at(refused, "/limit"), "256 bytes");
-  EXPECT_EQ(post_keyed(jobs_path, std::string(256, 'k'), plain, 201).at("state"), "RUNNING");
+  EXPECT_EQ(post_keyed(jobs_path, std::string(256, 'k'), plain, 201).at("state"), "QUEUED");
 }
 
 // A Protobuf string on the disk keeps the key.

@@ -103,7 +103,9 @@ TEST_F(job_list, is_filtered_by_state_kind_and_text) {
     h.ask(std::move(open), [](core::reply const& r) { EXPECT_TRUE(r.status.ok()); });
   });
   EXPECT_EQ(found(""), 3u);
-  EXPECT_EQ(found("state=RUNNING"), 2u);
+  EXPECT_EQ(found("state=RUNNING"), 1u) << "the session";
+  EXPECT_EQ(found("state=QUEUED"), 1u);
+  EXPECT_EQ(found("state=unfinished"), 2u);
   EXPECT_EQ(found("state=cancelled"), 1u);
   EXPECT_EQ(found("streaming=true"), 1u);
   EXPECT_EQ(found("streaming=false"), 2u);

@@ -144,6 +144,9 @@ class lifecycle {
   void run_alone_after(slot c, std::uint32_t limit, std::string const& worker);
   /// Returns how long a closure waits after its `losses`-th loss.
   duration pause_after_loss(std::uint32_t losses) const;
+  /// Returns how long a closure waits before its `retry`-th retry after an error of its function.
+  static duration pause_before_retry(closure_options const& o, std::uint32_t retry,
+                                     std::uint64_t id);
   /// Makes the closure run alone on its worker from now on. REQUIRES: it does not yet.
   void run_alone(slot c);
   /// The worker lives after all. Where it was the third, the closure runs with others again.

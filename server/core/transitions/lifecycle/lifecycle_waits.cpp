@@ -8,11 +8,10 @@
 
 namespace muster::core {
 
-namespace {
-
 // Doubled with each retry up to the limit, less up to a quarter of it, so that closures that failed
 // together do not come back together.
-duration pause_before(closure_options const& o, std::uint32_t retry, std::uint64_t id) {
+duration lifecycle::pause_before_retry(closure_options const& o, std::uint32_t retry,
+                                       std::uint64_t id) {
   auto pause = o.retry_initial;
   for (std::uint32_t i = 1; i < retry && pause < o.retry_max; ++i) pause *= 2;
   pause = std::min(pause, o.retry_max);
@@ -20,8 +19,6 @@ duration pause_before(closure_options const& o, std::uint32_t retry, std::uint64
   hash ^= hash >> 32;
   return pause - pause / 4 * static_cast<std::int64_t>(hash % 1024) / 1024;
 }
-
-}  // namespace
 
 void lifecycle::wait_for_others(slot c) {
   auto const id = core_.closures[c].details->gang;
@@ -165,7 +162,7 @@ bool lifecycle::retry(worker& w, slot c, core::failure const& f) {
   remember_attempt(c, {attempt_end::user_error, f.message});
   core_.scheduler.let_go(core_.scheduler.of(w.number), c);
   core_.book.requeue(c, closure_book::requeue_cause::retry);
-  d->start_at = core_.step.now + pause_before(o, d->retries, raw(core_.closures.id_of(c)));
+  d->start_at = core_.step.now + pause_before_retry(o, d->retries, raw(core_.closures.id_of(c)));
   enqueue(c);
   return true;
 }
