@@ -33,6 +33,7 @@ struct listed_jobs {
 void state_members(member_list const& m, history::state_counts const& n) {
   using enum core::job_state;
   auto const of = [&n](core::job_state s) { return n[static_cast<std::size_t>(s)]; };
+  m("queued", of(queued));
   m("running", of(running));
   m("succeeded", of(succeeded));
   m("failed", of(failed));

@@ -82,6 +82,8 @@ enum class job_state : std::uint8_t {
   queued,  ///< a REST job of which no closure was sent to a worker yet; never in the journal
 };
 
+inline constexpr std::size_t job_states = 5;
+
 /// Returns whether the job has succeeded, failed or was cancelled.
 constexpr bool ended(job_state s) {
   return s != job_state::running && s != job_state::queued;

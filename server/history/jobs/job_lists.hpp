@@ -38,7 +38,7 @@ struct job_filter {
 };
 
 /// How many jobs, or sessions, are in each state.
-using state_counts = std::array<std::uint64_t, 4>;
+using state_counts = std::array<std::uint64_t, job_states>;
 
 class job_lists {
  public:

@@ -114,7 +114,7 @@ TEST_F(job_list, is_filtered_by_state_kind_and_text) {
   EXPECT_EQ(found("q=nothing"), 0u);
   EXPECT_EQ(get("/api/v1/jobs?state=ODD").status, 400u);
   auto const counts = get_json("/api/v1/jobs?state=FAILED&q=nothing").at("counts");
-  EXPECT_EQ(number_at(counts, "/jobs/running"), 1) << "counts are of all jobs, not of the filter";
+  EXPECT_EQ(number_at(counts, "/jobs/queued"), 1) << "counts are of all jobs, not of the filter";
   EXPECT_EQ(number_at(counts, "/jobs/cancelled"), 1);
   EXPECT_EQ(number_at(counts, "/jobs/failed"), 0);
   EXPECT_EQ(number_at(counts, "/sessions/running"), 1);
