@@ -66,6 +66,16 @@ TEST_F(jobs, a_cluster_has_jobs_of_its_own) {
   EXPECT_EQ(get("/api/v1/jobs/" + id).status, 404u);
 }
 
+TEST_F(jobs, per_worker_value_says_what_its_build_is_queued_behind) {
+  add_worker(worker::habit::hold, 0, 1);
+  submit(1);
+  auto const made = post("/api/v1/per_worker_values", R"({"function":"muster.echo"})");
+  ASSERT_EQ(made.status, 201u) << made.body;
+  auto const v = get_json("/api/v1/per_worker_values/" + text_at(json::parse(made.body), "/id"));
+  EXPECT_EQ(text_at(v, "/components/0/status"), "NOT_READY");
+  EXPECT_EQ(text_at(v, "/components/0/queued_behind"), "muster.echo");
+}
+
 TEST_F(jobs, a_second_submission_with_the_same_key_finds_the_first) {
   auto const body = R"({"closures":[{"function":"muster.echo"}],"idempotency_key":"once"})";
   auto const first = post("/api/v1/jobs", body), second = post("/api/v1/jobs", body);
