@@ -20,8 +20,8 @@ changes coordinator::whole() const {
                          t->cordoned, false});
   for (auto const& [id, s] : st.sessions.all()) {
     all.names.push_back({id, s->spec.name});
-    all.sessions.push_back({id, s->delivery(), s->state, s->generation, s->sealed, s->stopping,
-                            s->attached, s->closed, false, s->finished, s->full});
+    all.sessions.push_back({id, s->delivery(), s->shown_state(), s->generation, s->sealed,
+                            s->stopping, s->attached, s->closed, false, s->finished, s->full});
   }
   st.closures.for_each([&](slot c, closure_record const& r) {
     auto const id = st.closures.id_of(c);

@@ -62,6 +62,7 @@ std::string cluster::idle_beside_work() const {
 }
 
 effects const& cluster::restore(restore_jobs e) {
+  for (auto const& j : e.jobs) witness_.note_restored(j);
   fx_ = core.step(now_, e);
   listen(fx_);
   return fx_;

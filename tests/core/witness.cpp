@@ -31,6 +31,25 @@ void witness::before(event const& e) {
   if (call_ != call_id{}) open_.insert(call_);
 }
 
+void witness::note_restored(restored_job const& j) {
+  for (auto const& f : j.closures) {
+    auto const request =
+        std::find_if(j.accepted.begin(), j.accepted.end(), [&f](accepted_fact const& a) {
+          return f.order >= a.first && f.order < a.first + a.closures.size();
+        });
+    if (request == j.accepted.end()) continue;
+    assignment sent;
+    sent.closure = request->closures[f.order - request->first].id;
+    sent.attempt = f.newest ? f.newest->attempt : f.lost.empty() ? 0 : f.lost.back().attempt;
+    attempts_[sent.closure] = sent.attempt;
+    if (f.state != closure_state::running) continue;
+    auto const& task = f.newest->worker;
+    auto const colon = task.rfind(':');
+    away_[{task.substr(0, colon), std::stoll(task.substr(colon + 1)), f.newest->incarnation}]
+        .push_back(sent);
+  }
+}
+
 void witness::note(worker_attached const& e) {
   joined_ = e.stream;
   offered_ = e.held;

@@ -21,6 +21,8 @@ namespace muster::core {
 class witness {
  public:
   void before(event const& e);
+  /// Notes the closures of a job that an earlier process of the server had sent to workers.
+  void note_restored(restored_job const& j);
   /// Empty when all rules hold, else the first that was broken, in words.
   std::string after(effects const& fx);
 

@@ -115,7 +115,7 @@ TEST_F(restart_losses, closure_that_runs_alone_stays_alone_on_the_worker_that_ha
     lose(before.attach());
   }
   before.advance(1s);
-  joining const same{.slots = 2, .credits = 4, .incarnation = 42};
+  joining const same{.slots = 2, .credits = 4, .index = 9, .incarnation = 42};
   auto const w = before.attach(same);
   ASSERT_EQ(before.held(w), job.closures);
   before.advance(2s);
