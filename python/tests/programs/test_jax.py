@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import muster
-from conftest import DEADLINE, binary
+from conftest import DEADLINE, binary, until
 from test_programs import Workers, python, url, workers  # noqa: F401
 
 pytest.importorskip("jax")
@@ -47,3 +47,29 @@ def test_initialize_needs_no_arguments_in_a_program(url: str, preload: list[str]
     p = muster.launch(python(PROGRAM), tasks=2, env={"JAX_PLATFORMS": "cpu"}, preload=preload or [])
     p.wait(DEADLINE)
     assert {p.logs(rank)[-1] for rank in range(2)} == SAID
+
+
+STUCK = """
+import time
+import jax
+jax.distributed.initialize()
+from jax.experimental import multihost_utils
+
+def stuck():
+    while True:
+        time.sleep(1)
+
+for i in range(100):
+    if i == 3 and jax.process_index() == 1:
+        stuck()
+    multihost_utils.sync_global_devices(f"step {i}")
+"""
+
+
+def test_of_two_ranks_the_one_outside_of_the_collective_is_named(url: str) -> None:  # noqa: F811
+    p = muster.launch(python(STUCK), tasks=2, env={"JAX_PLATFORMS": "cpu"}, hang_after=2.0)
+    hang = until(lambda: p.refresh().get("hang"), "it is found")
+    assert (hang["rank"], hang["evidence"]) == (1, "COLLECTIVE"), hang
+    assert hang["line"].endswith(" in stuck") and hang["waiting_line"].endswith(" in <module>"), hang
+    assert "rank 1 on " in hang["text"] and "is not in the collective operation that the others wait in" in hang["text"]
+    p.cancel()
