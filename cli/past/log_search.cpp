@@ -3,6 +3,7 @@
 #include "cli/log_lines.hpp"
 #include "cli/programs/program.hpp"
 #include "cli/table.hpp"
+#include "cli/words/targets.hpp"
 
 namespace muster::cli {
 namespace {
@@ -13,7 +14,8 @@ std::string path_of(rest& server, log_search const& s, std::string const& text) 
     if (!value.empty()) path += name + ("=" + percent_encoded(value)) + "&";
   };
   if (s.ignore_case) path += "ignore_case=true&";
-  add("job", s.job);
+  if (!s.job.empty())
+    add("job", find_target(server, s.job, {target::job}, {.cluster = s.cluster}).id);
   add("cluster", s.cluster);
   if (!s.program.empty())
     add("program", text_of(server.get(path_of_program(server, s.program)), "id"));
@@ -35,9 +37,9 @@ void add_log_search(CLI::App& verb, log_search& s) {
   verb.add_flag("-i,--ignore-case", s.ignore_case, "search: of the letters a to z");
   add_value(verb, "--program", s.program, "PROGRAM",
             "search: in what the ranks of this program have printed, of its last attempt");
-  add_value(verb, "--rank", s.rank, "N", "search: of this rank alone");
-  add_number(verb, "--attempt", s.attempt, "search: of this attempt", 1, UINT32_MAX);
-  add_value(verb, "--job", s.job, "JOB_ID", "search: in lines of this job alone");
+  add_value(verb, "--rank", s.rank, "N", "Of a program: of this rank alone");
+  add_number(verb, "--attempt", s.attempt, "Of a program: of this attempt", 1, UINT32_MAX);
+  add_value(verb, "--job", s.job, "JOB", "search: in lines of this job alone");
   add_value(verb, "--cluster", s.cluster, "NAME", "search: in lines of this cluster alone");
   add_time_range(verb, s.when, "search: lines of closures");
   add_count(verb, "--limit", s.limit, "search: lines at most", 1);

@@ -3,24 +3,12 @@
 
 #include "base/rank_label.hpp"
 #include "cli/table.hpp"
+#include "cli/words/targets.hpp"
 
 namespace muster::cli {
 
 std::string path_of_program(rest& server, std::string const& name_or_id) {
-  std::string const all = "/api/v1/programs";
-  auto const path = all + "/" + percent_encoded(name_or_id);
-  if (server.send("GET", path).status == 200) return path;
-  std::string found;
-  std::int64_t newest = -1;
-  for (auto const& p : server.all(all + "?", "programs")) {
-    if (text_of(p, "name") != name_or_id || number_of(p, "created_ms") < newest) continue;
-    newest = number_of(p, "created_ms");
-    found = text_of(p, "id");
-  }
-  if (found.empty())
-    throw command_error(exit_failed,
-                        "there is no program '" + name_or_id + "'; 'muster programs' lists them");
-  return all + "/" + percent_encoded(found);
+  return find_target(server, name_or_id, {target::program}).path;
 }
 
 std::string rank_label_of(json::value const& rank, char const* number, char const* task) {

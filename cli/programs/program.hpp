@@ -10,7 +10,7 @@
 namespace muster::cli {
 
 /// "/api/v1/programs/ID" of a program by its name or its id; of several with the name the newest.
-/// request_error or command_error (failed): there is none.
+/// Errors: as of find_target.
 std::string path_of_program(rest& server, std::string const& name_or_id);
 
 /// Returns "rank 3", or "rank 3 (ps:0)" where its task is not worker:3. Without a number the task.

@@ -2,7 +2,9 @@
 // when it was over before it was looked at, and all that it printed was read.
 #include "cli/programs/rank_logs.hpp"
 
+#include <chrono>
 #include <iostream>
+#include <thread>
 
 #include "base/rank_label.hpp"
 #include "cli/programs/program.hpp"
@@ -119,6 +121,35 @@ void rank_logs::end_attempt() {
   count_ = {};
   looks_ = 0;
   why_.clear();
+}
+
+void print_program_logs(rest& server, std::string const& path, std::optional<std::uint32_t> rank,
+                        std::optional<std::uint32_t> attempt, bool follow) {
+  rank_logs_asked asked{.attempt = attempt.value_or(0), .once = !follow};
+  asked.one_attempt = attempt.has_value();
+  if (rank) asked.rank = *rank;
+  rank_logs all(server, path, asked);
+  // If a rank or an attempt was named and is not there, the server says why.
+  auto const check = [&] {
+    if (!rank && !attempt) return;
+    auto const answer =
+        server.send("GET", path + "/logs?bytes=1&rank=" + std::to_string(rank.value_or(0)) +
+                               "&attempt=" + std::to_string(attempt.value_or(0)));
+    if (answer.status == 404) throw rest::problem(answer);
+  };
+  for (bool checked = false;;) {
+    auto const program = server.get(path);
+    auto const last = number_of(program, "attempt");
+    if (!checked && (last > 0 || attempt || !follow)) {
+      check();
+      checked = true;
+    }
+    auto const left = all.look(program, last > 0 ? ranks_of(server, path) : json::array());
+    if (auto const text = all.missing(); !text.empty()) std::cerr << "muster: " << text << '\n';
+    if (left == rank_logs::left::nothing || !std::cout) return;
+    if (left == rank_logs::left::waiting)
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
 }
 
 }  // namespace muster::cli

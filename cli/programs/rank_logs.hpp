@@ -66,4 +66,10 @@ class rank_logs {
   std::string why_, missing_;
 };
 
+/// Prints the output of the ranks of the program at `path`: of one rank or of all, of one attempt
+/// or of the last one. `follow`: until the program, or the attempt that was asked for, ends.
+/// Errors: request_error, for a rank or an attempt that there is not.
+void print_program_logs(rest& server, std::string const& path, std::optional<std::uint32_t> rank,
+                        std::optional<std::uint32_t> attempt, bool follow);
+
 }  // namespace muster::cli

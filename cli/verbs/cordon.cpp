@@ -3,6 +3,7 @@
 
 #include "cli/actions.hpp"
 #include "cli/rest.hpp"
+#include "cli/words/targets.hpp"
 
 namespace muster::cli {
 namespace {
@@ -12,21 +13,11 @@ struct cordon_options : server_options {
   std::string task;
 };
 
-/// "worker:3" as a path; a job's name may have a colon in it.
-std::string path_of(std::string const& task) {
-  auto const colon = task.rfind(':');
-  auto const number = colon == task.npos ? std::nullopt : parse_number(task.substr(colon + 1));
-  if (!number || colon == 0)
-    throw command_error(exit_usage, "'" + task + "' is no task; one is JOB:INDEX, as worker:3");
-  return percent_encoded(task.substr(0, colon)) + "/" + std::to_string(*number);
-}
-
 int tell(cordon_options const& o, std::string const& order, std::string const& done) {
-  auto const path = path_of(o.task);
   rest server(o.rest);
-  auto const answer = server.post(
-      "/api/v1/clusters/" + percent_encoded(o.cluster) + "/tasks/" + path + "/" + order, {});
-  if (!printed_as_json(o.output, answer)) std::cout << o.task << done << '\n';
+  auto const task = find_target(server, o.task, {target::task}, {.cluster = o.cluster});
+  auto const answer = server.post(task.path + "/" + order, {});
+  if (!printed_as_json(o.output, answer)) std::cout << task.id << done << '\n';
   return exit_ok;
 }
 
@@ -43,7 +34,8 @@ int drain(cordon_options& o) {
 void add(CLI::App& app, choice& chosen, std::string const& name, std::string const& about,
          int (*run)(cordon_options&), std::string const& more) {
   auto const [verb, o] = add_verb(app, chosen, name, about, run);
-  add_value(*verb, "task", o->task, "TASK", "Such as worker:3; muster tasks lists them")
+  add_value(*verb, "task", o->task, "TASK",
+            "Such as worker:3, or its host; muster tasks lists them")
       ->required();
   add_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);

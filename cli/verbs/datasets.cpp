@@ -4,6 +4,7 @@
 #include "cli/actions.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
+#include "cli/words/targets.hpp"
 
 namespace muster::cli {
 namespace {
@@ -65,7 +66,9 @@ int run_datasets(datasets_options& o) {
     list(server, o);
   else
     show(server,
-         "/api/v1/datasets/" + percent_encoded(words.need(0, "ID")) + "?" + of_cluster(o.cluster),
+         find_target(server, words.need(0, "NAME or ID"), {target::dataset}, {.cluster = o.cluster})
+                 .path +
+             "?" + of_cluster(o.cluster),
          o);
   return exit_ok;
 }
@@ -76,7 +79,7 @@ void add_datasets(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "datasets",
                                   "List or show datasets dealt out to functions", run_datasets);
   add_value(*verb, "action", o->words, "list | show DATASET",
-            "What to do, with an id; without it: list");
+            "What to do, with a name or an id; without it: list");
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(

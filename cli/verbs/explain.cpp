@@ -2,20 +2,25 @@
 // not at its end.
 #include <iostream>
 
+#include "cli/actions.hpp"
 #include "cli/command.hpp"
 #include "cli/programs/program.hpp"
 #include "cli/progress.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
+#include "cli/task_remark.hpp"
 #include "cli/waiting_reason.hpp"
-#include "cli/words/ids.hpp"
+#include "cli/words/targets.hpp"
 
 namespace muster::cli {
 namespace {
 
 struct explain_options : server_options {
-  std::string id;
+  std::string id, cluster;
 };
+
+constexpr std::initializer_list<target> explained{target::closure, target::value,  target::job,
+                                                  target::program, target::object, target::task};
 
 std::string with_name(std::string const& called, std::string const& explanation) {
   return called.empty() ? explanation : for_terminal(called) + ": " + explanation;
@@ -55,16 +60,28 @@ int explain_program(rest& server, explain_options const& o) {
   return exit_ok;
 }
 
+/// Prints the state of an object or a task, and why it is in it.
+int explain_state(rest& server, explain_options const& o, found_target const& what) {
+  auto const one = server.get(
+      what.path + (what.kind == target::object ? "?" + of_cluster(o.cluster) : std::string()));
+  auto const why = what.kind == target::object ? text_of(one, "error") : remark_on_task(one);
+  json::object const out{{"id", what.id}, {"state", text_of(one, "state")}, {"explanation", why}};
+  if (printed_as_json(o.output, out)) return exit_ok;
+  std::cout << for_terminal(what.id) << " is " << text_of(one, "state")
+            << (why.empty() ? why : ": " + for_terminal(why)) << '\n';
+  return exit_ok;
+}
+
 int run_explain(explain_options& o) {
   rest server(o.rest);
-  if (o.id.starts_with("job_")) return explain_job(server, o);
-  if (o.id.starts_with("prog_")) return explain_program(server, o);
+  auto const what = find_target(server, o.id, explained, {.cluster = o.cluster});
+  o.id = what.id;
+  if (what.kind == target::job) return explain_job(server, o);
+  if (what.kind == target::program) return explain_program(server, o);
+  if (what.kind == target::object || what.kind == target::task)
+    return explain_state(server, o, what);
   // A value has the number of the closure that it comes from.
-  auto const closure = o.id.starts_with("rv_") ? "cl_" + o.id.substr(3) : o.id;
-  if (!closure.starts_with("cl_"))
-    throw command_error(
-        exit_usage,
-        other_id(o.id, "a closure (cl_…), a value (rv_…), a job (job_…) nor a program (prog_…)"));
+  auto const closure = what.kind == target::value ? "cl_" + o.id.substr(3) : o.id;
   auto const answer = server.get("/api/v1/closures/" + percent_encoded(closure) + "/explain");
   if (!printed_as_json(o.output, answer))
     std::cout << with_name(text_of(answer, "display_name"), text_of(answer, "explanation")) << '\n';
@@ -76,13 +93,15 @@ int run_explain(explain_options& o) {
 void add_explain(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(
       app, chosen, "explain", "Say why a closure, a job or a program waits or failed", run_explain);
-  add_value(*verb, "id", o->id, "CLOSURE_ID|VALUE_ID|JOB_ID|PROGRAM_ID",
-            "cl_…, or rv_…: its closure; job_…: one closure of each state that waits, runs or "
-            "failed; prog_…: what "
-            "the program waits for, or ended with")
+  add_value(
+      *verb, "id", o->id, target_words(explained),
+      "An id or a name. Of a value its closure is explained; of a job one closure of each "
+      "state; of a program what it waits for or ended with; of an object or a task (worker:3, "
+      "or its host) its state")
       ->required();
+  add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
-  verb->footer("Example:\n  muster explain cl_0000000000000001");
+  verb->footer("Examples:\n  muster explain cl_0000000000000001\n  muster explain train");
 }
 
 }  // namespace muster::cli

@@ -1,18 +1,19 @@
 // muster fetch: the value of one RemoteValue, or all results of a job, waiting for them.
 #include <iostream>
 
+#include "cli/actions.hpp"
 #include "cli/command.hpp"
 #include "cli/neutral_text.hpp"
 #include "cli/progress.hpp"
 #include "cli/results.hpp"
-#include "cli/words/ids.hpp"
+#include "cli/words/targets.hpp"
 
 namespace muster::cli {
 namespace {
 
 struct fetch_options {
   rest_options rest;
-  std::string id;
+  std::string id, cluster;
   std::optional<duration> timeout;
   bool quiet = false;
   result_format output = result_format::values;
@@ -47,9 +48,9 @@ int fetch_value(rest& server, fetch_options const& o) {
 
 int run_fetch(fetch_options& o) {
   rest server(o.rest);
-  if (o.id.starts_with("rv_")) return fetch_value(server, o);
-  if (!o.id.starts_with("job_"))
-    throw command_error(exit_usage, other_id(o.id, "a RemoteValue (rv_…) nor a job (job_…)"));
+  auto const what = find_target(server, o.id, {target::value, target::job}, {.cluster = o.cluster});
+  o.id = what.id;
+  if (what.kind == target::value) return fetch_value(server, o);
   auto const job = wait_for_job(server, o.id, o.timeout, o.quiet);
   print_results(server, o.id, o.output);
   return report_end(job);
@@ -60,10 +61,12 @@ int run_fetch(fetch_options& o) {
 void add_fetch(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "fetch",
                                   "Wait for a value or a job and print what came out", run_fetch);
-  add_value(*verb, "id", o->id, "RV_ID|JOB_ID", "rv_… of one closure, or job_… for all its results")
+  add_value(*verb, "id", o->id, target_words({target::value, target::job}),
+            "rv_… of one closure, or the id or name of a job for all its results")
       ->required();
   verb->add_flag("--quiet", o->quiet, "Show no progress");
   add_duration(*verb, "--timeout", o->timeout, "Stop waiting after this long");
+  add_pool_option(*verb, o->cluster);
   add_result_option(*verb, o->output);
   add_rest_options(*verb, o->rest);
   verb->footer(

@@ -9,7 +9,7 @@
 #include "cli/progress.hpp"
 #include "cli/results.hpp"
 #include "cli/table.hpp"
-#include "cli/words/ids.hpp"
+#include "cli/words/targets.hpp"
 
 namespace muster::cli {
 namespace {
@@ -111,9 +111,9 @@ void print_list(json::array const& jobs) {
 int run_jobs(jobs_options& o) {
   rest server(o.rest);
   if (!o.id.empty()) {
-    auto const job = server.get("/api/v1/jobs/" + percent_encoded(o.id));
-    if (!printed_as_json(o.output, job))
-      print_one(job, server.get("/api/v1/jobs/" + percent_encoded(o.id) + "/graph"));
+    auto const path = find_target(server, o.id, {target::job}, {.cluster = o.cluster}).path;
+    auto const job = server.get(path);
+    if (!printed_as_json(o.output, job)) print_one(job, server.get(path + "/graph"));
     return exit_ok;
   }
   bool more = false;
@@ -126,40 +126,43 @@ int run_jobs(jobs_options& o) {
   return exit_ok;
 }
 
-struct job_or_closure : server_options {
-  std::string id;
+constexpr std::initializer_list<target> cancelled{target::closure, target::job, target::program};
+
+struct cancel_options : server_options {
+  std::string id, cluster;
 };
 
-int cancel(job_or_closure& o) {
-  std::string const kind = o.id.starts_with("job_")  ? "jobs"
-                           : o.id.starts_with("cl_") ? "closures"
-                                                     : "";
-  if (kind.empty())
-    throw command_error(exit_usage, other_id(o.id, "a job (job_…) nor a closure (cl_…)"));
+int cancel(cancel_options& o) {
   rest server(o.rest);
-  auto const path = "/api/v1/" + kind + "/" + percent_encoded(o.id);
-  auto const before = text_of(server.get(path), "state");
-  auto const answer = server.post(path + "/cancel", {});
+  auto const what = find_target(server, o.id, cancelled, {.cluster = o.cluster, .live = true});
+  auto const before = text_of(server.get(what.path), "state");
   bool const ended = before == "SUCCEEDED" || before == "FAILED" || before == "CANCELLED";
+  // A program that has ended refuses it; a job does not.
+  auto const answer = ended && what.kind == target::program
+                          ? json::value()
+                          : server.post(what.path + "/cancel", {});
   if (o.output == output_format::table && ended)
-    std::cout << o.id << " had ended: " << before << '\n';
+    std::cout << what.id << " had ended: " << before << '\n';
   else if (!printed_as_json(o.output, answer))
-    std::cout << o.id << " is asked to stop\n";
+    std::cout << what.id << " is asked to stop\n";
   return exit_ok;
 }
 
 struct failed_jobs : server_options {
   std::vector<std::string> ids;
-  std::string name;
+  std::string name, cluster;
 };
 
 int retry(failed_jobs& o) {
   rest server(o.rest);
   json::object body;
   if (!o.name.empty()) body["name"] = o.name;
-  for (auto const& id : o.ids) {
-    auto const answer = server.post("/api/v1/jobs/" + percent_encoded(id) + "/retry",
-                                    o.name.empty() ? std::string() : json::serialize(body));
+  std::vector<found_target> jobs;
+  for (auto const& id : o.ids)
+    jobs.push_back(find_target(server, id, {target::job}, {.cluster = o.cluster}));
+  for (auto const& job : jobs) {
+    auto const answer =
+        server.post(job.path + "/retry", o.name.empty() ? std::string() : json::serialize(body));
     if (!printed_as_json(o.output, answer)) std::cout << text_of(answer, "id") << '\n';
   }
   return exit_ok;
@@ -170,7 +173,7 @@ int retry(failed_jobs& o) {
 void add_jobs(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "jobs", "List jobs, newest first, or show one", run_jobs);
-  add_value(*verb, "id", o->id, "JOB_ID", "A job's id; without it: the list");
+  add_value(*verb, "id", o->id, "JOB", "An id or a name; without it: the list");
   add_count(*verb, "--limit", o->limit, "How many to list", 1);
   add_time_range(*verb, o->when, "Those that have ended, the oldest first, also forgotten ones:");
   add_pool_option(*verb, o->cluster);
@@ -181,8 +184,12 @@ void add_jobs(CLI::App& app, choice& chosen) {
 }
 
 void add_cancel(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(app, chosen, "cancel", "Cancel a job or one closure", cancel);
-  add_value(*verb, "id", o->id, "JOB_ID|CLOSURE_ID", "job_… or cl_…")->required();
+  auto const [verb, o] =
+      add_verb(app, chosen, "cancel", "Cancel a job, a program or one closure", cancel);
+  add_value(*verb, "id", o->id, target_words(cancelled),
+            "An id or a name; of several with the name the one that has not ended")
+      ->required();
+  add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
       "Queued closures end at once; running ones are asked to stop.\n"
@@ -192,8 +199,10 @@ void add_cancel(CLI::App& app, choice& chosen) {
 void add_retry(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(
       app, chosen, "retry", "Run what failed or was cancelled in a job again, as a new job", retry);
-  add_value(*verb, "id", o->ids, "JOB_ID", "Jobs that have ended; each is retried as a new job")
+  add_value(*verb, "id", o->ids, "JOB",
+            "Ids or names of jobs that have ended; each is retried as a new job")
       ->required();
+  add_pool_option(*verb, o->cluster);
   add_value(*verb, "--name", o->name, "NAME", "Name of the new job; the old one's unless told");
   add_server_options(*verb, *o);
   verb->footer(

@@ -6,8 +6,9 @@
 #include "cli/command.hpp"
 #include "cli/log_lines.hpp"
 #include "cli/past/log_search.hpp"
+#include "cli/programs/rank_logs.hpp"
 #include "cli/progress.hpp"
-#include "cli/words/ids.hpp"
+#include "cli/words/targets.hpp"
 
 namespace muster::cli {
 namespace {
@@ -19,6 +20,8 @@ struct logs_options : server_options {
   std::uint64_t tail = 0;
   log_search search;
 };
+
+constexpr std::initializer_list<target> logged{target::closure, target::job, target::program};
 
 // The server parks a request for this long at most.
 constexpr auto one_look = std::chrono::seconds(30);
@@ -33,8 +36,12 @@ int run_logs(logs_options& o) {
   if (o.words.size() > 1) throw command_error(exit_usage, "logs takes one id, or 'search TEXT'");
   o.id = o.words.front();
   rest server(o.rest);
-  if (!o.id.starts_with("cl_") && !o.id.starts_with("job_"))
-    throw command_error(exit_usage, other_id(o.id, "a closure (cl_…) nor a job (job_…)"));
+  auto const what = find_target(server, o.id, logged, {.cluster = o.search.cluster});
+  o.id = what.id;
+  if (what.kind == target::program) {
+    print_program_logs(server, what.path, o.search.rank, o.search.attempt, o.follow);
+    return exit_ok;
+  }
   bool several = o.output == output_format::table && has_several(server, o.id);
   line_printer print(::isatty(STDOUT_FILENO) == 1);
   auto look = look_at_log(server, o.id, 0, {}, o.tail);
@@ -59,12 +66,12 @@ int run_logs(logs_options& o) {
 
 void add_logs(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "logs", "Print what a closure or a job logged and printed", run_logs);
-  add_value(*verb, "what", o->words, "CLOSURE_ID | JOB_ID | search TEXT",
-            "cl_… for one closure, job_… for all closures of a job; search: which lines have a "
-            "text, of closures or, with --program, of ranks")
+      add_verb(app, chosen, "logs", "Print the output of a closure, a job or a program", run_logs);
+  add_value(*verb, "what", o->words, target_words(logged) + " | search TEXT",
+            "An id or a name: of a job all closures, of a program the ranks of its last attempt. "
+            "search: which lines have a text, of closures or, with --program, of ranks")
       ->required();
-  verb->add_flag("--follow", o->follow, "Go on printing lines until the closure or the job ends");
+  verb->add_flag("--follow", o->follow, "Go on printing lines until it ends");
   add_number(*verb, "--tail", o->tail,
              "Begin with the newest N lines, 1000 at most; without it all", 1, 1000);
   add_log_search(*verb, o->search);

@@ -6,6 +6,7 @@
 #include "cli/rest.hpp"
 #include "cli/submission.hpp"
 #include "cli/table.hpp"
+#include "cli/words/targets.hpp"
 
 namespace muster::cli {
 namespace {
@@ -82,7 +83,11 @@ int run_per_worker(per_worker_options& o) {
   action_words const words("per-worker", all,
                            {{"list", 0}, {"create"}, {"show", 1}, {"release", 1}});
   rest server(o.rest);
-  auto const path = [&] { return values + "/" + percent_encoded(words.need(0, "ID")); };
+  auto const path = [&] {
+    return find_target(server, words.need(0, "NAME or ID"), {target::per_worker},
+                       {.cluster = o.cluster})
+        .path;
+  };
   if (words.action() == "create") {
     create(server, words, o);
     return exit_ok;

@@ -1,8 +1,6 @@
 // muster programs: list, look at, stop, cancel or restart programs.
-#include <chrono>
 #include <iostream>
 #include <optional>
-#include <thread>
 
 #include "base/text.hpp"
 #include "cli/actions.hpp"
@@ -108,35 +106,6 @@ void show(rest& server, std::string const& path, programs_options const& o) {
   rows.print(std::cout);
 }
 
-// Of what was asked for by its number the server says why it has none.
-void check_log(rest& server, std::string const& path, programs_options const& o) {
-  if (!o.rank && !o.attempt) return;
-  auto const answer =
-      server.send("GET", path + "/logs?bytes=1&rank=" + std::to_string(o.rank.value_or(0)) +
-                             "&attempt=" + std::to_string(o.attempt.value_or(0)));
-  if (answer.status == 404) throw rest::problem(answer);
-}
-
-void logs(rest& server, std::string const& path, programs_options const& o) {
-  rank_logs_asked asked{.attempt = o.attempt.value_or(0), .once = !o.follow};
-  asked.one_attempt = o.attempt.has_value();
-  if (o.rank) asked.rank = *o.rank;
-  rank_logs all(server, path, asked);
-  for (bool checked = false;;) {
-    auto const program = server.get(path);
-    auto const attempt = number_of(program, "attempt");
-    if (!checked && (attempt > 0 || o.attempt || !o.follow)) {
-      check_log(server, path, o);
-      checked = true;
-    }
-    auto const left = all.look(program, attempt > 0 ? ranks_of(server, path) : json::array());
-    if (auto const text = all.missing(); !text.empty()) std::cerr << "muster: " << text << '\n';
-    if (left == rank_logs::left::nothing || !std::cout) return;
-    if (left == rank_logs::left::waiting)
-      std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  }
-}
-
 void check_flags(action_words const& words, programs_options const& o) {
   if (words.action() != "logs" && (o.follow || o.rank))
     throw words.wrong("--follow and --rank belong to logs");
@@ -189,7 +158,7 @@ int run_programs(programs_options& o) {
   } else if (action == "show") {
     show(server, path, o);
   } else if (action == "logs") {
-    logs(server, path, o);
+    print_program_logs(server, path, o.rank, o.attempt, o.follow);
   } else if (action == "stacks") {
     auto const all = server.get(path + "/stacks");
     if (!printed_as_json(o.output, all)) std::cout << stacks_text(all);

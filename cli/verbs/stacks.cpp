@@ -4,28 +4,20 @@
 #include <iostream>
 #include <sstream>
 
-#include "base/text.hpp"
-#include "cli/cluster_flag.hpp"
+#include "cli/actions.hpp"
 #include "cli/command.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
+#include "cli/words/targets.hpp"
 
 namespace muster::cli {
 namespace {
 
 struct stacks_options : server_options {
-  std::string what, cluster = "default";
+  std::string what, cluster;
 };
 
-std::string path_of(stacks_options const& o) {
-  if (o.what.starts_with("cl_")) return "/api/v1/closures/" + percent_encoded(o.what) + "/stacks";
-  auto const colon = o.what.rfind(':');
-  if (colon == std::string::npos || !parse_number(std::string_view(o.what).substr(colon + 1)))
-    throw command_error(exit_usage,
-                        "'" + o.what + "': write a task, as worker:3, or a closure, cl_…");
-  return "/api/v1/clusters/" + percent_encoded(o.cluster) + "/tasks/" +
-         percent_encoded(o.what.substr(0, colon)) + "/" + o.what.substr(colon + 1) + "/stacks";
-}
+constexpr std::initializer_list<target> sampled{target::task, target::closure, target::program};
 
 std::string task_stacks_text(json::value const& answer) {
   std::string said = text_of(answer, "worker");
@@ -46,8 +38,10 @@ std::string task_stacks_text(json::value const& answer) {
 
 int run_stacks(stacks_options& o) {
   rest server(o.rest);
-  auto const answer = server.get(path_of(o));
-  if (!printed_as_json(o.output, answer)) std::cout << task_stacks_text(answer);
+  auto const what = find_target(server, o.what, sampled, {.cluster = o.cluster, .live = true});
+  auto const answer = server.get(what.path + "/stacks");
+  if (!printed_as_json(o.output, answer))
+    std::cout << (what.kind == target::program ? stacks_text(answer) : task_stacks_text(answer));
   return exit_ok;
 }
 
@@ -56,14 +50,17 @@ int run_stacks(stacks_options& o) {
 void add_stacks(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "stacks", "Say in which lines a worker's process is", run_stacks);
-  add_value(*verb, "what", o->what, "TASK|CLOSURE_ID", "worker:3, or cl_…: the worker that runs it")
+  add_value(
+      *verb, "what", o->what, target_words(sampled),
+      "worker:3, or its host; cl_…: the worker that runs it; the id or name of a program: its "
+      "ranks")
       ->required();
-  add_value(*verb, "--cluster", o->cluster, "NAME", "That has the task")->capture_default_str();
+  add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
       "All threads of the process that runs closures and objects, which go on: of Python workers "
       "in\n"
-      "lines of Python, of C++ workers in native code. Ranks of programs: muster programs stacks.\n"
+      "lines of Python, of C++ workers in native code. Of programs: as muster programs stacks.\n"
       "Examples:\n  muster stacks worker:3\n  muster stacks cl_0000000000000001");
 }
 

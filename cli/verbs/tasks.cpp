@@ -4,6 +4,7 @@
 #include "cli/actions.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
+#include "cli/task_remark.hpp"
 
 namespace muster::cli {
 namespace {
@@ -22,35 +23,6 @@ std::string query(tasks_options const& o) {
 
 bool is_agent(json::value const& task) {
   return text_of(task, "kind") == "agent";
-}
-
-// "8 devices: /job:worker/…/GPU:0, …": names come from agents that tell them.
-std::string devices(json::value const& task) {
-  auto const& count = field_of(task, "devices");
-  if (!count.is_number() || number_of(task, "devices") == 0) return {};
-  auto const names = texts_of(task, "device_names");
-  return text_of(task, "devices") + " devices" + (names.empty() ? names : ": " + names);
-}
-
-// What there is to say about it: why it is not well, or what it waits for, or what it brought.
-std::string note(json::value const& task) {
-  auto const is = [&](std::string_view key) { return is_true(task, key); };
-  if (is("away")) return "away, may come back: " + text_of(task, "error");
-  if (is("given_up")) return "given up: " + text_of(task, "error");
-  if (is("draining")) return "draining";
-  if (is("cordoned")) return "cordoned: nothing new until muster uncordon";
-  if (!field_of(task, "starts_ms").is_null()) return "starts later (--start-delay)";
-  auto const& error = field_of(task, "error");
-  if (error.is_string()) return std::string(error.get_string());
-  if (!error.is_null()) {
-    return (is_true(error, "casualty") ? "(casualty) " : "") + text_of(error, "code") + ": " +
-           text_of(error, "message");
-  }
-  if (auto const late = text_of(task, "late_for"); !late.empty())
-    return "others wait for it at barrier " + late;
-  if (is_true(task, "unheard")) return "not heard of since the server's restart";
-  auto const waits = texts_of(task, "waiting_for");
-  return waits.empty() ? devices(task) : "waits for " + waits;
 }
 
 // Agents have no closures: those columns are a worker's.
@@ -80,7 +52,7 @@ int run_tasks(tasks_options& o) {
               age(task), for_terminal(text_of(task, "host"), 24),
               for_terminal(text_of(task, "version"), 24), count(task, "slots"),
               count(task, "running"), count(task, "finished"), count(task, "failed"),
-              for_terminal(note(task), 80)});
+              for_terminal(remark_on_task(task), 80)});
   rows.print(std::cout);
   if (all.empty()) std::cerr << "no such task; closure workers are started with 'muster worker'\n";
   return exit_ok;

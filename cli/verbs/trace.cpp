@@ -8,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/past/moments.hpp"
 #include "cli/rest.hpp"
+#include "cli/words/targets.hpp"
 
 namespace muster::cli {
 namespace {
@@ -23,7 +24,8 @@ std::string path_of(rest& server, trace_options const& o) {
   if (o.job.empty() != span)
     throw command_error(exit_usage, span ? "name a job, or a time with --from and --to, not both"
                                          : "name a job, or a time with --from");
-  if (!span) return "/api/v1/jobs/" + percent_encoded(o.job) + "/trace";
+  if (!span)
+    return find_target(server, o.job, {target::job}, {.cluster = o.cluster}).path + "/trace";
   return "/api/v1/stream/trace?" + o.when.query(server) + of_cluster(o.cluster);
 }
 
@@ -49,7 +51,8 @@ int run_trace(trace_options& o) {
 void add_trace(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "trace", "Save what workers did, for Perfetto or Chrome", run_trace);
-  add_value(*verb, "job", o->job, "JOB_ID", "All attempts of this job's closures");
+  add_value(*verb, "job", o->job, "JOB",
+            "All attempts of the closures of this job, by its id or name");
   add_time_range(*verb, o->when, "Instead of a job: what workers did");
   add_value(*verb, "-o,--file", o->file, "FILE", "Write to this file; else to stdout");
   add_pool_option(*verb, o->cluster);

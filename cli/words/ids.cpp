@@ -1,6 +1,7 @@
 // By what stands in front of the digits.
 #include "cli/words/ids.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -25,6 +26,11 @@ bool is_task(std::string const& text) {
 }
 
 }  // namespace
+
+bool is_id_of_any_kind(std::string const& word) {
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [&](kind const& k) { return word.starts_with(k.prefix); });
+}
 
 std::string other_id(std::string const& id, std::string const& wanted) {
   for (auto const& k : kinds)

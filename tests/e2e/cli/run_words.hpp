@@ -13,6 +13,10 @@ namespace muster::e2e {
 
 using environment = std::vector<std::pair<std::string, std::string>>;
 
+inline bool says(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
 /// run FLAGS -- /bin/sh -c SCRIPT
 inline words sh(words flags, std::string const& script) {
   flags.insert(flags.begin(), "run");
