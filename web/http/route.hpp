@@ -97,9 +97,10 @@ struct route {
   std::vector<std::string_view> media = {"application/json"};  // of successes; none: no content
   body_kind body = body_kind::none;
   std::vector<query_parameter> query = {};
-  std::string_view schema = {};  // OpenAPI: of a JSON body, or of its elements
-  bool conditional = false;      // If-None-Match: * is understood
-  bool idempotent = false;       // Idempotency-Key is understood
+  std::string_view schema = {};   // OpenAPI: of a JSON body, or of its elements
+  std::string_view example = {};  // OpenAPI: of a JSON body, as it can be sent
+  bool conditional = false;       // If-None-Match: * is understood
+  bool idempotent = false;        // Idempotency-Key is understood
   // Of who asks; see rest/permissions.cpp.
   core::permission needs = core::permission::administer;
   bool audited = false;        // who did it is told
@@ -120,9 +121,10 @@ struct route {
     media = std::move(types);
     return *this;
   }
-  route& takes(body_kind kind, std::string_view of = {}) {
+  route& takes(body_kind kind, std::string_view of = {}, std::string_view such_as = {}) {
     body = kind;
     schema = of;
+    example = such_as;
     return *this;
   }
   route& only_if_new() {

@@ -46,6 +46,9 @@ coro::task<response> append_closures(web_context& context, exchange& ex);
 /// GET /api/v1/jobs/{id}/results
 coro::task<response> stream_results(web_context& context, exchange& ex);
 schema::json result_line_schema();
+/// GET /api/v1/jobs/{id}/results/page
+coro::task<response> list_results(web_context& context, exchange& ex);
+schema::json result_page_schema();
 /// GET /metrics
 coro::task<response> get_metrics(web_context& context, exchange& ex);
 /// OpenAPI 3.1 of these routes.

@@ -209,7 +209,7 @@ void add_cluster_routes(std::vector<route>& to) {
                    .tells("ClusterPage", [] { return page_schema("clusters", "ClusterView"); }));
   to.push_back(post("/api/v1/clusters", create_cluster, "createCluster",
                     "Declare a cluster and open a port for its coordination service")
-                   .takes(body_kind::json, "Cluster")
+                   .takes(body_kind::json, "Cluster", R"({"name":"train","jobs":{"worker":8}})")
                    .tells("ClusterView", schema_of<cluster_facts, bool>, 201)
                    .also(409, "There is a cluster of that name")
                    .also(422, "More than a cluster can have")
@@ -219,7 +219,7 @@ void add_cluster_routes(std::vector<route>& to) {
                    .tells("ClusterView"));
   to.push_back(post("/api/v1/clusters/{cluster}/fail", fail_cluster, "failCluster",
                     "Fail the run of a cluster with a reason that reaches every task")
-                   .takes(body_kind::json, "ClusterFailure")
+                   .takes(body_kind::json, "ClusterFailure", R"({"message":"the disks are full"})")
                    .tells("ClusterView")
                    .also(409, "Nobody is there, or the run has ended")
                    .also(422, "The reason has more bytes than tasks can be told"));

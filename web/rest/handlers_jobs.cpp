@@ -195,6 +195,10 @@ void add_job_routes(std::vector<route>& to) {
                  {"wait", query_kind::flag, "follow: each line comes when its closure has ended"}})
           .as({"application/x-ndjson"})
           .tells("ResultLine", result_line_schema));
+  to.push_back(get("/api/v1/jobs/{id}/results/page", list_results, "listResults",
+                   "A page of results in schedule order, as JSON; it ends after 8 MiB")
+                   .with({limit_parameter, page_token_parameter("r")})
+                   .tells("ResultPage", result_page_schema));
 }
 
 }  // namespace muster::web

@@ -73,7 +73,8 @@ coro::task<response> delete_value(web_context& context, exchange& ex) {
 void add_per_worker_routes(std::vector<route>& to) {
   to.push_back(post("/api/v1/per_worker_values", create_value, "createPerWorkerValue",
                     "Let every worker that has a function build a value and keep it")
-                   .takes(body_kind::json, "PerWorkerRequest")
+                   .takes(body_kind::json, "PerWorkerRequest",
+                          R"({"function":"muster.echo","name":"cache","args":[42]})")
                    .tells("PerWorkerView", schema_of<core::per_worker_view>, 201)
                    .also(404, "No such cluster")
                    .also(422, "Well-formed, and cannot be; `field` says what")

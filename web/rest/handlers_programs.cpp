@@ -336,18 +336,21 @@ coro::task<response> delete_program(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_program_routes(std::vector<route>& to) {
-  to.push_back(post("/api/v1/programs", submit_program, "submitProgram",
-                    "Run a program as ranks on workers that allow programs")
-                   .takes(body_kind::json, "ProgramRequest")
-                   .takes_idempotency_key()
-                   .tells("ProgramView", schema_of<core::program_view>, 201)
-                   .also(200, "The program that was submitted with this idempotency_key before",
-                         "ProgramView")
-                   .also(404, "No such cluster")
-                   .also(422,
-                         "Well-formed, and cannot be; `field` says what. With `idempotency_key`: "
-                         "the key was used with another body")
-                   .also(429, "Too many programs have not ended, here or of the token"));
+  to.push_back(
+      post("/api/v1/programs", submit_program, "submitProgram",
+           "Run a program as ranks on workers that allow programs")
+          .takes(
+              body_kind::json, "ProgramRequest",
+              R"({"name":"train","command":["python","train.py"],"working_dir":"/srv/train","tasks":{"worker":8},"max_restarts":3})")
+          .takes_idempotency_key()
+          .tells("ProgramView", schema_of<core::program_view>, 201)
+          .also(200, "The program that was submitted with this idempotency_key before",
+                "ProgramView")
+          .also(404, "No such cluster")
+          .also(422,
+                "Well-formed, and cannot be; `field` says what. With `idempotency_key`: "
+                "the key was used with another body")
+          .also(429, "Too many programs have not ended, here or of the token"));
   to.push_back(get("/api/v1/programs", list_programs, "listPrograms", "Programs, newest first")
                    .with({choice_parameter("state", states, "only programs in this state"),
                           {"q", query_kind::text, "in the name or the id, whatever the case"},
@@ -390,7 +393,7 @@ void add_program_routes(std::vector<route>& to) {
   to.push_back(
       post("/api/v1/programs/{id}/stop", stop_program, "stopProgram",
            "Ask its ranks to end, at once or at a step; it has succeeded where all end well")
-          .takes(body_kind::optional_json, "StopRequest")
+          .takes(body_kind::optional_json, "StopRequest", R"({"at_step":"next"})")
           .tells("ProgramView")
           .also(409, "With at_step: it does not run, or no rank of it says steps"));
   to.push_back(post("/api/v1/programs/{id}/cancel", change<core::program_wish::cancel>,

@@ -174,7 +174,8 @@ void add_token_routes(std::vector<route>& to) {
                    .tells("TokenPage"));
   to.push_back(post("/api/v1/tokens", create_token, "createToken",
                     "Make a token; the answer is the only time that it is seen")
-                   .takes(body_kind::json, "TokenRequest")
+                   .takes(body_kind::json, "TokenRequest",
+                          R"({"role":"submitter","name":"ci","expires":"30d"})")
                    .tells("NewToken", {}, 201)
                    .also(409, nowhere)
                    .also(422, "Well-formed, and cannot be; `field` says what")
@@ -190,7 +191,7 @@ void add_token_routes(std::vector<route>& to) {
                    .also(409, nowhere));
   to.push_back(get("/api/v1/session", get_session, "getSession", "Who asks").tells("Session"));
   to.push_back(post("/api/v1/session", sign_in, "signIn", "Sign a browser in: set a session cookie")
-                   .takes(body_kind::json, "SignIn")
+                   .takes(body_kind::json, "SignIn", R"({"token":"mst_example"})")
                    .tells("Session")
                    .also(422, "The token has too many bytes")
                    .also(401, "This token is unknown, revoked or expired"));

@@ -1,6 +1,7 @@
 // OpenAPI 3.1, written from the table of routes: what is not served is not in it, and what is
 // refused is refused by what stands there.
 #include <algorithm>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "web/http/query.hpp"
 #include "web/json/arguments.hpp"
 #include "web/json/cluster_json.hpp"
+#include "web/json/example.hpp"
 #include "web/json/machine_json.hpp"
 #include "web/json/program_json.hpp"
 #include "web/json/submission_json.hpp"
@@ -19,6 +21,8 @@
 namespace muster::web {
 
 namespace {
+
+namespace bj = boost::json;
 
 constexpr std::string_view about =
     "Live updates come over a WebSocket at /api/v1/ws; docs/websocket.md describes its messages. "
@@ -31,6 +35,76 @@ constexpr std::string_view about =
     "cut "
     "down in waits and 422 elsewhere. Words of which a parameter takes one are taken in small "
     "letters, too.";
+
+struct tag {
+  std::string_view name, meaning;
+};
+
+// One for each resource, in the order in which readers meet them.
+constexpr tag tags[] = {{"jobs", "Jobs: closures that are submitted together, and their results"},
+                        {"closures", "Single calls of functions"},
+                        {"values", "Outputs of closures, values on workers, and blobs"},
+                        {"programs", "Programs that run as ranks on workers"},
+                        {"objects", "Objects on tasks"},
+                        {"datasets", "Datasets that are dealt out to functions"},
+                        {"functions", "Functions that workers provide"},
+                        {"clusters", "Clusters of agents, and their runs"},
+                        {"tasks", "Workers and agents, and their machines"},
+                        {"barriers", "Barriers of a cluster"},
+                        {"keys", "Key-value store of a cluster"},
+                        {"torch", "Store of torch.distributed"},
+                        {"history", "Events, logs, samples and traces"},
+                        {"tokens", "Tokens and sign-in"},
+                        {"server", "State of the server"}};
+
+// By segments of the path; the last that is listed decides.
+constexpr std::pair<std::string_view, std::string_view> tags_of_segments[] = {
+    {"jobs", "jobs"},
+    {"closures", "closures"},
+    {"remote_values", "values"},
+    {"per_worker_values", "values"},
+    {"blobs", "values"},
+    {"programs", "programs"},
+    {"objects", "objects"},
+    {"datasets", "datasets"},
+    {"functions", "functions"},
+    {"gangs", "jobs"},
+    {"wishes", "jobs"},
+    {"clusters", "clusters"},
+    {"tasks", "tasks"},
+    {"machines", "tasks"},
+    {"stragglers", "barriers"},
+    {"barriers", "barriers"},
+    {"kv", "keys"},
+    {"kv_waits", "keys"},
+    {"torch", "torch"},
+    {"events", "history"},
+    {"history", "history"},
+    {"stream", "history"},
+    {"samples", "history"},
+    {"search", "history"},
+    {"tokens", "tokens"},
+    {"session", "tokens"},
+    {"attention", "server"},
+    {"overview", "server"},
+    {"version", "server"},
+    {"openapi.json", "server"},
+    {"healthz", "server"},
+    {"livez", "server"},
+    {"readyz", "server"},
+    {"metrics", "server"}};
+
+std::string_view tag_of(std::string_view pattern) {
+  std::string_view found;
+  while (!pattern.empty()) {
+    pattern.remove_prefix(1);
+    auto const segment = pattern.substr(0, pattern.find('/'));
+    pattern.remove_prefix(segment.size());
+    for (auto const& [name, tag] : tags_of_segments)
+      if (segment == name) found = tag;
+  }
+  return found;
+}
 
 // What every operation may answer, or every one of a kind.
 struct common_outcome {
@@ -86,6 +160,7 @@ void write_parameter(json_out& out, std::string_view name, std::string_view in, 
   if (in == "query" && !required) out.key("allowEmptyValue").boolean(true);
   if (!meaning.empty()) out.key("description").string(meaning);
   out.key("schema").raw(serialize(schema));
+  if (required) out.key("example").raw(serialize(schema::example_of(schema, {}, name)));
 }
 
 void write_parameters(json_out& out, route const& r) {
@@ -114,10 +189,27 @@ void write_parameters(json_out& out, route const& r) {
   out.end_array();
 }
 
-void write_content(json_out& out, std::string_view media,
-                   std::optional<schema::json> const& schema) {
+// NDJSON is described by the schema of a line.
+schema::json each_line(schema::json const& schema) {
+  return schema::described(schema, "each line");
+}
+
+// An example by the name of its schema, which all operations share.
+constexpr std::string_view shared = "#/components/examples/";
+
+void write_content(json_out& out, std::string_view media, std::optional<schema::json> const& schema,
+                   bj::value const& example) {
   auto const object = out.key(media).object();
   if (schema) out.key("schema").raw(serialize(*schema));
+  auto const* text = example.if_string();
+  if (text && text->starts_with(shared))
+    out.key("examples").raw(serialize(bj::value{{"example", {{"$ref", *text}}}}));
+  else
+    out.key("example").raw(serialize(example));
+}
+
+bj::value shared_example(std::string_view schema) {
+  return bj::string(std::string(shared) + std::string(schema));
 }
 
 void write_body(json_out& out, route const& r) {
@@ -126,14 +218,15 @@ void write_body(json_out& out, route const& r) {
   out.key("requestBody").begin_object().key("required").boolean(!optional);
   out.key("content").begin_object();
   auto const schema = schema::ref(r.schema);
+  auto const example = r.example.empty() ? bj::value("hello") : bj::parse(r.example);
   // One that the handler reads piece by piece is "none" to the dispatcher.
   if (r.body == body_kind::raw || r.body == body_kind::none)
-    write_content(out, "application/octet-stream", schema::bytes());
+    write_content(out, "application/octet-stream", schema::bytes(), example);
   if (r.body == body_kind::json || r.body == body_kind::optional_json)
-    write_content(out, "application/json", schema);
+    write_content(out, "application/json", schema, example);
   if (r.body == body_kind::json_or_ndjson) {
-    write_content(out, "application/json", schema::array(schema));
-    write_content(out, "application/x-ndjson", schema::described(schema, "each line"));
+    write_content(out, "application/json", schema::array(schema), bj::array{example});
+    write_content(out, "application/x-ndjson", each_line(schema), example);
   }
   out.end_object().end_object();
 }
@@ -155,10 +248,19 @@ void write_outcome(json_out& out, route const* r, outcome const& o) {
   bool const problem = o.status >= 400 && o.schema.empty();
   if (!problem && (!r || r->media.empty())) return;
   auto const content = out.key("content").object();
-  if (problem) return write_content(out, "application/problem+json", schema::ref("Problem"));
-  for (auto const media : r->media)
-    write_content(out, media,
-                  o.schema.empty() ? std::nullopt : std::optional(schema::ref(o.schema)));
+  if (problem)
+    return write_content(out, "application/problem+json", schema::ref("Problem"),
+                         shared_example("Problem"));
+  for (auto const media : r->media) {
+    if (o.schema.empty()) {
+      bool const bytes = media != "application/json";
+      write_content(out, media, std::nullopt, bytes ? bj::value("hello") : bj::value(42));
+      continue;
+    }
+    auto const schema = schema::ref(o.schema);
+    bool const lines = media == "application/x-ndjson";
+    write_content(out, media, lines ? each_line(schema) : schema, shared_example(o.schema));
+  }
 }
 
 std::string common_name(unsigned status) {
@@ -184,6 +286,7 @@ void write_operation(json_out& out, route const& r) {
   auto const object = out.key(lower(r.method)).object();
   out.key("operationId").string(r.id);
   out.key("summary").string(r.summary);
+  out.key("tags").strings(std::initializer_list{tag_of(r.pattern)});
   write_parameters(out, r);
   write_body(out, r);
   write_responses(out, r);
@@ -209,7 +312,7 @@ constexpr std::string_view schema_names[] = {
     "DatasetView",     "DatasetPage",   "ClusterFailure", "ProgramStacks", "StopRequest",
     "AttemptDetail",   "TaskStacks",    "MachineView",    "MachinePage",   "TorchStore",
     "TorchKeyPage",    "TorchAttempt",  "RunPage",        "PastStream",    "LogMatches",
-    "RunTimeline",     "JobDurations",  "TaskError"};
+    "RunTimeline",     "JobDurations",  "TaskError",      "ResultPage"};
 
 // Of requests, of what several answers hold, and of what each route answers.
 std::map<std::string_view, schema::json> all_schemas(std::span<route const> routes) {
@@ -243,6 +346,11 @@ void write_components(json_out& out, std::span<route const> routes) {
   out.key("schemas").begin_object();
   for (auto const name : schema_names) out.key(name).raw(serialize(schemas.at(name)));
   out.end_object();
+  out.key("examples").begin_object();
+  for (auto const name : schema_names)
+    out.key(name).raw(
+        serialize(bj::value{{"value", schema::example_of(schemas.at(name), schemas)}}));
+  out.end_object();
   auto const responses = out.key("responses").object();
   for (auto const& c : common) {
     out.key(common_name(c.what.status));
@@ -270,6 +378,12 @@ std::string openapi_text(std::span<route const> routes, std::string_view version
     out.key("version").string(version);
     out.key("description").string(about);
     out.end_object();
+    out.key("tags").begin_array();
+    for (auto const& t : tags) {
+      auto const one = out.object();
+      out.key("name").string(t.name).key("description").string(t.meaning);
+    }
+    out.end_array();
     out.key("paths").begin_object();
     for (auto const& [path, here] : by_path) {
       auto const item = out.key(path_of(path)).object();

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t page_smallest = 32, page_largest = 500;
 constexpr std::size_t piece_bytes = 64 * 1024;
+// A JSON page takes no further result beyond this.
+constexpr std::size_t page_bytes = std::size_t{8} << 20;
 // How long one wait on the engine lasts before the follower looks around.
 constexpr std::chrono::seconds wait_step{30};
 // An open job without unfinished closures: nothing tells when more are appended, so look again.
@@ -61,7 +63,31 @@ class result_stream {
     co_return co_await end_stream(ex_, alive && page && finished(*page));
   }
 
+  /// Answers with one page. It ends before `limit` results where they take much memory.
+  coro::task<response> page(std::size_t limit) {
+    limit_ = limit;
+    auto p = co_await next_page();
+    if (!p) co_return problem_response(p.error());
+    std::string body = "{\"results\":[", text;
+    bool full = false;
+    for (auto c : p->page.items) {
+      full = body.size() >= page_bytes;
+      if (full) break;
+      bool const told = co_await add_line(c, text);
+      if (!told) co_return problem_response(late_value());
+      text.pop_back();  // the line break
+      body += (body.ends_with('[') ? "" : ",") + std::exchange(text, {});
+    }
+    body += ']';
+    if (full || p->page.next) body += ",\"next_page_token\":\"" + page_token('r', next_) + '"';
+    co_return json_response(body + "}\n");
+  }
+
  private:
+  static problem late_value() {
+    return make_problem(503, muster::code::unavailable, "a value on the disk was not read in time");
+  }
+
   coro::task<muster::result<result_page>> next_page() {
     auto work = [job = job_, from = next_,
                  limit = limit_](server::hub& h) -> muster::result<result_page> {
@@ -84,14 +110,8 @@ class result_stream {
         blocked_on_ = c.id;
         break;
       }
-      core::blob value;
-      if (c.spilled) {
-        bool const read = co_await read_back(c);
-        if (!read) co_return false;
-        value = std::exchange(c.data, {});
-      }
-      text += object_line([&](member_list const& m) { line_members(m, c, value); });
-      next_ = c.index + 1;
+      bool const told = co_await add_line(c, text);
+      if (!told) co_return false;
       if (text.size() < piece_bytes) continue;
       bool const written = co_await ex_.write_piece(std::exchange(text, {}));
       if (!written) co_return false;
@@ -99,6 +119,19 @@ class result_stream {
     limit_ = blocked_on_ ? page_smallest : std::min(limit_ * 4, page_largest);
     if (text.empty()) co_return true;
     co_return co_await ex_.write_piece(std::move(text));
+  }
+
+  // Appends the line of a closure. False: its value did not come in time, or nobody is left.
+  coro::task<bool> add_line(core::closure_view& c, std::string& text) {
+    core::blob value;
+    if (c.spilled) {
+      bool const read = co_await read_back(c);
+      if (!read) co_return false;
+      value = std::exchange(c.data, {});
+    }
+    text += object_line([&](member_list const& m) { line_members(m, c, value); });
+    next_ = c.index + 1;
+    co_return true;
   }
 
   // Puts the value into `c`, or why it is gone. False: it did not come in time, or nobody is left.
@@ -157,6 +190,21 @@ class result_stream {
 };
 
 }  // namespace
+
+schema::json result_page_schema() {
+  return page_schema("results", "ResultLine");
+}
+
+coro::task<response> list_results(web_context& context, exchange& ex) {
+  auto const id = server::parse_job(ex.req.capture("id"));
+  if (!id) co_return problem_response(unknown_id("job", ex.req.capture("id")));
+  query_check query(ex.req);
+  auto const from = query.page_token('r');
+  auto const limit = query.limit();
+  if (query.failed()) co_return problem_response(query.failure());
+  result_stream stream(context, ex, *id, static_cast<std::uint32_t>(from), false);
+  co_return co_await stream.page(limit);
+}
 
 schema::json result_line_schema() {
   return schema_told_by<line_members>();

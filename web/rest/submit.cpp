@@ -159,7 +159,8 @@ void add_submission_routes(std::vector<route>& to) {
       "with another body";
   to.push_back(
       post("/api/v1/jobs", submit_job, "submitJob", "Submit closures as a job")
-          .takes(body_kind::json, "Submission")
+          .takes(body_kind::json, "Submission",
+                 R"({"name":"nightly","closures":[{"function":"muster.echo","args":[42]}]})")
           .takes_idempotency_key()
           .tells("Submitted", schema_of<scheduled>, 201)
           .also(200, "The job that was submitted with this idempotency_key before", "Submitted")
@@ -173,7 +174,7 @@ void add_submission_routes(std::vector<route>& to) {
                   .kind = query_kind::number,
                   .meaning = "position in the job of the first one: those that the job has already "
                              "are passed over, so what broke off can be sent again"}})
-          .takes(body_kind::json_or_ndjson, "Closure")
+          .takes(body_kind::json_or_ndjson, "Closure", R"({"function":"muster.echo","args":[42]})")
           .tells("Appended", schema_told_by<appended_members>)
           .also(409, "The job is sealed or has ended")
           .also(422, impossible)
@@ -182,7 +183,7 @@ void add_submission_routes(std::vector<route>& to) {
   to.push_back(
       post("/api/v1/jobs/{id}/retry", retry_job, "retryJob",
            "A new job of what failed or was cancelled, with the same arguments and options")
-          .takes(body_kind::optional_json, "Retry")
+          .takes(body_kind::optional_json, "Retry", R"({"name":"nightly-again"})")
           .tells("Submitted", {}, 201)
           .also(409,
                 "It has not ended, nothing of it failed, it is a session, or its arguments or "

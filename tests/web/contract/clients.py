@@ -18,7 +18,9 @@ import urllib.request
 USE_PYTHON = """
 import json, sys, time
 from muster_client import Client
-from muster_client.api.default import fetch_value, get_job, list_tasks, submit_job
+from muster_client.api.jobs import append_closures, get_job, list_results, seal_job, submit_job
+from muster_client.api.tasks import list_tasks
+from muster_client.api.values import fetch_value
 from muster_client.models import Closure, ListTasksState, Submission
 
 client = Client(base_url=sys.argv[1])
@@ -31,6 +33,13 @@ while (job := get_job.sync(made.id, client=client)).state in ("QUEUED", "RUNNING
 assert job.state == "SUCCEEDED", job
 value = fetch_value.sync_detailed(made.closures[0].remote_value, client=client)
 assert json.loads(value.content) == {"deep": [1, 2.5, "x"]}, value.content
+opened = submit_job.sync(client=client, body=Submission(name="open", open_=True, closures=[]))
+append_closures.sync(opened.id, client=client, body=[Closure(function="muster.echo", args=[n]) for n in range(3)])
+seal_job.sync(opened.id, client=client)
+while get_job.sync(opened.id, client=client).state == "RUNNING":
+    time.sleep(0.05)
+page = list_results.sync(opened.id, client=client)
+assert [line.value for line in page.results] == [0, 1, 2], page
 """
 USE_TYPESCRIPT = """
 import createClient from "openapi-fetch";
