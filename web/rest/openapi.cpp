@@ -5,6 +5,7 @@
 #include <boost/json/serialize.hpp>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/text.hpp"
 #include "server/core/api/idempotency.hpp"
@@ -346,8 +347,12 @@ void write_components(json_out& out, std::span<route const> routes) {
   out.key("schemas").begin_object();
   for (auto const name : schema_names) out.key(name).raw(serialize(schemas.at(name)));
   out.end_object();
+  std::set<std::string_view> answered{"Problem"};
+  for (auto const& r : routes)
+    for (auto const& o : r.outcomes)
+      if (!o.schema.empty()) answered.insert(o.schema);
   out.key("examples").begin_object();
-  for (auto const name : schema_names)
+  for (auto const name : answered)
     out.key(name).raw(
         serialize(bj::value{{"value", schema::example_of(schemas.at(name), schemas)}}));
   out.end_object();
