@@ -51,10 +51,10 @@ void add_verbs(CLI::App& app, choice& chosen) {
        {verb_group{
             "Start",
             {add_serve, add_worker, add_run, add_launch, add_task_launcher, add_stack_reader}},
-        verb_group{"Work",
+        verb_group{"Run",
                    {add_submit, add_jobs, add_fetch, add_logs, add_explain, add_cancel, add_retry,
                     add_functions, add_per_worker, add_programs, add_objects, add_datasets}},
-        verb_group{"Look",
+        verb_group{"Inspect",
                    {add_tasks, add_top, add_stacks, add_events, add_history, add_trace,
                     add_postmortem, add_doctor}},
         verb_group{"Coordinate", {add_clusters, add_barriers, add_kv, add_torch, add_resolve}},
@@ -121,7 +121,8 @@ int main(int argc, char** argv) {
   // mutex of ours is absl's.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   neutralize_output();
-  CLI::App app("Muster: calls the roll of a cluster and hands functions out to it.", "muster");
+  CLI::App app("Muster: coordinates the tasks of clusters and runs functions and programs on them.",
+               "muster");
   app.formatter(std::make_shared<help_formatter>(help_columns()));
   app.require_subcommand(0, 1);
   app.footer(

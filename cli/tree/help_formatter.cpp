@@ -112,6 +112,25 @@ std::string help_formatter::in_two_columns(std::string const& left,
   return text + "\n";
 }
 
+std::string help_formatter::make_help(CLI::App const* app, std::string name,
+                                      CLI::AppFormatMode mode) const {
+  brief_ = app->get_help_all_ptr() != nullptr && mode != CLI::AppFormatMode::All;
+  left_out_ = 0;
+  auto text = CLI::Formatter::make_help(app, std::move(name), mode);
+  // What is left out leaves its empty lines.
+  for (auto at = text.find("\n\n\n"); at != text.npos; at = text.find("\n\n\n")) text.erase(at, 1);
+  return text;
+}
+
+std::string help_formatter::make_group(std::string group, bool is_positional,
+                                       std::vector<CLI::Option const*> options) const {
+  bool const rare = group == "Limits" || group == "Advanced";
+  if (!brief_ || !rare)
+    return CLI::Formatter::make_group(std::move(group), is_positional, std::move(options));
+  left_out_ += options.size();
+  return {};
+}
+
 std::string help_formatter::make_subcommand(CLI::App const* verb) const {
   return in_two_columns(verb->get_display_name(true), verb->get_description());
 }
@@ -123,6 +142,11 @@ std::string help_formatter::make_option(CLI::Option const* option, bool is_posit
 
 std::string help_formatter::make_footer(CLI::App const* app) const {
   std::string all, paragraph;
+  if (left_out_ > 0)
+    all += wrapped(std::to_string(left_out_) + " more flags (limits, and rare ones): muster " +
+                       app->get_name() + " --help-all",
+                   columns_, 0, 0) +
+           "\n\n";
   auto const lines = lines_of(app->get_footer());
   for (std::size_t i = 0; i < lines.size(); ++i) {
     auto const& line = lines[i];

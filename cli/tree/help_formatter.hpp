@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace muster::cli {
 
@@ -21,6 +22,11 @@ class help_formatter : public CLI::Formatter {
   std::string make_description(CLI::App const* app) const override;
   std::string make_usage(CLI::App const* app, std::string name) const override;
   std::string make_subcommand(CLI::App const* verb) const override;
+  /// --help of a verb with --help-all leaves out the groups "Limits" and "Advanced".
+  std::string make_help(CLI::App const* app, std::string name,
+                        CLI::AppFormatMode mode) const override;
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<CLI::Option const*> options) const override;
   std::string make_option(CLI::Option const* option, bool is_positional) const override;
   /// Lines that are as long as the source's are one paragraph with the next. Commands, which are to
   /// be pasted, stay as they are.
@@ -30,6 +36,8 @@ class help_formatter : public CLI::Formatter {
   std::string in_two_columns(std::string const& left, std::string const& right) const;
 
   std::size_t columns_;
+  mutable bool brief_ = false;        // while make_help runs
+  mutable std::size_t left_out_ = 0;  // flags, until the footer
 };
 
 }  // namespace muster::cli

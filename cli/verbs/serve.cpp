@@ -1,6 +1,9 @@
 // muster serve: flags into a server::configuration, then the server until it is told to stop.
+#include <algorithm>
 #include <iostream>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "app/app.hpp"
 #include "app/logging.hpp"
@@ -293,6 +296,68 @@ void add_limits(CLI::App& verb, server::configuration& c) {
   add_count(verb, "--websocket-clients-max", c.web.websocket_clients_max, "Open dashboards");
 }
 
+constexpr char limits_group[] = "Limits", advanced_group[] = "Advanced";
+
+// What stands in which group of --help; what is in none of them is a limit or advanced.
+constexpr std::pair<char const*, char const*> groups[] = {{"--grpc", "Network"},
+                                                          {"--http", "Network"},
+                                                          {"--ready-file", "Network"},
+                                                          {"--cluster", "Network"},
+                                                          {"--cluster-from", "Network"},
+                                                          {"--cluster-ports", "Network"},
+                                                          {"--torch", "Network"},
+                                                          {"--allowed-host", "Network"},
+                                                          {"--allowed-origin", "Network"},
+                                                          {"--data-dir", "Storage"},
+                                                          {"--store", "Storage"},
+                                                          {"--history-dir", "Storage"},
+                                                          {"--history-bytes-max", "Storage"},
+                                                          {"--history-age", "Storage"},
+                                                          {"--spill-dir", "Storage"},
+                                                          {"--read-only", "Storage"},
+                                                          {"--auth", "Security"},
+                                                          {"--insecure", "Security"},
+                                                          {"--token-file", "Security"},
+                                                          {"--admin-token-file", "Security"},
+                                                          {"--tls-cert", "Security"},
+                                                          {"--tls-key", "Security"},
+                                                          {"--tls-client-ca", "Security"},
+                                                          {"--tls-client-required", "Security"},
+                                                          {"--tls-role", "Security"},
+                                                          {"--agents-from", "Security"},
+                                                          {"--torch-from", "Security"},
+                                                          {"--proxy-from", "Security"},
+                                                          {"--webhook", "Alerts"},
+                                                          {"--webhook-secret-file", "Alerts"},
+                                                          {"--webhook-ca", "Alerts"},
+                                                          {"--page-url", "Alerts"},
+                                                          {"--log-level", "Logging"},
+                                                          {"--log-format", "Logging"},
+                                                          {"--heartbeat-timeout", "Failures"},
+                                                          {"--reconnect-grace", "Failures"},
+                                                          {"--max-worker-failures", "Failures"},
+                                                          {"--supervise", "Failures"},
+                                                          {"--stop-timeout", "Failures"}};
+
+bool is_limit(std::string_view name) {
+  return name.ends_with("-max") || name.ends_with("-limit") || name.ends_with("-kept") ||
+         name.ends_with("-bytes") || name.ends_with("-age") || name.ends_with("-capacity") ||
+         name.ends_with("-above");
+}
+
+void group_flags(CLI::App& verb) {
+  for (auto* option : verb.get_options()) {
+    auto const name = "--" + option->get_lnames().front();
+    if (name == "--help" || name == "--print-config") continue;
+    auto const known = std::find_if(std::begin(groups), std::end(groups),
+                                    [&](auto const& g) { return name == g.first; });
+    option->group(known != std::end(groups) ? known->second
+                  : is_limit(name)          ? limits_group
+                                            : advanced_group);
+  }
+  verb.set_help_all_flag("--help-all", "Print this help with all flags");
+}
+
 int run_serve(serve_options& o) {
   if (o.print_config) {
     std::cout << settings_of(*o.verb) << "# both ports speak "
@@ -324,6 +389,7 @@ void add_serve(CLI::App& app, choice& chosen) {
   add_limits(*verb, o->config);
   verb->add_flag("--print-config", o->print_config, "Print the settings with their origin, and end")
       ->configurable(false);
+  group_flags(*verb);
   verb->footer(
       "Examples:\n"
       "  muster serve\n"

@@ -188,7 +188,7 @@ TEST(start, printed_configuration_can_be_read_back) {
 TEST(start, each_choice_is_printed_as_it_is_read) {
   cluster c;
   std::size_t choices = 0;
-  for (auto const& line : lines(c.run({"serve", "--help"}).out)) {
+  for (auto const& line : lines(c.run({"serve", "--help-all"}).out)) {
     auto words = std::istringstream(line);
     std::string flag, type;
     words >> flag >> type;

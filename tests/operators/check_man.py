@@ -46,7 +46,7 @@ class Man(unittest.TestCase):
                               capture_output=True, text=True, timeout=60).stdout
         text = re.sub(".\b", "", text)  # bold and underlined
         flat = " ".join(text.split())
-        help_text = support.run("serve", "--help").stdout
+        help_text = support.run("serve", "--help-all").stdout
         flags = set(re.findall(r"--[a-z][a-z0-9-]*", help_text))
         self.assertGreater(len(flags), 50)
         for flag in flags:

@@ -65,7 +65,7 @@ class Rules(unittest.TestCase):
             for verb, rest in re.findall(r"\bmuster ([a-z-]+)((?: --[a-z-]+| [A-Z_]+)*)",
                                          rule["annotations"]["description"]):
                 if verb not in flags:
-                    flags[verb] = support.run(verb, "--help")
+                    flags[verb] = support.run(verb, "--help-all" if verb == "serve" else "--help")
                     self.assertEqual(flags[verb].returncode, 0, f"{rule['alert']}: {verb}")
                 for flag in re.findall(r"--[a-z-]+", rest):
                     self.assertIn(flag, flags[verb].stdout, rule["alert"])

@@ -17,7 +17,8 @@ NO_WORK = ("help", "bench")
 
 
 def help_of(*words: str) -> str:
-    return subprocess.run([binary(), *words, "--help"], capture_output=True, text=True, check=True, timeout=60).stdout
+    help_flag = "--help-all" if words == ("serve",) else "--help"
+    return subprocess.run([binary(), *words, help_flag], capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 def verbs() -> list[str]:

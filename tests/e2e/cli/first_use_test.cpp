@@ -172,6 +172,29 @@ TEST(help, fits_its_columns) {
   }
 }
 
+TEST(help, of_serve_groups_all_flags_and_shows_the_usual_ones) {
+  CLI::App app("", "muster");
+  app.formatter(std::make_shared<help_formatter>(100));
+  choice chosen;
+  add_serve(app, chosen);
+  auto const& serve = *app.get_subcommand("serve");
+  std::vector<std::string> ungrouped;
+  for (auto const* option : serve.get_options())
+    if (option->get_group() == "Options") ungrouped.push_back(option->get_lnames().front());
+  EXPECT_EQ(ungrouped, (std::vector<std::string>{"help", "print-config", "help-all"}));
+  auto const usual = serve.help(), all = serve.help("", CLI::AppFormatMode::All);
+  for (auto const* group :
+       {"Network:", "Storage:", "Security:", "Alerts:", "Logging:", "Failures:"})
+    EXPECT_NE(usual.find(group), usual.npos) << group;
+  EXPECT_EQ(usual.find("--closures-max"), usual.npos) << usual;
+  EXPECT_EQ(usual.find("Limits:"), usual.npos);
+  EXPECT_NE(usual.find("more flags (limits, and rare ones): muster serve --help-all"), usual.npos);
+  EXPECT_EQ(usual.find("\n\n\n"), usual.npos);
+  for (auto const* option : serve.get_options())
+    EXPECT_NE(all.find("--" + option->get_lnames().front()), all.npos);
+  for (auto const* group : {"Limits:", "Advanced:"}) EXPECT_NE(all.find(group), all.npos) << group;
+}
+
 TEST(fields, are_told_of_as_flags) {
   CLI::App app("", "muster");
   choice chosen;

@@ -17,14 +17,14 @@ TEST(cli_words, help_has_groups) {
   cluster c;
   auto const help = c.run({"--help"}).out;
   auto at = std::size_t{0};
-  for (auto const* heading : {"\nStart:\n", "\nWork:\n", "\nLook:\n", "\nCoordinate:\n",
+  for (auto const* heading : {"\nStart:\n", "\nRun:\n", "\nInspect:\n", "\nCoordinate:\n",
                               "\nOperate:\n", "\nThis program:\n"}) {
     auto const next = help.find(heading, at);
     ASSERT_NE(next, std::string::npos) << heading << help;
     at = next;
   }
   EXPECT_FALSE(says(help, "Subcommands")) << help;
-  EXPECT_LT(help.find("  submit  "), help.find("\nLook:\n"));
+  EXPECT_LT(help.find("  submit  "), help.find("\nInspect:\n"));
 }
 
 TEST(cli_words, help_is_a_verb_and_the_version_a_flag) {
