@@ -59,8 +59,33 @@ TEST_F(assets, the_page_and_its_routes_are_served_with_strict_headers) {
 TEST_F(assets, unknown_files_are_not_found) {
   start();
   for (auto const* path :
-       {"/app.js", "/favicon.ico", "/../etc/passwd", "/%2e%2e/etc/passwd", "/tasksx", "/api/tasks"})
+       {"/app.js", "/../etc/passwd", "/%2e%2e/etc/passwd", "/tasksx", "/api/tasks"})
     EXPECT_EQ(fetch(path).status, 404u) << path;
+}
+
+TEST_F(assets, a_browser_gets_a_page_for_an_unknown_path_and_a_script_a_problem) {
+  start();
+  http_request r;
+  r.method = "GET";
+  r.url = url("/no/such&page%3Cb%3E");
+  r.headers = {{"Accept", "text/html,application/xhtml+xml,*/*;q=0.8"}};
+  auto const page = send(r);
+  EXPECT_EQ(page.status, 404u);
+  EXPECT_EQ(page.header("Content-Type"), "text/html; charset=utf-8");
+  EXPECT_NE(page.body.find("<code>/no/such&amp;page%3Cb%3E</code>"), page.body.npos) << page.body;
+  r.headers.clear();
+  EXPECT_EQ(send(r).header("Content-Type"), "application/problem+json");
+  r.url = url("/api/v1/nothing");
+  r.headers = {{"Accept", "text/html"}};
+  EXPECT_EQ(send(r).header("Content-Type"), "application/problem+json") << "the API has no pages";
+}
+
+TEST_F(assets, the_icon_is_found_where_browsers_look_for_it) {
+  start();
+  auto const icon = fetch("/favicon.ico");
+  EXPECT_EQ(icon.status, 200u);
+  EXPECT_EQ(icon.header("Content-Type"), "image/svg+xml");
+  EXPECT_EQ(icon.body, fetch("/icon.svg").body);
 }
 
 TEST_F(assets, a_known_etag_is_answered_304_without_a_body) {

@@ -27,8 +27,8 @@ struct request {
   std::string body;
 
   // The headers that somebody looks at.
-  std::string host, origin, content_type, content_encoding, accept_encoding, if_none_match;
-  std::string authorization, cookie;
+  std::string host, origin, content_type, content_encoding, accept, accept_encoding;
+  std::string if_none_match, authorization, cookie;
   std::string idempotency_key;
   std::string address;      // of the client: "10.0.0.3"
   std::string certificate;  // the common name in the one that it showed

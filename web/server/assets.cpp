@@ -133,7 +133,10 @@ bool is_page_route(std::string_view path) {
 
 std::optional<response> asset_store::find(request const& r) const {
   if (!r.path.starts_with('/')) return {};
-  auto const path = is_page_route(r.path) ? index_path : std::string_view(r.path);
+  // Browsers ask for the icon of JSON answers, too.
+  auto const path = is_page_route(r.path)      ? index_path
+                    : r.path == "/favicon.ico" ? std::string_view("/icon.svg")
+                                               : std::string_view(r.path);
   return directory_.empty() ? find_embedded(r, path) : find_on_disk(directory_, r, path);
 }
 

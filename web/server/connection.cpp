@@ -169,6 +169,7 @@ std::optional<problem> connection::take_head() {
   req.origin = field(http::field::origin);
   req.content_type = field(http::field::content_type);
   req.content_encoding = field(http::field::content_encoding);
+  req.accept = field(http::field::accept);
   req.accept_encoding = field(http::field::accept_encoding);
   req.if_none_match = field(http::field::if_none_match);
   req.authorization = field(http::field::authorization);

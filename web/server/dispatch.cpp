@@ -118,9 +118,32 @@ response refusal(problem const& p) {
   return r;
 }
 
+response page_not_found(std::string_view path) {
+  response r;
+  r.status = 404;
+  r.content_type = "text/html; charset=utf-8";
+  r.headers = {{"Cache-Control", "no-cache"},
+               {"Vary", "Accept"},
+               {"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"}};
+  // A path is escaped, but for characters that HTML does not need escaped, and these.
+  std::string shown;
+  for (char const c : path) shown += c == '&' ? "&amp;" : c == '<' ? "&lt;" : std::string(1, c);
+  r.body =
+      "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Page not found - Muster"
+      "</title><h1>Page not found</h1><p>This Muster server has no page <code>" +
+      shown +
+      "</code>.</p><p><a href=\"/\">Dashboard</a>, <a href=\"/openapi.json\">REST API</a></p>"
+      "</html>\n";
+  return r;
+}
+
 response page_or_404(web_context& context, request const& req) {
-  if (!req.path.starts_with("/api/") && req.path != "/api")
+  bool const api = req.path.starts_with("/api/") || req.path == "/api";
+  if (!api)
     if (auto page = context.assets.find(req)) return std::move(*page);
+  bool const looks = req.method == "GET" || req.is_head();
+  if (!api && looks && lower(req.accept).find("text/html") != std::string::npos)
+    return page_not_found(req.path);
   return problem_response(
       make_problem(404, muster::code::not_found, "there is no " + req.method + " " + req.path));
 }
