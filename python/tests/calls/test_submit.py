@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import logging
 import os
+import pathlib
+import re
 import signal
 import time
 from typing import Any, Callable
@@ -222,3 +224,12 @@ def test_a_closure_that_kills_worker_after_worker_is_named(
         value.cancel()
     (said,) = {r.getMessage() for r in caplog.records if "has lost" in r.getMessage()}
     assert said.startswith("die (closure cl_") and "it runs alone on its worker from now on" in said
+
+
+def test_the_cpp_client_is_tested_with_the_same_cases() -> None:
+    cases = pathlib.Path(__file__).parents[3] / "tests/conformance/coordinator/submit_test.cpp"
+    if not cases.exists():
+        pytest.skip("only beside the tests of the C++ client")
+    names = re.findall(r"TEST_F\(submit_conformance, (\w+)\)", cases.read_text())
+    assert len(names) >= 6
+    assert [name for name in names if f"test_{name}" not in globals()] == []
