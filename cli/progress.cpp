@@ -108,8 +108,10 @@ void screen::above(std::function<void()> const& print) {
   show();
 }
 
-command_error too_late(std::string const& id, duration timeout) {
+command_error too_late(waiting_reason& reason, std::string const& id, duration timeout) {
+  auto const why = reason.ask().text;
   return {exit_failed, "job " + id + " still runs after " + to_string(timeout) +
+                           (why.empty() ? "" : " (a closure is " + for_terminal(why) + ")") +
                            "; wait with 'muster fetch " + id + "', stop it with 'muster cancel " +
                            id + "'"};
 }
@@ -129,7 +131,7 @@ json::value wait_for_job(rest& server, std::string const& id, std::optional<dura
     auto const wait = std::clamp(left, duration(1ms), pause);
     auto const joined = server.get(path + "/join?timeout=" + to_string(wait), wait + 30s);
     if (is_true(joined, "done")) return server.get(path);
-    if (steady::now() >= deadline) throw too_late(id, *timeout);
+    if (steady::now() >= deadline) throw too_late(reason, id, *timeout);
     if (quiet) continue;
     auto const counts = counts_of(joined);
     auto const now = steady::now();

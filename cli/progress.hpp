@@ -13,6 +13,8 @@
 
 namespace muster::cli {
 
+class waiting_reason;
+
 /// One state of a job, as the server tells it.
 struct job_counts {
   std::uint64_t waiting = 0;  // blocked or queued
@@ -70,7 +72,7 @@ class screen {
 };
 
 /// The job still runs after the time that was given.
-command_error too_late(std::string const& id, duration timeout);
+command_error too_late(waiting_reason& reason, std::string const& id, duration timeout);
 
 /// Waits until the job has ended and gives its last state; throws command_error (failed) when
 /// `timeout` passes first. Tells what it waits for once nothing has run for a second. `quiet`:

@@ -29,10 +29,10 @@ class waiting_reason {
   /// A line to show; empty: there is nothing new to say. Speaks once nothing has run for a second.
   /// A server that cannot say is not an error.
   std::string news(job_counts const& c, time_point now);
-
- private:
+  /// What explains a closure that waits; without an id: none waits, or the server cannot say.
   explained_closure ask();
 
+ private:
   rest& server_;
   std::string const job_;
   time_point since_;  // when it last got on

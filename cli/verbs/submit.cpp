@@ -100,7 +100,7 @@ void print_lines(rest& server, std::string const& id, submit_options const& o, s
     if (auto const news = o.quiet ? std::string() : reason.news(counts, steady::now());
         !news.empty())
       shared.above([&] { std::cerr << for_terminal(news) << '\n'; });
-    if (steady::now() >= deadline) throw too_late(id, *o.timeout);
+    if (steady::now() >= deadline) throw too_late(reason, id, *o.timeout);
     shared.draw(text.bar(counts, steady::now()));
   }
 }

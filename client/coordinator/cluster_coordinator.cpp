@@ -10,6 +10,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "client/coordinator/coordinator_session.hpp"
+#include "client/coordinator/explanation.hpp"
 #include "client/session/session_link.hpp"
 #include "muster/per_worker.hpp"
 
@@ -196,8 +197,11 @@ value value_handle::get(std::chrono::milliseconds timeout) const {
   auto& s = *session_;
   lock held(s.mutex_);
   auto const& r = s.records_.at(token_);
-  if (!r.ended && !s.changed_.wait_for(held, timeout, [&r] { return r.ended; }))
-    throw wait_timeout("the closure has not finished within " + in_ms(timeout));
+  if (!r.ended && !s.changed_.wait_for(held, timeout, [&r] { return r.ended; })) {
+    held.unlock();
+    throw wait_timeout("the closure has not finished within " + in_ms(timeout) +
+                       explanation(session_, token_, timeout));
+  }
   if (!r.error) return r.output;
   auto f = *r.error;
   held.unlock();
@@ -213,7 +217,10 @@ boost::asio::awaitable<void> value_handle::async_wait(std::chrono::milliseconds 
     w->resume(true);
   };
   bool const ended = co_await waiting::wait(timeout, enter);
-  if (!ended) throw wait_timeout("the closure has not finished within " + in_ms(timeout));
+  if (ended) co_return;
+  auto asking = async_explanation(session_, token_, timeout);
+  auto const why = co_await std::move(asking);
+  throw wait_timeout("the closure has not finished within " + in_ms(timeout) + why);
 }
 
 std::string value_handle::id() const {

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "client/coordinator/coordinator_session.hpp"
+#include "client/coordinator/explanation.hpp"
 #include "client/link/client_engine.hpp"
 #include "client/session/session_link.hpp"
 #include "proto/byte_buffer.hpp"
@@ -40,6 +41,9 @@ void coordinator_session::begin_objects(std::weak_ptr<client_engine> engine) {
     if (self.lost_with_.insert(task).second)
       self.told_ = std::make_exception_ptr(unavailable_error(failure(why)));
   };
+  objects_->explain_with([weak](std::uint64_t object, milliseconds waited) {
+    return explanation(weak.lock(), object, waited);
+  });
   objects_->begin(wake, later, erased, lost);
 }
 

@@ -50,7 +50,7 @@ class call_handle final : public value_handle {
  private:
   [[noreturn]] void throw_late(std::chrono::milliseconds timeout) const {
     throw wait_timeout("the call of '" + call_->shown + "' has not been answered within " +
-                       in_ms(timeout));
+                       in_ms(timeout) + calls_->explanation_of(call_->object, timeout));
   }
 
   std::shared_ptr<object_calls> const calls_;

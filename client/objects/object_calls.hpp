@@ -63,6 +63,15 @@ class object_calls final : public object_caller, public std::enable_shared_from_
     lost_ = std::move(lost);
   }
 
+  using explainer =
+      std::function<std::string(std::uint64_t object, std::chrono::milliseconds waited)>;
+  /// Before all else: `of` returns why calls of an object have no answer, for the end of a
+  /// sentence.
+  void explain_with(explainer of) { explainer_ = std::move(of); }
+  std::string explanation_of(std::uint64_t object, std::chrono::milliseconds waited) const {
+    return explainer_ ? explainer_(object, waited) : std::string();
+  }
+
   // Users.
   handle call(object_place const& to, std::string_view method, value args) override;
   std::vector<handle> call_in_turn(object_place const& to, std::string_view method,
@@ -139,6 +148,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
 
   std::string const ticket_;
   std::function<void()> wake_;
+  explainer explainer_;
   std::function<void(std::chrono::milliseconds)> later_;
   std::function<void(std::uint64_t)> erased_;
   std::function<void(std::string const&, failure const&)> lost_;

@@ -34,8 +34,16 @@ class _Future(Future):
     value: Optional[RemoteValue[Any]] = None
 
     def result(self, timeout: Optional[float] = None) -> Any:
-        if timeout is not None or self.value is None:
+        if self.value is None:
             return super().result(timeout)
+        if timeout is not None:
+            try:
+                return super().result(timeout)
+            except concurrent.futures.TimeoutError:
+                if self.done():  # it is the error of the function, or has just ended
+                    return super().result(0)
+                raise concurrent.futures.TimeoutError(
+                    f"the call has not finished within {timeout:g} s{self.value._reason(timeout)}") from None
         with waiting():
             while True:
                 try:

@@ -25,6 +25,24 @@ TEST_F(coordinator, schedules_and_fetches) {
   c->schedule<void>("muster.noop").fetch();
 }
 
+TEST_F(coordinator, a_wait_that_ends_in_vain_says_why) {
+  auto const message_of = [](auto const& wait) -> std::string {
+    try {
+      wait();
+    } catch (wait_timeout const& e) {
+      return e.what();
+    }
+    return "no timeout";
+  };
+  auto const value = c->submit<int>("nope");
+  auto const of_closure = message_of([&] { value.fetch(milliseconds(600)); });
+  EXPECT_NE(of_closure.find(": QUEUED"), std::string::npos) << of_closure;
+  EXPECT_NE(of_closure.find("'nope'"), std::string::npos) << of_closure;
+  auto const object = c->create({.task = "worker:7"}, "Counter");
+  auto const of_object = message_of([&] { object.call<int>("value").fetch(milliseconds(600)); });
+  EXPECT_NE(of_object.find("no task worker:7 has connected"), std::string::npos) << of_object;
+}
+
 TEST_F(coordinator, output_is_an_argument_without_a_round_trip) {
   auto const a = c->schedule<int>("add", 1, 2);
   auto const b = c->schedule<int>("add", a, 10);

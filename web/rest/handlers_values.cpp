@@ -1,5 +1,6 @@
 // RemoteValues: what is known of one, and its content; listings are in handlers_value_lists.cpp.
 #include "server/core/queries/closure_queries.hpp"
+#include "server/core/words/explanation_words.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 
@@ -80,8 +81,13 @@ void await_value(server::hub& h, core::closure_id id, core::duration time,
   core::await_value e;
   e.closure = id;
   e.deadline = h.now() + time;
-  auto const call = h.ask(e, [slot](core::reply const& r) {
-    r.status.ok() ? slot->send(std::get<core::value_reply>(r.body)) : slot->send(r.status);
+  auto const call = h.ask(e, [&h, id, slot](core::reply const& r) {
+    if (r.status.ok()) return slot->send(std::get<core::value_reply>(r.body));
+    auto status = r.status;
+    if (status.code == muster::code::deadline_exceeded)
+      if (auto const why = h.state().closures().explain(id, h.now()))
+        status.message += ": " + text(*why);
+    slot->send(std::move(status));
   });
   slot->parked_as(call);
 }

@@ -69,6 +69,10 @@ class SessionObjects(Calls):
         """A method, which is told of objects that are deleted as long as its own object is there."""
         self._dropped = weakref.WeakMethod(to)
 
+    def reason_of(self, call: Call, timeout: Optional[float]) -> str:
+        owner = self.owner()
+        return owner.session.reason_of(timeout, [call.object]) if owner is not None else ""
+
     def owner(self) -> Any:
         return None if self._owner is None else self._owner()
 

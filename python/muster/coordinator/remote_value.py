@@ -86,6 +86,10 @@ class RemoteValue(Hints, Generic[T]):
         """Says in the log why nothing comes, if that is so."""
         self._owner.session._warn([self._record])
 
+    def _reason(self, timeout: Optional[float]) -> str:
+        """Returns why it has not ended, for the end of a sentence; empty where that is not known."""
+        return self._owner.session.reason_of(timeout, [self._record.token])
+
     def done(self) -> bool:
         if not self._record.ended:
             self._owner.session.check_process()

@@ -195,13 +195,21 @@ class SessionWaits(SessionStreams):
                 log.warning("no worker can run a closure that is waited for: %s", why)
 
     def _reason_of(self, timeout: Optional[float], records: Sequence[Record]) -> str:
-        """For the end of a sentence; empty where it is not known."""
+        return self.reason_of(timeout, [r.token for r in records])
+
+    def reason_of(self, timeout: Optional[float], numbers: Sequence[int]) -> str:
+        """Returns why a wait has ended in vain, for the end of a sentence; empty where that is not known.
+
+        Args:
+            timeout: That of the wait.
+            numbers: Tokens of closures, or numbers of objects. The reason is that of the first, or of one that no worker can run.
+        """
         away = self._away_since
         if away is not None:
             return ": " + self._absence(away)
-        if timeout is None or timeout < WORTH_ASKING or not records:
+        if timeout is None or timeout < WORTH_ASKING or not numbers or not self._id:
             return ""
-        why, _ = self._explained(records)
+        why, _ = self.link.explain(self._id, list(numbers), ASK_TIMEOUT)
         return ": " + why.rstrip(".") if why else ""
 
     def _absence(self, since: float) -> str:

@@ -77,10 +77,13 @@ class as_completed:
                  progress: bool = False) -> None:
         self._ended: queue.SimpleQueue[RemoteValue[Any]] = queue.SimpleQueue()
         self._end = None if timeout is None else time.monotonic() + timeout
+        self._timeout = timeout
         self._left = 0
+        self._open: dict[int, RemoteValue[Any]] = {}
         self._wakes: set[Callable[[], None]] = set()  # of coroutines that wait
         for value in values:
             self._left += 1
+            self._open[id(value)] = value
             value.add_done_callback(lambda value=value: self._came(value))  # type: ignore[misc]
         self._bar = Bar(progress, self._left)
         if not self._left:
@@ -107,10 +110,13 @@ class as_completed:
 
     def _too_late(self) -> WaitTimeout:
         self._bar.close()
-        return WaitTimeout(f"{self._left} closures have not finished in time")
+        value = next(iter(self._open.values()), None)
+        why = value._reason(self._timeout) if value is not None else ""
+        return WaitTimeout(f"{self._left} closures have not finished in time{why}")
 
     def _taken(self, value: RemoteValue[Any]) -> RemoteValue[Any]:
         self._left -= 1
+        self._open.pop(id(value), None)
         self._bar.add(1)
         if not self._left:
             self._bar.close()

@@ -428,10 +428,15 @@ class Calls:
                 return
             with waiting():
                 if not answered.wait(None if timeout is None else max(0.0, timeout - SLOT_KEPT)):
-                    raise WaitTimeout(f"the call of {call.method} has not been answered within {timeout:g} s")
+                    raise WaitTimeout(f"the call of {call.method} has not been answered within {timeout:g} s" +
+                                      self.reason_of(call, timeout))
         finally:
             self.forget_callback(call, answered.set)  # repeated waits would leave as many behind
             self.end_wait(wait)
+
+    def reason_of(self, call: Call, timeout: Optional[float]) -> str:
+        """Returns why the call has no answer, for the end of a sentence; empty where that is not known."""
+        return ""
 
     def begin_wait(self, call: Call) -> Any:
         """This thread waits for it, until `end_wait` with what this returns."""

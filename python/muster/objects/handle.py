@@ -51,6 +51,9 @@ class CallValue(RemoteValue[Any]):
     def _warn(self) -> None:
         pass
 
+    def _reason(self, timeout: Optional[float]) -> str:
+        return self._calls.reason_of(self._call, timeout)
+
     def done(self) -> bool:
         if not self._call.answered:
             self._calls.check_process()

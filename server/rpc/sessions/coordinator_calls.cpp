@@ -58,6 +58,26 @@ v1::FetchResponse answer_of(core::value_reply const& v) {
   return r;
 }
 
+// Why calls of an object have no answer. Empty: the session may not use it, or it is not there.
+std::string explanation_of(hub& h, core::session_id session, core::object_id id) {
+  auto const& objects = h.objects().state();
+  auto const* found = objects.look(id);
+  if (!found || !objects.may_use(session, found->submitter)) return {};
+  auto const o = objects.view(id, *found);
+  auto const task = o.spec.job + ":" + std::to_string(o.spec.index);
+  auto const what = o.spec.name.empty() ? "the object of class " + o.spec.class_name
+                                        : "the object '" + o.spec.name + "'";
+  using state = core::objects::object_state;
+  if (o.state == state::ready)
+    return what + " on " + task + " has " + std::to_string(o.waiting) +
+           " waiting calls and executes " + std::to_string(o.executing);
+  if (o.state == state::starting) return what + " is being made on " + task;
+  if (o.state != state::pending) return o.error;
+  auto const row = h.state().workers().look(o.spec.job, o.spec.index);
+  if (!row) return what + " waits for its task: no task " + task + " has connected to this server";
+  return what + " waits for its task: " + task + " is not connected";
+}
+
 }  // namespace
 
 coordinator_calls::coordinator_calls(pools& all, coro::engine_context& engine,
@@ -268,7 +288,12 @@ muster::result<v1::ExplainResponse> coordinator_calls::explain(v1::ExplainReques
   v1::ExplainResponse response;
   for (auto const token : r.token()) {
     auto const id = h.state().closure_of(*session, token);
-    if (id == core::closure_id{}) continue;
+    if (id == core::closure_id{}) {
+      // It is an object's: those begin far above all tokens, see object_hub.
+      auto why = response.why().empty() ? explanation_of(h, *session, core::object_id{token}) : "";
+      if (!why.empty()) response.set_why(std::move(why));
+      continue;
+    }
     bool const no_worker = h.state().closures().has_no_worker(id);
     if (!no_worker && response.token() != 0) continue;
     response.set_token(token);
