@@ -263,7 +263,7 @@ muster::http_response rest::put(std::string const& path, std::string body,
   r.body = std::move(body);
   r.content_type = "application/octet-stream";
   if (!if_none_match.empty()) r.headers.emplace_back("If-None-Match", if_none_match);
-  auto response = exchange(std::move(r), path, false);
+  auto response = exchange(std::move(r), path, if_none_match.empty());
   if (!response) throw no_answer(response.error());
   return std::move(*response);
 }

@@ -100,7 +100,9 @@ class rest {
   /// before it answered, if it comes back.
   json::value post_once(std::string const& path, std::string body);
   void remove(std::string const& path);
-  /// Any bytes; `if_none_match` is a header unless empty. As send.
+  /// Sends any bytes; `if_none_match` is a header unless empty. Without it the request changes
+  /// nothing when it comes twice, and is sent again to a server that went away before it answered.
+  /// As send.
   muster::http_response put(std::string const& path, std::string body,
                             std::string const& if_none_match,
                             duration timeout = std::chrono::seconds(60));

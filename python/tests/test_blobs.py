@@ -251,3 +251,16 @@ def test_limits_of_rest(make_cluster: Callable[..., Cluster]) -> None:
     server = make_cluster("--blob-bytes-max", "2MiB").server
     assert put(server, bytes(2 * MB)) == 201
     assert put(server, bytes(MB)) == 429
+
+
+def test_value_that_the_server_has_no_room_for_yet_waits(make_cluster: Callable[..., Cluster]) -> None:
+    made = make_cluster("--blob-bytes-max", "4MiB")
+    made.add("--shm-bytes-max", "0", "--processes", "1")
+    with made.coordinator(shm_bytes_max=0) as c:
+        first = c.submit(array, 3)
+        first.future().result(20)
+        second = c.submit(array, 2)
+        with pytest.raises(muster.WaitTimeout):
+            second.fetch(1.5)
+        del first
+        assert len(second.fetch(30)) == 2 * MB // 8

@@ -17,6 +17,9 @@ from muster.errors import MusterError
 FAIL_OVER_SECONDS = 15.0
 """How long a client that has several addresses waits for one that serves."""
 
+RETRY_SECONDS = 15.0
+"""How long a request that can come twice is sent again after its connection broke."""
+
 _DO = "; start a server with 'muster serve', or give another url= (MUSTER_URL)"
 
 SECONDS_MORE = 10.0
@@ -75,26 +78,39 @@ class Http:
     def raw(self, method: str, path: str, body: Optional[bytes] = None,
             headers: Optional[Mapping[str, str]] = None, *, wait: float = 0.0,
             **query: Any) -> bytes:
-        """The bytes of the answer. Raises ServerError, NoServer."""
+        """Returns the bytes of the answer.
+
+        A server that has answered before can be restarting. A request that changes nothing when it comes twice (GET, and
+        PUT without If-None-Match) is sent again until RETRY_SECONDS are over. Other requests are sent again only if the server
+        has refused them with 503.
+
+        Raises:
+            ServerError: the server refused it.
+            NoServer: nobody answers.
+        """
         self._choose()
-        before = self.url
-        try:
-            answer = self._once(method, path, body, headers, wait, query)
-            self._answered = True
-            return answer
-        except (NoServer, ServerError) as error:
-            unreached = isinstance(error, NoServer)
-            may_return = self._answered or len(self._urls) > 1
-            if not (may_return and (unreached or getattr(error, "status", 0) == 503)):
-                raise
-            self._chosen = False
-            # What may have been done before the connection broke is not done twice.
-            if unreached and method != "GET":
-                raise
-            self._choose()
-            if not unreached and self.url == before and len(self._urls) > 1:
-                raise
-            return self._once(method, path, body, headers, wait, query)
+        end = time.monotonic() + RETRY_SECONDS
+        repeatable = method == "GET" or (method == "PUT" and "If-None-Match" not in (headers or {}))
+        refusals = 0
+        while True:
+            before = self.url
+            try:
+                answer = self._once(method, path, body, headers, wait, query)
+                self._answered = True
+                return answer
+            except (NoServer, ServerError) as error:
+                unreached = isinstance(error, NoServer)
+                may_return = self._answered or len(self._urls) > 1
+                if not (may_return and (unreached or getattr(error, "status", 0) == 503)):
+                    raise
+                self._chosen = False
+                # What may have been done before the connection broke is not done twice.
+                if (not repeatable or time.monotonic() > end) if unreached else refusals:
+                    raise
+                refusals += not unreached
+                self._choose()
+                if not unreached and self.url == before and len(self._urls) > 1:
+                    raise
 
     def _choose(self) -> None:
         """Of several servers the one that says that it serves; waits a while for one."""

@@ -19,6 +19,7 @@ NEW = "new-"
 """What files that are being written begin with."""
 GONE_AFTER = 5.0
 """Seconds in which who held something, and is not known any more, may come back with it: longer than the server waits."""
+CALL_TIMEOUT = 10.0
 PAUSE_MAX = 1.0
 """Seconds between attempts of a call whose connection broke."""
 
@@ -76,7 +77,8 @@ class BlobCache:
             channel.close()
 
     def ask(self, what: str, digest: bytes, beside: bytes = b"") -> None:
-        """See `Ask`. A call whose connection breaks is repeated, as the server may be restarting.
+        """See `Ask`. A call whose connection breaks is repeated, as the server may be restarting, and so is a put for which the
+        server has no room yet.
 
         Raises:
             ConnectionError: the server could not be reached for RETRY_WITHIN seconds.
@@ -100,11 +102,22 @@ class BlobCache:
                     self._store(digest)
                 return
             except (grpc.RpcError, EOFError) as error:
-                if not blobs.may_pass(error):
+                waits_for_room = what == "put" and time.monotonic() < end and self._may_get_room(digest, error)
+                if not (waits_for_room or blobs.may_pass(error)):
                     raise OSError(blobs.reason_of(error)) from error
                 if time.monotonic() > end or self._over.wait(pause):
                     raise ConnectionError(blobs.reason_of(error)) from error
             pause = min(pause * 2, PAUSE_MAX)
+
+    def _may_get_room(self, digest: bytes, error: Exception) -> bool:
+        """Returns whether a put was refused since the server has no room now, and the blob would fit into an empty one."""
+        if not isinstance(error, grpc.RpcError) or error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED:
+            return False
+        try:
+            _, most = blobs.has(self.channel(), [], CALL_TIMEOUT)
+            return os.stat(os.path.join(self.folder, digest.hex())).st_size <= most
+        except (grpc.RpcError, OSError):
+            return False
 
     def left(self, pid: int) -> None:
         """A process of this worker has ended."""

@@ -32,6 +32,17 @@ test('the newest lines are kept, and it says that there were earlier ones', () =
   assert.ok(log.earlier);
 });
 
+test('a line that has not ended is replaced by the next one of its writer', () => {
+  const log = new Log();
+  log.apply(body([line(1, 'first'), line(2, '1/3\r'), line(3, 'another', 1)]), true);
+  assert.deepEqual(seqs(log), [1, 2, 3]);
+  log.apply(body([line(4, '2/3\r')]), false);
+  log.apply(body([line(5, '3/3')]), false);
+  assert.deepEqual(seqs(log), [1, 3, 5]);
+  log.apply(body([line(6, 'end')]), false);
+  assert.deepEqual(seqs(log), [1, 3, 5, 6]);
+});
+
 test('words find lines, and writers are told apart where there are several', () => {
   const log = new Log();
   log.apply(body([line(1, 'Loss 0.5'), line(2, 'done')]), true);
