@@ -169,7 +169,7 @@ void check_torchrun_flags(torchrun_flags const& f, run_sources const& sources) {
         given("--node-rank", f.node_rank), given("--master-addr", f.master_addr),
         given("--rdzv-endpoint", f.rdzv_endpoint)})
     if (elsewhere && !text.empty())
-      refuse(flag, "--cluster-file or --cluster-from says which machines there are: leave it away");
+      refuse(flag, "--cluster-file or --cluster-from says which machines there are: remove it");
   if (!f.nnodes.empty() && f.nnodes != "1" && f.nnodes != "1:1")
     refuse("--nnodes " + f.nnodes, several_machines);
   if (!f.node_rank.empty() && f.node_rank != "0")
@@ -178,7 +178,7 @@ void check_torchrun_flags(torchrun_flags const& f, run_sources const& sources) {
        {given("--master-addr ", f.master_addr), given("--rdzv-endpoint ", f.rdzv_endpoint)})
     if (!is_here(host_port::parse(text).host)) refuse(flag + text, several_machines);
   if (!f.rdzv_backend.empty() && f.rdzv_backend != "c10d" && f.rdzv_backend != "static")
-    refuse("--rdzv-backend " + f.rdzv_backend, "there is no rendezvous here: leave it away");
+    refuse("--rdzv-backend " + f.rdzv_backend, "there is no rendezvous here: remove it");
   if (f.master_port && (*f.master_port < 0 || *f.master_port > 65'535))
     refuse("--master-port " + std::to_string(*f.master_port), "write a port from 0 to 65535");
 }

@@ -109,7 +109,7 @@ TEST(resolve, what_is_wrong_is_one_line_with_its_status) {
        2,
        "--kind: there is no kind of resolver 'consul' (there are simple, file, "},
       {{"file:/nowhere"}, {}, 1, "'/nowhere': No such file or directory"},
-      {{"slurm"}, {}, 1, "SLURM_STEP_NUM_TASKS is not set: this is no Slurm step"},
+      {{"slurm"}, {}, 1, "SLURM_STEP_NUM_TASKS is not set: this process is not a task of a Slurm step"},
       {{"tf-config"}, tf_config("{]"), 2, "TF_CONFIG: not JSON at line 1, column 2"},
       {{"tf-config", "--wait"}, tf_config("{]"), 2, "TF_CONFIG: not JSON at line 1, column 2"},
       {{"tf-config", "--watch", "--task"}, {}, 2, "--watch does without"},

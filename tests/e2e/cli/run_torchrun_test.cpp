@@ -81,10 +81,10 @@ TEST(run_as_torchrun, what_means_something_else_here_is_an_error_that_says_what_
         wrong{{"--rdzv-backend", "etcd-v2"}, "no rendezvous"},
         wrong{{"--rdzv_conf", "timeout=9"}, "no rendezvous"},
         wrong{{"--log-dir=x"}, "--output-dir"}, wrong{{"-t", "3"}, "--output-dir"},
-        wrong{{"--monitor_interval", "1"}, "leave it away"},
+        wrong{{"--monitor_interval", "1"}, "remove it"},
         wrong{{"--nproc", "many"}, "nor auto, gpu or cpu"}, wrong{{"--nproc", "0"}, "at least one"},
         wrong{{"--nproc", "257"}, "at most 256"}, wrong{{"--master-port", "70000"}, "65535"},
-        wrong{{"--cluster-file", "x", "--nnodes", "2"}, "leave it away"},
+        wrong{{"--cluster-file", "x", "--nnodes", "2"}, "remove it"},
         wrong{{"--nprocs", "2"}, "did you mean --nproc?"}}) {
     auto all = w.flags;
     all.insert(all.begin(), "run");
