@@ -139,5 +139,23 @@ TEST_F(openapi_examples, results_are_read_in_json_pages) {
   EXPECT_EQ(get("/api/v1/jobs/job_00000000000000ff/results/page").status, 404u);
 }
 
+TEST_F(openapi_examples, a_page_of_large_results_ends_and_goes_on) {
+  start();
+  add_worker(worker::habit::echo);
+  auto const one = "[\"" + std::string(std::size_t{3} << 20, 'x') + "\"]";
+  auto const args = "[" + one + "," + one + "," + one + "," + one + "]";
+  auto const job = text_at(
+      post_json("/api/v1/jobs", R"({"map":{"function":"muster.echo","args":)" + args + "}}", 201),
+      "/id");
+  auto const path = "/api/v1/jobs/" + job + "/results/page";
+  ASSERT_EQ(number_at(get_json("/api/v1/jobs/" + job + "/join?timeout=30s"), "/counts/succeeded"),
+            4);
+  auto const first = get_json(path);
+  EXPECT_EQ(first.at("results").as_array().size(), 3u);
+  auto const second = get_json(path + "?page_token=" + text_at(first, "/next_page_token"));
+  EXPECT_EQ(second.at("results").as_array().size(), 1u);
+  EXPECT_FALSE(second.as_object().contains("next_page_token"));
+}
+
 }  // namespace
 }  // namespace muster::web::test
