@@ -135,12 +135,12 @@ struct cancel_options : server_options {
 int cancel(cancel_options& o) {
   rest server(o.rest);
   auto const what = find_target(server, o.id, cancelled, {.cluster = o.cluster, .live = true});
-  auto const before = text_of(server.get(what.path), "state");
+  auto const known = server.get(what.path);
+  auto const before = text_of(known, "state");
   bool const ended = before == "SUCCEEDED" || before == "FAILED" || before == "CANCELLED";
   // A program that has ended refuses it; a job does not.
-  auto const answer = ended && what.kind == target::program
-                          ? json::value()
-                          : server.post(what.path + "/cancel", {});
+  auto const answer =
+      ended && what.kind == target::program ? known : server.post(what.path + "/cancel", {});
   if (o.output == output_format::table && ended)
     std::cout << what.id << " had ended: " << before << '\n';
   else if (!printed_as_json(o.output, answer))
