@@ -24,9 +24,10 @@ TEST(histogram, a_limit_belongs_to_its_bucket_and_what_is_longer_to_the_next) {
     h.add(histogram::limit(n) + 1us);
     EXPECT_EQ(filled(h), (buckets{{n, 1}, {n + 1, 1}}));
   }
-  EXPECT_EQ(histogram::limit(0), 64us);
-  EXPECT_EQ(histogram::limit(1), 80us);
-  EXPECT_EQ(histogram::limit(14 * histogram::an_octave), 1'048'576us);
+  EXPECT_EQ(histogram::limit(0), 4us);
+  EXPECT_EQ(histogram::limit(1), 5us);
+  EXPECT_EQ(histogram::limit(histogram::first_exported), 64us);
+  EXPECT_EQ(histogram::limit(18 * histogram::an_octave), 1'048'576us);
   EXPECT_EQ(histogram::limit(histogram::buckets - 1), 64us * (1 << 30));
 }
 
@@ -59,7 +60,7 @@ TEST(metrics, of_a_closure_that_waits_runs_and_succeeds) {
   c.succeed(w, job[0]);
   auto const& m = c.past.metrics();
   EXPECT_EQ(m.queue_wait.sum(), 2s);
-  EXPECT_EQ(filled(m.queue_wait), (buckets{{60, 1}}));
+  EXPECT_EQ(filled(m.queue_wait), (buckets{{76, 1}}));
   EXPECT_EQ(m.execution.sum(), 300ms);
   EXPECT_EQ(m.total.sum(), 2300ms);
   EXPECT_EQ(m.total.count(), 1u);
