@@ -21,14 +21,14 @@ const always = ['counters', 'clusters', 'attention'] as const satisfies readonly
 // In the order of the rail.
 export const PAGES = [
   { path: '/', title: 'Overview', rail: 'Overview', key: 'o', find: 'Find a task, host or incarnation', topics: [...always, 'tasks', 'agents', 'jobs'] },
-  { path: '/tasks', title: 'Tasks', rail: 'Tasks', group: 'Cluster', key: 't', find: 'Find a task, host or incarnation', cluster: true, topics: [...always, 'tasks', 'agents'] },
+  { path: '/tasks', title: 'Tasks', rail: 'Tasks', group: 'Cluster', key: 't', find: 'Find a task, host or incarnation', cluster: true, topics: [...always, 'tasks', 'agents', 'barriers', 'events'] },
   { path: '/workers/*', title: 'Worker', cluster: true, topics: [...always, 'tasks', 'events'] },
   { path: '/jobs', title: 'Jobs', rail: 'Jobs', group: 'Work', key: 'j', find: 'Find a job by name or id', cluster: true, topics: [...always, 'jobs'] },
   { path: '/jobs/*', title: 'Job', find: 'Find a closure by function, error or id', topics: [...always, 'jobs'] },
   { path: '/jobs/*/graph', title: 'Graph', topics: [...always, 'jobs'] },
   { path: '/closures/*', title: 'Closure', topics: always },
   { path: '/programs', title: 'Programs', rail: 'Programs', group: 'Work', key: 'p', find: 'Find a program by name or id', cluster: true, topics: [...always, 'programs'] },
-  { path: '/programs/*', title: 'Program', cluster: true, topics: always },
+  { path: '/programs/*', title: 'Program', cluster: true, topics: [...always, 'barriers'] },
   { path: '/logs', title: 'Logs', rail: 'Logs', group: 'Work', key: 'f', find: 'Find a text in logs', cluster: true, topics: always },
   { path: '/stream', title: 'Task stream', rail: 'Task stream', group: 'Work', key: 's', find: 'Find a worker', cluster: true, topics: [...always, 'jobs'] },
   { path: '/values', title: 'Remote values', rail: 'Remote values', group: 'Work', key: 'v', cluster: true, topics: always },
