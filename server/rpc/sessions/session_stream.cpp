@@ -224,7 +224,7 @@ muster::status session_stream::take_open(v1::Open const& open) {
                             reports = open.report_queue(), after = open.log_lines_after()] {
     if (alive.expired()) return;
     *out_.tail().mutable_opened() = opened;
-    if (reports) {
+    if (reports && open_) {
       *out_.tail().mutable_queue() = reported_ = queue_of(*hub_, session_, taken_);
       reports_queue_ = true;
     }
