@@ -143,7 +143,8 @@ TEST(job_lists, a_page_looks_at_two_thousand_and_goes_on_behind_them) {
   cluster c;
   auto const first = c.open({"f"}, left_open());
   for (int i = 0; i < 2'500; ++i) c.open({});
-  history::job_filter const running{job_state::running, {}, {}};
+  history::job_filter running;
+  running.unfinished = true;
   auto const none = history::jobs(c.past, c.core, {}, 10, running);
   EXPECT_TRUE(none.items.empty());
   ASSERT_TRUE(none.next);

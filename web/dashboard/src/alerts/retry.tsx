@@ -20,7 +20,7 @@ export function RetryAll({ ids }: { ids: readonly string[] }) {
   const made = useSignal(0);
   if (made.value === ids.length)
     return (
-      <a class="button" href={address('/jobs', { state: 'RUNNING' })} onClick={follow} data-testid="retried">
+      <a class="button" href={address('/jobs', { state: 'UNFINISHED' })} onClick={follow} data-testid="retried">
         The new jobs
       </a>
     );
