@@ -123,14 +123,15 @@ class SessionState:
         return self.inputs_beside_bytes
 
     def _may_schedule(self) -> bool:
-        if self.over:
+        if self._ended or self.closing or self._stopped:
             return True
         return self._generation.settled and (self._generation.failed or not (self._holds() or self._full()))
 
     def _may_submit(self) -> bool:
         """What has errors of its own waits for no drain but that of a cancel, which would take it."""
-        return self.over or not (self._generation.cancelling or self._holds() or
-                                                   self._full())
+        if self._ended or self.closing or self._stopped:
+            return True
+        return not (self._generation.cancelling or self._holds() or self._full())
 
     def _holds(self) -> bool:
         """Not what a callback schedules: on its thread comes the end of all that is waited for."""
@@ -151,7 +152,7 @@ class SessionState:
                 not self._is_reading())
 
     def _throw_if_over(self) -> None:
-        if self.over:
+        if self._ended or self.closing or self._stopped:
             if not self._reason:
                 raise RuntimeError("the coordinator is closed")
             raise unavailable(self._reason)
