@@ -198,7 +198,8 @@ class coordination_hub {
   template <class Request>
   told_of about(core::coordination::cluster_id cluster, Request const& r) const {
     if (!dependencies_.write_down) return {};
-    if constexpr (std::is_same_v<Request, core::coordination::get_key_value>)
+    if constexpr (std::is_same_v<Request, core::coordination::get_key_value> ||
+                  std::is_same_v<Request, core::coordination::insert_key_value>)
       return of_key(cluster, r.key);
     else if constexpr (std::is_same_v<Request, core::coordination::heartbeat>)
       return of_task(cluster, r.task.index);
