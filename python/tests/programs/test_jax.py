@@ -36,7 +36,7 @@ def test_initialize_needs_no_arguments_in_a_run(tmp_path: pathlib.Path, around: 
 
 
 def test_a_run_within_a_run_starts_python(tmp_path: pathlib.Path) -> None:
-    inner = [binary(), "run", "--nproc", "1", "--no-prefix", "--", *python("print('inner')")]
+    inner = ["env", "-u", "TF_CONFIG", binary(), "run", "--nproc", "1", "--no-prefix", "--", *python("print('inner')")]
     run = subprocess.run([binary(), "run", "--nproc", "1", "--no-prefix", "--", *inner], capture_output=True, text=True,
                          timeout=DEADLINE)
     assert (run.returncode, run.stdout, run.stderr) == (0, "inner\n", "")
