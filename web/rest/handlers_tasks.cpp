@@ -255,7 +255,7 @@ void add_task_routes(std::vector<route>& to) {
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/error", report_task_error,
                     "reportTaskError",
                     "Report an error of one agent's task; the other tasks are told")
-                   .takes(body_kind::json, "TaskError")
+                   .takes(body_kind::json, "TaskError", R"({"message":"the disk is full"})")
                    .tells("AgentView")
                    .also(409, "The task is not connected, or has an error already"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/cordon", cordon_task,

@@ -18,7 +18,8 @@ import urllib.request
 USE_PYTHON = """
 import json, sys, time
 from muster_client import Client
-from muster_client.api.jobs import append_closures, get_job, list_results, seal_job, submit_job
+from muster_client.api.closures import append_closures
+from muster_client.api.jobs import get_job, list_results, seal_job, submit_job
 from muster_client.api.tasks import list_tasks
 from muster_client.api.values import fetch_value
 from muster_client.models import Closure, ListTasksState, Submission
