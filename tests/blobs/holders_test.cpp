@@ -47,10 +47,10 @@ class Holders : public testing::Test {
   core::time_point now{1'000s};
   loop engine;
   std::vector<core::closure_id> made_again;
-  blob_store store{
-      {},
-      {[this] { return now; }, [this](std::function<void()> work) { engine.post(std::move(work)); },
-       [this](core::closure_id id) { made_again.push_back(id); }}};
+  blob_store store{{},
+                   {.now = [this] { return now; },
+                    .post = [this](std::function<void()> work) { engine.post(std::move(work)); },
+                    .make_again = [this](core::closure_id id) { made_again.push_back(id); }}};
   told worker, client;
   core::holder_id const by_worker = store.holders().open(worker, {"w", "worker:0", "here"});
   core::holder_id const by_client = store.holders().open(client, {"c"});
