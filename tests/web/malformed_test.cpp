@@ -150,9 +150,8 @@ TEST_F(malformed, random_bytes_never_stop_the_server) {
 
 TEST_F(malformed, compressed_body_is_refused_with_the_header_that_says_so) {
   start();
-  for (auto const& [method, path] : {std::pair("POST", std::string("/api/v1/jobs")),
-                                     std::pair("PUT", std::string("/api/v1/clusters/default/kv/a")),
-                                     std::pair("PUT", "/api/v1/blobs/" + std::string(64, '0'))}) {
+  for (auto const& [method, path] :
+       {std::pair("POST", "/api/v1/jobs"), std::pair("PUT", "/api/v1/clusters/default/kv/a")}) {
     http_request r;
     r.method = method;
     r.url = url(path);
