@@ -92,10 +92,10 @@ bool all_have_commands(json::object const& tasks) {
 std::uint32_t spell_out(launch_tasks& given, std::string const& nnodes) {
   if (given.gpus) given.resources.push_back("gpu=" + std::to_string(*given.gpus));
   bool const counted = !given.nproc.empty() || !nnodes.empty();
-  if (counted && !given.tasks.empty())
+  if (counted && given.tasks)
     throw command_error(exit_usage, std::string(given.nproc.empty() ? "--nnodes" : "--nproc") +
                                         " and --tasks exclude each other");
-  if (!given.tasks.empty()) return 0;
+  if (given.tasks) return 0;
   auto const each = given.nproc.empty() ? 1 : muster::parse_number(given.nproc);
   if (!each || *each < 1 || *each > tasks_max)
     throw command_error(exit_usage, "--nproc " + given.nproc + ": write a number from 1 to " +
@@ -107,7 +107,7 @@ std::uint32_t spell_out(launch_tasks& given, std::string const& nnodes) {
   }
   auto const hosts = nnodes_of(nnodes);
   given.tasks = std::to_string(*each * hosts.min);
-  if (hosts.max > hosts.min) given.tasks += "-" + std::to_string(*each * hosts.max);
+  if (hosts.max > hosts.min) *given.tasks += "-" + std::to_string(*each * hosts.max);
   return static_cast<std::uint32_t>(*each);
 }
 
@@ -127,7 +127,7 @@ void add_launch_tasks(CLI::App& verb, launch_tasks& to) {
 }
 
 json::object tasks_json(launch_tasks const& given) {
-  auto groups = groups_of(given.tasks);
+  auto groups = groups_of(given.tasks.value_or("1"));
   std::map<std::string, json::value> resources, labels;
   for (auto const& [name, text] : named_values("--resource", "NAME=N", given.resources))
     resources[name] = amount_of(name, text);

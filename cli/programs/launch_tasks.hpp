@@ -13,7 +13,7 @@
 namespace muster::cli {
 
 struct launch_tasks {
-  std::string tasks;                           // "8", "2-8", "worker=8,ps=2"
+  std::optional<std::string> tasks;            // "8", "2-8", "worker=8,ps=2"
   std::string nproc;                           // "8"; with --nnodes of each host
   std::optional<std::uint32_t> gpus;           // of each rank
   std::vector<std::string> resources, labels;  // "gpu=4", or of one type "worker:gpu=4"

@@ -14,7 +14,8 @@ struct cli_names : testing::Test {
   cli_names() {
     c.serve();
     c.worker({"--allow-programs", "--allow-exec", "--host", "host-a", "--index", "3"});
-    EXPECT_TRUE(c.await_tasks(1));
+    c.worker({"--host", "host-b", "--index", "4"});
+    EXPECT_TRUE(c.await_tasks(2));
   }
 
   std::string line(words const& all) {
@@ -73,7 +74,7 @@ TEST_F(cli_names, every_verb_takes_names_where_it_takes_ids) {
       {"per-worker", {{{"show", "cache"}, {"show", value}}}},
       {"cordon", {{{"host-a"}, {"worker:3"}}}},
       {"uncordon", {{{"host-a"}, {"worker:3"}}}},
-      {"drain", {{{"host-a"}, {"worker:3"}}}},
+      {"drain", {{{"host-b"}, {"worker:3"}, false}}},
   };
   // Names alone, or nothing of the server's. Objects and datasets are made by programs:
   // objects.*, datasets.*.

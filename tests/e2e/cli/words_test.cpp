@@ -77,7 +77,7 @@ TEST(cli_words, what_is_misspelt_is_told_with_what_may_be_meant) {
               "--server: 'host' has no port; this is gRPC's HOST:PORT"},
         wrong{{"worker", "--server", "a:1,:8476"}, "--server: ':8476' has no host; "},
         wrong{{"worker", "--server", "host:99999"}, "'host:99999' has no port from 1 to 65535"},
-        wrong{{"explain", "obj_0000000000000001"}, "is an object: 'muster objects show obj_"},
+        wrong{{"retry", "obj_0000000000000001"}, "is an object: 'muster objects show obj_"},
         wrong{{"run", "--server", "http://127.0.0.1:1", "--", "true"},
               "--server: 'http://127.0.0.1:1' is an address of REST"},
         wrong{{"fetch", "prog_0000000000000001"}, "is a program: 'muster programs show prog_"},

@@ -100,7 +100,10 @@ TEST_F(openapi_examples, requests_are_answered_as_described) {
     for (auto const& p : o.at("parameters").as_array()) {
       if (p.at("in") != "path") continue;
       std::string const name(p.at("name").as_string());
-      auto const value = name == "cluster" ? "default" : std::string(p.at("example").as_string());
+      auto const& example = p.at("example");
+      auto const shown =
+          example.is_string() ? std::string(example.as_string()) : json::serialize(example);
+      auto const value = name == "cluster" ? std::string("default") : shown;
       target.replace(target.find("{" + name + "}"), name.size() + 2, value);
     }
     for (auto const& [media, described] : body->at("content").as_object()) {
