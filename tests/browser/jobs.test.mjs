@@ -61,7 +61,7 @@ test('a job begins with how long its closures ran, and by whom', async () => {
   await seen.reads('durations', /the longest \d+ ms/);
   await seen.at('histogram').waitFor();
   await seen.at('job-timeline', ':not([data-bars="0"])').waitFor(); // of the task stream, this job's alone
-  assert.match(await seen.at('histogram').getAttribute('aria-label'), /32 ms to 64 ms: 1|64 ms to 128 ms: 1/);
+  assert.match(await seen.at('histogram').getAttribute('aria-label'), /32 ms to 65 ms: 1|65 ms to 131 ms: 1/);
   await seen.at('by-worker').locator('tbody tr', { hasText: 'worker:0' }).waitFor();
   await seen.at('by-function').locator('button', { hasText: 'muster.sleep' }).click();
   await seen.page.waitForURL(/function=muster\.sleep/);

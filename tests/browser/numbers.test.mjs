@@ -101,10 +101,10 @@ test('what only waits does not run, and is cancelled in the end', async () => {
   await withServer([], async (server) => {
     const job = await server.submitAll('waits', [{ function: 'muster.echo', args: [1] }]);
     const seen = await WatchedPage.open(browser, `${server.url}/jobs`);
-    await seen.page.locator('[data-testid="jobs-row"] [data-doing="Waiting"]').waitFor();
+    await seen.page.locator('[data-testid="jobs-row"] [data-doing="Queued"]').waitFor();
     await shoot(seen, 'job-waits');
     const overview = await WatchedPage.open(browser, `${server.url}/`);
-    await overview.page.locator('[data-testid="job-row"] [data-doing="Waiting"]').waitFor();
+    await overview.page.locator('[data-testid="job-row"] [data-doing="Queued"]').waitFor();
     await server.cancel(job);
     for (const row of ['job-row', 'function-row']) await overview.at(row).filter({ hasText: '1 of 1 ended' }).filter({ hasText: '1 cancelled' }).waitFor();
     assert.deepEqual([...seen.faults, ...overview.faults], []);
