@@ -74,7 +74,7 @@ class Service:
 
 
 def test_members_are_those_of_tensorflow() -> None:
-    r = muster.resolver(f"simple:{SPEC};task_type=worker;task_id=1")
+    r = muster.resolver(f"simple:{SPEC};task_type=worker;task_id=1;rpc_layer=grpc")
     assert r.cluster_spec() == {"ps": {0: "c:1"}, "worker": {0: "a:1", 1: "b:1"}}
     assert (r.task_type, r.task_id, r.rpc_layer, r.environment) == ("worker", 1, "grpc", "")
     assert (r.master(), r.get_master(), r.get_job_name()) == ("grpc://b:1", "grpc://b:1", "worker")
@@ -98,11 +98,11 @@ def test_each_question_asks_again(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_environment_can_be_given() -> None:
-    config = {"TF_CONFIG": json.dumps({"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0},
-                                       "rpc_layer": "grpc"}),
+    config = {"TF_CONFIG": json.dumps({"cluster": {"worker": ["a:1", "b:1"]}, "rpc_layer": "grpc",
+                                       "task": {"type": "worker", "index": 0}}),
               "MUSTER_MASTER": "grpc://x:1", "MUSTER_COORDINATOR": "x:1", "MUSTER_RESOLVE_WATCH": "true"}
     r = muster.resolver("tf-config", environment=config)
-    assert (r.cluster_spec(), r.master()) == ({"worker": {0: "a:1"}}, "grpc://a:1")
+    assert (r.cluster_spec(), r.master()) == ({"worker": {0: "a:1", 1: "b:1"}}, "grpc://a:1")
     slurm = {"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_NODELIST": "n[1-2]",
              "SLURM_STEP_TASKS_PER_NODE": "1(x2)", "CUDA_VISIBLE_DEVICES": "0,1"}
     r = muster.resolver("slurm", environment=slurm)
@@ -187,9 +187,10 @@ def test_devices_that_the_program_lists_are_counted() -> None:
     r = muster.resolver("tpu:name=grpc://10.0.0.1,10.0.0.2", list_devices=lambda: names[1:])
     with pytest.raises(ValueError, match="different numbers of TPU cores"):
         r.num_accelerators()
-    gpus = ["/job:worker/replica:0/task:0/device:GPU:0", "/job:worker/replica:0/task:1/device:GPU:0"]
-    r = muster.resolver(f"simple:{SPEC}", list_devices=lambda: gpus)
-    assert (r.num_accelerators(), r.num_accelerators("worker", 1)) == ({"GPU": 2}, {"GPU": 1})
+    gpus = [f"/job:worker/replica:0/task:{task}/device:GPU:{i}" for task, i in ((0, 0), (1, 0), (1, 1))]
+    config = {"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}}
+    r = muster.resolver("tf-config", list_devices=lambda: gpus, environment={"TF_CONFIG": json.dumps(config)})
+    assert (r.num_accelerators(), r.num_accelerators("worker", 1)) == ({"GPU": 1}, {"GPU": 2})
 
 
 def test_a_coordinator_without_an_address_is_started_once() -> None:
