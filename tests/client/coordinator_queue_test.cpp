@@ -30,8 +30,10 @@ struct bounded_queue : coordinator {
 
 TEST_F(bounded_queue, schedule_takes_the_capacity_beside_what_runs) {
   for (int i = 0; i < 4; ++i) c->schedule<int>("gate");
-  ASSERT_TRUE(server.eventually(
-      [](auto& core) { return core.sessions().list({}, 1).items.at(0).counts.running == 4; }));
+  ASSERT_TRUE(server.eventually([](auto& core) {
+    auto const all = core.sessions().list({}, 1).items;
+    return !all.empty() && all.front().counts.running == 4;
+  }));
   int taken = 0;
   auto const fill = [&] {
     for (; taken < 60'000; ++taken) c->schedule<int>("add", taken, 0);

@@ -74,7 +74,8 @@ class Service:
 
 
 def test_members_are_those_of_tensorflow() -> None:
-    r = muster.resolver(f"simple:{SPEC};task_type=worker;task_id=1;rpc_layer=grpc")
+    config = {"cluster": json.loads(SPEC), "task": {"type": "worker", "index": 1}, "rpc_layer": "grpc"}
+    r = muster.resolver("tf-config", environment={"TF_CONFIG": json.dumps(config)})
     assert r.cluster_spec() == {"ps": {0: "c:1"}, "worker": {0: "a:1", 1: "b:1"}}
     assert (r.task_type, r.task_id, r.rpc_layer, r.environment) == ("worker", 1, "grpc", "")
     assert (r.master(), r.get_master(), r.get_job_name()) == ("grpc://b:1", "grpc://b:1", "worker")
