@@ -64,8 +64,7 @@ export class StreamFeed {
     if (to !== Infinity && this.held!.to === Infinity && !this.held!.more) this.held = { ...this.held!, to: now };
     if (this.held!.to !== Infinity) {
       const body = await this.ask(new URLSearchParams([...new URLSearchParams(filterOf(wanted)), ['from_ms', String(Math.floor(now))], ['limit', '1']]));
-      if (round !== this.round) return false;
-      this.stream.takeRunning(body);
+      if (round === this.round) this.stream.takeRunning(body); // a newer look asks for it again; the bars are new anyway
     }
     return true;
   }
