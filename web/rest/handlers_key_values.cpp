@@ -187,6 +187,7 @@ void add_key_value_routes(std::vector<route>& to) {
                            "wait this long for the key, 10m at most; without it no wait"}})
                    .as({"text/plain", "application/octet-stream"})
                    .tells("")
+                   .also(409, "The run has failed, and its calls are refused")
                    .also(429, "The cluster has reached its limit of parked calls")
                    .also(504, "The key did not come in time"));
   to.push_back(route{"PUT", one, put_key, "putKey", "Write a value; If-None-Match: * inserts only"}
@@ -194,12 +195,14 @@ void add_key_value_routes(std::vector<route>& to) {
                    .only_if_new()
                    .tells("KeyWritten", schema_of<written_key>)
                    .also(201, "The key is new", "KeyWritten")
+                   .also(409, "The run has failed")
                    .also(412, "The key exists, and If-None-Match: * was sent")
                    .also(429, "The cluster has reached its limit of keys or of their bytes")
                    .also(507, "The disk of the data directory is full; `detail` names it"));
-  to.push_back(remove(one, delete_key, "deleteKey", "Delete a key")
-                   .with({{"recursive", query_kind::flag, "also what is below it"}})
-                   .also(409, "Others are below it, and recursive=true was not said"));
+  to.push_back(
+      remove(one, delete_key, "deleteKey", "Delete a key")
+          .with({{"recursive", query_kind::flag, "also what is below it"}})
+          .also(409, "The run has failed, or others are below it and recursive=true was not said"));
   to.push_back(get("/api/v1/clusters/{cluster}/kv_waits", list_key_waits, "listKeyWaits",
                    "Who waits for keys that do not exist")
                    .with({prefix, limit_parameter})

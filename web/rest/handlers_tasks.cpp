@@ -257,7 +257,8 @@ void add_task_routes(std::vector<route>& to) {
                     "Report an error of one agent's task; the other tasks are told")
                    .takes(body_kind::json, "TaskError", R"({"message":"the disk is full"})")
                    .tells("AgentView")
-                   .also(409, "The task is not connected, or has an error already"));
+                   .also(409, "The task is not connected, or has an error already")
+                   .also(422, "The reason has more bytes than tasks can be told"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/cordon", cordon_task,
                     "cordonTask", "Nothing new for this task, whichever worker serves it")
                    .tells("WorkerView"));
