@@ -100,8 +100,10 @@ class Http:
                 return answer
             except (NoServer, ServerError) as error:
                 unreached = isinstance(error, NoServer)
+                refused = getattr(error, "status", 0) == 503
+                self._answered = self._answered or not (unreached or refused)
                 may_return = self._answered or len(self._urls) > 1
-                if not (may_return and (unreached or getattr(error, "status", 0) == 503)):
+                if not (may_return and (unreached or refused)):
                     raise
                 self._chosen = False
                 # What may have been done before the connection broke is not done twice.
