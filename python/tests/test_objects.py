@@ -526,5 +526,5 @@ def test_object_without_a_task_goes_to_the_connected_task_with_the_fewest(make_c
         c.create(Counter)
     cluster.add("--processes", "2", "--index", "0")
     made = [c.create(Counter, (i,)) for i in range(4)]
-    assert sorted(o.task for o in made) == ["worker:0", "worker:0", "worker:1", "worker:1"]
+    assert sorted(o._task for o in made) == ["worker:0", "worker:0", "worker:1", "worker:1"]
     assert [o.add().fetch(20) for o in made] == [1, 2, 3, 4]
