@@ -51,7 +51,7 @@ TEST_F(programs, run_on_workers_and_print_with_the_rank_in_front) {
                               "[ -z \"$MUSTER_TOKEN\" ]"));
   EXPECT_EQ(r.status, 0) << r.err;
   for (auto const* rank : {"0", "1", "2"})
-    EXPECT_NE(r.out.find(std::string("worker:") + rank + " | " + rank + " of 3 in hello 1\n"),
+    EXPECT_NE(r.out.find(std::string("rank ") + rank + " | " + rank + " of 3 in hello 1\n"),
               std::string::npos)
         << r.out << r.err;
 }
@@ -98,7 +98,7 @@ TEST_F(programs, take_code_along_that_each_rank_has_for_itself) {
     auto const r = c.run(launch(flags, script));
     EXPECT_EQ(r.status, 0) << r.err;
     for (auto const* rank : {"0", "1", "2"}) {
-      auto const begin = std::string("worker:") + rank + " | ";
+      auto const begin = std::string("rank ") + rank + " | ";
       EXPECT_NE(r.out.find(begin + "from afar\n"), std::string::npos) << time << r.out;
       EXPECT_NE(r.out.find(begin + "and more\n"), std::string::npos) << r.out;
       EXPECT_EQ(r.out.find("left.log"), std::string::npos) << r.out;
