@@ -93,6 +93,19 @@ TEST_F(restart_losses, retry_of_a_failed_function_waits_for_the_rest_of_its_paus
   EXPECT_EQ(after->held(next), job.closures);
 }
 
+TEST_F(restart_losses, started_members_of_a_gang_do_not_wait_for_each_other) {
+  closure_options o;
+  o.gang = "g";
+  auto work = before.specs(names(2, "f"));
+  for (auto& member : work) member.extras = std::make_shared<closure_extras>(closure_extras{o, {}});
+  auto const job = before.open_with(std::move(work), unlimited(continue_all()));
+  collect();
+  lose(before.attach({.slots = 2, .credits = 4}));
+  auto const after = restart(1s);
+  EXPECT_EQ(after->held(after->attach({.slots = 1, .credits = 1})), closures{job[0]})
+      << "one slot is enough for a member that has started before";
+}
+
 TEST_F(restart_losses, closure_that_ran_alone_runs_alone) {
   auto const job = open({"f"});
   for (int i = 0; i < 3; ++i) {

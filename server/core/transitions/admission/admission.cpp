@@ -8,6 +8,15 @@
 
 namespace muster::core {
 
+namespace {
+
+/// Returns whether an attempt of the closure has begun: then it has left its gang for good.
+bool has_started(closure_record const& r) {
+  return r.restored || r.attempt > 0;
+}
+
+}  // namespace
+
 slot admission::create(session& s, closure_spec& spec) {
   slot const c =
       core_.book.create(s.number, spec, core_.scheduler.queue_for(s.number, spec), core_.step.now);
@@ -28,7 +37,7 @@ void admission::form_gangs(session const& s, std::vector<closure_spec> const& sp
   for (std::size_t k = 0; k < specs.size(); ++k) {
     auto const& spec = specs[k];
     if (!spec.extras || spec.extras->options.gang.empty()) continue;
-    if (restored ? core_.closures[(*restored)[k]].restored
+    if (restored ? has_started(core_.closures[(*restored)[k]])
                  : s.traits().resumable && s.by_token.contains(spec.token))
       continue;  // it is in its gang, or that has started
     core_.scheduler.gangs.expect(spec.extras->options.gang);
@@ -81,7 +90,7 @@ std::optional<failure> admission::take_extras(slot c, std::shared_ptr<closure_ex
   d.extras = std::move(extras);
   life_.use_per_worker(x);
   core_.stateful.use(core_.closures[c].owner, {x.options.task_job, x.options.task_index});
-  if (!x.options.gang.empty() && !core_.closures[c].restored)
+  if (!x.options.gang.empty() && !has_started(core_.closures[c]))
     d.gang = core_.scheduler.gangs.join(x.options.gang, core_.closures.id_of(c));
   auto const id = core_.closures.id_of(c);
   if (x.options.delay > duration{})
