@@ -298,6 +298,9 @@ void model_worker::on_stop(core::stop_request const& s) {
 
 void model_worker::on_drain() {
   draining_ = true;
+  world_.after(50ms, [this, link = link_] {
+    if (link == link_ && alive_ && holds_.empty()) leave();
+  });
 }
 
 void model_worker::forget_everything() {
@@ -334,6 +337,11 @@ void model_worker::on_disconnect(bool final) {
   welcomed_ = flushing_ = false;
   if (final || draining_) forget_everything();
   if (final) alive_ = false;  // turn() starts a new process one day
+  // An operator drains the worker that took the index of this one.
+  if (final && number_ % 2 == 0)
+    world_.after(100ms, [this] {
+      world_.ask(core::drain_task{{}, "worker", number_}, [](core::reply const&) {});
+    });
   if (alive_ && !draining_) attach_later(2s);
 }
 
