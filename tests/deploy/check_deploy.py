@@ -336,7 +336,7 @@ class Scripts(unittest.TestCase):
                              "slurm_job=7", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES")
                 self.assertEqual(ran.returncode, 0, ran.stderr)
                 for rank in (0, 1):
-                    self.assertIn(f"worker:{rank} | 0,1\n", ran.stdout)
+                    self.assertIn(f"rank {rank} | 0,1\n", ran.stdout)
                 said = workers.communicate(timeout=60)[1]
                 self.assertEqual(workers.returncode, 0, said)
                 self.assertEqual(said.count("there was nothing to do for 3000 ms"), 2, said)

@@ -79,7 +79,7 @@ TEST_F(logs, a_flood_keeps_the_newest_lines_and_says_how_many_are_gone) {
 }
 
 TEST_F(logs, what_is_no_id_is_refused) {
-  EXPECT_EQ(c.run({"logs", "x"}).status, 2);
+  EXPECT_EQ(c.run({"logs", "x"}).status, 1);
   EXPECT_EQ(c.run({"logs", "job_0000000000000099"}).status, 1);
 }
 

@@ -326,7 +326,7 @@ TEST(verbs, what_does_not_exist_is_exit_status_1) {
   EXPECT_EQ(c.run({"fetch", "rv_999", "--timeout", "1s"}).status, 1);
   EXPECT_EQ(c.run({"cancel", "cl_999"}).status, 1);
   EXPECT_EQ(c.run({"explain", "cl_999"}).status, 1);
-  EXPECT_EQ(c.run({"cancel", "nonsense"}).status, 2);
+  EXPECT_EQ(c.run({"cancel", "nonsense"}).status, 1);
   EXPECT_EQ(c.run({"submit", "no.such.function", "--require-function"}).status, 1);
 }
 
