@@ -156,7 +156,7 @@ def test_what_a_killed_worker_leaves_goes_with_the_next_one(make_cluster: MakeCl
     monkeypatch.setenv("TMPDIR", str(temporary))
 
     def folders() -> set[pathlib.Path]:
-        return set(temporary.glob(folder.PREFIX + "*"))
+        return set(temporary.glob(folder.WORKER + "*"))
 
     cluster = make_cluster()
     killed = cluster.add("--processes", "1")

@@ -20,6 +20,7 @@ from muster.worker import gpus
 from muster.worker.attachment import SAID_MAX, Attachment
 from muster.worker.functions import FunctionTable
 from muster.worker.held import Held
+from muster.worker.home import Home
 from muster.worker.link import ThreadLink
 from muster.worker.options import WorkerOptions
 
@@ -270,7 +271,7 @@ def test_a_server_that_is_away_is_told_once(caplog: Any, monkeypatch: Any) -> No
     monkeypatch.setattr(Attachment, "_ended", counted)
     options = WorkerOptions(["127.0.0.1:1"], backoff_min=0.01, backoff_max=0.02)
     attachment = Attachment(0, options, lambda _, on_message: ThreadLink(
-        FunctionTable({}, True), 1, os.getpid(), on_message, 64))
+        FunctionTable({}, True), 1, os.getpid(), on_message, 64, Home(())))
     running = threading.Thread(target=attachment.run)
     running.start()
     until(lambda: tries > 3, "it has tried again")
@@ -389,7 +390,7 @@ def test_threads_are_looked_after_whenever_a_closure_comes() -> None:
     told: list[int] = []
     go_on = threading.Event()
     link = ThreadLink(FunctionTable({"waits": go_on.wait}, False), 1, 1,
-                      lambda data: told.extend(WorkerMessage.FromString(data).started_closure), 0)
+                      lambda data: told.extend(WorkerMessage.FromString(data).started_closure), 0, Home(()))
     comes = ServerMessage(closure=[1], attempt=[1], function=[0], args=[b"[20]"])
 
     class JustBefore(threading.Event):
