@@ -246,7 +246,6 @@ def test_a_lost_task_is_made_again_from_the_newest(with_two: Cluster, tmp_path: 
         whole, parts, steps = model(c, 3)
         whole.read().fetch(20)
         kept = checkpoint.numbers(tmp_path)
-        caplog.clear()
         until(lambda: WAITS in caplog.text, "its time comes")
         tries: list[int] = []
         save = made._known.save_unless_restarted
