@@ -102,7 +102,7 @@ TEST(function, errors_of_boost_json_contain_no_place_in_its_source) {
   auto const raw = [](boost::json::value v) { return v.as_object().at("size").as_int64(); };
   auto const got = call(make_raw(raw), "[5]");
   EXPECT_FALSE(got.ok);
-  EXPECT_EQ(got.why.message, "value is not an object");
+  EXPECT_EQ(got.why.message, "not an object");
 }
 
 TEST(function, takes_and_gives_structures) {

@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
         bad{R"({"task": {"type": "worker", "index": "-1"}})",
             "TF_CONFIG: task.index is -1; write a number from 0"},
         bad{R"({"task": {"type": "worker", "index": 99999999999999999999}})",
-            "TF_CONFIG: task.index is '1E20'; write a whole number from 0"},
+            "TF_CONFIG: task.index is '1e+20'; write a whole number from 0"},
         bad{R"({"task": {"type": "worker", "index": 4294967296}})",
             "TF_CONFIG: task.index is 4294967296; the highest is 999999"},
         bad{R"({"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}})",
