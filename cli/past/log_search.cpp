@@ -37,9 +37,9 @@ void add_log_search(CLI::App& verb, log_search& s) {
   verb.add_flag("-i,--ignore-case", s.ignore_case, "search: of the letters a to z");
   add_value(verb, "--program", s.program, "PROGRAM",
             "search: in what the ranks of this program have printed, of its last attempt");
-  add_value(verb, "--rank", s.rank, "N", "Of a program: of this rank alone");
-  add_number(verb, "--attempt", s.attempt, "Of a program: of this attempt", 1, UINT32_MAX);
-  add_value(verb, "--job", s.job, "JOB", "search: in lines of this job alone");
+  add_value(verb, "--rank", s.rank, "N", "Program: print only this rank");
+  add_number(verb, "--attempt", s.attempt, "Program: print this attempt", 1, UINT32_MAX);
+  add_value(verb, "--job", s.job, "JOB", "search: only lines of this job");
   add_value(verb, "--cluster", s.cluster, "NAME", "search: in lines of this cluster alone");
   add_time_range(verb, s.when, "search: lines of closures");
   add_count(verb, "--limit", s.limit, "search: lines at most", 1);

@@ -110,11 +110,11 @@ std::string attempt(json::value const& a, ranks_of_logs const& logged) {
                labelled(since(list_of(a, "events"), "at_ms", begun), "rank", "about"),
                "After=after_ms|What=kind|About=label|Text=text") +
          stacks_of("Where ranks were that were killed", list_of(a, "stacks")) +
-         table("Barriers, the newest first",
+         table("Barriers, newest first",
                labelled(since(list_of(a, "barriers"), "ended_ms", begun), "last_rank", "last"),
                "After=after_ms|Late=late_ms|Came last=label|Host=host|Ranks=participants|"
                "Barrier=id") +
-         table("Who was late at them", labelled(list_of(a, "latecomers")),
+         table("Late arrivals at barriers", labelled(list_of(a, "latecomers")),
                "Rank=label|Host=host|Was last=last|Of=barriers|Late, mean=late_mean_ms|Late, "
                "most=late_max_ms") +
          ends(a, logged) + missing;

@@ -35,7 +35,7 @@ void add(CLI::App& app, choice& chosen, std::string const& name, std::string con
          int (*run)(cordon_options&), std::string const& more) {
   auto const [verb, o] = add_verb(app, chosen, name, about, run);
   add_value(*verb, "task", o->task, "TASK",
-            "Such as worker:3, or its host; muster tasks lists them")
+            "A task, for example worker:3, or its host; muster tasks lists tasks")
       ->required();
   add_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
