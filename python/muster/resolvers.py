@@ -79,7 +79,7 @@ class Resolver:
         self._set: Dict[str, Any] = {}
 
     def cluster_spec(self) -> Any:
-        """Returns the tasks, as ``{"worker": {0: "host:port"}}``. Empty: the program is alone."""
+        """Returns the tasks, as ``{"worker": {0: "host:port"}}``. Empty: the program runs without a cluster."""
         return cluster_of(self._ask([]), "resolver")
 
     def master(self, task_type: Optional[str] = None, task_id: Optional[int] = None,
@@ -118,7 +118,7 @@ class Resolver:
 
     @property
     def task_type(self) -> Optional[str]:
-        """The job of this process. It can be set. None: not known."""
+        """The job of this process; writable. None: unknown."""
         found: Optional[str] = self._own("task_type", lambda own: own["task"]["type"])
         return found
 
@@ -128,7 +128,7 @@ class Resolver:
 
     @property
     def task_id(self) -> Optional[int]:
-        """The index of this process in its job. It can be set. None: not known."""
+        """The index of this process in its job; writable. None: unknown."""
         found: Optional[int] = self._own("task_id", lambda own: own["task"]["index"])
         return found
 

@@ -221,7 +221,7 @@ class Dataset:
         return Dataset(lambda: iter(range(*of)))
 
     def repeat(self, count: Optional[int] = None) -> Dataset:
-        """None and -1: for ever."""
+        """Repeats the elements `count` times; None and -1 repeat them without end."""
         times: Callable[[], Iterable[Any]] = itertools.count if count is None or count < 0 else lambda: range(count)
         return Dataset(lambda: itertools.chain.from_iterable(self for _ in times()))
 

@@ -25,7 +25,7 @@ struct coordinator_options {
   /// error. Else the first error cancels what is left and is raised.
   bool continue_on_error = false;
   /// Closures that may wait for a worker. While so many do, schedule and submit wait for room. 0:
-  /// the server's default, 262,144 unless its --queue-capacity says otherwise. The client then
+  /// the server's default, 262,144 unless its --queue-capacity sets another limit. The client then
   /// waits only when the server's queue and pending_max are full.
   std::uint64_t queue_capacity = 0;
   /// Lost workers or processes after which a closure fails with aborted_error: up to 255; 0: no

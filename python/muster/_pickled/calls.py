@@ -95,7 +95,7 @@ def reduce_to_slot(value: Any, what: str, of_workers: bool = False) -> Any:
 
 def unpicklable(error: Exception, of: str, args: Sequence[Any], kwargs: Mapping[str, Any], item: Optional[int] = None
                 ) -> Optional[Exception]:
-    """Returns an error that names the argument that `error` is about, or None if it is about no single one.
+    """Returns an error that names the argument `error` is about; None if it concerns several arguments.
 
     Args:
         error: What pickling the arguments has raised.
@@ -117,7 +117,7 @@ def unpicklable(error: Exception, of: str, args: Sequence[Any], kwargs: Mapping[
 
 
 def _variable_of(f: Callable[..., Any]) -> str:
-    """Returns what to say of the first variable of a function that cannot be pickled; empty if there is none."""
+    """Returns a message about the first variable of a function that cannot be pickled; empty if all can be."""
     while isinstance(f, functools.partial):
         f = f.func
     f = inspect.unwrap(f)

@@ -161,7 +161,7 @@ class Link:
         return started, unknown
 
     def capacity(self, session: str) -> Optional[int]:
-        """Returns how many calls of Python functions can run at the same time. None: an older server does not know it.
+        """Returns how many calls of Python functions can run at the same time. None: an older server does not report it.
 
         Raises:
             UnavailableError: there is no connection, or the server refused the call.

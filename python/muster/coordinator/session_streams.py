@@ -100,7 +100,7 @@ class SessionStreams(SessionState):
 
     @property
     def incarnation(self) -> int:
-        """Of the server's process that has opened the session; 0: none has."""
+        """The identifier of the server process that opened the session; 0 before a session is open."""
         return self._incarnation
 
     @property

@@ -122,7 +122,7 @@ def _checked(values: Iterable[RemoteValue[Any]], num_returns: int) -> Values:
 
 def _check_thread(values: Values) -> None:
     if any(v._owner is not None and v._owner.session._is_reading() for v in values):
-        raise RuntimeError("a callback cannot wait, as what it waits for comes by its thread: wait on a thread of your own")
+        raise RuntimeError("a callback cannot wait, because its thread delivers the results; wait on another thread")
 
 
 def _divided(values: Values, count: int) -> tuple[Values, Values]:

@@ -40,7 +40,7 @@ class WorkerContext:
 
     @property
     def cluster_spec(self) -> Cluster:
-        """A new copy each time. Empty when the program is alone."""
+        """Returns a new copy each time. Empty if the program runs without a cluster."""
         return copy.deepcopy(self._cluster)
 
     @property
@@ -90,7 +90,7 @@ class WorkerContext:
     def session_creator(self, scaffold: Optional[Scaffold] = None, config: Optional[Dict[str, Any]] = None,
                         checkpoint_dir: Optional[str] = None, checkpoint_filename_with_path: Optional[str] = None,
                         max_wait_secs: float = 7200) -> SessionCreator:
-        """Returns who makes a session of this function, as ``c.session_creator(scaffold).create_session()``. Without a
+        """Returns a creator of sessions for this function, as in ``c.session_creator(scaffold).create_session()``. Without a
         strategy, or where it `should_init`, the creator is the chief's, which calls ``scaffold.init``, or
         ``scaffold.restore`` with the checkpoint. Others wait for ``scaffold.ready``. The own configuration goes over
         `config`. Raises ValueError: both checkpoints are given, or the scaffold cannot restore."""

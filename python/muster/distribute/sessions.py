@@ -49,7 +49,7 @@ class Scaffold:
     ready: Optional[Callable[[WorkerSession], bool]] = None
     """Returns whether `init` has run. The others call it until it returns True. None: they do not wait."""
     restore: Optional[Callable[[WorkerSession, str], bool]] = None
-    """Called by the chief in place of `init` where a checkpoint is named. Returns False if the directory has none; then
+    """Called by the chief in place of `init` if a checkpoint is named. Returns False if the directory has no checkpoint; then
     `init` is called."""
 
 

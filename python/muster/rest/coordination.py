@@ -132,7 +132,7 @@ class CoordinationClient:
                         {"message": message, "code": code, "refuse_calls": refuse_calls})
 
     def report_error(self, message: str, code: str = "ABORTED", task: Optional[str] = None) -> None:
-        """Reports an error of one task, as its agent would. The other tasks are told.
+        """Reports an error of one task, as its agent would. The other tasks receive the error.
 
         Args:
             message: What has gone wrong.

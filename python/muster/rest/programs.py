@@ -74,7 +74,7 @@ class LaunchWords(EachWords, ProgramWords, total=False):
 
 
 class ProgramFailedError(MusterError):
-    """A program that was waited for has not succeeded. Attributes: ``program``, None in a copy or after unpickling; ``state``,
+    """Raised when an awaited program did not succeed. Attributes: ``program``, None in a copy or after unpickling; ``state``,
     FAILED or CANCELLED; ``cause``, what went wrong first, as REST has it (``kind``, ``rank``, ``task``, ``host``,
     ``exit_status``, ``signal``, ``text``, ``stderr``, ``coordination``), or None."""
 

@@ -30,7 +30,7 @@ class Line:
         self._since = 0.0  # it stands unreported; 0: nobody has looked yet
 
     def add(self, data: bytes) -> Optional[str]:
-        """Returns the lines that end with these data, without the last newline. None: no line ends."""
+        """Returns the lines that these data complete, without the last newline; None if they complete no line."""
         end = data.rfind(b"\n")
         if end < 0:
             self._set(self.begun + data)
