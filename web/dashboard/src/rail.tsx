@@ -26,8 +26,9 @@ function Badge({ path }: { path: Path }) {
   if (jobs > 0 && about(/^(job|session)s?-failed$/).length > 0) return <b class="badge is-bad" data-testid="rail-failed-jobs" title="jobs and sessions that failed">{short(jobs)}</b>;
   if (path === '/tasks' && tasks && tasks.error > 0) return <b class="badge is-bad">{short(tasks.error)}</b>;
   if (path === '/tasks' && tasks && tasks.total > 0) return <span class="badge">{short(tasks.total)}</span>;
-  const running = store.counters?.jobs.running ?? 0;
-  if (path === '/jobs' && running > 0) return <span class="badge">{short(running)}</span>;
+  const counted = store.counters?.jobs;
+  const unfinished = counted ? (counted.queued ?? 0) + counted.running : 0;
+  if (path === '/jobs' && unfinished > 0) return <span class="badge">{short(unfinished)}</span>;
   if (path === '/barriers' && of && of.barriers > 0) return <b class="badge is-late">{short(of.barriers)}</b>;
   if (path === '/kv' && of && of.keys > 0) return <span class="badge">{short(of.keys)}</span>;
   return null;

@@ -36,7 +36,7 @@ function calm(): string {
   const { counters } = store;
   const totals = counters && taskTotals(counters.tasks, store.clusters.all());
   if (!totals || totals.total === 0) return 'Ready. Nobody has joined yet.';
-  return `All is well: ${count(totals.connected)} of ${count(totals.total)} connected, ${plural(counters.jobs.running, 'job')} not ended.`;
+  return `All is well: ${count(totals.connected)} of ${count(totals.total)} connected, ${plural((counters.jobs.queued ?? 0) + counters.jobs.running, 'job')} not ended.`;
 }
 
 export function Attention() {

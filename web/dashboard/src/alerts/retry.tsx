@@ -17,8 +17,10 @@ const retry = (id: string) => send<{ id: string }>('POST', api(`jobs/${encodeURI
 
 // Retries several jobs, each as a new job. A second press continues with those that were not retried yet.
 export function RetryAll({ ids }: { ids: readonly string[] }) {
-  const made = useSignal(0);
-  if (made.value === ids.length)
+  const made = useSignal<ReadonlySet<string>>(new Set());
+  const busy = useSignal(false);
+  const left = ids.filter((id) => !made.value.has(id));
+  if (left.length === 0)
     return (
       <a class="button" href={address('/jobs', { state: 'UNFINISHED' })} onClick={follow} data-testid="retried">
         The new jobs
@@ -29,18 +31,25 @@ export function RetryAll({ ids }: { ids: readonly string[] }) {
       atOnce // the new jobs can be cancelled
       testid="retry-all"
       label="Retry all"
-      title={`Retry ${plural(ids.length, 'job')}?`}
-      yes={`Submit ${plural(ids.length, 'new job')}`}
+      title={`Retry ${plural(left.length, 'job')}?`}
+      yes={`Submit ${plural(left.length, 'new job')}`}
+      disabled={busy.value}
+      why={busy.value ? 'New jobs are being submitted.' : undefined}
       run={async () => {
-        for (const id of ids.slice(made.value)) {
-          await retry(id);
-          ++made.value;
+        busy.value = true;
+        try {
+          for (const id of left) {
+            await retry(id);
+            made.value = new Set([...made.value, id]);
+          }
+        } finally {
+          busy.value = false;
         }
       }}
-      done={`${plural(ids.length, 'new job')} submitted.`}
+      done={`${plural(left.length, 'new job')} submitted.`}
     >
       <p>
-        {plural(ids.length, 'new job')} will run what failed or was cancelled again, with the same arguments and options.{made.value > 0 && ` ${count(made.value)} of them are submitted already.`}
+        {plural(left.length, 'new job')} will run what failed or was cancelled again, with the same arguments and options.{made.value.size > 0 && ` ${plural(made.value.size, 'job')} are submitted already.`}
       </p>
     </Action>
   );
