@@ -27,9 +27,14 @@ bool is_task(std::string const& text) {
 
 }  // namespace
 
+bool is_id_with(std::string_view prefix, std::string_view word) {
+  return word.starts_with(prefix) && word.size() > prefix.size() &&
+         word.find_first_not_of("0123456789abcdef", prefix.size()) == word.npos;
+}
+
 bool is_id_of_any_kind(std::string const& word) {
   return std::any_of(kinds.begin(), kinds.end(),
-                     [&](kind const& k) { return word.starts_with(k.prefix); });
+                     [&](kind const& k) { return is_id_with(k.prefix, word); });
 }
 
 std::string other_id(std::string const& id, std::string const& wanted) {

@@ -34,7 +34,7 @@ facts const& facts_of(target kind) {
 }
 
 bool is_id(std::string const& word, facts const& f) {
-  return !f.prefix.empty() && word.starts_with(f.prefix);
+  return !f.prefix.empty() && is_id_with(f.prefix, word);
 }
 
 bool is_named(facts const& f) {
@@ -138,7 +138,7 @@ found_target find_target(rest& server, std::string const& word, std::initializer
       colon != 0 && colon != word.npos && parse_number(std::string_view(word).substr(colon + 1));
   if (is_task && takes(target::task))
     return task_found(word.substr(0, colon), word.substr(colon + 1), o.cluster, false);
-  if (is_task || is_id_of_any_kind(word)) throw command_error(exit_usage, other_id(word, ""));
+  if (is_id_of_any_kind(word)) throw command_error(exit_usage, other_id(word, ""));
   std::vector<candidate> all;
   for (auto const kind : kinds) {
     if (!is_named(facts_of(kind))) continue;
@@ -151,6 +151,7 @@ found_target find_target(rest& server, std::string const& word, std::initializer
     if (!left.empty()) all = left;
   }
   auto const shown = "'" + for_terminal(word, 60) + "'";
+  if (all.empty() && is_task) throw command_error(exit_usage, other_id(word, ""));
   if (all.empty())
     throw command_error(exit_failed, "there is no " + kinds_in_words(kinds, "or") + " " + shown);
   if (all.size() == 1) return all.front().found;
