@@ -45,6 +45,9 @@ class ServerError(MusterError):
 class NoServer(MusterError, ConnectionError):
     """Nobody answers at the address."""
 
+    broke = False
+    """The server closed the connection before it answered. A refused connection does not set this."""
+
 
 class Http:
     """`url` as "http://host:port"; several with commas between: the one that serves. `ca`, `cert`
@@ -61,7 +64,7 @@ class Http:
         self.url = self._urls[0]
         self._token = token or os.environ.get("MUSTER_TOKEN", "")
         self._chosen = len(self._urls) == 1
-        self._answered = False  # one has, so when it is away it may come back
+        self._answered = False  # a server has answered, so it may come back
         # Servers of a cluster are reached directly, whatever proxies the environment names.
         handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
         if any(u.startswith("https:") for u in self._urls):
@@ -81,8 +84,8 @@ class Http:
         """Returns the bytes of the answer.
 
         A server that has answered before can be restarting. A request that changes nothing when it comes twice (GET, and
-        PUT without If-None-Match) is sent again until RETRY_SECONDS are over. Other requests are sent again only if the server
-        has refused them with 503.
+        PUT without If-None-Match) is sent again until RETRY_SECONDS are over, with pauses. Such a PUT is also sent again if
+        the server closed the connection. Other requests are sent again only if the server has refused them with 503.
 
         Raises:
             ServerError: the server refused it.
@@ -92,6 +95,7 @@ class Http:
         end = time.monotonic() + RETRY_SECONDS
         repeatable = method == "GET" or (method == "PUT" and "If-None-Match" not in (headers or {}))
         refusals = 0
+        pause = 0.2
         while True:
             before = self.url
             try:
@@ -101,7 +105,8 @@ class Http:
             except (NoServer, ServerError) as error:
                 unreached = isinstance(error, NoServer)
                 refused = getattr(error, "status", 0) == 503
-                self._answered = self._answered or not (unreached or refused)
+                broke = method == "PUT" and getattr(error, "broke", False)
+                self._answered = self._answered or broke or not (unreached or refused)
                 may_return = self._answered or len(self._urls) > 1
                 if not (may_return and (unreached or refused)):
                     raise
@@ -110,6 +115,9 @@ class Http:
                 if (not repeatable or time.monotonic() > end) if unreached else refusals:
                     raise
                 refusals += not unreached
+                if unreached:
+                    time.sleep(pause)
+                    pause = min(2 * pause, 2.0)
                 self._choose()
                 if not unreached and self.url == before and len(self._urls) > 1:
                     raise
@@ -121,7 +129,7 @@ class Http:
             for url in self._urls:
                 try:
                     with self._opener.open(url + "/readyz", timeout=2.0):
-                        self.url, self._chosen = url, True
+                        self.url, self._chosen, self._answered = url, True, True
                         return
                 except (OSError, http.client.HTTPException):  # errors of HTTP are some of the first
                     continue
@@ -143,12 +151,13 @@ class Http:
                 return data
         except urllib.error.HTTPError as error:
             raise ServerError(error.code, _problem(error.read())) from None
-        except http.client.HTTPException as error:
-            raise NoServer(f"{self.url} answers, but not in HTTP ({type(error).__name__}): is that the "
-                           "port of gRPC?") from None
-        except OSError as error:
+        except (http.client.HTTPException, OSError) as error:
             reason = getattr(error, "reason", error)
-            raise NoServer(f"{self.url} does not answer: {reason}{'' if self._answered else _DO}") from None
+            failed = (NoServer(f"{self.url} answers, but not in HTTP ({type(error).__name__}): is that the port of gRPC?")
+                      if isinstance(error, http.client.HTTPException) else
+                      NoServer(f"{self.url} does not answer: {reason}{'' if self._answered else _DO}"))
+            failed.broke = isinstance(reason, (ConnectionResetError, ConnectionAbortedError, BrokenPipeError))
+            raise failed from None
 
 
 def segment(text: Union[str, int]) -> str:
