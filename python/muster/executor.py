@@ -54,13 +54,17 @@ class _Future(Future):
                     self.value._warn()
 
     def running(self) -> bool:
-        """Returns whether the call runs, as the server knows it."""
+        """Returns whether the call runs, as the server knows it. Each use asks the server."""
         if self.value is not None and self._state == PENDING:
             _cancel_queued([self], dry_run=True)
         return super().running()
 
     def cancel(self) -> bool:
-        """Cancels the call unless it runs or has ended. Returns whether it is cancelled."""
+        """Cancels the call unless it runs or has ended. Returns whether it is cancelled.
+
+        Each use asks the server, for up to 10 seconds. While the server has not answered since, the next use waits at most
+        1 second. To cancel many calls use `Executor.shutdown` with `cancel_futures`, which asks for all of them at once.
+        """
         if self.value is not None and self._state == PENDING and _cancel_queued([self]):
             return False
         return super().cancel()
@@ -115,7 +119,8 @@ class Executor(concurrent.futures.Executor):
         self._finishing: Optional[threading.Thread] = None
         self._is_forked = False
         _forks.notify_in_forks(self)
-        _executors.add(self)
+        with _executors_lock:
+            _executors.add(self)
         weakref.finalize(self, _finish_collected, self._coordinator).atexit = False
 
     def forked(self) -> None:
@@ -152,6 +157,8 @@ class Executor(concurrent.futures.Executor):
         try:
             value = future.value = self._coordinator._submit_for_fetch(fn, args, kwargs, name)
         except BaseException:
+            concurrent.futures.Future.cancel(future)
+            future._begin()  # `_finish` may wait for it
             self._futures.discard(future)
             raise
         value.add_done_callback(lambda: made_again.when_here(value._is_large, lambda: self._ended(future, value)))
@@ -256,7 +263,9 @@ class Executor(concurrent.futures.Executor):
         return f"<muster.Executor of {self._coordinator!r}>"
 
 
+_executors_lock = threading.Lock()
 _executors: weakref.WeakSet[Executor] = weakref.WeakSet()
+"""Under _executors_lock."""
 _threads: set[threading.Thread] = set()
 """Threads that wait for submitted calls."""
 _exiting = False
@@ -296,13 +305,17 @@ def _finish_at_exit() -> None:
     """Waits for the submitted calls of all executors, as the standard pools do."""
     global _exiting
     _exiting = True
-    for executor in list(_executors):
+    with _executors_lock:
+        executors = list(_executors)
+    for executor in executors:
         executor.shutdown()
     for thread in list(_threads):
         thread.join()  # no deadline: it ends with its calls, or with its session
 
 
 def _exited_in_fork() -> None:
+    global _executors_lock
+    _executors_lock = threading.Lock()  # another thread of the parent may have held it
     _threads.clear()
 
 
