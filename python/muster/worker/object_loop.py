@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import contextlib
 import threading
 from typing import Any, Coroutine, Optional
 
@@ -17,6 +19,10 @@ class Loop:
         self._lock = threading.Lock()  # protects the following
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._stopped = False
+        self._ended = False
+        """The loop does not run again. Only its thread sets and reads this."""
+        self._futures: set[concurrent.futures.Future[Any]] = set()
+        """Of the coroutines that have not ended."""
 
     def run(self, coroutine: Coroutine[Any, Any, Any], calls: Calls) -> Any:
         """Returns the result of a coroutine, or raises its error. Handles in the coroutine call by `calls`.
@@ -32,14 +38,16 @@ class Loop:
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=self._serve, args=(self._loop, calls), daemon=True,
                                  name="muster-object-loop").start()
-            loop = self._loop
-        return asyncio.run_coroutine_threadsafe(coroutine, loop).result()  # no deadline: it is a call of the user
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            self._futures.add(future)
+        future.add_done_callback(self._futures.discard)
+        return future.result()  # no deadline: it is a call of the user
 
     def stop(self) -> None:
         """Cancels what runs."""
         with self._lock:
-            self._stopped = True
-            if self._loop is not None:
+            first, self._stopped = not self._stopped, True
+            if first and self._loop is not None:
                 self._loop.call_soon_threadsafe(self._cancel_all)
 
     def _cancel_all(self) -> None:
@@ -52,12 +60,17 @@ class Loop:
     async def _end(self, tasks: set[asyncio.Task[Any]]) -> None:
         if tasks:
             await asyncio.wait(tasks, timeout=1.0)
+        self._ended = True
         asyncio.get_running_loop().stop()
 
     def _serve(self, loop: asyncio.AbstractEventLoop, calls: Calls) -> None:
         handle.here.calls = calls
         asyncio.set_event_loop(loop)
         try:
-            loop.run_forever()
+            while not self._ended:
+                with contextlib.suppress(SystemExit, KeyboardInterrupt):  # the call of the method raises it
+                    loop.run_forever()
         finally:
+            for future in list(self._futures):
+                future.cancel()
             loop.close()
