@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T")
+S = TypeVar("S", bound="Scheduling")
 Function = Union[str, Callable[..., T]]
 
 
@@ -102,6 +103,13 @@ class Scheduling(Hints):
         session = self._session
         return _unpickled, (session.link.servers, session.options.cluster, session.incarnation,
                             None if isinstance(self, ClusterCoordinator) else (self._options, self._plain_along.name))
+
+    def __copy__(self: S) -> S:
+        """Returns itself: a coordinator of its own would be another session, without the credentials."""
+        return self
+
+    def __deepcopy__(self: S, memo: Any) -> S:
+        return self
 
     @property
     def _session(self) -> Session:
@@ -173,8 +181,13 @@ class Scheduling(Hints):
         Raises the pending error of this generation (nothing is scheduled then), and what `submit`
         does.
         """
+        return self._schedule(fn, args, kwargs)
+
+    def _schedule(self, fn: Any, args: Optional[Sequence[Any]], kwargs: Optional[Mapping[str, Any]],
+                  stops: bool = True) -> RemoteValue[Any]:
+        """`stops`: see ClosureError.again."""
         request = call_of(self._callables, fn, *given("schedule", fn, args, kwargs), self._along())
-        return RemoteValue(self._owner, self._session.put((request,), self._options)[0])
+        return RemoteValue(self._owner, self._session.put((request,), self._options, stops=stops)[0])
 
     def _submit_for_fetch(self, fn: Function[T], args: Sequence[Any],
                           kwargs: Optional[Mapping[str, Any]], name: str = "") -> RemoteValue[T]:
@@ -271,7 +284,7 @@ class Scheduling(Hints):
         itself for the result."""
         with waiting():
             return await asyncio.get_running_loop().run_in_executor(
-                None, lambda: self.schedule(fn, args, kwargs))
+                None, self._schedule, fn, args, kwargs, False)
 
 
 DEFAULT_SERVER = "127.0.0.1:8476"
