@@ -2,6 +2,7 @@
 long as the server keeps the session."""
 from __future__ import annotations
 
+import os
 import random
 import threading
 import time
@@ -34,12 +35,25 @@ _MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.Status
              grpc.StatusCode.UNKNOWN, grpc.StatusCode.DEADLINE_EXCEEDED}
 
 
+_links_lock = threading.Lock()
 _links: weakref.WeakSet[Link] = weakref.WeakSet()
+"""Under _links_lock."""
+
+
+def _renew_lock() -> None:
+    global _links_lock
+    _links_lock = threading.Lock()  # another thread of the parent may have held it
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def end_sessions(server: str, reason: str) -> None:
     """Ends the sessions of this process whose only server has ended for good."""
-    for link in list(_links):
+    with _links_lock:
+        links = list(_links)
+    for link in links:
         if link.servers == [server]:
             link.end(reason)
 
@@ -58,7 +72,8 @@ class Link:
         """What the newest try to open a stream ended with; empty: none has failed."""
         self._give_up = threading.Event()
         self._ended_for = ""  # why there is no server any more
-        _links.add(self)
+        with _links_lock:
+            _links.add(self)
         self._given = session.options.connect_timeout
         self._deadline: Optional[threading.Timer] = None
         self._thread = threading.Thread(target=self._run, name="muster-session", daemon=True)
@@ -137,9 +152,9 @@ class Link:
                 break
         raise failed
 
-    def cancel_queued(self, session: str, tokens: list[int], dry_run: bool
+    def cancel_queued(self, session: str, tokens: list[int], dry_run: bool, timeout: float
                       ) -> Optional[tuple[set[int], set[int]]]:
-        """Cancels closures that no worker has started; `dry_run` only asks.
+        """Cancels closures that no worker has started; `dry_run` only asks. `timeout`: seconds for each message.
 
         Returns:
             The tokens of closures that run or have ended, and tokens that the server does not know. None: an older
@@ -153,7 +168,7 @@ class Link:
         for i in range(0, len(tokens), CANCELLED_AT_ONCE):
             part = tokens[i:i + CANCELLED_AT_ONCE]
             request = messages.CancelQueuedRequest(session=session, token=part, dry_run=dry_run)
-            answer = self._ask_on_stream("CancelQueued", request, messages.CancelQueuedResponse)
+            answer = self._ask_on_stream("CancelQueued", request, messages.CancelQueuedResponse, timeout)
             if answer is None:
                 return None
             started.update(answer.started)
@@ -170,7 +185,7 @@ class Link:
         answer = self._ask_on_stream("GetCapacity", request, messages.GetCapacityResponse)
         return None if answer is None else int(answer.slots)
 
-    def _ask_on_stream(self, method: str, request: Any, response: Any) -> Any:
+    def _ask_on_stream(self, method: str, request: Any, response: Any, timeout: float = ASK_TIMEOUT) -> Any:
         """Makes a call on the connection of the stream. Returns None if the server does not have the method."""
         with self._lock:
             channel = self._channel
@@ -178,7 +193,7 @@ class Link:
             raise _unavailable("there is no connection to the server")
         ask = channel.unary_unary(METHOD + method, type(request).SerializeToString, response.FromString)
         try:
-            return ask(request, timeout=ASK_TIMEOUT)
+            return ask(request, timeout=timeout)
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.UNIMPLEMENTED:
                 return None

@@ -42,11 +42,12 @@ class Outbox:
         self.bytes += len(record.args)
         self.records.append(record)  # a call, after which Ctrl-C may come
 
-    def drop(self, tokens: set[int]) -> None:
-        """Removes closures that were not sent."""
+    def drop(self, tokens: set[int]) -> int:
+        """Removes closures that were not sent. Returns how many there were."""
         dropped = [r for r in self.records if r.token in tokens]
         self.bytes -= sum(len(r.args) for r in dropped)
         self.records = collections.deque(r for r in self.records if r.token not in tokens)
+        return len(dropped)
 
     @property
     def waiting(self) -> bool:

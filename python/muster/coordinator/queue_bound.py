@@ -21,6 +21,10 @@ class QueueBound:
     def add(self) -> None:
         self._sent += 1
 
+    def remove(self, count: int) -> None:
+        """So many closures of this stream will not be sent."""
+        self._sent -= count
+
     def take(self, m: Any) -> bool:
         """Takes what a SessionResponse reports. Returns whether it has reported something."""
         reported = bool(m.HasField("queue"))

@@ -18,7 +18,10 @@ from muster.worker.context import waiting
 
 
 CANCEL_LIMIT = 10.0
-"""Seconds for closures that were sent to reach the server, before a cancel of queued closures gives up."""
+"""Seconds for closures that were sent to reach the server, or for a lost connection to come back, before a cancel of queued
+closures gives up."""
+CANCEL_AGAIN_LIMIT = 1.0
+"""The same after a cancel that has given up, until the server answers one."""
 
 
 class Cancelled(NamedTuple):
@@ -31,13 +34,15 @@ class Cancelled(NamedTuple):
 
 
 class Session(SessionWaits):
+    _cancel_limit = CANCEL_LIMIT
+
     # Scheduling.
 
     def put(self, requests: Sequence[Request], options: Optional[ClosureOptions],
-            own_errors: bool = False) -> list[Record]:
+            own_errors: bool = False, stops: bool = True) -> list[Record]:
         """All of them, in order. Waits while there is no room. Raises UnavailableError and, but with
         `own_errors`, the pending error of this generation (nothing is scheduled then, or only what
-        fitted before)."""
+        fitted before). `stops`: see ClosureError.again."""
         own_errors &= self.own_errors or not self._heard.is_set()
         may = self._may_submit if own_errors else self._may_schedule
         added: list[Record] = []
@@ -51,7 +56,7 @@ class Session(SessionWaits):
                     self._signal()
                     with waiting():  # back-pressure; ends with the session
                         self._changed.wait_for(may)
-                self._throw_if_over() if own_errors else self._raise_pending()
+                self._throw_if_over() if own_errors else self._raise_pending(stops)
                 added.append(self._add(request, options, own_errors))
             self._signal()
         return added
@@ -158,7 +163,10 @@ class Session(SessionWaits):
             self._cancel_one(record)
 
     def cancel_queued(self, records: Sequence[Record], dry_run: bool = False) -> Cancelled:
-        """Cancels closures that no worker has started; `dry_run` only asks. Any thread."""
+        """Cancels closures that no worker has started; `dry_run` only asks. Any thread.
+
+        A cancel is repeated while there is no connection. `dry_run` and callbacks do not wait.
+        """
         started: set[int] = set()
         asked: list[int] = []
         unsent: list[Record] = []
@@ -175,26 +183,34 @@ class Session(SessionWaits):
             if unsent:
                 self._drop_unsent(unsent, ready)
         run_all(ready)
-        end = time.monotonic() + CANCEL_LIMIT
+        limit = self._cancel_limit
+        end = time.monotonic() + limit
+        at_once = dry_run or self._is_reading()
         pause = 0.002
         while asked:
             try:
-                answer = self.link.cancel_queued(self._id, asked, dry_run)
-            except UnavailableError:  # whether they run is not known, so they are not cancelled
-                return Cancelled(started, started.union(asked))
-            running, unknown = answer or (set(), set())
-            started |= running
-            if not dry_run:
-                self._note_cancelled(set(asked) - running - unknown, answer is None)
-            if not unknown or dry_run:
-                break
+                answer = self.link.cancel_queued(self._id, asked, dry_run, limit)
+            except UnavailableError:  # whether they run is not known
+                if time.monotonic() >= end:
+                    self._cancel_limit = CANCEL_AGAIN_LIMIT
+                unknown = set(asked)
+            else:
+                self._cancel_limit = CANCEL_LIMIT
+                running, unknown = answer or (set(), set())
+                started |= running
+                if not dry_run:
+                    self._note_cancelled(set(asked) - running - unknown, answer is None)
+                elif unknown:
+                    break
             # These are on their way to the server, or have ended and are on their way back.
             asked = [token for token in unknown if not by_token[token].ended]
-            started |= unknown.difference(asked)
-            if time.monotonic() > end:
+            started.update(token for token in unknown.difference(asked)
+                           if not isinstance(by_token[token].error, CancelledError))
+            if asked and (at_once or self.over or time.monotonic() >= end):
                 return Cancelled(started, started.union(asked))
-            time.sleep(pause)
-            pause = min(2 * pause, 0.1)
+            if asked:
+                time.sleep(pause)
+                pause = min(2 * pause, 0.1)
         return Cancelled(started, started)
 
     def _note_cancelled(self, tokens: set[int], tell: bool) -> None:
@@ -209,7 +225,7 @@ class Session(SessionWaits):
     def _drop_unsent(self, records: Sequence[Record], ready: list[Callable[[], None]]) -> None:
         """Ends closures that the server does not know."""
         dropped = {r.token for r in records}
-        self._out.drop(dropped)
+        self._queue.remove(self._out.drop(dropped))
         for r in records:
             r.error = CancelledError(FailureKind.CANCELLED, "muster.ClusterCoordinator", "cancelled before it started")
             self._end(r, ready)
