@@ -35,7 +35,7 @@ bool is_mine(fs::path const& path) {
 // Of processes of the Python package, which have the directory itself locked.
 bool is_of_python(std::string const& name) {
   return name.starts_with("muster-worker-") || name.starts_with("muster-local-") ||
-         name.starts_with("muster-uploads-");
+         name.starts_with("muster-upload-");
 }
 
 // One without a lock is just being made, or of a version that had none.

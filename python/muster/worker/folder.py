@@ -12,8 +12,8 @@ import tempfile
 
 from muster import _forks
 
-WORKER, LOCAL, UPLOADS = "muster-worker-", "muster-local-", "muster-uploads-"
-"""Prefixes of names. The owner has the folder itself locked."""
+WORKER, LOCAL, UPLOADS = "muster-worker-", "muster-local-", "muster-upload-"
+"""Prefixes of names. The owner has the folder itself locked. Older versions do not lock their muster-uploads-*."""
 PROGRAMS = "muster-programs-"
 """Of C++ workers, whose owner has the file `lock` in it locked."""
 
