@@ -120,10 +120,13 @@ def _variable_of(f: Callable[..., Any]) -> str:
     """Returns a message about the first variable of a function that cannot be pickled; empty if all can be."""
     while isinstance(f, functools.partial):
         f = f.func
-    f = inspect.unwrap(f)
-    if not isinstance(f, types.FunctionType):
+    try:
+        f = inspect.unwrap(f)
+        if not isinstance(f, types.FunctionType):
+            return ""
+        used = inspect.getclosurevars(f)
+    except Exception:  # wrappers in a circle, or a cell that is empty
         return ""
-    used = inspect.getclosurevars(f)
     for name, value in {**used.globals, **used.nonlocals}.items():
         try:
             picklers.dumps(value)
