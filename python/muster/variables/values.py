@@ -24,7 +24,7 @@ Request = tuple[str, bytes]
 class JoinedValue(CallValue):
     """What `join` makes of the values of `parts`, once all are there."""
 
-    __slots__ = ("_parts", "_join", "_joined", "_lock")
+    __slots__ = ("_parts", "_join", "_joined", "_lock", "_added")
 
     def __init__(self, parts: Sequence[RemoteValue[Any]], join: Callable[[list[Any]], Any],
                  owner: Any) -> None:
@@ -33,6 +33,7 @@ class JoinedValue(CallValue):
         self._join = join
         self._lock = threading.Lock()  # protects _joined
         self._joined: Optional[list[Any]] = None
+        self._added: list[tuple[Callable[[], None], Callable[[], None]]] = []  # callbacks, and what each part calls
 
     def _fetch(self, timeout: Optional[float] = None, stops: bool = False) -> Any:
         end = None if timeout is None else time.monotonic() + timeout
@@ -66,15 +67,29 @@ class JoinedValue(CallValue):
                 left -= 1
                 last = left == 0
             if last:
+                with contextlib.suppress(ValueError):
+                    self._added.remove((f, ended))
                 f()
 
         if not parts:
             f()
+            return
+        self._added.append((f, ended))
         for part in parts:
             part.add_done_callback(ended)
 
     def _forget_callback(self, f: Callable[[], None]) -> None:
-        pass
+        found = next((pair for pair in list(self._added) if pair[0] == f), None)
+        if found is None:
+            return
+        with contextlib.suppress(ValueError):
+            self._added.remove(found)
+        for part in list(self._parts):
+            part._forget_callback(found[1])
+
+    def _reason(self, timeout: Optional[float]) -> str:
+        part = next((part for part in list(self._parts) if not part.done()), None)
+        return "" if part is None else part._reason(timeout)
 
     @contextlib.contextmanager
     def _noted(self) -> Iterator[None]:
@@ -167,6 +182,16 @@ class Later(CallValue):
             super().add_done_callback(f)
         else:
             f()
+
+    def _forget_callback(self, f: Callable[[], None]) -> None:
+        with self._lock:
+            if f in self._waiters:
+                self._waiters.remove(f)
+        if self._made.is_set() and self._error is None:
+            super()._forget_callback(f)
+
+    def _reason(self, timeout: Optional[float]) -> str:
+        return super()._reason(timeout) if self._made.is_set() and self._error is None else ""
 
 
 class _Window:
