@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import os
 import pathlib
@@ -16,6 +17,9 @@ import pytest
 
 import muster
 from conftest import DEADLINE, Cluster, until
+from muster.coordinator.outbox import Outbox
+from muster.coordinator.queue_bound import QueueBound
+from muster.coordinator.records import Record
 
 MakeCluster = Callable[..., Cluster]
 
@@ -151,6 +155,23 @@ def test_a_new_worker_makes_room_without_an_outcome(make_cluster: MakeCluster, t
 def counts(of: Cluster, c: muster.ClusterCoordinator) -> dict[str, int]:
     found: dict[str, int] = of.server.get(f"/api/v1/jobs/{c.wait_open()}")["counts"]
     return found
+
+
+def test_closures_that_are_not_sent_give_their_room_back() -> None:
+    bound, out = QueueBound(2), Outbox()
+    bound.begin_stream(0)
+    for token in (1, 2):
+        out.add(Record(token, 0, b"", 0, None, 1))
+        bound.add()
+    assert bound.is_full(True, 2)
+    bound.remove(out.drop({2, 3}))
+    assert not bound.is_full(True, 1) and [r.token for r in out.records] == [1]
+
+
+def test_a_copy_of_a_coordinator_is_the_coordinator(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    named = c.options(name="named")
+    assert copy.copy(c) is c and copy.deepcopy({"c": c})["c"] is c and copy.deepcopy(named) is named
 
 
 def test_nobody_answers() -> None:

@@ -66,11 +66,15 @@ def test_a_stop_iteration_ends_no_coroutine_generator_or_map(coordinator: muster
             await coordinator.async_fetch([value])
         elif how == "future":
             await asyncio.wrap_future(value.future())
-        else:
+        elif how == "join":
             coordinator.schedule(end_of, ([],))
             await coordinator.async_join()
+        else:
+            failed = coordinator.schedule(end_of, ([],))
+            muster.wait([failed])
+            await coordinator.async_schedule(noop)
 
-    for how in ("value", "fetch", "future", "join"):
+    for how in ("value", "fetch", "future", "join", "schedule"):
         with pytest.raises(muster.ClosureError) as caught:
             asyncio.run(awaits(how))
         assert caught.value.type == "StopIteration" and isinstance(caught.value.original, StopIteration)
@@ -172,6 +176,13 @@ def refers() -> Any:
     return LOCK
 
 
+def circle() -> Any:
+    return LOCK
+
+
+circle.__wrapped__ = circle  # type: ignore[attr-defined]  # inspect.unwrap raises ValueError
+
+
 def test_an_argument_that_cannot_be_pickled_is_named(coordinator: muster.ClusterCoordinator) -> None:
     handle = coordinator.create(dict, task="worker:0")
     lock: Any = threading.Lock()
@@ -182,6 +193,7 @@ def test_an_argument_that_cannot_be_pickled_is_named(coordinator: muster.Cluster
             (lambda: handle.update(lock), "argument 1 of dict.update, a lock, cannot be pickled"),
             (lambda: coordinator.create(dict, (lock,), task="worker:0"), "argument 1 of dict, a lock, cannot be pickled"),
             (lambda: coordinator.submit(refers), "refers cannot be pickled: it refers to the variable 'LOCK', a lock: "),
+            (lambda: coordinator.submit(circle), "circle cannot be pickled: cannot pickle"),
             (lambda: coordinator.map(refers, [1]), "refers cannot be pickled: it refers to the variable 'LOCK', a lock: ")):
         with pytest.raises(TypeError, match=text):
             call()

@@ -17,6 +17,7 @@ from conftest import DEADLINE, Cluster, until
 
 import muster
 from muster.coordinator.link import Link
+from muster.coordinator.session import Session
 from muster.errors import FailureKind
 
 PACKAGE = pathlib.Path(muster.__file__).parent.parent
@@ -116,11 +117,54 @@ def test_an_unreachable_server_leaves_calls_uncancelled(one: Cluster, gate: Gate
         until(lambda: gate.begun("first"))
         with monkeypatch.context() as patched:
             patched.setattr(Link, "_ask_on_stream", unreachable)
+            patched.setattr(Session, "_cancel_limit", 0.2)
             queued = executor.submit(int)
             until(lambda: queued.value._record.token <= executor._coordinator._session._last_sent)
             assert not queued.cancel()
         gate.go.touch()
         assert queued.result(DEADLINE) == 0
+
+
+def test_a_cancel_is_repeated_until_the_connection_is_back(make_cluster: Callable[..., Cluster], gate: Gate,
+                                                           tmp_path: pathlib.Path) -> None:
+    made = make_cluster("--data-dir", str(tmp_path / "data"))
+    made.add("--processes", "1")
+    with muster.Executor(made.server.grpc) as executor, concurrent.futures.ThreadPoolExecutor() as threads:
+        executor.submit(*gate.arguments("first"))
+        until(lambda: gate.begun("first"))
+        queued: Any = executor.submit(*gate.arguments("second"))
+        assert not queued.running()
+        session = executor._coordinator._session
+        until(lambda: queued.value._record.token <= session._last_sent)
+        made.server.kill()
+        until(lambda: session._away_since is not None)
+        cancelled = threads.submit(queued.cancel)
+        made.server.start(made.server.grpc, made.server.http.partition("//")[2])
+        assert cancelled.result(DEADLINE) and queued.cancelled()
+        gate.go.touch()
+    assert not gate.begun("second")
+
+
+class EndsExecutor:
+    """An argument that shuts its executor down while it is pickled, and cannot be pickled."""
+
+    def __init__(self, executor: muster.Executor) -> None:
+        self.executor = executor
+
+    def __reduce__(self) -> Any:
+        self.executor.shutdown(wait=False)
+        (future,) = self.executor._futures
+        until(lambda: list(future._waiters), "the shutdown waits for the future")
+        raise TypeError("cannot be pickled")
+
+
+def test_a_shutdown_ends_when_a_submit_fails(one: Cluster) -> None:
+    executor = muster.Executor(one.server.grpc)
+    with pytest.raises(TypeError):
+        executor.submit(id, EndsExecutor(executor))
+    assert executor._finishing is not None
+    executor._finishing.join(DEADLINE)
+    assert not executor._finishing.is_alive()
 
 
 def test_an_older_server_stops_calls_that_run(one: Cluster, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,12 @@ def test_uploads_of_a_program_without_a_worker_are_removed_with_it(temporary: pa
         assert [n.startswith(UPLOADS) for n in names(temporary)] == [True] * left
 
 
+def test_folder_of_an_older_version_which_locks_none_stays(temporary: pathlib.Path) -> None:
+    (temporary / "muster-uploads-other").mkdir()
+    remove_left_ones()
+    assert names(temporary) == ["muster-uploads-other"]
+
+
 def test_folder_of_another_user_stays(temporary: pathlib.Path, monkeypatch: Any) -> None:
     for prefix in (WORKER, LOCAL, UPLOADS):
         (temporary / f"{prefix}other").mkdir()
