@@ -140,8 +140,10 @@ def test_a_cancel_is_repeated_until_the_connection_is_back(make_cluster: Callabl
         until(lambda: session._away_since is not None)
         cancelled = threads.submit(queued.cancel)
         made.server.start(made.server.grpc, made.server.http.partition("//")[2])
-        assert cancelled.result(DEADLINE) and queued.cancelled()
-        gate.go.touch()
+        try:
+            assert cancelled.result(DEADLINE) and queued.cancelled()
+        finally:
+            gate.go.touch()
     assert not gate.begun("second")
 
 
