@@ -43,19 +43,20 @@ class logged {
     });
   }
   ~logged() { set_log({}); }
-  /// Until a line that has it comes after this call.
+  /// Waits for a text behind those that earlier calls have found.
   void wait_for(std::string const& what) {
     std::unique_lock held(mutex_);
-    auto const from = text_.size();
     ASSERT_TRUE(changed_.wait_for(held, std::chrono::seconds(20), [&] {
-      return text_.find(what, from) != text_.npos;
+      return text_.find(what, read_) != text_.npos;
     })) << text_;
+    read_ = text_.find(what, read_) + what.size();
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string text_;
+  std::size_t read_ = 0;
 };
 
 constexpr auto waits = "no checkpoint is made until restore() was called";
@@ -167,8 +168,6 @@ TEST_F(checkpoints, of_what_is_deleted_and_made_again_wait_for_restore) {
   m.n.erase();
   m.v.erase();
   m = made_by(*c, 1, "ps:0");
-  log.wait_for(waits);
-  log.wait_for(waits);
   // The newest has no "n", as it was deleted then.
   EXPECT_THROW(c->restore(path), std::invalid_argument);
   m.n.erase();
@@ -210,7 +209,6 @@ TEST_F(checkpoints, of_a_lost_task_wait_for_restore) {
   m.v.erase();
   m.n.erase();
   m = made_by(*c, 3, "ps:1");
-  log.wait_for(waits);
   EXPECT_EQ(newest(), last);
   EXPECT_EQ(c->restore(path), last);
   EXPECT_EQ(m.numbers(), floats(4, 3));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <semaphore>
+#include <set>
 
 #include "client/value_wait.hpp"
 #include "client/worker/held_closures.hpp"
@@ -75,7 +76,8 @@ auto const has_waits = [](v1::WorkerMessage const& m) { return m.wait_closure_si
 auto const has_answer = [](v1::WorkerMessage const& m) { return m.closure_size() > 0; };
 
 TEST_F(waits, give_their_slot_back_and_are_told_again_on_the_next_stream) {
-  v1::WorkerMessage told, again, made;
+  v1::WorkerMessage told, again;
+  std::set<std::uint64_t> answered;
   int attached = 0;
   server.on_attach = [&](worker_stream* s) {
     if (++attached == 1) {
@@ -85,8 +87,11 @@ TEST_F(waits, give_their_slot_back_and_are_told_again_on_the_next_stream) {
     }
     again = greet_waiting(s, 1, {0});
     s->Write(closure(again, "makes", 101));
-    made = read_until(s, has_answer);
-    if (made.closure_size() == 1) read_until(s, has_answer);
+    while (answered.size() < 2) {
+      auto const made = read_until(s, has_answer);
+      if (made.closure_size() == 0) break;
+      answered.insert(made.closure().begin(), made.closure().end());
+    }
     drain(s);
     return grpc::Status::OK;
   };
@@ -99,7 +104,8 @@ TEST_F(waits, give_their_slot_back_and_are_told_again_on_the_next_stream) {
   EXPECT_EQ(again.hello().held_closure_size(), 1);
   ASSERT_EQ(again.hello().held_waits_size(), 1);
   EXPECT_EQ(again.hello().held_waits(0), 0u);
-  EXPECT_EQ(made.closure(0), 101u) << "in the slot of the one that waits";
+  EXPECT_EQ(answered, (std::set<std::uint64_t>{100, 101}))
+      << "the second closure runs in the slot of the first, which waits for it";
 }
 
 TEST_F(waits, are_not_told_to_a_server_that_grants_none) {
