@@ -77,7 +77,7 @@ muster::status room_of(core::token const& who, pools& all, std::size_t sessions,
 
 std::size_t queue_room_of(core::token const& who, pools& all) {
   if (who.queued_max == 0) return std::numeric_limits<std::size_t>::max();
-  auto const have = entries_of(usage_of(who, all));
+  auto const have = usage_of(who, all).queued;
   return have < who.queued_max ? who.queued_max - have : 0;
 }
 

@@ -20,7 +20,8 @@ muster::status check_function(core::caller const& who, std::string_view function
 /// @return RESOURCE_EXHAUSTED, which names the limit.
 muster::status room_of(core::token const& who, pools& all, std::size_t sessions,
                        std::size_t entries);
-/// Returns how many more closures, ranks and per-worker values the token may have.
+/// Returns how many more closures the streams of the token may queue. Ranks and per-worker values
+/// do not count here: they leave no room by themselves, and their releases come over these streams.
 std::size_t queue_room_of(core::token const& who, pools& all);
 /// Checks whether the token may have `more` bytes of values, besides those of its values and blobs.
 /// @return RESOURCE_EXHAUSTED, which names the limit.

@@ -51,6 +51,7 @@ session_stream::session_stream(call& c, pools& all, stream_options const& option
       options_(options),
       queue_look_(c.engine()),
       later_(c.engine()),
+      lost_(c.engine()),
       names_(c.engine()) {}
 
 coro::task<void> session_stream::run() {
@@ -74,7 +75,7 @@ bool session_stream::may_read() {
 }
 
 void session_stream::on_lost(muster::status const& why) {
-  later_.call_at(coro::timer::clock::now(), [this, why] { end(to_grpc(why)); });
+  lost_.call_at(coro::timer::clock::now(), [this, why] { end(to_grpc(why)); });
 }
 
 muster::status session_stream::take(v1::SessionRequest const& m) {
@@ -133,7 +134,9 @@ void session_stream::append_behind() {
   auto& waiting = behind_->closures.closures;
   auto const n = std::min(waiting.size(), queue_room_of(*limited_, pools_));
   if (n > 0) {
-    auto event = behind_->closures;
+    auto all = std::exchange(waiting, {});
+    auto event = behind_->closures;  // without closures
+    waiting = std::move(all);
     auto const end = waiting.begin() + static_cast<std::ptrdiff_t>(n);
     event.closures.assign(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
     waiting.erase(waiting.begin(), end);
@@ -212,7 +215,7 @@ muster::status session_stream::take_open(v1::Open const& open) {
   opened.set_server_incarnation(options_.server_incarnation());
   opened.set_server_version(options_.server_version);
   outcomes_max_ = opened.queue_capacity();
-  capacity_ = open.queue_capacity();
+  capacity_ = open.queue_capacity() > 0 ? open.queue_capacity() : opened.queue_capacity();
   open_ = true;
   resumable_ = view.resumable;
   greeted();

@@ -118,7 +118,8 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   };
   std::optional<rest_of_message> behind_;
   coro::timer queue_look_;  // while the queue is full
-  coro::timer later_;       // what may not happen inside of the hub, or only after a while
+  coro::timer later_;       // what happens only after a while
+  coro::timer lost_;        // ends the stream outside of the hub
   /// Objects whose names may become free. The stream is not read until they are made or refused.
   std::vector<v1::NewObject> waiting_;
   coro::timer names_;

@@ -108,6 +108,58 @@ TEST(token_limits, of_all_streams_and_calls_of_a_token_hold_together) {
   context.TryCancel();
 }
 
+TEST(token_limits, per_worker_values_at_the_limit_are_released_over_the_stream) {
+  limited c;
+  grpc::ClientContext context;
+  c.sign(context);
+  auto const stream = c.stub->Session(&context);
+  v1::SessionRequest m;
+  m.mutable_open();
+  m.add_function_name("nobody.has.it");
+  ASSERT_TRUE(stream->Write(m));
+  v1::SessionResponse opened;
+  ASSERT_TRUE(stream->Read(&opened));
+  auto const build = [&](std::uint64_t from, std::uint64_t to) {
+    v1::SessionRequest building;
+    for (auto t = from; t <= to; ++t) {
+      auto& v = *building.add_per_worker();
+      v.set_token(t);
+      v.set_function(0);
+      v.set_args("[]");
+    }
+    EXPECT_TRUE(stream->Write(building));
+    std::vector<v1::PerWorkerCreated> all;
+    for (v1::SessionResponse r; all.size() <= to - from && stream->Read(&r);)
+      all.insert(all.end(), r.per_worker().begin(), r.per_worker().end());
+    return all;
+  };
+  auto const made = build(1, 10);
+  ASSERT_EQ(made.size(), 10u);
+  EXPECT_NE(made.back().value(), 0u);
+  v1::SessionRequest release;
+  release.add_release_per_worker(made.front().value());
+  ASSERT_TRUE(stream->Write(release));
+  auto const next = build(11, 11);
+  ASSERT_EQ(next.size(), 1u) << "the release is read at the limit";
+  EXPECT_NE(next.front().value(), 0u);
+  auto const full = build(12, 12);
+  ASSERT_EQ(full.size(), 1u);
+  EXPECT_EQ(full.front().value(), 0u) << "ten is the limit";
+  auto const by_call = [&](std::string const& function) {
+    grpc::ClientContext calling;
+    c.sign(calling);
+    v1::CreatePerWorkerValueRequest r;
+    r.set_session(opened.opened().session());
+    r.set_function(function);
+    r.set_args("[]");
+    v1::PerWorkerValue made_by_call;
+    return c.stub->CreatePerWorkerValue(&calling, r, &made_by_call).error_code();
+  };
+  EXPECT_EQ(by_call("nobody.has.it"), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(by_call("muster.exec"), grpc::StatusCode::PERMISSION_DENIED);
+  context.TryCancel();
+}
+
 TEST(token_limits, message_of_a_stream_is_cut_at_the_limit) {
   limited c;
   grpc::ClientContext context;
