@@ -206,11 +206,40 @@ TEST_F(coordinator_calls, cancel_queued_leaves_started_closures_running) {
   EXPECT_EQ(status.error_message(), "token: 10001, the limit is 10000");
 }
 
+TEST_F(coordinator_calls, cancel_queued_reports_dependents_as_cancelled) {
+  v1::ScheduleRequest delayed;
+  delayed.set_session(session);
+  delayed.add_token(1), delayed.add_function("f"), delayed.add_args("[]"),
+      delayed.add_options_of(1);
+  delayed.add_options()->set_delay_ms(60'000);
+  auto const first = call(&v1::CoordinatorService::Stub::Schedule, delayed);
+  ASSERT_EQ(first.closure_size(), 1) << status.error_message();
+  v1::ScheduleRequest dependent;
+  dependent.set_session(session);
+  dependent.add_token(2), dependent.add_function("f"), dependent.add_args("[]");
+  dependent.add_input()->set_closure(first.closure(0));
+  dependent.mutable_input(0)->set_offset(1);
+  call(&v1::CoordinatorService::Stub::Schedule, dependent);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  v1::CancelQueuedRequest r;
+  r.set_session(session);
+  r.add_token(1), r.add_token(2);
+  EXPECT_EQ(call(&v1::CoordinatorService::Stub::CancelQueued, r).started_size(), 0);
+  EXPECT_TRUE(join().done());
+}
+
 TEST_F(coordinator_calls, capacity_counts_the_slots_of_connected_workers_with_the_function) {
   v1::GetCapacityRequest r;
   r.set_session(session);
   r.set_function("f");
   EXPECT_EQ(call(&v1::CoordinatorService::Stub::GetCapacity, r).slots(), 2u);
+  auto hello = make_hello({"f"}, 3, 16, 8);
+  hello.set_job("trainer");
+  hand_worker const trainer(server.address(), hello);
+  hello.set_incarnation(9), hello.set_job("ps");
+  hand_worker const ps(server.address(), hello);
+  EXPECT_EQ(call(&v1::CoordinatorService::Stub::GetCapacity, r).slots(), 5u)
+      << "a stateful task gets only closures that name it";
   r.set_function("g");
   EXPECT_EQ(call(&v1::CoordinatorService::Stub::GetCapacity, r).slots(), 0u);
 }

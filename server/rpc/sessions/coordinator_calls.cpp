@@ -242,6 +242,8 @@ muster::result<v1::CancelQueuedResponse> coordinator_calls::cancel_queued(
   auto& h = pools_.of(*session);
   if (auto const known = h.state().sessions().look(*session); !known) return known.error();
   v1::CancelQueuedResponse response;
+  // All are classified before one is cancelled: a cancel ends the closures that depend on it.
+  std::vector<core::closure_id> queued;
   for (auto const token : r.token()) {
     auto const id = h.state().closure_of(*session, token);
     auto const view = h.state().closures().look(id);
@@ -249,9 +251,11 @@ muster::result<v1::CancelQueuedResponse> coordinator_calls::cancel_queued(
       response.add_unknown(token);
     else if (view->state == core::closure_state::running || core::ended(view->state))
       response.add_started(token);
-    else if (!r.dry_run())
-      h.apply(core::cancel_closure{{}, id});
+    else
+      queued.push_back(id);
   }
+  if (r.dry_run()) return response;
+  for (auto const id : queued) h.apply(core::cancel_closure{{}, id});
   return response;
 }
 
@@ -259,14 +263,16 @@ muster::result<v1::GetCapacityResponse> coordinator_calls::get_capacity(
     v1::GetCapacityRequest const& r) {
   auto const session = session_of(r.session());
   if (!session) return session.error();
-  core::task_filter const connected{core::task_state::connected, "worker"};
+  auto const& state = pools_.of(*session).state();
+  auto const& stateful = state.configuration().stateful_jobs;  // get only closures that name them
+  core::task_filter const connected{core::task_state::connected, {}};
   std::uint32_t slots = 0;
   std::optional<std::size_t> after = 0;
   while (after) {
-    auto const tasks =
-        pools_.of(*session).state().workers().list(*after, tasks_per_page, connected);
+    auto const tasks = state.workers().list(*after, tasks_per_page, connected);
     for (auto const& task : tasks.items)
       if (!task.draining && !task.cordoned &&
+          std::find(stateful.begin(), stateful.end(), task.job) == stateful.end() &&
           std::find(task.functions.begin(), task.functions.end(), r.function()) !=
               task.functions.end())
         slots += task.slots;

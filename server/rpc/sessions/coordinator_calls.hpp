@@ -97,7 +97,8 @@ class coordinator_calls {
     return got ? c.finish(*got) : c.finish(to_grpc(got.error()));
   }
 
-  /// Whether it may use the session that it names, and have these functions run.
+  /// Whether it may use the session that it names, have these functions run, and build one more
+  /// per-worker value.
   template <class Request, class Response>
   muster::status check_caller(call<Request, Response>& c) {
     if constexpr (requires { c.request().session(); }) {
@@ -109,6 +110,11 @@ class coordinator_calls {
         for (auto const& name : c.request().function())
           if (auto wrong = check_function(who, name); !wrong.ok())
             return {wrong.code, "function: " + wrong.message};
+      }
+      if constexpr (std::is_same_v<Request, v1::CreatePerWorkerValueRequest>) {
+        if (auto wrong = check_function(who, c.request().function()); !wrong.ok())
+          return {wrong.code, "function: " + wrong.message};
+        return room_of(*who, pools_, 0, 1);
       }
     }
     return {};
