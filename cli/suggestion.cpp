@@ -57,6 +57,13 @@ std::string or_joined(std::vector<std::string> const& names) {
   return text;
 }
 
+std::vector<std::string> flags_of(CLI::App const& verb) {
+  std::vector<std::string> known;
+  for (auto const* o : verb.get_options())
+    for (auto const& name : o->get_lnames()) known.push_back("--" + name);
+  return known;
+}
+
 }  // namespace
 
 std::vector<std::string> similar(std::string const& word, std::vector<std::string> const& known) {
@@ -82,12 +89,13 @@ std::string or_similar(std::string const& word, std::vector<std::string> const& 
   return hint.empty() ? std::string() : "; " + hint;
 }
 
+bool is_like_a_flag(CLI::App const& verb, std::string const& flag) {
+  return !similar(flag, flags_of(verb)).empty();
+}
+
 command_error unknown_flag(CLI::App const& verb, std::string const& word, std::string const& hint) {
   auto const flag = word.substr(0, word.find('='));
-  std::vector<std::string> known;
-  for (auto const* o : verb.get_options())
-    for (auto const& name : o->get_lnames()) known.push_back("--" + name);
-  return {exit_usage, "unknown flag " + flag + or_similar(flag, known, hint)};
+  return {exit_usage, "unknown flag " + flag + or_similar(flag, flags_of(verb), hint)};
 }
 
 command_error unknown_verb(CLI::App const& parent, std::string const& word) {

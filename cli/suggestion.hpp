@@ -17,6 +17,9 @@ std::vector<std::string> similar(std::string const& word, std::vector<std::strin
 std::string or_similar(std::string const& word, std::vector<std::string> const& known,
                        std::string const& hint = {});
 
+/// Returns whether the verb has a flag that is similar to this one.
+bool is_like_a_flag(CLI::App const& verb, std::string const& flag);
+
 /// Of a flag that the verb does not have: names what may have been meant. `hint` stands where
 /// nothing is similar.
 command_error unknown_flag(CLI::App const& verb, std::string const& word,

@@ -107,16 +107,13 @@ std::string name_of(starter by) {
   auto const* parent = verb.get_parent();
   auto const is_other = [&](CLI::App const* v) { return v->get_name() == name_of(other); };
   auto const siblings = parent ? parent->get_subcommands(is_other) : std::vector<CLI::App const*>();
-  auto const unknown =
-      unknown_flag(verb, word, "write -- in front of a command that begins with it");
-  bool const misspelt =
-      std::string_view(unknown.what()).find("did you mean") != std::string_view::npos;
-  if (!misspelt && !siblings.empty() && siblings.front()->get_option_no_throw(spelled))
+  if (!is_like_a_flag(verb, flag) && !siblings.empty() &&
+      siblings.front()->get_option_no_throw(spelled))
     refuse(flag, std::string("only 'muster ") + name_of(other) +
                      "' takes it, which runs a command " +
                      (other == starter::run ? "on this machine" : "on the workers of a server") +
                      ": " + same_command(name_of(by), name_of(other)));
-  throw unknown;
+  throw unknown_flag(verb, word, "write -- in front of a command that begins with it");
 }
 
 }  // namespace
