@@ -312,7 +312,7 @@ constexpr std::string_view schema_names[] = {
     "DatasetView",     "DatasetPage",   "ClusterFailure", "ProgramStacks", "StopRequest",
     "AttemptDetail",   "TaskStacks",    "MachineView",    "MachinePage",   "TorchStore",
     "TorchKeyPage",    "TorchAttempt",  "RunPage",        "PastStream",    "LogMatches",
-    "RunTimeline",     "JobDurations",  "TaskError",      "ResultPage"};
+    "RunTimeline",     "JobDurations",  "TaskError",      "ResultPage",    "PastJobPage"};
 
 // Of requests, of what several answers hold, and of what each route answers.
 std::map<std::string_view, schema::json> all_schemas(std::span<route const> routes) {

@@ -128,7 +128,7 @@ void add_past_routes(std::vector<route>& to) {
                  {"cluster", query_kind::text, "of this cluster alone"},
                  limit_parameter,
                  past_token_parameter})
-          .tells("JobPage")
+          .tells("PastJobPage", [] { return page_schema("jobs", "JobView"); })
           .also(409, none)
           .also(422, backwards)
           .also(429, busy));
