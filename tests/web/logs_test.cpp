@@ -126,8 +126,10 @@ TEST_F(logs, what_does_not_exist_and_what_is_wrong) {
   for (auto const* query :
        {"?after=x", "?wait=soon", "?limit=0", "?limit=1001", "?tail=0", "?tail=1001", "?unknown=1"})
     EXPECT_EQ(get(job_path + "/logs" + query).status, 400u) << query;
-  auto const both = get_json(job_path + "/logs?tail=1&after=2", 422);
-  EXPECT_EQ(text_at(both, "/field"), "tail");
+  for (auto const& path : {job_path, closure_path[0]}) {
+    auto const both = get_json(path + "/logs?tail=1&after=2", 422);
+    EXPECT_EQ(text_at(both, "/field"), "tail");
+  }
 }
 
 TEST_F(logs, go_with_their_job) {

@@ -31,7 +31,7 @@ TEST_F(rare_answers, when_tables_are_full) {
   limits.keys_max = 1;
   start({}, config, 1, limits);
   post_json("/api/v1/jobs", R"({"map":{"function":"f","args":[[],[],[]]}})", 429);
-  post_json("/api/v1/per_worker_values", R"({"function":"f"})", 201);
+  post_json("/api/v1/per_worker_values", R"({"function":"f","args":[{"$bytes":"AP8="}]})", 201);
   post_json("/api/v1/per_worker_values", R"({"function":"f"})", 429);
   EXPECT_EQ(send("PUT", "/api/v1/clusters/default/kv/a", "1").status, 201u);
   EXPECT_EQ(send("PUT", "/api/v1/clusters/default/kv/b", "1").status, 429u);
