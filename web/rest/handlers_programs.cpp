@@ -133,8 +133,9 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
   };
   target at = request->cluster;
   auto const ranks = core::most_ranks(request->spec);
+  auto counted = *again ? core::caller{} : ex.req.who;  // a repeated submission takes no room
   auto const now = co_await context.engine.call<answer_type>(
-      taking_in(ex.req.who, std::move(at), 1, ranks, std::move(work)));
+      taking_in(std::move(counted), std::move(at), 1, ranks, std::move(work)));
   co_return now ? submitted(*now) : problem_response(program_problem(now.error()));
 }
 

@@ -70,6 +70,25 @@ TEST_F(access_limits, programs_that_have_not_ended_count_as_sessions) {
   EXPECT_EQ(submit().status, 201u) << "the first has ended";
 }
 
+TEST_F(access_limits, a_repeated_program_is_the_first_one_although_the_token_is_full) {
+  start_guarded();
+  server::wanted_token w;
+  w.role = core::role::submitter;
+  w.sessions_max = 1;
+  w.allow_exec = true;
+  auto const t = make_token(w);
+  auto const submit = [&](std::string const& key) {
+    return send_as(t, "POST", "/api/v1/programs",
+                   R"({"command":["true"],"tasks":{"worker":1},"idempotency_key":")" + key + "\"}");
+  };
+  auto const first = submit("once");
+  ASSERT_EQ(first.status, 201u) << first.body;
+  auto const again = submit("once");
+  ASSERT_EQ(again.status, 200u) << again.body;
+  EXPECT_EQ(text_at(json::parse(again.body), "/id"), text_at(json::parse(first.body), "/id"));
+  EXPECT_EQ(submit("other").status, 429u);
+}
+
 TEST_F(access_limits, ranks_and_per_worker_values_count_as_queued_closures) {
   start_guarded();
   server::wanted_token w;
