@@ -41,9 +41,13 @@ void coordinator_session::begin_objects(std::weak_ptr<client_engine> engine) {
     if (self.lost_with_.insert(task).second)
       self.told_ = std::make_exception_ptr(unavailable_error(failure(why)));
   };
-  objects_->explain_with([weak](std::uint64_t object, milliseconds waited) {
-    return explanation(weak.lock(), object, waited);
-  });
+  objects_->explain_with(
+      [weak](std::uint64_t object, milliseconds waited) {
+        return explanation(weak.lock(), object, waited);
+      },
+      [weak](std::uint64_t object, milliseconds waited) {
+        return async_explanation(weak.lock(), object, waited);
+      });
   objects_->begin(wake, later, erased, lost);
 }
 

@@ -25,7 +25,8 @@ class call_handle final : public value_handle {
     return lost ? value_status::aborted : value_status::ready;
   }
   value get(std::chrono::milliseconds timeout) const override {
-    if (!calls_->wait(call_, timeout)) throw_late(timeout);
+    if (!calls_->wait(call_, timeout))
+      throw_late(timeout, calls_->explanation_of(call_->object, timeout));
     if (call_->error) raise(failure(*call_->error));
     return call_->output;
   }
@@ -34,7 +35,10 @@ class call_handle final : public value_handle {
       calls->enter(call, w);
     };
     bool const ended = co_await waiting::wait(timeout, enter);
-    if (!ended) throw_late(timeout);
+    if (ended) co_return;
+    auto asking = calls_->async_explanation_of(call_->object, timeout);
+    auto const why = co_await std::move(asking);
+    throw_late(timeout, why);
   }
   std::string id() const override { return {}; }
   std::string function() const override { return call_->shown; }
@@ -48,9 +52,9 @@ class call_handle final : public value_handle {
   }
 
  private:
-  [[noreturn]] void throw_late(std::chrono::milliseconds timeout) const {
+  [[noreturn]] void throw_late(std::chrono::milliseconds timeout, std::string const& why) const {
     throw wait_timeout("the call of '" + call_->shown + "' has not been answered within " +
-                       in_ms(timeout) + calls_->explanation_of(call_->object, timeout));
+                       in_ms(timeout) + why);
   }
 
   std::shared_ptr<object_calls> const calls_;
@@ -204,6 +208,13 @@ void object_calls::tell(lock& held) {
 }
 
 // Who waits.
+
+boost::asio::awaitable<std::string> object_calls::async_explanation_of(
+    std::uint64_t object, std::chrono::milliseconds waited) const {
+  if (!async_explainer_) co_return std::string();
+  auto asking = async_explainer_(object, waited);
+  co_return co_await std::move(asking);
+}
 
 bool object_calls::note_wait(asked& a) {
   auto const* within = calls_here::within();

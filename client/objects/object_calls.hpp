@@ -8,6 +8,7 @@
 // those and by handles and values.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -65,12 +66,19 @@ class object_calls final : public object_caller, public std::enable_shared_from_
 
   using explainer =
       std::function<std::string(std::uint64_t object, std::chrono::milliseconds waited)>;
+  using async_explainer = std::function<boost::asio::awaitable<std::string>(
+      std::uint64_t object, std::chrono::milliseconds waited)>;
   /// Before all else: `of` returns why calls of an object have no answer, for the end of a
-  /// sentence.
-  void explain_with(explainer of) { explainer_ = std::move(of); }
+  /// sentence. `async_of` does the same for coroutines.
+  void explain_with(explainer of, async_explainer async_of) {
+    explainer_ = std::move(of);
+    async_explainer_ = std::move(async_of);
+  }
   std::string explanation_of(std::uint64_t object, std::chrono::milliseconds waited) const {
     return explainer_ ? explainer_(object, waited) : std::string();
   }
+  boost::asio::awaitable<std::string> async_explanation_of(std::uint64_t object,
+                                                           std::chrono::milliseconds waited) const;
 
   // Users.
   handle call(object_place const& to, std::string_view method, value args) override;
@@ -149,6 +157,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::string const ticket_;
   std::function<void()> wake_;
   explainer explainer_;
+  async_explainer async_explainer_;
   std::function<void(std::chrono::milliseconds)> later_;
   std::function<void(std::uint64_t)> erased_;
   std::function<void(std::string const&, failure const&)> lost_;
