@@ -200,5 +200,24 @@ TEST_F(objects, are_waited_for_by_coroutines) {
   EXPECT_EQ(got, 3);
 }
 
+TEST_F(objects, say_to_coroutines_why_a_call_has_no_answer) {
+  auto const later = c->create({.task = "ps:1"}, "Counter", 1);
+  boost::asio::io_context io;
+  std::string why;
+  auto const body = [](remote_object of, std::string& to) -> boost::asio::awaitable<void> {
+    auto const n = of.call<int>("value");
+    try {
+      co_await n.async_fetch(std::chrono::milliseconds(500));
+    } catch (wait_timeout const& e) {
+      to = e.what();
+    }
+  };
+  boost::asio::co_spawn(io, body(later, why), [](std::exception_ptr const& e) {
+    if (e) std::rethrow_exception(e);
+  });
+  io.run();
+  EXPECT_TRUE(why.ends_with("no task ps:1 has connected to this server")) << why;
+}
+
 }  // namespace
 }  // namespace muster::test
