@@ -7,7 +7,7 @@
 namespace muster {
 
 struct object_options {
-  std::string task{};  // "ps:0"; empty: the connected task with the fewest objects
+  std::string task{};  // "ps:0"; empty: the server picks one; C++ classes need one
   std::string name{};  // by which others find it; at most 256 bytes, or empty
   /// It outlives its coordinator, and needs a name. Else it goes when the coordinator does.
   bool detached = false;
