@@ -55,7 +55,7 @@ class _Future(Future):
 
     def running(self) -> bool:
         """Returns whether the call runs, as the server knows it. Each use asks the server."""
-        if self.value is not None and self._state == PENDING:
+        if self.value is not None and self._is_pending():
             _cancel_queued([self], dry_run=True)
         return super().running()
 
@@ -65,9 +65,13 @@ class _Future(Future):
         Each use asks the server, for up to 10 seconds. While the server has not answered since, the next use waits at most
         1 second. To cancel many calls use `Executor.shutdown` with `cancel_futures`, which asks for all of them at once.
         """
-        if self.value is not None and self._state == PENDING and _cancel_queued([self]):
+        if self.value is not None and self._is_pending() and _cancel_queued([self]):
             return False
         return super().cancel()
+
+    def _is_pending(self) -> bool:
+        with self._condition:  # raises in a forked process
+            return bool(self._state == PENDING)
 
     def _begin(self) -> bool:
         """Returns whether the future takes an outcome."""

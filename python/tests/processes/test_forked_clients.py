@@ -168,7 +168,7 @@ def test_an_executor_raises_in_a_fork(cluster: Cluster) -> None:
                     lambda: concurrent.futures.wait([future])):
             assert in_fork(use) in (refused("executor"), refused("future"))
         assert in_fork(lambda: executor.shutdown()) is None
-        future.cancel()
+        future.value.cancel()
         assert executor.submit(one).result(10) == 1
 
 
