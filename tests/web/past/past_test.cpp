@@ -165,6 +165,10 @@ TEST_F(past_fixture, jobs_and_runs_that_have_ended_are_told) {
   EXPECT_EQ(text_at(jobs, "/jobs/0/error/message"), "no such column");
   EXPECT_EQ(number_at(jobs, "/jobs/0/counts/succeeded"), 3);
   EXPECT_EQ(texts(get_json("/api/v1/history/jobs?cluster=train"), "jobs", "name"), names{"two"});
+  auto const page = get_json("/api/v1/history/jobs?limit=1");
+  EXPECT_EQ(texts(page, "jobs", "name"), names{"one"});
+  auto const next = "/api/v1/history/jobs?page_token=" + text_at(page, "/next_page_token");
+  EXPECT_EQ(texts(get_json(next), "jobs", "name"), names{"two"});
   auto const runs = get_json("/api/v1/clusters/default/runs?limit=1");
   ASSERT_EQ(runs.at("runs").as_array().size(), 1u);
   EXPECT_EQ(number_at(runs, "/runs/0/number"), 1);
