@@ -37,6 +37,8 @@ _FOR_GOOD = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNAUTHENTICATED,
 """The same hello would be refused again."""
 QUICK_PAUSE = 0.004
 """Seconds before the first try after a connection broke while something ran."""
+WELCOME_LIMIT = 2.0
+"""Seconds in which a worker that leaves waits for a welcome that is under way."""
 LAST_WORDS = 5.0
 """Seconds for the server to end the stream after it was half-closed."""
 LAST_TAKING = 5.0
@@ -386,6 +388,11 @@ class Attachment:
             self._gone.set()
             if self._out and not asked:
                 self._out.put(WorkerMessage(drain=True).SerializeToString())
+            elif self._call and not self._welcomed and not at_once:
+                # The server may have attached this worker already, and would count a cancelled call as a lost worker.
+                timer = threading.Timer(WELCOME_LIMIT, self._cancel_unwelcome, [self._call])
+                timer.daemon = True
+                timer.start()
             elif self._call and not self._welcomed:
                 self._call.cancel()
             if at_once and self._out:
