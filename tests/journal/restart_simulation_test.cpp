@@ -26,17 +26,19 @@ simulation::tally play(int part) {
 class restart_simulation : public testing::TestWithParam<int> {};
 
 TEST_P(restart_simulation, nothing_accepted_is_lost_and_nothing_told_is_untrue) {
-  expect_reached(play<restart_world>(GetParam()), {{"crashes", 4 * seeds},
-                                                   {"accepted", 80 * seeds},
-                                                   {"told", 80 * seeds},
-                                                   {"lost_batches", 8 * seeds},
-                                                   {"restored", 40 * seeds},
-                                                   {"succeeded", 20 * seeds},
-                                                   {"failed", 2 * seeds},
-                                                   {"cancelled", 2 * seeds},
-                                                   {"taken_up", seeds / 2},
-                                                   {"answered_again", seeds / 5},
-                                                   {"retried", seeds / 25}});
+  auto const all = play<restart_world>(GetParam());
+  expect_reached(all, {{"crashes", 4 * seeds},
+                       {"accepted", 80 * seeds},
+                       {"told", 80 * seeds},
+                       {"lost_batches", 8 * seeds},
+                       {"restored", 40 * seeds},
+                       {"succeeded", 20 * seeds},
+                       {"failed", 2 * seeds},
+                       {"cancelled", 2 * seeds},
+                       {"taken_up", seeds / 2},
+                       {"answered_again", seeds / 5}});
+  // A retry in one of 25 seeds: the few seeds of a build with sanitizers may have none.
+  if (seeds >= 25) expect_reached(all, {{"retried", seeds / 25}});
 }
 
 TEST_P(restart_simulation, sessions_of_client_programs_go_on_and_leave_nothing_behind) {
