@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// now reads CLOCK_MONOTONIC, which all processes of a machine share.
+func now() int64 {
+	const clockMonotonic = 1
+	var t syscall.Timespec
+	syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&t)), 0)
+	return t.Nano()
+}
+
+// keySlots are the keys that clients use at the moment. A key is replaced by a new one after a number of operations,
+// or after a number of unknown outcomes, because the time to check a key grows quickly with both.
+type keySlots struct {
+	prefix        string
+	operationsMax int32
+	unknownMax    int32
+	slots         []keySlot
+	next          int64
+}
+
+type keySlot struct {
+	mutex      sync.Mutex
+	name       string
+	operations int32
+	unknown    int32
+}
+
+func newKeySlots(prefix string, count int, operationsMax, unknownMax int32) *keySlots {
+	return &keySlots{prefix: prefix, operationsMax: operationsMax, unknownMax: unknownMax, slots: make([]keySlot, count)}
+}
+
+func (k *keySlots) pick(random *rand.Rand) (int, string) {
+	n := random.Intn(len(k.slots))
+	slot := &k.slots[n]
+	slot.mutex.Lock()
+	defer slot.mutex.Unlock()
+	if slot.name == "" || slot.operations >= k.operationsMax || slot.unknown >= k.unknownMax {
+		slot.name = fmt.Sprintf("%s/%d", k.prefix, atomic.AddInt64(&k.next, 1))
+		slot.operations, slot.unknown = 0, 0
+	}
+	slot.operations++
+	return n, slot.name
+}
+
+func (k *keySlots) countUnknown(n int, name string) {
+	slot := &k.slots[n]
+	slot.mutex.Lock()
+	defer slot.mutex.Unlock()
+	if slot.name == name {
+		slot.unknown++
+	}
+}
+
+type restClient struct {
+	name    string
+	urls    []string // of all servers; the client asks the last one that answered
+	current int
+	cluster string
+	http    *http.Client
+	random  *rand.Rand
+	values  *int64
+}
+
+// do sends one operation and fills in its outcome.
+func (c *restClient) do(o *operation) {
+	method, body, header := "GET", "", ""
+	switch o.Op {
+	case "put":
+		method, body = "PUT", o.Arg
+	case "insert":
+		method, body, header = "PUT", o.Arg, "*"
+	case "delete":
+		method = "DELETE"
+	}
+	url := c.urls[c.current] + "/api/v1/clusters/" + c.cluster + "/kv/" + o.Key
+	request, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		panic(err)
+	}
+	if header != "" {
+		request.Header.Set("If-None-Match", header)
+	}
+	o.Outcome = outcomeUnknown
+	o.Call = now()
+	answer, err := c.http.Do(request)
+	if err != nil {
+		if neverSent(err) {
+			o.Outcome = outcomeFailed
+		}
+		c.useNextServer()
+		return
+	}
+	text, err := io.ReadAll(answer.Body)
+	answer.Body.Close()
+	if err != nil {
+		c.useNextServer()
+		return
+	}
+	o.Return = now()
+	status := answer.StatusCode
+	switch {
+	case status == 200 && o.Op == "get":
+		o.Outcome, o.Value = outcomeOK, string(text)
+	case (status == 200 || status == 201) && o.Op == "put":
+		o.Outcome = outcomeOK
+	case status == 201 && o.Op == "insert":
+		o.Outcome, o.Value = outcomeOK, "inserted"
+	case status == 412 && o.Op == "insert":
+		o.Outcome, o.Value = outcomeOK, "exists"
+	case status == 204 && o.Op == "delete":
+		o.Outcome, o.Value = outcomeOK, "deleted"
+	case status == 404 && o.Op == "get":
+		o.Outcome, o.Value = outcomeOK, missing
+	case status == 404 && o.Op == "delete":
+		o.Outcome, o.Value = outcomeOK, "missing"
+	case status == 429 || status == 507: // refused before the operation took effect
+		o.Outcome, o.Return = outcomeFailed, 0
+		time.Sleep(5 * time.Millisecond)
+	case status == 503 && strings.Contains(string(text), `"leader"`): // a standby does nothing but name the leader
+		o.Outcome, o.Return = outcomeFailed, 0
+		c.useNextServer()
+	case status == 503 || status == 504:
+		o.Return = 0
+		c.useNextServer()
+	default:
+		// Every other status is a fault of the server, so the history gets an answer that no state allows.
+		o.Outcome, o.Value = outcomeOK, fmt.Sprintf("unexpected status %d: %s", status, text)
+	}
+}
+
+func (c *restClient) useNextServer() {
+	c.current = (c.current + 1) % len(c.urls)
+	time.Sleep(time.Duration(5+c.random.Intn(20)) * time.Millisecond)
+}
+
+// neverSent returns whether the error says that the connection was refused, so that no byte of the request was sent.
+func neverSent(err error) bool {
+	for e := err; e != nil; {
+		if op, is := e.(*net.OpError); is && op.Op == "dial" {
+			return true
+		}
+		unwrap, can := e.(interface{ Unwrap() error })
+		if !can {
+			return false
+		}
+		e = unwrap.Unwrap()
+	}
+	return false
+}
+
+func (c *restClient) run(ctx context.Context, keys *keySlots, out chan<- operation, rate time.Duration) {
+	for ctx.Err() == nil {
+		slot, key := keys.pick(c.random)
+		o := operation{Client: c.name, Key: key}
+		switch p := c.random.Intn(100); {
+		case p < 45:
+			o.Op = "get"
+		case p < 80:
+			o.Op = "put"
+		case p < 90:
+			o.Op = "insert"
+		default:
+			o.Op = "delete"
+		}
+		if o.Op == "put" || o.Op == "insert" {
+			o.Arg = strconv.FormatInt(atomic.AddInt64(c.values, 1), 10)
+		}
+		c.do(&o)
+		if o.Outcome == outcomeUnknown && o.Op != "get" {
+			keys.countUnknown(slot, key)
+		}
+		out <- o
+		if rate > 0 {
+			time.Sleep(rate)
+		}
+	}
+}
+
+// load runs clients against one or several servers until it receives SIGTERM, and writes their history.
+func load(args []string) int {
+	flags := flag.NewFlagSet("load", flag.ExitOnError)
+	urls := flags.String("urls", "", "HTTP addresses of the servers, comma-separated")
+	cluster := flags.String("cluster", "default", "cluster whose keys are used")
+	name := flags.String("name", "rest", "prefix of the clients' names and of the keys")
+	clients := flags.Int("clients", 16, "clients that send one operation at a time")
+	slots := flags.Int("keys", 64, "keys in use at one time")
+	operationsMax := flags.Int("operations-per-key", 400, "operations after which a key is replaced by a new one")
+	unknownMax := flags.Int("unknown-per-key", 6, "unknown outcomes after which a key is replaced by a new one")
+	pause := flags.Duration("pause", 0, "pause of a client after each operation")
+	seed := flags.Int64("seed", 1, "seed of the random operations")
+	output := flags.String("output", "keys.jsonl", "file of the history")
+	flags.Parse(args)
+
+	file, err := os.Create(*output)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "history:", err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	keys := newKeySlots(*name, *slots, int32(*operationsMax), int32(*unknownMax))
+	operations := make(chan operation, 4096)
+	var running sync.WaitGroup
+	var values int64
+	for i := 0; i < *clients; i++ {
+		transport := &http.Transport{MaxIdleConnsPerHost: 1, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext}
+		c := &restClient{name: fmt.Sprintf("%s-%d", *name, i), urls: strings.Split(*urls, ","), cluster: *cluster,
+			http:   &http.Client{Timeout: 10 * time.Second, Transport: transport},
+			random: rand.New(rand.NewSource(*seed*1000 + int64(i))), values: &values}
+		running.Add(1)
+		go func() { defer running.Done(); c.run(ctx, keys, operations, *pause) }()
+	}
+	go func() { running.Wait(); close(operations) }()
+	buffered := bufio.NewWriterSize(file, 1<<20)
+	encoder := json.NewEncoder(buffered)
+	for o := range operations {
+		if err := encoder.Encode(o); err != nil {
+			fmt.Fprintln(os.Stderr, "history:", err)
+			return 2
+		}
+	}
+	if err := buffered.Flush(); err != nil || file.Close() != nil {
+		fmt.Fprintln(os.Stderr, "history: cannot write", *output)
+		return 2
+	}
+	return 0
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+// Outcomes of an operation.
+const (
+	outcomeOK      = "ok"      // the server answered, and Value is its answer
+	outcomeFailed  = "failed"  // the server refused the operation, which had no effect
+	outcomeUnknown = "unknown" // no answer: the operation may take effect at any later time
+)
+
+// operation is one line of a history of keys. Call and Return are readings of CLOCK_MONOTONIC in nanoseconds, so
+// clients in different processes of one machine share a clock. Return is 0 for an unknown outcome.
+type operation struct {
+	Client  string `json:"client"`
+	Key     string `json:"key"`
+	Op      string `json:"op"`            // get, put, insert, delete, increment
+	Arg     string `json:"arg,omitempty"` // the value that put and insert write
+	Outcome string `json:"outcome"`
+	Value   string `json:"value,omitempty"` // of get: the value, empty if the key is missing; of increment: the new value; of insert: "inserted" or "exists"; of delete: "deleted" or "missing"
+	Call    int64  `json:"call"`
+	Return  int64  `json:"return,omitempty"`
+}
+
+// readHistory calls f for each operation of a file. A last line that was cut off by a kill is ignored, because its
+// operation has no outcome that anybody saw; the caller counts it as unknown only if its call was written before.
+func readHistory(path string, f func(operation)) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(make([]byte, 1<<16), 1<<22)
+	for n := 1; lines.Scan(); n++ {
+		var o operation
+		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
+			return fmt.Errorf("%s:%d: %w", path, n, err)
+		}
+		f(o)
+	}
+	return lines.Err()
+}

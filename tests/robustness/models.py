@@ -1,0 +1,189 @@
+"""Models that decide whether the histories of calls, jobs, objects, barriers and ranks are explained by the promises
+of the documentation. Keys are decided by Porcupine (history/)."""
+from __future__ import annotations
+
+import collections
+import dataclasses
+import pathlib
+from typing import Any, Iterable
+
+from recorder import read
+
+Record = dict[str, Any]
+
+
+@dataclasses.dataclass
+class Verdict:
+    """What one model found. `faults` are observations that no promise allows; `undecided` counts operations without a
+    known outcome."""
+
+    kind: str
+    operations: int = 0
+    undecided: int = 0
+    faults: list[str] = dataclasses.field(default_factory=list)
+
+
+def calls(records: Iterable[Record], effects: Iterable[Record]) -> Verdict:
+    """Every call ends exactly once, with the value of its own arguments, after it ran."""
+    verdict = Verdict("calls")
+    ended = {e["call"] for e in effects if e.get("event") == "end" and "call" in e}
+    seen: set[str] = set()
+    for r in records:
+        if r["kind"] != "call":
+            continue
+        verdict.operations += 1
+        if r["id"] in seen:
+            verdict.faults.append(f"call {r['id']} has two outcomes")
+        seen.add(r["id"])
+        if r["outcome"] in ("unknown", "aborted"):
+            verdict.undecided += r["outcome"] == "unknown"
+        elif r["outcome"] == "error":
+            verdict.faults.append(f"call {r['id']} failed: {r['error']}")
+        elif r["value"] != r["expected"]:
+            verdict.faults.append(f"call {r['id']} returned {r['value']} instead of {r['expected']}")
+        elif r["id"] not in ended and r["id"] + "-left" not in ended:
+            verdict.faults.append(f"call {r['id']} has a value but never ran")
+    return verdict
+
+
+def objects(records: Iterable[Record]) -> Verdict:
+    """A method runs at most once; an acknowledged one ran once, in the order of its caller."""
+    verdict = Verdict("objects")
+    logs: dict[str, list[str]] = {}
+    acknowledged: dict[str, list[tuple[str, int]]] = collections.defaultdict(list)
+    for r in records:
+        if r["kind"] == "object_log":
+            logs[r["object"]] = r["calls"]
+        elif r["kind"] == "object_call":
+            verdict.operations += 1
+            if r["outcome"] == "ok":
+                acknowledged[r["object"]].append((r["id"], r["position"]))
+            else:
+                verdict.undecided += 1
+    for name, entries in acknowledged.items():
+        for (_, before), (call, position) in zip(entries, entries[1:]):
+            if position != before + 1:
+                verdict.faults.append(f"object {name}: call {call} has position {position} after {before}")
+        log = logs.get(name)
+        if log is None:
+            continue  # the object was lost with its process
+        twice = [call for call, count in collections.Counter(log).items() if count > 1]
+        if twice:
+            verdict.faults.append(f"object {name} ran twice: {twice[:5]}")
+        for call, position in entries:
+            if position > len(log) or log[position - 1] != call:
+                verdict.faults.append(f"object {name}: acknowledged call {call} is not at position {position}")
+    return verdict
+
+
+def variables(records: Iterable[Record]) -> Verdict:
+    """The value of a variable is the number of acknowledged additions, plus some of those without an outcome."""
+    verdict = Verdict("variables")
+    for r in records:
+        if r["kind"] != "variable":
+            continue
+        verdict.operations += r["acknowledged"] + r["unknown"]
+        verdict.undecided += r["unknown"]
+        low, high = r["acknowledged"], r["acknowledged"] + r["unknown"]
+        for value in r.get("values", []):
+            if not low <= value <= high:
+                verdict.faults.append(f"variable {r['variable']} is {value} after {low} to {high} additions")
+    return verdict
+
+
+def datasets(records: Iterable[Record], effects: Iterable[Record]) -> Verdict:
+    """Every split of a dataset that is done was worked on."""
+    verdict = Verdict("datasets")
+    worked: dict[str, set[int]] = collections.defaultdict(set)
+    for e in effects:
+        if "dataset" in e:
+            worked[e["dataset"]].add(e["element"])
+    for r in records:
+        if r["kind"] == "dataset":
+            verdict.operations += r["splits"]
+            missing = set(range(r["splits"])) - worked[r["dataset"]]
+            if missing:
+                verdict.faults.append(f"dataset {r['dataset']} is done without splits {sorted(missing)[:10]}")
+    return verdict
+
+
+def jobs(records: Iterable[Record], final: dict[str, Record]) -> Verdict:
+    """An acknowledged job is never lost, ends, and keeps its outcome. `final` has each job after the last fault."""
+    verdict = Verdict("jobs")
+    outcomes: dict[str, tuple[str, Any]] = {}
+    for r in records:
+        if r["kind"] == "job":
+            verdict.operations += 1
+            end = final.get(r["id"])
+            if end is None:
+                verdict.faults.append(f"job {r['id']} was acknowledged and is missing")
+            elif end["state"] != "SUCCEEDED":
+                verdict.faults.append(f"job {r['id']} ended as {end['state']}: {end.get('error')}")
+            elif end["values"] != r["numbers"]:
+                verdict.faults.append(f"job {r['id']} has values {end['values'][:5]} instead of {r['numbers'][:5]}")
+        elif r["kind"] == "job_seen":
+            verdict.operations += 1
+            seen = (r["state"], r["counts"])
+            if outcomes.setdefault(r["id"], seen) != seen:
+                verdict.faults.append(f"job {r['id']} changed from {outcomes[r['id']]} to {seen} after its end")
+        elif r["kind"] in ("job_missing", "job_refused"):
+            verdict.faults.append(f"{r['kind']}: {r}")
+    return verdict
+
+
+def barriers(records: Iterable[Record]) -> Verdict:
+    """A barrier releases all tasks or none, and no task before the last has arrived."""
+    verdict = Verdict("barriers")
+    uses: dict[tuple[int, int], list[Record]] = collections.defaultdict(list)
+    failed: dict[int, list[Record]] = collections.defaultdict(list)
+    for r in records:
+        if r.get("kind") != "barrier":
+            continue
+        verdict.operations += 1
+        if r["outcome"] == "ok":
+            uses[r["service"], r["use"]].append(r)
+        elif r["outcome"] == "failed":
+            failed[r["use"]].append(r)
+        else:
+            verdict.undecided += 1
+    for (service, use), passed in uses.items():
+        first = min(r["ret"] for r in passed)
+        late = [r["agent"] for r in passed if r["call"] > first]
+        if late:
+            verdict.faults.append(f"barrier use {use}: released before {late} arrived")
+        agents = [r["agent"] for r in passed]
+        if len(agents) != len(set(agents)):
+            verdict.faults.append(f"barrier use {use} of service {service}: an agent passed twice: {agents}")
+    return verdict
+
+
+def ranks(effects: Iterable[Record]) -> Verdict:
+    """No two attempts of a rank run at the same time, and a rank starts once in an attempt."""
+    verdict = Verdict("ranks")
+    starts: collections.Counter[tuple[str, int, str]] = collections.Counter()
+    for e in effects:
+        if "program" not in e:
+            continue
+        verdict.operations += 1
+        if not e["alone"]:
+            verdict.faults.append(f"rank {e['rank']} of {e['program']} ran beside another attempt of it")
+        if e["event"] == "start":
+            starts[e["program"], e["rank"], e["attempt"]] += 1
+    for (program, rank, attempt), count in starts.items():
+        if count > 1:
+            verdict.faults.append(f"rank {rank} of {program} started {count} times in attempt {attempt}")
+    return verdict
+
+
+def programs(records: Iterable[Record]) -> Verdict:
+    verdict = Verdict("programs")
+    for r in records:
+        if r["kind"] == "program":
+            verdict.operations += 1
+        elif r["kind"] == "program_missing" or r["kind"] == "program_ended" and r["state"] != "SUCCEEDED":
+            verdict.faults.append(f"program {r['name']}: {r['kind']} {r.get('state', '')}")
+    return verdict
+
+
+def all_records(folder: pathlib.Path, prefix: str) -> list[Record]:
+    return [r for path in sorted(folder.glob(prefix + "*.jsonl")) for r in read(path)]

@@ -1,0 +1,244 @@
+"""Servers, etcd members and workers of a round, which faults kill, pause and start again."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from typing import Any, Optional
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+START_LIMIT = 60.0
+
+
+class Stuck(Exception):
+    """A process did not become ready within its limit."""
+
+
+def free_ports(count: int) -> list[int]:
+    """Returns ports that nothing listens on, outside of the range that the kernel gives to clients."""
+    found: list[int] = []
+    candidates = random.SystemRandom().sample(range(13000, 19900), 400)
+    for port in candidates:
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found.append(port)
+        if len(found) == count:
+            return found
+    raise Stuck("no free ports")
+
+
+class Process:
+    """A process that can be killed and started again with the same command."""
+
+    def __init__(self, name: str, command: list[str], folder: pathlib.Path, environment: Optional[dict[str, str]] = None
+                 ) -> None:
+        self.name, self.command, self.log = name, command, folder / f"{name}.log"
+        self.environment = {**os.environ, **(environment or {})}
+        self.process: Optional[subprocess.Popen[bytes]] = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            log.write(f"--- started at {time.monotonic_ns()}\n".encode())
+            log.flush()
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                            env=self.environment, start_new_session=True)
+
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def send(self, number: int) -> None:
+        """Sends a signal to the process and all that it has started."""
+        if self.process is not None and self.process.poll() is None:
+            os.killpg(self.process.pid, number)
+
+    def kill(self) -> None:
+        self.send(signal.SIGCONT)
+        self.send(signal.SIGKILL)
+        if self.process is not None:
+            self.process.wait()
+
+    def stop(self, limit: float = 30.0) -> Optional[int]:
+        """Ends the process with SIGTERM. Returns its status; None if it had to be killed."""
+        if self.process is None:
+            return 0
+        self.send(signal.SIGCONT)
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            status = self.process.wait(limit)
+        except subprocess.TimeoutExpired:
+            status = None
+            self.process.send_signal(signal.SIGUSR1)  # clients print their stacks
+            time.sleep(0.5)
+        self.kill()
+        return status
+
+
+def get(url: str, timeout: float = 5.0) -> Any:
+    with urllib.request.urlopen(url, timeout=timeout) as answer:
+        return json.loads(answer.read())
+
+
+class Disk:
+    """Faults of the disk below a server's data directory, and of its clock, by libraries for LD_PRELOAD."""
+
+    clock_library = pathlib.Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
+
+    def __init__(self, folder: pathlib.Path, library: pathlib.Path) -> None:
+        self.data = folder / "data"
+        self._control, self._synced, self._clock = folder / "disk", folder / "synced", folder / "clock"
+        self._control.write_bytes(b"0")
+        self.set_clock(0)
+        self.environment = {
+            "LD_PRELOAD": f"{library}:{self.clock_library}", "MUSTER_DISK_DIR": str(self.data),
+            "MUSTER_DISK_CONTROL": str(self._control), "MUSTER_DISK_SYNCED": str(self._synced),
+            "FAKETIME_TIMESTAMP_FILE": str(self._clock), "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_NO_CACHE": "1"}
+
+    def set_fault(self, fault: str) -> None:
+        """Sets the fault of all later calls: "0" none, "s" slow syncs, "e" failing syncs, "f" a full disk."""
+        with self._control.open("r+b") as file:
+            file.write(fault.encode())
+
+    def set_clock(self, seconds: int) -> None:
+        """Sets how far the server's wall clock is ahead of the machine's."""
+        self._clock.write_text(f"{seconds:+d}s\n")
+
+    def lose_unsynced(self, source: random.Random) -> int:
+        """Cuts off what a loss of power can lose of the journal's files. Returns the number of lost bytes."""
+        sizes: dict[str, int] = {}
+        for line in self._synced.read_text().splitlines():
+            size, path = line.split(" ", 1)
+            sizes[path] = int(size)
+        lost = 0
+        for file in self.data.rglob("*"):
+            if not file.is_file() or not (file.suffix == ".log" or file.name.startswith("MANIFEST-")):
+                continue
+            written, synced = file.stat().st_size, sizes.get(str(file), 0)
+            if written > synced:
+                kept = source.randint(synced, written)
+                os.truncate(file, kept)
+                lost += written - kept
+        return lost
+
+
+class Servers:
+    """One server with a data directory, or two servers on an etcd cluster of three members."""
+
+    def __init__(self, binary: pathlib.Path, folder: pathlib.Path, store: str, agents: int, disk_library: pathlib.Path
+                 ) -> None:
+        self.folder, self.store = folder, store
+        self.disk = Disk(folder, disk_library)
+        self.etcd = [] if store == "local" else self._etcd(tls=store == "etcd3tls")
+        self.servers: list[Process] = []
+        self.http: list[str] = []
+        self.grpc: list[str] = []
+        count = 1 if store == "local" else 2
+        agents_port = free_ports(1)[0]
+        for n in range(count):
+            # Each server has an address of its own, as on a machine of its own: all use the same ports for clusters.
+            host = f"127.0.0.{n + 1}"
+            grpc, http = free_ports(2)
+            self.grpc.append(f"{host}:{grpc}")
+            self.http.append(f"http://{host}:{http}")
+            where = ["--data-dir", str(folder / "data")] if store == "local" else [
+                "--store", self.store_url, *self._store_flags(), "--advertise", f"{host}:{http}"]
+            command = [str(binary), "serve", "--grpc", self.grpc[-1], "--http", f"{host}:{http}", *where,
+                       "--cluster", "default", "--cluster", f"agents:worker={agents};heartbeat_timeout=20s",
+                       "--cluster-ports", f"{agents_port}-{agents_port}", "--log-level", "info"]
+            self.servers.append(Process(f"server-{n}", command, folder, self.disk.environment))
+
+    def _etcd(self, tls: bool) -> list[Process]:
+        ports = free_ports(6)
+        scheme, flags = "http", []
+        if tls:
+            scheme = "https"
+            key, cert = self.folder / "etcd.key", self.folder / "etcd.crt"
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert,
+                            "-days", "2", "-subj", "/CN=etcd", "-addext", "subjectAltName=IP:127.0.0.1"],
+                           check=True, capture_output=True)
+            flags = [f"--cert-file={cert}", f"--key-file={key}"]
+        members = ",".join(f"m{n}=http://127.0.0.1:{ports[3 + n]}" for n in range(3))
+        self.store_url = ("etcds://" if tls else "etcd://") + ",".join(f"127.0.0.1:{p}" for p in ports[:3]) + "/muster"
+        return [Process(f"etcd-{n}", [
+            "etcd", f"--name=m{n}", f"--data-dir={self.folder / f'etcd-{n}'}",
+            f"--listen-client-urls={scheme}://127.0.0.1:{ports[n]}",
+            f"--advertise-client-urls={scheme}://127.0.0.1:{ports[n]}",
+            f"--listen-peer-urls=http://127.0.0.1:{ports[3 + n]}",
+            f"--initial-advertise-peer-urls=http://127.0.0.1:{ports[3 + n]}",
+            f"--initial-cluster={members}", "--log-level=error", "--heartbeat-interval=100",
+            "--election-timeout=1000", *flags], self.folder) for n in range(3)]
+
+    def _store_flags(self) -> list[str]:
+        return ["--store-ca", str(self.folder / "etcd.crt")] if self.store == "etcd3tls" else []
+
+    def start(self) -> None:
+        for member in self.etcd:
+            member.start()
+        for server in self.servers:
+            server.start()
+        self.await_ready()
+
+    def start_if_ended(self) -> None:
+        """Starts servers again that ended by themselves, such as a leader that lost its lease."""
+        for process in (*self.etcd, *self.servers):
+            if not process.is_running:
+                process.start()
+
+    def await_ready(self) -> str:
+        """Returns the address of the server that serves. Raises Stuck."""
+        end = time.monotonic() + START_LIMIT
+        while time.monotonic() < end:
+            self.start_if_ended()
+            for url in self.http:
+                try:
+                    if get(url + "/api/v1/overview", 2.0):
+                        return url
+                except (OSError, ValueError):
+                    pass
+            time.sleep(0.05)
+        raise Stuck(f"no server is ready within {START_LIMIT:g} s; see {self.folder}")
+
+    def leader(self) -> int:
+        """Returns the index of the server that serves, 0 if none does."""
+        for n, url in enumerate(self.http):
+            try:
+                get(url + "/api/v1/overview", 1.0)
+                return n
+            except (OSError, ValueError):
+                continue
+        return 0
+
+    def stop(self) -> list[str]:
+        """Stops all. Returns what did not end in order."""
+        wrong = []
+        for server in self.servers:
+            ended_before = not server.is_running
+            status = server.stop()
+            if status != 0 and not ended_before:
+                wrong.append(f"{server.name} ended with status {status}")
+        for member in self.etcd:
+            member.kill()
+        return wrong
+
+
+def worker_command(grpc: list[str], index: int) -> list[str]:
+    servers = [word for address in grpc for word in ("--server", address)]
+    return [sys.executable, "-m", "muster", "worker", *servers, "--index", str(index), "--processes", "2"]
+
+
+def program_worker_command(binary: pathlib.Path, grpc: list[str], index: int, folder: pathlib.Path) -> list[str]:
+    return [str(binary), "worker", "--server", ",".join(grpc), "--index", str(index), "--slots", "2",
+            "--allow-programs", "--program-dir", str(folder / f"programs-{index}")]

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Runs a seeded workload with faults against real servers, and checks the histories of all clients.
+
+scripts/robustness describes the arguments. A run consists of rounds; each has its own servers, directory and seed.
+"""
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+
+import models
+from nemesis import Nemesis, names_for
+from processes import HERE, ROOT, Process, Servers, Stuck, get, program_worker_command, worker_command
+from recorder import Recorder, read
+
+AGENTS = 3
+ROUND_SECONDS = 60.0
+SETTLE_LIMIT = 100.0
+
+
+@dataclasses.dataclass
+class Result:
+    """One round: what was checked, and what no promise explains."""
+
+    seed: int
+    store: str
+    faults_injected: int = 0
+    operations: int = 0
+    unknown: int = 0
+    undecided: list[str] = dataclasses.field(default_factory=list)
+    faults: list[str] = dataclasses.field(default_factory=list)
+    by_kind: dict[str, int] = dataclasses.field(default_factory=dict)
+
+
+class Round:
+    """One round in one folder."""
+
+    def __init__(self, words: argparse.Namespace, seed: int, folder: pathlib.Path, seconds: float) -> None:
+        self.words, self.seed, self.folder, self.seconds = words, seed, folder, seconds
+        folder.mkdir(parents=True)
+        self.result = Result(seed, words.store)
+        self.servers = Servers(words.binary, folder, words.store, AGENTS, words.disk_library)
+        self.effects = folder / "effects.jsonl"
+        self.effects.touch()
+        python_path = os.pathsep.join([str(HERE), str(ROOT / "python")])
+        self.environment = {"PYTHONPATH": python_path, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        self.config = folder / "config.json"
+        agents = [f"agent-{n}" for n in range(AGENTS)]
+        self.config.write_text(json.dumps({
+            "seed": seed, "store": words.store, "seconds": seconds, "grpc": self.servers.grpc,
+            "http": self.servers.http, "agents": agents,
+            "effects": str(self.effects), "object_task": "ps:0"}, indent=1))
+        self.workers = [self._process(f"worker-{n}", worker_command(self.servers.grpc, 2 * n)) for n in range(2)]
+        self.workers.append(self._process("worker-2", program_worker_command(
+            words.binary, self.servers.grpc, 9, folder)))
+        self.holder = self._process("ps-0", [*worker_command(self.servers.grpc, 0), "--job", "ps"])
+        clients = [("calls", "calls-0"), ("calls", "calls-1"), ("objects", "objects-0"),
+                   ("variables", "variables-0"), ("datasets", "datasets-0"), ("jobs", "jobs-0"),
+                   ("programs", "programs-0"), *(("agent", name) for name in agents)]
+        self.clients = [self._client(kind, name) for kind, name in clients]
+        self.keys = self._process("keys", [
+            str(words.checker), "load", "--urls", ",".join(self.servers.http), "--name", "rest", "--clients",
+            str(words.clients), "--seed", str(seed), "--output", str(folder / "history-keys.jsonl")])
+
+    def _process(self, name: str, command: list[str]) -> Process:
+        return Process(name, command, self.folder, self.environment)
+
+    def _client(self, kind: str, name: str) -> Process:
+        return self._process(name, [
+            sys.executable, str(HERE / "clients.py"), kind, "--config", str(self.config), "--history",
+            str(self.folder / f"history-{name}.jsonl"), "--name", name, "--seed", str(self.seed)])
+
+    def run(self) -> Result:
+        nemesis = Nemesis(self.servers, [*self.workers, self.holder], self.clients, self.words.nemesis,
+                          random.Random(self.seed), Recorder(self.folder / "history-nemesis.jsonl"))
+        try:
+            self.servers.start()
+            for process in (*self.workers, self.holder, *self.clients, self.keys):
+                process.start()
+            end = time.monotonic() + self.seconds
+            while time.monotonic() < end:
+                time.sleep(nemesis.random.uniform(0.5, 3.0))
+                nemesis.inject()
+                self._note_ended_processes()
+            self._finish()
+        except Stuck as error:
+            self.result.faults.append(str(error))
+        finally:
+            for process in (*self.clients, self.keys, *self.workers, self.holder):
+                process.kill()
+            self.result.faults += self.servers.stop()
+        self.result.faults_injected = nemesis.count
+        check(self.result, self.folder, self.words.checker)
+        return self.result
+
+    def _note_ended_processes(self) -> None:
+        for process in (*self.clients, self.keys, *self.workers, self.holder):
+            if not process.is_running:
+                text = f"{process.name} ended by itself; see {process.log}"
+                if text not in self.result.faults:
+                    self.result.faults.append(text)
+                process.start()
+
+    def _finish(self) -> None:
+        """Ends the clients, then reads the final state of all jobs from a server that was started again."""
+        self.keys.stop()
+        for client in self.clients:
+            if client.process is not None and client.is_running:
+                client.process.terminate()
+        limit = time.monotonic() + SETTLE_LIMIT
+        for client in self.clients:
+            if client.process is not None and client.stop(max(1.0, limit - time.monotonic())) not in (0, -15):
+                self.result.faults.append(f"{client.name} did not end in order; see {client.log}")
+        server = self.servers.servers[self.servers.leader()]
+        server.kill()
+        server.start()
+        url = self.servers.await_ready()
+        final = {record["id"]: self._final_job(url, record["id"], limit)
+                 for record in models.all_records(self.folder, "history-jobs") if record["kind"] == "job"}
+        (self.folder / "final-jobs.json").write_text(json.dumps(final))
+
+    def _final_job(self, url: str, job: str, limit: float) -> Any:
+        left = max(1.0, limit - time.monotonic())
+        try:
+            state = get(f"{url}/api/v1/jobs/{job}/join?timeout={left:.0f}s", left + 5)
+            with urllib.request.urlopen(f"{url}/api/v1/jobs/{job}/results", timeout=30) as answer:
+                lines = [json.loads(line) for line in answer.read().splitlines()]
+        except urllib.error.HTTPError as error:
+            return None if error.code == 404 else {"state": f"HTTP {error.code}", "values": []}
+        return {"state": state["state"], "values": [line.get("value") for line in lines], "error": state.get("error")}
+
+
+def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
+    """Checks all histories of a round, and writes result.json."""
+    def add(kind: str, operations: int, unknown: int, faults: list[str]) -> None:
+        result.operations += operations
+        result.unknown += unknown
+        result.by_kind[kind] = operations
+        result.faults += [f"{kind}: {fault}" for fault in faults[:20]]
+
+    files = [folder / "history-keys.jsonl", agent_keys(folder)]
+    checked = subprocess.run([str(checker), "check", "--pages", str(folder), *map(str, files)],
+                             capture_output=True, text=True)
+    if checked.returncode not in (0, 1):
+        result.faults.append(f"the checker of keys failed: {checked.stderr}")
+    else:
+        keys = json.loads(checked.stdout)
+        add("keys", keys["operations"], keys["unknown"], [f"key {key} is not linearizable" for key in keys["illegal"]])
+        result.undecided += keys["undecided"]
+    effects = list(read(folder / "effects.jsonl"))
+    jobs = folder / "final-jobs.json"
+
+    def records(prefix: str) -> list[models.Record]:
+        return models.all_records(folder, "history-" + prefix)
+
+    for verdict in (models.calls(records("calls"), effects), models.objects(records("objects")),
+                    models.variables(records("variables")), models.datasets(records("datasets"), effects),
+                    models.jobs(records("jobs"), json.loads(jobs.read_text()) if jobs.exists() else {}),
+                    models.barriers(records("agent")), models.ranks(effects), models.programs(records("programs"))):
+        add(verdict.kind, verdict.operations, verdict.undecided, verdict.faults)
+    (folder / "result.json").write_text(json.dumps(dataclasses.asdict(result), indent=1))
+
+
+def agent_keys(folder: pathlib.Path) -> pathlib.Path:
+    """Writes the operations of agents on keys into a file of their own, and returns it.
+
+    An agent records each operation before the call as unknown, and after the call with its outcome."""
+    out = folder / "agent.keys"
+    operations = {(r["client"], r["call"]): r for r in models.all_records(folder, "history-agent") if "key" in r}
+    out.write_text("".join(json.dumps(record) + "\n" for record in operations.values()))
+    return out
+
+
+def replay(folder: pathlib.Path, checker: pathlib.Path) -> Result:
+    """Checks the histories that an earlier round has left in its folder."""
+    config = json.loads((folder / "config.json").read_text())
+    result = Result(config["seed"], config["store"])
+    check(result, folder, checker)
+    return result
+
+
+def show(result: Result, folder: pathlib.Path) -> None:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in result.by_kind.items())
+    print(f"{result.store}, seed {result.seed}: {result.faults_injected} faults, {result.operations} operations ({kinds}), "
+          f"{result.unknown} unknown, {len(result.undecided)} undecided, {len(result.faults)} unexplained")
+    for fault in result.faults:
+        print(f"  {fault}")
+    if result.faults:
+        print(f"  kept in {folder}; 'scripts/robustness --replay {folder}' checks it again", flush=True)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/robustness", description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=2.0, help="how long to run (default: 2)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first round (default: 1)")
+    parser.add_argument("--store", choices=["local", "etcd", "etcd3tls"], default="local",
+                        help="where the servers keep their state (default: local)")
+    parser.add_argument("--nemesis", help="faults to inject, comma-separated (default: all that the store allows)")
+    parser.add_argument("--clients", type=int, default=16, help="clients of keys over REST (default: 16)")
+    parser.add_argument("--keep", type=pathlib.Path, default=ROOT / "build" / "robustness",
+                        help="folder for the runs (default: build/robustness)")
+    parser.add_argument("--replay", type=pathlib.Path, metavar="DIR", help="check the histories of an earlier round again")
+    parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "build/release/bin/muster")
+    parser.add_argument("--disk-library", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--checker", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
+    words = parser.parse_args()
+    possible = names_for(words.store)
+    words.nemesis = words.nemesis.split(",") if words.nemesis else possible
+    if unknown := [name for name in words.nemesis if name not in possible]:
+        parser.error(f"--nemesis: {', '.join(unknown)}: must be of {', '.join(possible)}")
+    return words
+
+
+def main() -> int:
+    words = arguments()
+    if words.replay:
+        result = replay(words.replay, words.checker)
+        show(result, words.replay)
+        print(f"{0 if result.faults else 1} passed, {1 if result.faults else 0} failed")
+        return 1 if result.faults else 0
+    end = time.monotonic() + words.minutes * 60
+    run = words.keep / time.strftime("%Y%m%d-%H%M%S")
+    results: list[Result] = []
+    while (left := end - time.monotonic()) > 5 or not results:
+        folder = run / f"{words.store}-{words.seed + len(results)}"
+        results.append(Round(words, words.seed + len(results), folder, max(5.0, min(ROUND_SECONDS, left))).run())
+        show(results[-1], folder)
+        if not results[-1].faults:
+            shutil.rmtree(folder)
+    failed = sum(1 for r in results if r.faults)
+    print(f"{sum(r.operations for r in results)} operations, {sum(r.faults_injected for r in results)} faults injected, "
+          f"{sum(r.unknown for r in results)} unknown outcomes, {sum(len(r.undecided) for r in results)} keys undecided")
+    print(f"{len(results) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
