@@ -66,7 +66,7 @@ TEST_F(declare, what_is_wrong_is_named) {
   EXPECT_NE(refusal(R"({"name":"a b"})").find("name: 'a b' is not"), std::string::npos);
   EXPECT_NE(refusal(R"({"name":"x","jobs":{"w":0}})").find("jobs.w: expected a whole number"),
             std::string::npos);
-  EXPECT_EQ(refusal(R"({"name":"x","jobs":{"w":1,"w":2}})"), 
+  EXPECT_EQ(refusal(R"({"name":"x","jobs":{"w":1,"w":2}})"),
             "w: this member is repeated in one JSON object; send it once");
   EXPECT_NE(refusal(R"({"name":"x","jobs":[1]})").find("jobs: expected an object"),
             std::string::npos);

@@ -80,7 +80,8 @@ TEST(stacks, of_a_worker_in_another_language_are_native) {
   EXPECT_NE(r.out.find(" in muster::worker::runtime::run()\n"), std::string::npos) << r.out;
   auto const wrong = c.run({"stacks", "worker", "--url", c.url()});
   EXPECT_EQ(wrong.status, 1);
-  EXPECT_NE(wrong.err.find("there is no task, closure or program 'worker'"), std::string::npos) << wrong.err;
+  EXPECT_NE(wrong.err.find("there is no task, closure or program 'worker'"), std::string::npos)
+      << wrong.err;
 }
 
 }  // namespace attempt_cases

@@ -66,10 +66,8 @@ TEST_F(past_verbs, find_what_ranks_printed_and_compare_programs) {
             0);
   EXPECT_EQ(launch({"--tasks", "1", "--name", "other"}, "true"), 0);
   auto const found = run({"logs", "search", "NaN", "--program", "train"});
-  EXPECT_NE(found.out.find("[rank 0] rank 0 has NaN in 2"), std::string::npos)
-      << found.out;
-  EXPECT_NE(found.out.find("[rank 1] rank 1 has NaN in 2"), std::string::npos)
-      << found.out;
+  EXPECT_NE(found.out.find("[rank 0] rank 0 has NaN in 2"), std::string::npos) << found.out;
+  EXPECT_NE(found.out.find("[rank 1] rank 1 has NaN in 2"), std::string::npos) << found.out;
   auto const one =
       run({"logs", "search", "nan", "-i", "--program", "train", "--rank", "1", "--attempt", "1"});
   EXPECT_EQ(one.out, "[rank 1] rank 1 has NaN in 1\n");

@@ -103,8 +103,7 @@ TEST_F(program_logs, are_there_of_ranks_that_ended_while_the_server_was_away) {
     return c.run(verb({"show", "sd"})).out.find("SUCCEEDED") != std::string::npos;
   }));
   auto const all = lines(c.run(verb({"logs", "sd"})).out);
-  for (auto const* line :
-       {"rank 0 | first", "rank 0 | last", "rank 1 | first", "rank 1 | last"})
+  for (auto const* line : {"rank 0 | first", "rank 0 | last", "rank 1 | first", "rank 1 | last"})
     EXPECT_EQ(std::count(all.begin(), all.end(), line), 1) << line;
 }
 
