@@ -1,4 +1,4 @@
-// Columns are counted in characters, of which all here are one wide.
+// Counts columns in characters. Every character of the help is one column wide.
 #include "cli/tree/help_formatter.hpp"
 
 #include <sys/ioctl.h>
@@ -25,14 +25,14 @@ std::vector<std::string> lines_of(std::string const& text) {
   return lines;
 }
 
-// Whether an author broke the line only because the next word did not fit.
+// Returns whether the line was broken only because the next word did not fit.
 bool goes_on(std::string const& line, std::string const& next) {
   constexpr std::size_t full = 70;
   return characters(line) > full && !next.empty() && next.front() != ' ' && next.back() != ':' &&
          !next.starts_with("Exit");
 }
 
-// A line of a list: its text goes on below itself, behind what stands in front of a wide gap.
+// Wraps one line of a list. Continuation lines are indented to the text after the wide gap.
 std::string indented(std::string const& line, std::size_t columns) {
   auto const begin = line.find_first_not_of(' ');
   auto const gap = line.find("  ", begin);
@@ -43,7 +43,7 @@ std::string indented(std::string const& line, std::size_t columns) {
   return head + wrapped(line.substr(text), columns, gap == line.npos ? at + 2 : at, at);
 }
 
-// What is to be pasted as it stands.
+// Returns whether the line is a command that users paste unchanged.
 bool is_command(std::string const& line, std::string const& before) {
   return line.find("muster ") != line.npos || before.ends_with('\\');
 }
@@ -89,7 +89,7 @@ std::string help_formatter::make_description(CLI::App const* app) const {
 
 std::string help_formatter::make_usage(CLI::App const* app, std::string name) const {
   auto usage = CLI::Formatter::make_usage(app, std::move(name));
-  // What CLI11 leaves to the verb.
+  // CLI11 does not show arguments that a verb parses by itself.
   if (app->get_prefix_command())
     usage += " [--] COMMAND…";
   else if (app->get_allow_extras())
@@ -117,7 +117,7 @@ std::string help_formatter::make_help(CLI::App const* app, std::string name,
   brief_ = app->get_help_all_ptr() != nullptr && mode != CLI::AppFormatMode::All;
   left_out_ = 0;
   auto text = CLI::Formatter::make_help(app, std::move(name), mode);
-  // What is left out leaves its empty lines.
+  // Removes the empty lines of hidden flags.
   for (auto at = text.find("\n\n\n"); at != text.npos; at = text.find("\n\n\n")) text.erase(at, 1);
   return text;
 }

@@ -13,20 +13,20 @@ namespace muster::web {
 
 namespace coordination = core::coordination;
 
-/// What read_cluster takes.
+/// Members that read_cluster accepts.
 schema::named cluster_schema();
 /// The body of POST /api/v1/clusters. What the core checks is not checked here.
 coordination::cluster_spec read_cluster(json_check& check, json_ref const& body);
 
-/// What read_cluster_failure takes.
+/// Members that read_cluster_failure accepts.
 schema::named cluster_failure_schema();
-/// The body of POST /api/v1/clusters/{cluster}/fail; the cluster is the caller's to fill in.
+/// The body of POST /api/v1/clusters/{cluster}/fail; the caller fills in the cluster.
 coordination::fail_cluster read_cluster_failure(json_check& check, json_ref const& body);
 
-/// What read_task_error takes.
+/// Members that read_task_error accepts.
 schema::named task_error_schema();
-/// The body of POST /api/v1/clusters/{cluster}/tasks/{job}/{index}/error. The task is the caller's
-/// to fill in.
+/// The body of POST /api/v1/clusters/{cluster}/tasks/{job}/{index}/error. The caller fills in the
+/// task.
 coordination::report_error read_task_error(json_check& check, json_ref const& body);
 
 template <>
@@ -51,7 +51,7 @@ void members(member_list const& m, server::event const& e);
 
 std::string_view severity_name(coordination::severity s);  // "INFO", "WARNING", "ERROR"
 
-/// Null for a deadline that is none.
+/// Null if there is no deadline.
 maybe_ms time_left(core::time_point deadline, core::time_point now);
 
 }  // namespace muster::web

@@ -1,4 +1,4 @@
-// In the order in which a reader can take it: what is of a session after it, what goes last.
+// Writes facts in the order that a reader needs: a session before its closures, removals last.
 #include "server/core/durable/last_words.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace muster::core {
 
 namespace {
 
-/// In order of ids.
+/// Sorts the ids and removes duplicates.
 template <class Ids>
 Ids& once(Ids& ids) {
   std::sort(ids.begin(), ids.end());
@@ -124,7 +124,7 @@ void last_words::say_values() {
   for (auto const& [owner, id] : once(all)) core_.step.fx.facts.emplace_back(of(owner, id));
 }
 
-// What a step creates in a session came with one request.
+// All closures that a step creates in a session come from one request.
 void last_words::say_requests() {
   auto const& all = core_.step.fx.changes.created;
   for (std::size_t i = 0, n = 0; i < all.size(); i += n) {
@@ -159,7 +159,7 @@ void last_words::say_closures() {
   }
 }
 
-// Of a request that is gone as a whole nothing is said of its parts.
+// A request that is released as a whole is written as one fact, without its closures.
 void last_words::say_released() {
   auto const& changes = core_.step.fx.changes;
   auto& out = core_.step.fx.facts;

@@ -7,11 +7,10 @@
 namespace muster::history {
 namespace {
 
-// Of an entry of a table, with what it is kept by.
+// Memory of one row, including its key.
 constexpr std::size_t row_bytes = sizeof(run_times) + 32;
 
-// Of those that `changes::attempts` tells of, one that a worker has answered, and whether it
-// failed.
+// Returns whether the attempt failed; nothing if no worker has answered it.
 std::optional<bool> answered(attempt_end how) {
   switch (how) {
     case attempt_end::succeeded:
@@ -60,7 +59,7 @@ duration run_times::percentile(double part) const {
 }
 
 void job_times::learn(worker_changed const& w) {
-  if (!w.here) return;  // what it has ended in the same step is told with its number
+  if (!w.here) return;  // calls that ended in this step still use its number
   auto const task = w.job + ":" + std::to_string(w.index);
   auto known = task_numbers_.find(task);
   if (known == task_numbers_.end() && tasks_.size() < tasks_max) {
@@ -103,7 +102,7 @@ std::size_t job_times::add(rows& to, std::uint32_t which, std::size_t rows_max, 
   return grown + it->second.add(d, failed);
 }
 
-// Of the core's own closures there is no job.
+// Adds one attempt. Closures of the core itself belong to no job and are skipped.
 void job_times::add(session_id of, function_id function, std::uint32_t task, duration d,
                     bool failed) {
   if (of == session_id{}) return;
