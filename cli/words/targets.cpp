@@ -128,6 +128,7 @@ candidate newest_of(std::vector<candidate> const& all, std::string const& word) 
 
 found_target find_target(rest& server, std::string const& word, std::initializer_list<target> kinds,
                          target_options const& o) {
+  if (word.empty()) throw command_error(exit_usage, "the id or name is empty");
   for (auto const kind : kinds)
     if (auto const& f = facts_of(kind); is_id(word, f)) return {kind, word, path_of(f, word)};
   auto const takes = [&](target kind) {

@@ -327,6 +327,7 @@ TEST(verbs, what_does_not_exist_is_exit_status_1) {
   EXPECT_EQ(c.run({"cancel", "cl_999"}).status, 1);
   EXPECT_EQ(c.run({"explain", "cl_999"}).status, 1);
   EXPECT_EQ(c.run({"cancel", "nonsense"}).status, 1);
+  EXPECT_EQ(c.run({"cancel", ""}).status, 2) << "it must not select a job without a name";
   EXPECT_EQ(c.run({"submit", "no.such.function", "--require-function"}).status, 1);
 }
 
