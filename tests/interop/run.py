@@ -24,7 +24,7 @@ FAMILIES = {
     'tensorflow': tensorflow.SCENARIOS + programs.SCENARIOS_TENSORFLOW,
     'torch': torchrun.SCENARIOS,
 }
-TAIL_LINES = 30
+TAIL_LINES = 60
 RUNNING = set()
 
 
@@ -93,6 +93,7 @@ def perform(given, name, scenario):
 
 
 def tails(trial):
+    trial.dump_stacks()
     for process in trial.processes:
         yield f'--- {process.name}'
         yield from process.tail(TAIL_LINES)

@@ -1,6 +1,9 @@
 """How the driver and its client programs talk: words in, JSON events out."""
 import argparse
 import json
+import os
+import select
+import signal
 
 
 def words():
@@ -18,3 +21,19 @@ def words():
 
 def say(**event):
     print(json.dumps(event), flush=True)
+
+
+class Signals:
+    """Counts the signals of one number, and waits for them. The handler takes no lock: the thread
+    that it interrupts may hold that lock, and both would wait for ever."""
+
+    def __init__(self, number):
+        self._arrived, write = os.pipe()
+        os.set_blocking(write, False)
+        signal.signal(number, lambda *_: None)
+        signal.set_wakeup_fd(write)  # the interpreter writes one byte for each signal
+
+    def wait(self, timeout=None):
+        """Returns true and takes one signal, or returns false after `timeout` seconds."""
+        ready, _, _ = select.select([self._arrived], [], [], timeout)
+        return bool(ready) and bool(os.read(self._arrived, 1))

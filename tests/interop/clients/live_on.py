@@ -1,9 +1,8 @@
 """Meets all the others once before each kill of the server and after it, and ends in order: the
 program never hears that the server was away."""
 import signal
-import threading
 
-from command_line import say, words
+from command_line import Signals, say, words
 from jax_process import finish, initialize
 
 LONG = 60_000  # milliseconds
@@ -19,13 +18,11 @@ def meet(client, given, round_):
 
 def main():
     given = words()
-    go = threading.Semaphore(0)
-    signal.signal(signal.SIGUSR1, lambda *_: go.release())
+    go = Signals(signal.SIGUSR1)
     client = initialize(given)
     meet(client, given, 0)
     for round_ in range(1, given.rounds + 1):
-        while not go.acquire(timeout=0.1):  # so that the signal is handled
-            pass
+        go.wait()
         meet(client, given, round_)
     finish()
 

@@ -1,10 +1,9 @@
 """Sets a key over and over until the driver says, by SIGUSR1, that the cut of a network is over;
 then a key exchange and a barrier with all the others, and the orderly end."""
 import signal
-import threading
 import time
 
-from command_line import say, words
+from command_line import Signals, say, words
 from jax_process import finish, initialize
 
 LONG = 30_000  # milliseconds
@@ -13,11 +12,10 @@ LONG = 30_000  # milliseconds
 def set_until(over, client, given):
     """The seconds of the call that took longest."""
     longest = 0
-    while not over.is_set():
+    while not over.wait(0.05):
         began = time.monotonic()
         client.key_value_set(f'alive/{given.index}', 'yes', allow_overwrite=True)
         longest = max(longest, time.monotonic() - began)
-        over.wait(0.05)
     return longest
 
 
@@ -30,8 +28,7 @@ def meet(client, given):
 
 def main():
     given = words()
-    over = threading.Event()
-    signal.signal(signal.SIGUSR1, lambda *_: over.set())
+    over = Signals(signal.SIGUSR1)
     client = initialize(given)
     client.wait_at_barrier('all_here', LONG)
     say(ready=True)

@@ -4,10 +4,9 @@ that has been asked once."""
 import os
 import signal
 import sys
-import threading
 import time
 
-from command_line import say, words
+from command_line import Signals, say, words
 from jax_process import finish, initialize
 
 from jax.experimental import multihost_utils
@@ -20,15 +19,13 @@ LONG_STEP = 3  # seconds
 
 def main():
     given = words()
-    renew = threading.Event()
-    signal.signal(signal.SIGUSR1, lambda *_: renew.set())
+    renew = Signals(signal.SIGUSR1)
     client = initialize(given)
     client.wait_at_barrier('begin', 60_000)
     say(begun=True)
     for step in range(10_000):
         time.sleep(0.05)
-        if renew.is_set():
-            renew.clear()
+        if renew.wait(0):
             reached = renew_preemption_sync(step)
             say(renewed=True)
             time.sleep(LONG_STEP)

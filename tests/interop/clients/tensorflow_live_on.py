@@ -1,8 +1,7 @@
 """A TensorFlow worker that meets the others before the server is killed and after it."""
 import signal
-import threading
 
-from command_line import say, words
+from command_line import Signals, say, words
 from tensorflow.python.eager import context as eager
 from tensorflow_worker import LONG, connect
 
@@ -17,13 +16,11 @@ def meet(context, given, round_):
 
 def main():
     given = words()
-    go = threading.Semaphore(0)
-    signal.signal(signal.SIGUSR1, lambda *_: go.release())
+    go = Signals(signal.SIGUSR1)
     context = connect(given)
     meet(context, given, 0)
     for round_ in range(1, given.rounds + 1):
-        while not go.acquire(timeout=0.1):  # so that the signal is handled
-            pass
+        go.wait()
         meet(context, given, round_)
     eager._reset_context()  # leaves the service, as the end of the process would
     say(finished=True)

@@ -3,6 +3,7 @@ import argparse
 import json
 import os
 import signal
+import sys
 import threading
 
 try:
@@ -32,14 +33,15 @@ def main():
     words.add_argument('--recoverable', action='store_true')
     given = words.parse_args()
 
-    stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     service = start(given)
-    with open(given.ready_file + '.new', 'w') as file:
-        json.dump({'grpc': given.address}, file)
-    os.rename(given.ready_file + '.new', given.ready_file)
-    stop.wait()
-    service.shutdown()
+    try:
+        with open(given.ready_file + '.new', 'w') as file:
+            json.dump({'grpc': given.address}, file)
+        os.rename(given.ready_file + '.new', given.ready_file)
+        threading.Event().wait()  # until SIGTERM
+    finally:
+        service.shutdown()
 
 
 main()

@@ -1,14 +1,16 @@
 """One run of one scenario: a server, its clients, a folder for what they say, one time limit."""
+import contextlib
 import dataclasses
 import os
 import pathlib
 import signal
 
 from driver import helpers, programs, server
-from driver.deadline import Deadline, check
+from driver.deadline import Deadline, Failure, check
 from driver.network import Network
 from driver.process import Process
 
+STACKS_SECONDS = 5
 CLIENTS = pathlib.Path(__file__).parent.parent / 'clients'
 
 
@@ -40,6 +42,7 @@ class Trial:
         self.version = settings.version
         self.deadline = Deadline(seconds)
         self.processes = []
+        self.clients = []  # those of the processes that run client programs
         self.server = self.network = self.proxy_address = None
 
     def second_network(self):
@@ -138,14 +141,25 @@ class Trial:
         """A client program as task `index`; `run` tells runs of one job apart. Another `address`
         than the server's: that of a further cluster. On the far side of a `network`, if given.
         With the default time-out the program is told none: the library's own default counts."""
-        environment = self.environment(SERVER=address or self.server.address)
+        environment = self.environment(SERVER=address or self.server.address,
+                                       PYTHONFAULTHANDLER='1')
         argv = [*(network.words() if network else []), self.settings.python, '-u',
                 CLIENTS / program, '--index', index, '--tasks', self.cluster.tasks, *words]
         if self.cluster.heartbeat_timeout != Cluster.heartbeat_timeout:
             argv += ['--heartbeat-timeout', self.cluster.heartbeat_timeout]
         process = Process(f'{run}_task{index}'.lstrip('_'), argv, environment, self.folder)
         self.processes.append(process)
+        self.clients.append(process)
         return process
+
+    def dump_stacks(self):
+        """Ends the client programs that still run. Each prints the stacks of its threads."""
+        running = [process for process in self.clients if process.running()]
+        for process in running:
+            process.send(signal.SIGABRT)
+        for process in running:
+            with contextlib.suppress(Failure):
+                process.wait(Deadline(STACKS_SECONDS))
 
     def environment(self, **more):
         """Nothing of the caller's that could steer a client: proxies, device choices, Slurm."""
