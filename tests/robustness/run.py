@@ -78,7 +78,7 @@ class Round:
 
     def _client(self, kind: str, name: str) -> Process:
         return self._process(name, [
-            sys.executable, str(HERE / "clients.py"), kind, "--config", str(self.config), "--history",
+            sys.executable, "-m", "clients", kind, "--config", str(self.config), "--history",
             str(self.folder / f"history-{name}.jsonl"), "--name", name, "--seed", str(self.seed)])
 
     def run(self) -> Result:

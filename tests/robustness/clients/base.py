@@ -1,0 +1,70 @@
+"""Base of the clients, and what all of them share."""
+from __future__ import annotations
+
+import json
+import random
+import urllib.error
+import urllib.request
+from typing import Any
+
+import muster
+from recorder import Recorder, now
+
+CALL_TIMEOUT = 90.0
+"""Seconds after which a call without an outcome is recorded as unknown. Longer than every outage that a nemesis makes."""
+
+
+class Stop:
+    """Says whether SIGTERM was received. The handler sets a plain flag: it must not take a lock, because it may
+    interrupt the thread that holds the lock."""
+
+    requested = False
+
+    def request(self, *_: object) -> None:
+        self.requested = True
+
+
+stopping = Stop()
+
+
+class Client:
+    """Base of the clients."""
+
+    def __init__(self, config: dict[str, Any], history: Recorder, name: str, seed: int) -> None:
+        self.config, self.history, self.name = config, history, name
+        self.random = random.Random(f"{name} {seed}")
+        self.numbers = 0
+        self.started = now()
+
+    def next_id(self) -> str:
+        """Returns an id that no other process of the round uses, because a killed client starts again."""
+        self.numbers += 1
+        return f"{self.name}.{self.started}-{self.numbers}"
+
+    def run(self) -> None:
+        """Runs operations until `stopping` is requested."""
+        raise NotImplementedError
+
+    def coordinator(self) -> muster.ClusterCoordinator:
+        return muster.ClusterCoordinator(self.config["grpc"], name=self.name)
+
+
+class RestClient(Client):
+    """Base of the clients that use REST."""
+
+    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """Returns status and body; status 0 if no server answered."""
+        data = None if body is None else json.dumps(body).encode()
+        for url in self.config["http"]:
+            request = urllib.request.Request(url + path, data, {"Content-Type": "application/json"}, method=method)
+            try:
+                with urllib.request.urlopen(request, timeout=15) as answer:
+                    return answer.status, json.loads(answer.read())
+            except urllib.error.HTTPError as error:
+                text = error.read().decode(errors="replace")
+                if error.code == 503 and len(self.config["http"]) > 1:
+                    continue
+                return error.code, text
+            except OSError:
+                continue
+        return 0, None
