@@ -1,7 +1,7 @@
 """Names that users of Ray and Dask type, with what Muster has instead. Private."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Mapping, NoReturn
+from typing import Mapping, NoReturn, Optional
 
 _SUBMIT = "coordinator.submit(fn, *args); a function needs no decorator"
 _FETCH = "value.fetch(timeout), or coordinator.fetch([value, ...]) for several"
@@ -115,15 +115,34 @@ def missing(of: str, name: str, instead: Mapping[str, str]) -> NoReturn:
     raise AttributeError(f"{of} has no attribute {name!r}" + (f"; use {hint}" if hint else ""))
 
 
+class _Absent:
+    """An attribute that a class does not have. Reading it raises AttributeError with what Muster has instead."""
+
+    def __init__(self, of: str, name: str, instead: Mapping[str, str]) -> None:
+        self._of = of
+        self._name = name
+        self._instead = instead
+
+    def __get__(self, instance: object, owner: Optional[type] = None) -> NoReturn:
+        missing(f"{self._of!r} object", self._name, self._instead)
+
+    def __repr__(self) -> str:
+        return f"<not an attribute; use {self._instead[self._name]}>"
+
+
 class Hints:
-    """Base of classes whose unknown attributes are explained by `_instead`."""
+    """Base of classes that explain the names in `_instead`. A method `__getattr__` would slow down every attribute."""
 
     __slots__ = ()
     _instead: Mapping[str, str] = {}
     _shown = "object"
     """What users call the class."""
 
-    if not TYPE_CHECKING:  # type checkers would accept every attribute
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in cls._instead:
+            if not hasattr(cls, name):
+                setattr(cls, name, _Absent(cls._shown, name, cls._instead))
 
-        def __getattr__(self, name):
-            missing(f"{self._shown!r} object", name, self._instead)
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in self._instead or hasattr(self, name)]

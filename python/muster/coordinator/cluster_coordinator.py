@@ -181,13 +181,8 @@ class Scheduling(Hints):
         Raises the pending error of this generation (nothing is scheduled then), and what `submit`
         does.
         """
-        return self._schedule(fn, args, kwargs)
-
-    def _schedule(self, fn: Any, args: Optional[Sequence[Any]], kwargs: Optional[Mapping[str, Any]],
-                  stops: bool = True) -> RemoteValue[Any]:
-        """`stops`: see ClosureError.again."""
         request = call_of(self._callables, fn, *given("schedule", fn, args, kwargs), self._along())
-        return RemoteValue(self._owner, self._session.put((request,), self._options, stops=stops)[0])
+        return RemoteValue(self._owner, self._session.put((request,), self._options)[0])
 
     def _submit_for_fetch(self, fn: Function[T], args: Sequence[Any],
                           kwargs: Optional[Mapping[str, Any]], name: str = "") -> RemoteValue[T]:
@@ -282,9 +277,12 @@ class Scheduling(Hints):
                              kwargs: Optional[Mapping[str, Any]] = None) -> Any:
         """The same for a coroutine: other coroutines go on while the queue is full. Await the value
         itself for the result."""
+        def schedule() -> RemoteValue[Any]:
+            request = call_of(self._callables, fn, *given("async_schedule", fn, args, kwargs), self._along())
+            return RemoteValue(self._owner, self._session.put((request,), self._options, stops=False)[0])
+
         with waiting():
-            return await asyncio.get_running_loop().run_in_executor(
-                None, self._schedule, fn, args, kwargs, False)
+            return await asyncio.get_running_loop().run_in_executor(None, schedule)
 
 
 DEFAULT_SERVER = "127.0.0.1:8476"

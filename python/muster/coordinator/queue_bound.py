@@ -10,7 +10,6 @@ class QueueBound:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        """0: no bound."""
         self._server_reports = True
         self._sent = self._taken = self._waiting = 0
 
@@ -35,7 +34,5 @@ class QueueBound:
         return reported
 
     def is_full(self, streaming: bool, unfinished: int) -> bool:
-        """`unfinished` closures have no outcome. They count while there is no stream."""
-        if not self.capacity or not self._server_reports:
-            return False
-        return (self._waiting + self._sent - self._taken if streaming else unfinished) >= self.capacity
+        """`unfinished` closures have no outcome. They count while there is no stream. `capacity` is positive."""
+        return self._server_reports and (self._waiting + self._sent - self._taken if streaming else unfinished) >= self.capacity

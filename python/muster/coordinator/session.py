@@ -86,7 +86,8 @@ class Session(SessionWaits):
                 b.references += 1
         if self._streaming:
             self._out.add(r)  # first: Ctrl-C here leaves nothing that is waited for and never sent
-            self._queue.add()
+            if self._bounded:
+                self._queue.add()
         self._records[token] = r
         self._unfinished += 1
         return r
@@ -246,7 +247,7 @@ class Session(SessionWaits):
         with self._lock:
             if not self._ended:
                 self._reason = reason
-                self._stopped = True
+                self._refuses = True
                 self._changed.notify_all()
 
     def begin_close(self) -> None:
@@ -254,7 +255,7 @@ class Session(SessionWaits):
         with self._lock:
             if self.closing or self._ended:
                 return
-            self.closing = True
+            self.closing = self._refuses = True
             self._out.close = self._streaming
             self._signal()
             self._changed.notify_all()

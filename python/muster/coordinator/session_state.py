@@ -57,6 +57,7 @@ class SessionState:
         self._cuts: list[Cut] = []
         self._out = Outbox()
         self._queue = QueueBound(options.queue_capacity)
+        self._bounded = options.queue_capacity > 0
         self._generation = Generation()
         self._cancel_sent = False
         self._streaming = False
@@ -75,7 +76,7 @@ class SessionState:
         self._waited = False
         self.closing = False
         self._ended = False
-        self._stopped = False  # there is no server any more; it ends
+        self._refuses = False  # it closes, has ended, or will end because there is no server any more
         self._reason = ""
         self._held = 0  # how many want nothing more to be scheduled
         self._reading: Optional[int] = None  # the thread that takes a message, and runs callbacks of it
@@ -114,7 +115,7 @@ class SessionState:
     @property
     def over(self) -> bool:
         """Nothing is scheduled any more."""
-        return self.closing or self._ended or self._stopped
+        return self._refuses
 
     def takes_inputs_beside(self, timeout: float) -> bool:
         """Whether arguments in bytes may have inputs; False while the server has not answered."""
@@ -123,19 +124,19 @@ class SessionState:
         return self.inputs_beside_bytes
 
     def _may_schedule(self) -> bool:
-        if self._ended or self.closing or self._stopped:
+        if self._refuses:
             return True
-        return self._generation.settled and (self._generation.failed or not (self._holds() or self._full()))
+        generation = self._generation
+        blocked = self._held and self._holds() or self._full()
+        return not generation.draining and (not blocked or generation.failed)
 
     def _may_submit(self) -> bool:
         """What has errors of its own waits for no drain but that of a cancel, which would take it."""
-        if self._ended or self.closing or self._stopped:
-            return True
-        return not (self._generation.cancelling or self._holds() or self._full())
+        return self._refuses or not (self._generation.cancelling or self._held and self._holds() or self._full())
 
     def _holds(self) -> bool:
-        """Not what a callback schedules: on its thread comes the end of all that is waited for."""
-        return self._held > 0 and not self._is_reading()
+        """Somebody holds this thread back. A callback is never held back: the end of all that is waited for comes by its thread."""
+        return not self._is_reading()
 
     def _is_reading(self) -> bool:
         """A callback asks."""
@@ -143,26 +144,28 @@ class SessionState:
 
     def _full(self) -> bool:
         o, out = self.options, self._out
-        full = len(out.records) >= o.pending_max or out.bytes >= o.pending_bytes_max
-        return full or (not self._streaming and self._unfinished >= o.pending_max) or self._queue_is_full()
+        return (len(out.records) >= o.pending_max or out.bytes >= o.pending_bytes_max or
+                (not self._streaming and self._unfinished >= o.pending_max) or
+                (self._bounded and self._queue_is_full()))
 
     def _queue_is_full(self) -> bool:
         """Not for a callback: the server's reports come by its thread."""
-        return (self._queue.capacity > 0 and self._queue.is_full(self._streaming, self._unfinished) and
-                not self._is_reading())
+        return self._queue.is_full(self._streaming, self._unfinished) and not self._is_reading()
 
     def _throw_if_over(self) -> None:
-        if self._ended or self.closing or self._stopped:
+        if self._refuses:
             if not self._reason:
                 raise RuntimeError("the coordinator is closed")
             raise unavailable(self._reason)
 
     def _raise_pending(self, stops: bool = True) -> None:
-        self._generation.raise_error(stops)
+        if self._generation.failed:
+            self._generation.raise_error(stops)
         if self._told is not None:
             told, self._told = self._told, None
             raise told
-        self._throw_if_over()
+        if self._refuses:
+            self._throw_if_over()
 
     # Handles.
 

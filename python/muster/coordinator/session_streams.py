@@ -252,7 +252,7 @@ class SessionStreams(SessionState):
             self._printer.close()
         with self._lock:
             self._streaming = False
-            self._ended = True
+            self._ended = self._refuses = True
             closed = self.closing
             self._reason = "" if closed else reason or "the server ended the session"
             for r in [r for r in self._records.values() if not r.ended]:

@@ -2,7 +2,6 @@
 what is written to descriptors 1 and 2."""
 from __future__ import annotations
 
-import contextlib
 import io
 import logging
 import os
@@ -65,6 +64,8 @@ class ClosureBuffer(io.BufferedIOBase):
 
     def end(self, ended: contexts.Context) -> None:
         """The closure is about to be answered: what it printed without a newline is a line, too."""
+        if ended.closure not in self._lines:
+            return
         with self._lock:
             found = self._lines.pop(ended.closure, None)
             if found is not None and found[1].begun:
@@ -207,11 +208,13 @@ begin_lines: Callable[[contexts.Context], None] = _running.append
 
 def end_lines(ended: contexts.Context) -> None:
     for stream in _streams:
-        with contextlib.suppress(ValueError):  # a function has detached it
+        try:
             if not stream.write_through:  # a function has asked for that: it is its text
                 contexts.enter(ended)
                 stream.reconfigure(write_through=True)  # flushes
                 contexts.enter(None)
+        except ValueError:  # a function has detached it
+            pass
     d = _descriptors
     if d is not None:
         d.flush()
