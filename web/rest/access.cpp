@@ -197,15 +197,19 @@ std::optional<problem> check_functions(request const& req, server::submission co
   return {};
 }
 
+muster::result<server::hub*> hub_at(engine_services& services, target const& at) {
+  if (auto const* session = std::get_if<core::session_id>(&at)) return &services.pools.of(*session);
+  auto pool = services.pools.named(std::get<std::string>(at));
+  if (pool) return pool;
+  return wrong_field("cluster", pool.error().message, 0, pool.error().code);
+}
+
 muster::result<server::hub*> hub_for(engine_services& services, core::caller const& who,
                                      target const& at, std::size_t sessions, std::size_t closures) {
   if (who)
     if (auto full = server::room_of(*who, services.pools, sessions, closures); !full.ok())
       return full;
-  if (auto const* session = std::get_if<core::session_id>(&at)) return &services.pools.of(*session);
-  auto pool = services.pools.named(std::get<std::string>(at));
-  if (pool) return pool;
-  return wrong_field("cluster", pool.error().message, 0, pool.error().code);
+  return hub_at(services, at);
 }
 
 }  // namespace muster::web

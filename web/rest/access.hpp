@@ -42,6 +42,8 @@ std::optional<problem> check_function(request const& req, std::string_view funct
 /// Who takes something in: the closures' hub of the cluster of that name (empty: the main one), or
 /// the one that has the session.
 using target = std::variant<std::string, core::session_id>;
+/// Returns the hub of `at`. Engine thread. NOT_FOUND: no such cluster.
+muster::result<server::hub*> hub_at(engine_services& services, target const& at);
 /// Engine thread. RESOURCE_EXHAUSTED: the caller's token has no room for so many more sessions and
 /// closures. NOT_FOUND: no such cluster.
 muster::result<server::hub*> hub_for(engine_services& services, core::caller const& who,

@@ -1,6 +1,8 @@
 // Submitting a job: from its JSON to the engine and back with the ids of its closures.
 #include "web/rest/submit.hpp"
 
+#include <algorithm>
+
 #include "server/core/queries/session_queries.hpp"
 #include "server/hub/access/use.hpp"
 #include "server/hub/id_text.hpp"
@@ -22,21 +24,61 @@ schedule_result result_of(server::hub& h, core::reply const& r) {
   return scheduled{std::move(*job), body.closures, body.created};
 }
 
-/// Hands closures to the hub that takes them; `event` makes one of the submission, on the engine
-/// thread.
-template <class MakeEvent>
+/// What a submission adds to the sessions and queued closures of its token.
+struct added_entries {
+  std::size_t sessions = 0, closures = 0;
+};
+
+struct opening {
+  core::session_spec spec;
+
+  core::open_session event(server::submission& s) { return s.opening(std::move(spec)); }
+  /// A submission that repeats an idempotency key adds nothing.
+  added_entries added(server::hub& h, std::size_t closures) const {
+    if (h.state().sessions().has_key(spec)) return {};
+    return {1, closures};
+  }
+};
+
+struct appending {
+  core::session_id job;
+  std::optional<std::uint64_t> first;
+
+  core::schedule event(server::submission& s) const {
+    auto& e = s.appending(job);
+    e.first = first;
+    return std::move(e);
+  }
+  /// Closures at positions that the job already has add nothing.
+  added_entries added(server::hub& h, std::size_t closures) const {
+    auto const view = h.state().sessions().look(job);
+    auto const known = view ? view->counts.total() : 0;
+    if (!first || *first >= known) return {0, closures};
+    return {0,
+            closures - static_cast<std::size_t>(std::min<std::uint64_t>(known - *first, closures))};
+  }
+};
+
+/// Hands closures to the hub that runs them. `Event` makes the event of the submission, on the
+/// engine thread. Checks the token's limits in the same turn.
+template <class Event>
 coro::task<schedule_result> take_in(web_context& context, core::caller who, target at,
-                                    std::size_t sessions, server::submission closures,
-                                    MakeEvent event) {
-  auto const n = closures.closures().size();
+                                    server::submission closures, Event event) {
   auto const shared = std::make_shared<server::submission>(std::move(closures));
-  auto work = [shared, event = std::move(event)](
-                  server::hub& h, answer_handle<schedule_result> const& slot) mutable {
+  auto work = [shared, who = std::move(who), at = std::move(at), event = std::move(event)](
+                  engine_services& services, answer_handle<schedule_result> const& slot) mutable {
+    auto const found = hub_at(services, at);
+    if (!found) return slot->send(found.error());
+    auto& h = **found;
+    auto const added = event.added(h, shared->closures().size());
+    if (who && added.sessions + added.closures > 0)
+      if (auto full = server::room_of(*who, services.pools, added.sessions, added.closures);
+          !full.ok())
+        return slot->send(std::move(full));
     if (auto bad = shared->learn(h); !bad.ok()) return slot->send(std::move(bad));
-    h.ask(event(*shared), [&h, slot](core::reply const& r) { slot->send(result_of(h, r)); });
+    h.ask(event.event(*shared), [&h, slot](core::reply const& r) { slot->send(result_of(h, r)); });
   };
-  return context.engine.call<schedule_result>(
-      taking_in(std::move(who), std::move(at), sessions, n, std::move(work)));
+  return context.engine.call<schedule_result>(std::move(work));
 }
 
 void job_members(member_list const& m, core::job_view const& job) {
@@ -86,12 +128,7 @@ void appended_members(member_list const& m, scheduled const& now, std::uint64_t 
 coro::task<schedule_result> schedule(web_context& context, core::caller who, core::session_id job,
                                      server::submission closures,
                                      std::optional<std::uint64_t> first) {
-  auto event = [job, first](server::submission& s) {
-    auto& e = s.appending(job);
-    e.first = first;
-    return std::move(e);
-  };
-  return take_in(context, std::move(who), job, 0, std::move(closures), std::move(event));
+  return take_in(context, std::move(who), job, std::move(closures), appending{job, first});
 }
 
 namespace {
@@ -108,12 +145,10 @@ coro::task<response> submit_job(web_context& context, exchange& ex) {
     co_return problem_response(*p);
   if (!request.spec.idempotency_key.empty()) request.spec.request_digest = request_digest(body);
   if (ex.req.who) request.spec.submitted_by = ex.req.who->id;
-  auto event = [spec = std::move(request.spec)](server::submission& s) mutable {
-    return s.opening(std::move(spec));
-  };
+  opening event{std::move(request.spec)};
   target at = std::move(request.cluster);
-  auto const now = co_await take_in(context, ex.req.who, std::move(at), 1,
-                                    std::move(request.closures), std::move(event));
+  auto const now = co_await take_in(context, ex.req.who, std::move(at), std::move(request.closures),
+                                    std::move(event));
   co_return now ? submitted(*now) : problem_response(submission_problem(now.error()));
 }
 

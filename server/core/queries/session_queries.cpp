@@ -66,6 +66,10 @@ page<job_view, session_id> session_queries::list(session_id before, std::size_t 
   return out;
 }
 
+bool session_queries::has_key(session_spec const& like) const {
+  return !like.idempotency_key.empty() && core_.sessions.find_key(like) != nullptr;
+}
+
 std::string_view session_queries::submitter(session_id id) const {
   auto const* s = core_.sessions.find(id);
   return s ? std::string_view(s->spec.submitted_by) : std::string_view();

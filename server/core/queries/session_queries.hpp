@@ -29,6 +29,8 @@ class session_queries {
   result<job_view> look(session_id id) const;
   /// Newest first, ids below `before` (0: from the newest), REST jobs and streams alike.
   page<job_view, session_id> list(session_id before, std::size_t limit) const;
+  /// Returns whether a job with this submitter and idempotency key is known.
+  bool has_key(session_spec const& like) const;
   /// Empty when there is no such session, or nobody was asked who they are.
   std::string_view submitter(session_id id) const;
   /// What the submitter has here, added to `into`.

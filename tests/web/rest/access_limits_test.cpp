@@ -89,6 +89,43 @@ TEST_F(access_limits, a_repeated_program_is_the_first_one_although_the_token_is_
   EXPECT_EQ(submit("other").status, 429u);
 }
 
+TEST_F(access_limits, a_repeated_job_is_the_first_one_although_the_token_is_full) {
+  start_guarded();
+  server::wanted_token w;
+  w.role = core::role::submitter;
+  w.sessions_max = 1;
+  w.queued_max = 3;
+  auto const t = make_token(w);
+  auto const submit = [&](std::string const& key) {
+    return send_as(t, "POST", "/api/v1/jobs",
+                   R"({"closures":)" + closures(3) + R"(,"idempotency_key":")" + key + "\"}");
+  };
+  auto const first = submit("once");
+  ASSERT_EQ(first.status, 201u) << first.body;
+  auto const again = submit("once");
+  ASSERT_EQ(again.status, 200u) << again.body;
+  EXPECT_EQ(again.body, first.body);
+  EXPECT_EQ(submit("other").status, 429u);
+}
+
+TEST_F(access_limits, closures_that_are_sent_again_to_their_position_take_no_room) {
+  start_guarded();
+  server::wanted_token w;
+  w.role = core::role::submitter;
+  w.queued_max = 4;
+  auto const t = make_token(w);
+  auto const open = json::parse(send_as(t, "POST", "/api/v1/jobs", R"({"open":true})").body);
+  auto const path = "/api/v1/jobs/" + std::string(open.at("id").as_string()) + "/closures?first=";
+  auto const append = [&](int first, int n) {
+    return send_as(t, "POST", path + std::to_string(first), closures(n));
+  };
+  ASSERT_EQ(append(0, 3).status, 200u);
+  auto const again = append(0, 4);
+  EXPECT_EQ(again.status, 200u) << again.body;
+  EXPECT_EQ(append(0, 4).status, 200u);
+  EXPECT_EQ(append(3, 2).status, 429u) << "the second closure is new";
+}
+
 TEST_F(access_limits, ranks_and_per_worker_values_count_as_queued_closures) {
   start_guarded();
   server::wanted_token w;
