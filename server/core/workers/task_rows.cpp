@@ -204,7 +204,7 @@ void task_rows::arrived(time_point now, task_row& t, worker_spec spec) {
   t.awaits_replacement = false;
   by_incarnation_[t.spec.incarnation] = &t;
   t.error.clear();
-  t.claim = {};
+  t.claims.clear();
   t.lost_since = never;
   given_up_ -= std::exchange(t.given_up, false);
   t.last_seen = now;

@@ -53,13 +53,26 @@ struct task_row {
   struct index_claim {
     core::incarnation by{};
     time_point at{};
+    bool was_answered = false;  // the task's worker has sent something since
   };
-  /// The newest process of another host that asked for this index and was told to wait.
-  index_claim claim;
+  /// Processes of other hosts that asked for this index and were told to wait, the oldest first.
+  std::vector<index_claim> claims;
+  /// One more claim replaces the oldest one.
+  static constexpr std::size_t claims_max = 16;
 
+  void add_claim(time_point now, core::incarnation by) {
+    auto const same = [by](index_claim const& c) { return c.by == by; };
+    if (std::any_of(claims.begin(), claims.end(), same)) return;
+    if (claims.size() == claims_max) claims.erase(claims.begin());
+    claims.push_back({by, now});
+  }
+  void answer_claims(time_point now) {
+    for (auto& c : claims) c.was_answered |= now > c.at;
+  }
   /// Returns whether the task's worker has sent anything since this process asked for the index.
   bool is_alive_since_claim(core::incarnation by) const {
-    return claim.by == by && last_seen > claim.at;
+    return std::any_of(claims.begin(), claims.end(),
+                       [by](index_claim const& c) { return c.by == by && c.was_answered; });
   }
   std::string name() const { return job + ":" + std::to_string(index); }
   bool present() const { return state == task_state::connected || state == task_state::late; }
@@ -93,9 +106,10 @@ class task_rows {
   void expect_replacement(task_row& t) { t.awaits_replacement = t.spec.group != 0; }
   /// Its connection broke and it may come back: LATE. REQUIRES: present.
   void away(time_point now, task_row& t) { set(now, t, task_state::late); }
-  /// Its worker has said something.
+  /// Records a message of the task's worker.
   void seen(time_point now, task_row& t) {
     t.last_seen = now;
+    t.answer_claims(now);
     if (t.state == task_state::late) set(now, t, task_state::connected);
   }
 

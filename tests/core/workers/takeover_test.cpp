@@ -1,4 +1,5 @@
 // Two streams want the same task: the newest holds it.
+#include "server/core/workers/task_rows.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -65,6 +66,52 @@ TEST(takeover, an_explicit_index_is_refused_while_another_host_is_alive_with_it)
   EXPECT_TRUE(c.fx().welcomes.empty());
   auto const job = c.open({"f"});
   EXPECT_EQ(c.held(first), closures({job[0]}));
+}
+
+TEST(takeover, two_processes_that_ask_in_turn_for_an_index_both_learn_that_it_is_alive) {
+  cluster c;
+  auto const first = c.attach({.index = 9, .host = "one"});
+  joining const second{.index = 9, .incarnation = 42, .host = "two"};
+  joining const third{.index = 9, .incarnation = 43, .host = "three"};
+  for (auto const& claim : {second, third}) {
+    c.attach(claim);
+    EXPECT_FALSE(c.fx().disconnects.at(0).final);
+    c.advance(1s);
+  }
+  c.alive(first);
+  for (auto const& claim : {second, third}) {
+    c.attach(claim);
+    EXPECT_TRUE(c.fx().disconnects.at(0).final);
+  }
+}
+
+TEST(takeover, a_pause_of_the_server_is_no_sign_of_life) {
+  cluster c;
+  c.attach({.index = 9, .host = "one"});
+  joining const claim{.index = 9, .incarnation = 42, .host = "two"};
+  auto const job = c.open({"g"});
+  c.park(join_session{{}, job.id, start + 2s});
+  c.advance(1s);
+  c.attach(claim);
+  c.wait(9s);
+  c.tick();  // eight seconds late
+  c.attach(claim);
+  ASSERT_EQ(c.fx().disconnects.size(), 1u);
+  EXPECT_FALSE(c.fx().disconnects[0].final) << "nothing has come from the first worker since";
+}
+
+TEST(takeover, an_index_remembers_the_newest_claims_only) {
+  cluster c;
+  auto const first = c.attach({.index = 9, .host = "one"});
+  auto const is_refused = [&](std::uint64_t incarnation) {
+    c.attach({.index = 9, .incarnation = incarnation, .host = "two"});
+    return c.fx().disconnects.at(0).final;
+  };
+  for (std::uint64_t i = 0; i <= task_row::claims_max; ++i) EXPECT_FALSE(is_refused(100 + i));
+  c.advance(1s);
+  c.alive(first);
+  EXPECT_TRUE(is_refused(100 + task_row::claims_max));
+  EXPECT_FALSE(is_refused(100)) << "one claim too many has replaced it";
 }
 
 TEST(takeover, an_explicit_index_moves_to_another_host_once_the_first_one_is_late_lost_or_away) {

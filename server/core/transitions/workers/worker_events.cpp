@@ -66,7 +66,7 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
                                      t.name() + "'"},
           true);
     // Its host may have failed a moment ago. Only a message that comes after this can tell.
-    t.claim = {spec.incarnation, core_.step.now};
+    t.add_claim(core_.step.now, spec.incarnation);
     return refuse({code::unavailable,
                    connected_from(t) + "; this worker waits for it to fall silent, and exits if " +
                        t.name() + " turns out to be alive"});
