@@ -45,6 +45,7 @@ socket::socket(unsigned short port, options const& o) : impl_(std::make_unique<i
   auto decorate = [o](websocket::request_type& r) {
     if (!o.protocol.empty()) r.set(beast::http::field::sec_websocket_protocol, o.protocol);
     if (!o.origin.empty()) r.set(beast::http::field::origin, o.origin);
+    if (!o.cookie.empty()) r.set(beast::http::field::cookie, o.cookie);
     if (!o.token.empty()) r.set(beast::http::field::authorization, "Bearer " + o.token);
   };
   impl_->ws.set_option(websocket::stream_base::decorator(decorate));

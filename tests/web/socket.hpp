@@ -12,6 +12,7 @@ class socket {
   struct options {
     std::string origin;
     std::string token;
+    std::string cookie;
     std::string protocol = "muster.v1";
     int receive_buffer = 0;
   };

@@ -31,9 +31,8 @@ bool has_type(json_ref const& body, std::string& type) {
 }
 }  // namespace
 
-subscriber::subscriber(websocket_hub& hub, std::shared_ptr<topic_set> topics,
-                       std::function<void()> wake, std::function<void()> abort)
-    : hub_(hub), topics_(std::move(topics)), wake_(std::move(wake)), abort_(std::move(abort)) {
+subscriber::subscriber(websocket_hub& hub, std::shared_ptr<topic_set> topics, connection c)
+    : hub_(hub), topics_(std::move(topics)), connection_(std::move(c)) {
   hub_.add(*this);
   topics_->add(*this);
 }

@@ -31,9 +31,14 @@ class subscriber {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// `wake`: there may be something to send. `abort`: drop the connection now.
-  subscriber(websocket_hub& hub, std::shared_ptr<topic_set> topics, std::function<void()> wake,
-             std::function<void()> abort);
+  /// The connection that a subscriber belongs to.
+  struct connection {
+    std::function<void()> wake;        // there may be something to send
+    std::function<void()> abort;       // drops the connection now
+    std::function<bool()> has_access;  // whether the sign-in that opened it is still valid
+  };
+
+  subscriber(websocket_hub& hub, std::shared_ptr<topic_set> topics, connection c);
   ~subscriber();
   subscriber(subscriber const&) = delete;
 
@@ -52,8 +57,9 @@ class subscriber {
   void say_bye(std::string_view reason, std::chrono::milliseconds retry);
   /// Ends with an `err`.
   void say_error(std::string_view code, std::string_view text);
-  void wake() { wake_(); }
-  void abort() { abort_(); }
+  void wake() { connection_.wake(); }
+  void abort() { connection_.abort(); }
+  bool has_access() const { return connection_.has_access(); }
 
   topic_set const& topics() const { return *topics_; }
   bool subscribed(topic_name t) const { return at(t).on; }
@@ -84,7 +90,7 @@ class subscriber {
 
   websocket_hub& hub_;
   std::shared_ptr<topic_set> const topics_;
-  std::function<void()> wake_, abort_;
+  connection const connection_;
   std::array<place, topic_names.size()> places_;
   std::map<std::string, place> watched_;  // by the topic's name; at most websocket_watched_max
   std::vector<std::uint32_t> rows_;

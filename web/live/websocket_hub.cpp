@@ -103,6 +103,7 @@ void websocket_hub::check_clients() {
   auto const now = clock::now();
   auto const clients = clients_;  // abort and bye may remove
   for (auto* c : clients) {
+    if (!c->has_access()) c->say_error("UNAUTHENTICATED", "the sign-in has ended; sign in again");
     if (c->writing_since && now - *c->writing_since > options_.timeouts.websocket_write) {
       ++metrics_.websocket_slow;
       c->writing_since.reset();  // counted once

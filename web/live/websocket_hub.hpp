@@ -56,7 +56,8 @@ class websocket_hub {
   // For subscriber.
   void add(subscriber& c);
   void remove(subscriber& c);
-  /// Somebody waits for a topic that is not live.
+  /// Makes the next tick come soon: a client waits for a topic that is not live, or a sign-in has
+  /// ended.
   void hurry();
 
  private:

@@ -111,6 +111,16 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
   return {};
 }
 
+std::function<bool()> sign_in_check(web_context& context, request const& req) {
+  auto* const gate = context.options.gate;
+  bool const by_cookie = gate && gate->required() && server::bearer_of(req.authorization).empty();
+  auto is_valid = [&context, gate, identifier = std::string(sign_in_of(context.options, req))] {
+    return context.sign_ins.find(identifier, *gate, sign_in_table::clock::now()) != nullptr;
+  };
+  if (!by_cookie || !is_valid()) return [] { return true; };
+  return is_valid;
+}
+
 coro::task<std::optional<problem>> check_access(web_context& context, exchange& ex,
                                                 route const& r) {
   std::chrono::milliseconds delay{0};

@@ -1,6 +1,7 @@
 // Creates, lists, rotates and revokes tokens, and signs the dashboard in and out.
 #include "server/hub/access/token_text.hpp"
 #include "web/json/token_json.hpp"
+#include "web/live/websocket_hub.hpp"
 #include "web/metrics/metric_text.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
@@ -108,6 +109,12 @@ coro::task<response> get_session(web_context& context, exchange& ex) {
   return answered(std::move(r));
 }
 
+// The next tick of the hub closes the WebSockets that were opened with the sign-in.
+void end_sign_in(web_context& context, request const& req) {
+  context.sign_ins.remove(sign_in_of(context.options, req));
+  context.sockets.hurry();
+}
+
 coro::task<response> sign_in(web_context& context, exchange& ex) {
   json_check check;
   json_ref const body(ex.req.body);
@@ -122,7 +129,7 @@ coro::task<response> sign_in(web_context& context, exchange& ex) {
   if (!v.status.ok()) co_return problem_response(refusal_problem(v.status));
   auto r = who_am_i(context, v.who);
   // One sign-in for each browser: the one before ends.
-  context.sign_ins.remove(sign_in_of(context.options, ex.req));
+  end_sign_in(context, ex.req);
   auto const identifier = context.sign_ins.add(v.who, sign_in_table::clock::now());
   auto const name = sign_in_cookie_name(context.options, ex.req);
   r.headers.emplace_back("Set-Cookie",
@@ -133,7 +140,7 @@ coro::task<response> sign_in(web_context& context, exchange& ex) {
 }
 
 coro::task<response> sign_out(web_context& context, exchange& ex) {
-  context.sign_ins.remove(sign_in_of(context.options, ex.req));
+  end_sign_in(context, ex.req);
   auto r = no_content();
   auto const name = sign_in_cookie_name(context.options, ex.req);
   r.headers.emplace_back("Set-Cookie", set_cookie(context.options, name, "", {}));

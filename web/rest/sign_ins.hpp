@@ -31,7 +31,7 @@ class sign_in_table {
   /// @return the identifier for the cookie: 43 characters.
   std::string add(core::caller who, clock::time_point now);
   /// @return the token, as it is now; null if the identifier is unknown, or if the sign-in or its
-  ///   token has ended. A token ends when it is revoked, rotated or expired.
+  ///   token has ended. A token ends when it is revoked, rotated or expired. Counts as a use.
   core::caller find(std::string_view identifier, server::gate const& gate, clock::time_point now);
   /// Ends a sign-in. Does nothing if the identifier is unknown.
   void remove(std::string_view identifier);

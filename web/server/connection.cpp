@@ -249,7 +249,9 @@ coro::task<bool> connection::upgrade() {
   limits().expires_never();
   http::request<http::empty_body> head;
   head.base() = parser_->get().base();
-  co_await run_websocket(context_, stream_, context_.sockets.topics_for(scope), std::move(head));
+  auto has_access = sign_in_check(context_, req);
+  co_await run_websocket(context_, stream_, context_.sockets.topics_for(scope),
+                         std::move(has_access), std::move(head));
   close();
   co_return false;
 }

@@ -24,17 +24,18 @@ constexpr std::chrono::seconds close_time{5};
 
 class websocket_session {
  public:
-  websocket_session(web_context& context, client_stream& stream, std::shared_ptr<topic_set> topics)
+  websocket_session(web_context& context, client_stream& stream, std::shared_ptr<topic_set> topics,
+                    std::function<bool()> has_access)
       : context_(context),
         tcp_(stream),
         topics_(std::move(topics)),
+        has_access_(std::move(has_access)),
         socket_(stream),
         signal_(stream.get_executor()) {}
 
   coro::task<void> run(beast::http::request<beast::http::empty_body> request) {
     // Takes its place among the clients before the first wait, so that the limit holds.
-    subscriber client(
-        context_.sockets, topics_, [this] { signal_.cancel(); }, [this] { drop(); });
+    subscriber client(context_.sockets, topics_, as_connection());
     client_ = &client;
     bool const accepted = co_await accept(request);
     if (!accepted) co_return;
@@ -49,6 +50,10 @@ class websocket_session {
   }
 
  private:
+  subscriber::connection as_connection() {
+    return {[this] { signal_.cancel(); }, [this] { drop(); }, has_access_};
+  }
+
   coro::task<bool> accept(beast::http::request<beast::http::empty_body> const& request) {
     websocket::stream_base::timeout limits{};
     limits.handshake_timeout = close_time;
@@ -140,6 +145,7 @@ class websocket_session {
   web_context& context_;
   client_stream& tcp_;
   std::shared_ptr<topic_set> const topics_;
+  std::function<bool()> const has_access_;
   websocket::stream<client_stream&> socket_;
   asio::steady_timer signal_;  // as a condition variable
   asio::cancellation_signal dropped_reading_, dropped_writing_;
@@ -151,9 +157,9 @@ class websocket_session {
 }  // namespace
 
 coro::task<void> run_websocket(web_context& context, client_stream& stream,
-                               std::shared_ptr<topic_set> topics,
+                               std::shared_ptr<topic_set> topics, std::function<bool()> has_access,
                                beast::http::request<beast::http::empty_body> request) {
-  websocket_session session(context, stream, std::move(topics));
+  websocket_session session(context, stream, std::move(topics), std::move(has_access));
   co_await session.run(std::move(request));
 }
 

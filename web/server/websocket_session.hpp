@@ -4,6 +4,7 @@
 
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
+#include <functional>
 
 #include "web/rest/context.hpp"
 #include "web/server/client_stream.hpp"
@@ -13,9 +14,10 @@ namespace muster::web {
 class topic_set;
 
 /// Completes when the conversation is over; the stream is then to be closed. `topics`: what it may
-/// look at. REQUIRES: `stream` outlives the task, the upgrade was checked.
+/// look at. `has_access`: the connection is closed once this returns false. REQUIRES: `stream`
+/// outlives the task, the upgrade was checked.
 coro::task<void> run_websocket(web_context& context, client_stream& stream,
-                               std::shared_ptr<topic_set> topics,
+                               std::shared_ptr<topic_set> topics, std::function<bool()> has_access,
                                boost::beast::http::request<boost::beast::http::empty_body> request);
 
 }  // namespace muster::web

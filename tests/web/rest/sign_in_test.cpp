@@ -33,6 +33,22 @@ struct sign_in : web_fixture {
   unsigned jobs_with(std::string const& cookie) {
     return request("GET", "/api/v1/jobs", cookie).status;
   }
+  /// Returns a WebSocket that was opened with this cookie and has greeted.
+  std::unique_ptr<socket> open_socket(std::string const& cookie) {
+    socket::options o;
+    o.cookie = cookie;
+    auto s = std::make_unique<socket>(port(), o);
+    EXPECT_EQ(s->status(), 101u);
+    EXPECT_FALSE(s->receive("hello").is_null());
+    return s;
+  }
+  static void expect_end_of_sign_in(socket& s) {
+    auto const last = s.receive("err");
+    ASSERT_FALSE(last.is_null());
+    EXPECT_EQ(text_at(last, "/code"), "UNAUTHENTICATED");
+    EXPECT_TRUE(s.receive().is_null());
+    EXPECT_EQ(s.close_code(), 1008u);
+  }
   static std::string id_of(std::string const& token) {
     return token.substr(7, token.rfind('.') - 7);
   }
@@ -94,6 +110,26 @@ TEST_F(sign_in, ends_at_the_server_when_the_browser_signs_out_or_signs_in_again)
   EXPECT_EQ(jobs_with(second), 401u);
   EXPECT_EQ(jobs_with(third), 200u);
   EXPECT_CONTAINS(send_as(admin_, "GET", "/metrics").body, "\nmuster_sign_ins 1\n");
+}
+
+TEST_F(sign_in, websockets_are_closed_when_it_ends) {
+  start_guarded();
+  auto const token = make_token(core::role::viewer);
+  auto const first = cookie_in(sign_in_with(token)), other = cookie_in(sign_in_with(token));
+  auto const mine = open_socket(first), mine_too = open_socket(first), theirs = open_socket(other);
+  socket::options o;
+  o.token = token;
+  socket program(port(), o);
+  EXPECT_EQ(request("DELETE", "/api/v1/session", first).status, 204u);
+  expect_end_of_sign_in(*mine);
+  expect_end_of_sign_in(*mine_too);
+  auto const again = cookie_in(sign_in_with(token, other));
+  expect_end_of_sign_in(*theirs);
+  auto const newest = open_socket(again);
+  for (auto* s : {&program, newest.get()}) {
+    s->send(R"({"t":"sub","topic":"jobs"})");
+    EXPECT_FALSE(s->receive("snap", "jobs").is_null()) << "it did not come with that sign-in";
+  }
 }
 
 TEST_F(sign_in, cookie_with_the_token_of_earlier_versions_is_refused_and_deleted) {
