@@ -153,6 +153,14 @@ struct failed_jobs : server_options {
   std::string name, cluster;
 };
 
+// Prints why a job was not retried. Returns the exit status for it. Throws when the server did not
+// answer, since the next job would not be answered either.
+exit_status report_not_retried(request_error const& why, std::string const& job) {
+  if (why.end().status == 0) throw why;
+  std::cerr << job << " was not retried: " << why.what() << '\n';
+  return why.status();
+}
+
 int retry(failed_jobs& o) {
   rest server(o.rest);
   json::object body;
@@ -160,12 +168,26 @@ int retry(failed_jobs& o) {
   std::vector<found_target> jobs;
   for (auto const& id : o.ids)
     jobs.push_back(find_target(server, id, {target::job}, {.cluster = o.cluster}));
-  for (auto const& job : jobs) {
+  auto const one = [&](found_target const& job) {
     auto const answer =
         server.post(job.path + "/retry", o.name.empty() ? std::string() : json::serialize(body));
     if (!printed_as_json(o.output, answer)) std::cout << text_of(answer, "id") << '\n';
+  };
+  if (jobs.size() == 1) {
+    one(jobs.front());
+    return exit_ok;
   }
-  return exit_ok;
+  std::size_t refused = 0;
+  auto worst = exit_ok;
+  for (auto const& job : jobs) try {
+      one(job);
+    } catch (request_error const& e) {
+      worst = report_not_retried(e, job.id);
+      ++refused;
+    }
+  if (refused == 0) return exit_ok;
+  throw command_error(worst, std::to_string(refused) + " of " + std::to_string(jobs.size()) +
+                                 " jobs were not retried");
 }
 
 }  // namespace
@@ -203,12 +225,11 @@ void add_retry(CLI::App& app, choice& chosen) {
             "Ids or names of jobs that have ended; each is retried as a new job")
       ->required();
   add_pool_option(*verb, o->cluster);
-  add_value(*verb, "--name", o->name, "NAME", "Name of the new job; the old one's unless told");
+  add_value(*verb, "--name", o->name, "NAME", "Name of the new job (the old job's name)");
   add_server_options(*verb, *o);
   verb->footer(
-      "Prints the id of each new job. Closures keep their arguments and options; inputs that "
-      "succeeded\n"
-      "are not made again.\n"
+      "Prints the id of each new job. A job that cannot be retried does not stop the others.\n"
+      "Closures keep their arguments and options. Inputs that succeeded are not made again.\n"
       "Example:\n  muster fetch $(muster retry job_0000000000000001)");
 }
 

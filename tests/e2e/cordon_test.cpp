@@ -1,6 +1,7 @@
 // What operators say of tasks, and what failed in a job run again, through the command line.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "tests/e2e/cluster.hpp"
@@ -78,6 +79,24 @@ TEST(retry, runs_what_failed_as_a_new_job) {
   EXPECT_EQ(v.at("name"), "again");
   auto const refused = c.run({"retry", "job_00000000000000ff"});
   EXPECT_EQ(refused.status, 1);
+}
+
+TEST(retry, continues_with_the_other_jobs_when_one_cannot_be_retried) {
+  cluster c;
+  c.serve();
+  c.worker();
+  auto const submit = [&c](std::string const& function) {
+    auto const job = first_word(c.run({"submit", function, "x", "--no-wait"}).out);
+    c.run({"fetch", job, "--timeout", "20s"});
+    return job;
+  };
+  auto const first = submit("muster.fail"), good = submit("muster.echo"),
+             last = submit("muster.fail");
+  auto const f = c.run({"retry", first, good, last});
+  EXPECT_EQ(f.status, 1);
+  EXPECT_EQ(std::count(f.out.begin(), f.out.end(), '\n'), 2) << f.out;
+  EXPECT_NE(f.err.find(good + " was not retried: "), std::string::npos) << f.err;
+  EXPECT_NE(f.err.find("1 of 3 jobs were not retried"), std::string::npos) << f.err;
 }
 
 }  // namespace

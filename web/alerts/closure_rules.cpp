@@ -62,7 +62,7 @@ std::string label(core::job_view const& j) {
 
 // With the same arguments a closure whose input could not be read would fail again.
 bool can_be_retried(core::job_view const& j) {
-  return !j.error || j.error->kind != core::failure_kind::input;
+  return j.retryable && (!j.error || j.error->kind != core::failure_kind::input);
 }
 
 std::string cause_of(core::job_view const& j) {

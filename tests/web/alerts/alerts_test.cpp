@@ -131,6 +131,7 @@ core::job_view failed_job(std::uint64_t id, core::time_point at) {
   j.finished = at;
   j.counts.failed = 2;
   j.error = core::failure{core::failure_kind::user, "", "no such file", "", "", 1};
+  j.retryable = true;
   return j;
 }
 
@@ -144,6 +145,10 @@ TEST_F(alert_rules, failed_jobs_are_named_or_counted) {
   EXPECT_EQ(one.command, "muster retry job_0000000000000009");
   pool().failed.newest.front().error->kind = core::failure_kind::input;
   EXPECT_EQ(only().command, "muster explain job_0000000000000009") << "again it would fail as well";
+  pool().failed.newest = {failed_job(9, now - 5s)};
+  pool().failed.newest.front().retryable = false;
+  EXPECT_EQ(only().command, "muster explain job_0000000000000009")
+      << "its arguments are no longer kept";
 }
 
 TEST_F(alert_rules, more_than_three_failed_jobs_are_grouped_by_cause_with_a_command_for_all) {
@@ -154,6 +159,7 @@ TEST_F(alert_rules, more_than_three_failed_jobs_are_grouped_by_cause_with_a_comm
   for (std::uint64_t n = 4; n > 0; --n)
     pool().failed.newest.push_back(failed_job(n, now - std::chrono::seconds(100 - 10 * n)));
   pool().failed.newest[1].name = "night-4";
+  pool().failed.newest[2].retryable = false;
   pool().failed.count = 5;
   auto const items = alerts_of(facts);
   ASSERT_EQ(items.size(), 2u);
@@ -169,8 +175,7 @@ TEST_F(alert_rules, more_than_three_failed_jobs_are_grouped_by_cause_with_a_comm
   EXPECT_EQ(many.since, now - 60s);
   EXPECT_EQ(many.link, "/jobs?state=FAILED");
   EXPECT_EQ(many.command,
-            "muster retry job_0000000000000004 job_0000000000000003 job_0000000000000002 "
-            "job_0000000000000001");
+            "muster retry job_0000000000000004 job_0000000000000002 job_0000000000000001");
 }
 
 TEST_F(alert_rules, failed_jobs_of_many_causes_are_three_items_and_a_count) {

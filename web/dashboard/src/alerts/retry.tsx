@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { count, plural } from '../model/format';
+import { refusalLine, retryEach } from '../model/rest/retry';
 import { Action } from '../parts/action';
 import { api, send } from '../rest';
 import { address, follow, go, jobAddress } from '../route';
@@ -15,7 +16,7 @@ interface Props {
 
 const retry = (id: string) => send<{ id: string }>('POST', api(`jobs/${encodeURIComponent(id)}/retry`));
 
-// Retries several jobs, each as a new job. A second press continues with those that were not retried yet.
+// Retries several jobs, each as a new job. A second press continues with the jobs that were not retried yet.
 export function RetryAll({ ids }: { ids: readonly string[] }) {
   const made = useSignal<ReadonlySet<string>>(new Set());
   const busy = useSignal(false);
@@ -37,14 +38,9 @@ export function RetryAll({ ids }: { ids: readonly string[] }) {
       why={busy.value ? 'New jobs are being submitted.' : undefined}
       run={async () => {
         busy.value = true;
-        try {
-          for (const id of left) {
-            await retry(id);
-            made.value = new Set([...made.value, id]);
-          }
-        } finally {
-          busy.value = false;
-        }
+        const result = await retryEach(left, retry, (id) => (made.value = new Set([...made.value, id])));
+        busy.value = false;
+        if (result.refused.size > 0) throw new Error(refusalLine(result));
       }}
       done={`${plural(left.length, 'new job')} submitted.`}
     >

@@ -23,16 +23,23 @@ interface Props extends Asked {
   atOnce?: boolean; // what can be undone by one click needs no question
 }
 
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 export function Action(props: Props) {
   const open = useSignal(false);
+  const refusal = useSignal('');
   const { atOnce, run, done } = props;
   const away = link.value === 'lost';
   const press = () => {
+    refusal.value = '';
     if (!atOnce) open.value = true;
     else
       run().then(
         () => (announcement.value = done ?? ''),
-        () => (open.value = true), // the question says why not when it is answered again
+        (error: unknown) => {
+          refusal.value = messageOf(error);
+          open.value = true;
+        },
       );
   };
   return (
@@ -40,16 +47,17 @@ export function Action(props: Props) {
       <button type="button" class={props.danger ? 'danger' : ''} disabled={props.disabled || stands.value || away} title={stands.value ? 'A server that is gone is looked at: nothing can be changed.' : away ? 'The server does not answer.' : props.why} data-testid={props.testid} aria-haspopup={atOnce ? undefined : 'dialog'} onClick={press}>
         {props.label}
       </button>
-      {open.value && <Question {...props} close={() => (open.value = false)} />}
+      {open.value && <Question {...props} refusal={refusal.value} close={() => (open.value = false)} />}
     </>
   );
 }
 
 // The browser's own dialog: it keeps the focus inside, closes with Esc and gives the focus back.
-export function Question({ title, children, yes, danger, run, done, close }: Asked & { close(): void }) {
+// `refusal` is the reason why the first attempt failed.
+export function Question({ title, children, yes, danger, run, done, refusal = '', close }: Asked & { refusal?: string; close(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const under = useSignal(false);
-  const problem = useSignal('');
+  const problem = useSignal(refusal);
   const id = useId();
   useEffect(() => dialog.current!.showModal(), []);
   const answer = async () => {
@@ -60,7 +68,7 @@ export function Question({ title, children, yes, danger, run, done, close }: Ask
       if (done) announcement.value = done;
       dialog.current?.close();
     } catch (error) {
-      problem.value = error instanceof Error ? error.message : String(error);
+      problem.value = messageOf(error);
     }
     under.value = false;
   };
