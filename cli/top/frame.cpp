@@ -35,14 +35,15 @@ std::int64_t started(json::value const& closure) {
   return attempts.empty() ? 0 : number_of(attempts.back(), "started_ms");
 }
 
-// The jobs that run most closures, of those that run.
+// Returns the jobs that run most closures. Asks for RUNNING, which older servers also understand: a
+// job of which nothing has started runs no closure.
 json::array busiest(rest& server, std::string const& cluster) {
   auto const of = cluster == "default" ? std::string() : "&" + of_cluster(cluster);
   auto const running = [](json::value const& job) {
     return number_of(field_of(job, "counts"), "running");
   };
   json::array jobs;
-  for (auto const& job : server.some("/api/v1/jobs?state=UNFINISHED" + of, "jobs", 200))
+  for (auto const& job : server.some("/api/v1/jobs?state=RUNNING" + of, "jobs", 200))
     if (running(job) > 0) jobs.push_back(job);
   std::stable_sort(jobs.begin(), jobs.end(),
                    [&](auto const& a, auto const& b) { return running(a) > running(b); });

@@ -46,6 +46,9 @@ test('addresses of old days', () => {
   assert.equal(to('/jobs/job_1', '?job=job_2'), '/jobs/job_1?job=job_2');
   assert.equal(to('/jobs/job_1', '?closure=cl_1'), '/closures/cl_1?job=job_1');
   assert.equal(to('/jobs', '?job=job_1&closure=cl_1'), '/jobs/job_1?closure=cl_1');
+  assert.equal(to('/jobs', '?state=RUNNING&cluster=a'), '/jobs?state=UNFINISHED&cluster=a');
+  assert.equal(to('/jobs/job_1', '?state=RUNNING'), '/jobs/job_1?state=RUNNING');
+  assert.equal(to('/sessions', '?state=RUNNING'), '/sessions?state=RUNNING');
   assert.equal(to('/tasks', '?q=a'), '/tasks?q=a');
   assert.equal(to('/jobs/%zz', '?closure=%zz'), '/closures/%25zz?job=%25zz');
 });

@@ -87,11 +87,16 @@ export function railOf(page: Page): Path {
   return page.path.startsWith('/workers') ? '/tasks' : page.path.startsWith('/programs') ? '/programs' : '/jobs';
 }
 
-// Addresses as they were once lead where they led: a job was a parameter, and a closure a choice on the page of its job.
+// Returns the present form of an address of an earlier version. A job was a parameter, a closure was a choice on the page
+// of its job, and jobs of which nothing had started were RUNNING.
 export function normal({ pathname, search }: Place): Place {
   const query = new URLSearchParams(search);
   const [first, id, ...rest] = parts(pathname);
   if (first === 'jobs' && !id && query.get('job')) return moved(`/jobs/${encodeURIComponent(query.get('job')!)}`, query, 'job');
+  if (first === 'jobs' && !id && query.get('state') === 'RUNNING') {
+    query.set('state', 'UNFINISHED');
+    return { pathname, search: `?${query}` };
+  }
   const closure = query.get('closure');
   if (first === 'jobs' && id && rest.length === 0 && closure) {
     query.set('job', unescaped(id));
