@@ -145,17 +145,20 @@ class Servers:
         self.servers: list[Process] = []
         self.http: list[str] = []
         self.grpc: list[str] = []
+        self.torch: list[str] = []
         count = 1 if store == "local" else 2
         agents_port = free_ports(1)[0]
         for n in range(count):
             # Each server has an address of its own, as on a machine of its own: all use the same ports for clusters.
             host = f"127.0.0.{n + 1}"
-            grpc, http = free_ports(2)
+            grpc, http, torch = free_ports(3)
             self.grpc.append(f"{host}:{grpc}")
             self.http.append(f"http://{host}:{http}")
+            self.torch.append(f"{host}:{torch}")
             where = ["--data-dir", str(folder / "data")] if store == "local" else [
                 "--store", self.store_url, *self._store_flags(), "--advertise", f"{host}:{http}"]
             command = [str(binary), "serve", "--grpc", self.grpc[-1], "--http", f"{host}:{http}", *where,
+                       "--torch", self.torch[-1],
                        "--cluster", "default", "--cluster", f"agents:worker={agents};heartbeat_timeout=20s",
                        "--cluster-ports", f"{agents_port}-{agents_port}", "--log-level", "info"]
             self.servers.append(Process(f"server-{n}", command, folder, self.disk.environment))

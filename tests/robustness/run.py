@@ -59,7 +59,7 @@ class Round:
         agents = [f"agent-{n}" for n in range(AGENTS)]
         self.config.write_text(json.dumps({
             "seed": seed, "store": words.store, "seconds": seconds, "grpc": self.servers.grpc,
-            "http": self.servers.http, "agents": agents,
+            "http": self.servers.http, "torch": self.servers.torch, "agents": agents,
             "effects": str(self.effects), "object_task": "ps:0"}, indent=1))
         self.workers = [self._process(f"worker-{n}", worker_command(self.servers.grpc, 2 * n)) for n in range(2)]
         self.workers.append(self._process("worker-2", program_worker_command(
@@ -67,7 +67,8 @@ class Round:
         self.holder = self._process("ps-0", [*worker_command(self.servers.grpc, 0), "--job", "ps"])
         clients = [("calls", "calls-0"), ("calls", "calls-1"), ("objects", "objects-0"),
                    ("variables", "variables-0"), ("datasets", "datasets-0"), ("jobs", "jobs-0"),
-                   ("programs", "programs-0"), *(("agent", name) for name in agents)]
+                   ("programs", "programs-0"), ("torch", "torch-0"), ("torch", "torch-1"),
+                   *(("agent", name) for name in agents)]
         self.clients = [self._client(kind, name) for kind, name in clients]
         self.keys = self._process("keys", [
             str(words.checker), "load", "--urls", ",".join(self.servers.http), "--name", "rest", "--clients",
@@ -149,7 +150,7 @@ def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
         result.by_kind[kind] = operations
         result.faults += [f"{kind}: {fault}" for fault in faults[:20]]
 
-    files = [folder / "history-keys.jsonl", agent_keys(folder)]
+    files = [folder / "history-keys.jsonl", keys_of(folder, "agent"), keys_of(folder, "torch")]
     checked = subprocess.run([str(checker), "check", "--pages", str(folder), *map(str, files)],
                              capture_output=True, text=True)
     if checked.returncode not in (0, 1):
@@ -172,12 +173,12 @@ def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
     (folder / "result.json").write_text(json.dumps(dataclasses.asdict(result), indent=1))
 
 
-def agent_keys(folder: pathlib.Path) -> pathlib.Path:
-    """Writes the operations of agents on keys into a file of their own, and returns it.
+def keys_of(folder: pathlib.Path, kind: str) -> pathlib.Path:
+    """Writes the operations on keys of one kind of client into a file of their own, and returns it.
 
-    An agent records each operation before the call as unknown, and after the call with its outcome."""
-    out = folder / "agent.keys"
-    operations = {(r["client"], r["call"]): r for r in models.all_records(folder, "history-agent") if "key" in r}
+    These clients record each operation as unknown before the call, and with its outcome after the call."""
+    out = folder / f"{kind}.keys"
+    operations = {(r["client"], r["call"]): r for r in models.all_records(folder, f"history-{kind}") if "key" in r}
     out.write_text("".join(json.dumps(record) + "\n" for record in operations.values()))
     return out
 

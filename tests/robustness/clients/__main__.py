@@ -14,10 +14,11 @@ from clients.agents import Agent
 from clients.base import stopping
 from clients.coordinator import Calls, Datasets, Objects, Variables
 from clients.jobs import Jobs, Programs
+from clients.torch_store import TorchStore
 from recorder import Recorder
 
 KINDS = {"agent": Agent, "calls": Calls, "datasets": Datasets, "jobs": Jobs, "objects": Objects, "programs": Programs,
-         "variables": Variables}
+         "torch": TorchStore, "variables": Variables}
 
 
 def main() -> None:

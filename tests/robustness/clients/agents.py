@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import time
-from typing import Callable
 
 import muster
 from clients.base import Client, stopping
@@ -36,23 +35,15 @@ class Agent(Client):
             finally:
                 agent.close()
 
-    def operation(self, op: str, key: str, act: Callable[[], str], **fields: Any) -> None:
-        # The record is written before the call, because a killed client cannot write it afterwards. If no record with an
-        # outcome follows, the outcome is unknown.
-        record = {"client": self.name, "key": key, "op": op, **fields, "call": now()}
-        self.history.write(**record, outcome="unknown")
-        value = act()
-        self.history.write(**record, outcome="ok", value=value, **{"return": now()})
-
     def count(self, agent: muster.Agent) -> None:
         key = f"counts/{agent.service_incarnation}-{self.random.randrange(4)}-{now() // 5_000_000_000}"
-        self.operation("increment", key, lambda: str(agent.increment(key)))
-        self.operation("get", key, lambda: (agent.try_get(key) or b"").decode())
+        self.operation(self.name, "increment", key, lambda: str(agent.increment(key)))
+        self.operation(self.name, "get", key, lambda: (agent.try_get(key) or b"").decode())
 
     def insert(self, agent: muster.Agent) -> None:
         value = self.next_id()
         key = f"once/{agent.service_incarnation}-{self.numbers % 97}-{now() // 5_000_000_000}"
-        self.operation("insert", key, lambda: "inserted" if agent.set_if_absent(key, value) else "exists", arg=value)
+        self.operation(self.name, "insert", key, lambda: "inserted" if agent.set_if_absent(key, value) else "exists", arg=value)
 
     def meet(self, agent: muster.Agent) -> None:
         record = {"kind": "barrier", "agent": self.name, "incarnation": agent.incarnation, "call": now()}

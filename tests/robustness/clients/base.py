@@ -5,7 +5,7 @@ import json
 import random
 import urllib.error
 import urllib.request
-from typing import Any
+from typing import Any, Callable
 
 import muster
 from recorder import Recorder, now
@@ -44,6 +44,16 @@ class Client:
     def run(self) -> None:
         """Runs operations until `stopping` is requested."""
         raise NotImplementedError
+
+    def operation(self, client: str, op: str, key: str, act: Callable[[], str], **fields: Any) -> str:
+        """Records one operation on a key, before the call as unknown and after the call with its answer.
+
+        A killed client cannot write after the call. A record without an outcome is a call of a killed client."""
+        record = {"client": client, "key": key, "op": op, **fields, "call": now()}
+        self.history.write(**record, outcome="unknown")
+        value = act()
+        self.history.write(**record, outcome="ok", value=value, **{"return": now()})
+        return value
 
     def coordinator(self) -> muster.ClusterCoordinator:
         return muster.ClusterCoordinator(self.config["grpc"], name=self.name)

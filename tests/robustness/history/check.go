@@ -42,7 +42,7 @@ func check(args []string) int {
 			result.Operations++
 			if o.Outcome == outcomeUnknown {
 				result.Unknown++
-				if o.Op == "get" {
+				if o.Op == "get" || o.Op == "check" {
 					return // has no effect and no answer
 				}
 			}

@@ -47,6 +47,16 @@ func step(state string, o operation) (bool, string) {
 		return !known || o.Value == state, state
 	case "put":
 		return true, o.Arg
+	case "check":
+		return !known || (o.Value == "present") == (state != missing), state
+	case "compare_set": // of a missing key expects the empty text; answers with the value after it
+		if state == o.Expected {
+			return !known || o.Value == o.Arg, o.Arg
+		}
+		if state == missing {
+			return !known || o.Value == o.Expected, state
+		}
+		return !known || o.Value == state, state
 	case "insert":
 		if state == missing {
 			return !known || o.Value == "inserted", o.Arg
@@ -57,16 +67,21 @@ func step(state string, o operation) (bool, string) {
 			return !known || o.Value == "missing", missing
 		}
 		return !known || o.Value == "deleted", missing
-	case "increment":
-		n := 0
-		if state != missing {
-			var err error
-			if n, err = strconv.Atoi(state); err != nil {
-				return false, state
-			}
+	case "increment": // by Arg, by 1 if Arg is empty
+		from, err := number(state, 0)
+		by, wrong := number(o.Arg, 1)
+		if err != nil || wrong != nil {
+			return false, state
 		}
-		next := strconv.Itoa(n + 1)
+		next := strconv.Itoa(from + by)
 		return !known || o.Value == next, next
 	}
 	return false, state
+}
+
+func number(text string, absent int) (int, error) {
+	if text == "" {
+		return absent, nil
+	}
+	return strconv.Atoi(text)
 }

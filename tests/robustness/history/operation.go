@@ -17,14 +17,15 @@ const (
 // operation is one line of a history of keys. Call and Return are readings of CLOCK_MONOTONIC in nanoseconds, so
 // clients in different processes of one machine share a clock. Return is 0 for an unknown outcome.
 type operation struct {
-	Client  string `json:"client"`
-	Key     string `json:"key"`
-	Op      string `json:"op"`            // get, put, insert, delete, increment
-	Arg     string `json:"arg,omitempty"` // the value that put and insert write
-	Outcome string `json:"outcome"`
-	Value   string `json:"value,omitempty"` // of get: the value, empty if the key is missing; of increment: the new value; of insert: "inserted" or "exists"; of delete: "deleted" or "missing"
-	Call    int64  `json:"call"`
-	Return  int64  `json:"return,omitempty"`
+	Client   string `json:"client"`
+	Key      string `json:"key"`
+	Op       string `json:"op"`                 // get, check, put, insert, compare_set, delete, increment
+	Arg      string `json:"arg,omitempty"`      // the value that put, insert and compare_set write, or the number that increment adds
+	Expected string `json:"expected,omitempty"` // the value that compare_set replaces; empty if the key must be missing
+	Outcome  string `json:"outcome"`
+	Value    string `json:"value,omitempty"` // of get: the value, empty if the key is missing; of increment: the new value; of insert: "inserted" or "exists"; of delete: "deleted" or "missing"; of check: "present" or "missing"; of compare_set: the value after it, or Expected if the key is missing
+	Call     int64  `json:"call"`
+	Return   int64  `json:"return,omitempty"`
 }
 
 // readHistory calls f for each operation of a file. A last line that was cut off by a kill is ignored, because its
