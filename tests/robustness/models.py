@@ -14,12 +14,12 @@ Record = dict[str, Any]
 
 @dataclasses.dataclass
 class Verdict:
-    """What one model found. `faults` are observations that no promise allows; `undecided` counts operations without a
-    known outcome."""
+    """Result of one model. `faults` are observations that no promise allows; `unknown` are the records of operations
+    without a known outcome."""
 
     kind: str
     operations: int = 0
-    undecided: int = 0
+    unknown: list[Record] = dataclasses.field(default_factory=list)
     faults: list[str] = dataclasses.field(default_factory=list)
 
 
@@ -35,8 +35,10 @@ def calls(records: Iterable[Record], effects: Iterable[Record]) -> Verdict:
         if r["id"] in seen:
             verdict.faults.append(f"call {r['id']} has two outcomes")
         seen.add(r["id"])
-        if r["outcome"] in ("unknown", "aborted"):
-            verdict.undecided += r["outcome"] == "unknown"
+        if r["outcome"] == "unknown":
+            verdict.unknown.append(r)
+        elif r["outcome"] == "aborted":
+            pass  # lost three workers, which the nemesis kills on purpose
         elif r["outcome"] == "error":
             verdict.faults.append(f"call {r['id']} failed: {r['error']}")
         elif r["value"] != r["expected"]:
@@ -59,7 +61,7 @@ def objects(records: Iterable[Record]) -> Verdict:
             if r["outcome"] == "ok":
                 acknowledged[r["object"]].append((r["id"], r["position"]))
             else:
-                verdict.undecided += 1
+                verdict.unknown.append(r)
     for name, entries in acknowledged.items():
         for (_, before), (call, position) in zip(entries, entries[1:]):
             if position != before + 1:
@@ -83,7 +85,7 @@ def variables(records: Iterable[Record]) -> Verdict:
         if r["kind"] != "variable":
             continue
         verdict.operations += r["acknowledged"] + r["unknown"]
-        verdict.undecided += r["unknown"]
+        verdict.unknown += [{"kind": "variable", "variable": r["variable"]}] * r["unknown"]
         low, high = r["acknowledged"], r["acknowledged"] + r["unknown"]
         for value in r.get("values", []):
             if not low <= value <= high:
@@ -145,7 +147,7 @@ def barriers(records: Iterable[Record]) -> Verdict:
         elif r["outcome"] == "failed":
             failed[r["use"]].append(r)
         else:
-            verdict.undecided += 1
+            verdict.unknown.append(r)
     for (service, use), passed in uses.items():
         first = min(r["ret"] for r in passed)
         late = [r["agent"] for r in passed if r["call"] > first]

@@ -143,21 +143,26 @@ class Round:
 
 
 def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
-    """Checks all histories of a round, and writes result.json."""
-    def add(kind: str, operations: int, unknown: int, faults: list[str]) -> None:
+    """Checks all histories of a round. Writes result.json, and unknown.jsonl with all operations without an outcome."""
+    unknown_operations: list[models.Record] = []
+
+    def add(kind: str, operations: int, unknown: list[models.Record], faults: list[str]) -> None:
         result.operations += operations
-        result.unknown += unknown
+        result.unknown += len(unknown)
         result.by_kind[kind] = operations
         result.faults += [f"{kind}: {fault}" for fault in faults[:20]]
+        unknown_operations.extend(unknown)
 
-    files = [folder / "history-keys.jsonl", keys_of(folder, "agent"), keys_of(folder, "torch")]
-    checked = subprocess.run([str(checker), "check", "--pages", str(folder), *map(str, files)],
-                             capture_output=True, text=True)
-    if checked.returncode not in (0, 1):
-        result.faults.append(f"the checker of keys failed: {checked.stderr}")
-    else:
+    for kind, file in {"keys over REST": folder / "history-keys.jsonl", "keys of agents": keys_of(folder, "agent"),
+                       "keys of torch": keys_of(folder, "torch")}.items():
+        unknown = folder / "unknown-keys.jsonl"
+        checked = subprocess.run([str(checker), "check", "--pages", str(folder), "--unknown", str(unknown), str(file)],
+                                 capture_output=True, text=True)
+        if checked.returncode not in (0, 1):
+            result.faults.append(f"the checker of {kind} failed: {checked.stderr}")
+            continue
         keys = json.loads(checked.stdout)
-        add("keys", keys["operations"], keys["unknown"], [f"key {key} is not linearizable" for key in keys["illegal"]])
+        add(kind, keys["operations"], list(read(unknown)), [f"key {key} is not linearizable" for key in keys["illegal"]])
         result.undecided += keys["undecided"]
     effects = list(read(folder / "effects.jsonl"))
     jobs = folder / "final-jobs.json"
@@ -169,7 +174,8 @@ def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
                     models.variables(records("variables")), models.datasets(records("datasets"), effects),
                     models.jobs(records("jobs"), json.loads(jobs.read_text()) if jobs.exists() else {}),
                     models.barriers(records("agent")), models.ranks(effects), models.programs(records("programs"))):
-        add(verdict.kind, verdict.operations, verdict.undecided, verdict.faults)
+        add(verdict.kind, verdict.operations, verdict.unknown, verdict.faults)
+    (folder / "unknown.jsonl").write_text("".join(json.dumps(record) + "\n" for record in unknown_operations))
     (folder / "result.json").write_text(json.dumps(dataclasses.asdict(result), indent=1))
 
 
@@ -194,11 +200,25 @@ def replay(folder: pathlib.Path, checker: pathlib.Path) -> Result:
 def show(result: Result, folder: pathlib.Path) -> None:
     kinds = ", ".join(f"{count} {kind}" for kind, count in result.by_kind.items())
     print(f"{result.store}, seed {result.seed}: {result.faults_injected} faults, {result.operations} operations ({kinds}), "
-          f"{result.unknown} unknown, {len(result.undecided)} undecided, {len(result.faults)} unexplained")
+          f"{share(result.unknown, result.operations)}, {len(result.undecided)} keys undecided, "
+          f"{len(result.faults)} unexplained")
     for fault in result.faults:
         print(f"  {fault}")
     if result.faults:
         print(f"  kept in {folder}; 'scripts/robustness --replay {folder}' checks it again", flush=True)
+
+
+def share(unknown: int, operations: int) -> str:
+    return f"{unknown} unknown outcomes ({100 * unknown / max(1, operations):.3f} %)"
+
+
+def delete_histories(folder: pathlib.Path) -> None:
+    """Deletes everything of a round but its result and the list of unknown outcomes."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name not in ("result.json", "unknown.jsonl"):
+            path.unlink()
 
 
 def arguments() -> argparse.Namespace:
@@ -238,10 +258,11 @@ def main() -> int:
         results.append(Round(words, words.seed + len(results), folder, max(5.0, min(ROUND_SECONDS, left))).run())
         show(results[-1], folder)
         if not results[-1].faults:
-            shutil.rmtree(folder)
+            delete_histories(folder)
     failed = sum(1 for r in results if r.faults)
-    print(f"{sum(r.operations for r in results)} operations, {sum(r.faults_injected for r in results)} faults injected, "
-          f"{sum(r.unknown for r in results)} unknown outcomes, {sum(len(r.undecided) for r in results)} keys undecided")
+    operations = sum(r.operations for r in results)
+    print(f"{operations} operations, {sum(r.faults_injected for r in results)} faults injected, "
+          f"{share(sum(r.unknown for r in results), operations)}, {sum(len(r.undecided) for r in results)} keys undecided")
     print(f"{len(results) - failed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -29,9 +30,17 @@ type verdict struct {
 func check(args []string) int {
 	flags := flag.NewFlagSet("check", flag.ExitOnError)
 	pages := flags.String("pages", ".", "folder for the HTML pages of histories that are not linearizable")
+	unknown := flags.String("unknown", os.DevNull, "file that receives the operations without a known outcome")
 	limit := flags.Duration("timeout", 20*time.Second, "time for each key; a key that takes longer is undecided")
 	flags.Parse(args)
 
+	list, err := os.Create(*unknown)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "history:", err)
+		return 2
+	}
+	defer list.Close()
+	unknowns := json.NewEncoder(list)
 	byKey := map[string][]operation{}
 	result := verdict{Illegal: []string{}, Undecided: []string{}, Pages: []string{}}
 	for _, path := range flags.Args() {
@@ -39,13 +48,14 @@ func check(args []string) int {
 			if o.Outcome == outcomeFailed {
 				return
 			}
-			result.Operations++
 			if o.Outcome == outcomeUnknown {
-				result.Unknown++
 				if o.Op == "get" || o.Op == "check" {
 					return // has no effect and no answer
 				}
+				result.Unknown++
+				unknowns.Encode(o)
 			}
+			result.Operations++
 			byKey[o.Key] = append(byKey[o.Key], o)
 		})
 		if err != nil {
@@ -68,7 +78,9 @@ func check(args []string) int {
 			result.Undecided = append(result.Undecided, key)
 		case porcupine.Illegal:
 			result.Illegal = append(result.Illegal, key)
-			if page := writePage(*pages, len(result.Pages), history, *limit); page != "" {
+			name := strings.TrimSuffix(filepath.Base(flags.Arg(0)), filepath.Ext(flags.Arg(0)))
+			path := filepath.Join(*pages, fmt.Sprintf("%s-%d.html", name, len(result.Pages)))
+			if page := writePage(path, len(result.Pages), history, *limit); page != "" {
 				result.Pages = append(result.Pages, page)
 			}
 		}
@@ -103,13 +115,12 @@ func porcupineHistory(operations []operation) []porcupine.Operation {
 	return history
 }
 
-func writePage(folder string, number int, history []porcupine.Operation, limit time.Duration) string {
+func writePage(path string, number int, history []porcupine.Operation, limit time.Duration) string {
 	const pagesMax = 20
 	if number >= pagesMax {
 		return ""
 	}
 	_, info := porcupine.CheckOperationsVerbose(keyModel, history, limit)
-	path := filepath.Join(folder, fmt.Sprintf("history-%d.html", number))
 	if err := porcupine.VisualizePath(keyModel, info, path); err != nil {
 		fmt.Fprintln(os.Stderr, "history:", err)
 		return ""
