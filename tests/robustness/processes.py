@@ -159,7 +159,7 @@ class Servers:
                 "--store", self.store_url, *self._store_flags(), "--advertise", f"{host}:{http}"]
             command = [str(binary), "serve", "--grpc", self.grpc[-1], "--http", f"{host}:{http}", *where,
                        "--torch", self.torch[-1],
-                       "--cluster", "default", "--cluster", f"agents:worker={agents};heartbeat_timeout=20s",
+                       "--cluster", "default:plain=1", "--cluster", f"agents:worker={agents};heartbeat_timeout=20s",
                        "--cluster-ports", f"{agents_port}-{agents_port}", "--log-level", "info"]
             self.servers.append(Process(f"server-{n}", command, folder, self.disk.environment))
 

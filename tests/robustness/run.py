@@ -67,7 +67,7 @@ class Round:
         self.holder = self._process("ps-0", [*worker_command(self.servers.grpc, 0), "--job", "ps"])
         clients = [("calls", "calls-0"), ("calls", "calls-1"), ("objects", "objects-0"),
                    ("variables", "variables-0"), ("datasets", "datasets-0"), ("jobs", "jobs-0"),
-                   ("programs", "programs-0"), ("torch", "torch-0"), ("torch", "torch-1"),
+                   ("programs", "programs-0"), ("torch", "torch-0"), ("torch", "torch-1"), ("grpc", "grpc-0"),
                    *(("agent", name) for name in agents)]
         self.clients = [self._client(kind, name) for kind, name in clients]
         self.keys = self._process("keys", [
@@ -154,7 +154,7 @@ def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
         unknown_operations.extend(unknown)
 
     for kind, file in {"keys over REST": folder / "history-keys.jsonl", "keys of agents": keys_of(folder, "agent"),
-                       "keys of torch": keys_of(folder, "torch")}.items():
+                       "keys over gRPC": keys_of(folder, "grpc"), "keys of torch": keys_of(folder, "torch")}.items():
         unknown = folder / "unknown-keys.jsonl"
         checked = subprocess.run([str(checker), "check", "--pages", str(folder), "--unknown", str(unknown), str(file)],
                                  capture_output=True, text=True)

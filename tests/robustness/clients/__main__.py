@@ -13,11 +13,12 @@ import signal
 from clients.agents import Agent
 from clients.base import stopping
 from clients.coordinator import Calls, Datasets, Objects, Variables
+from clients.grpc_keys import GrpcKeys
 from clients.jobs import Jobs, Programs
 from clients.torch_store import TorchStore
 from recorder import Recorder
 
-KINDS = {"agent": Agent, "calls": Calls, "datasets": Datasets, "jobs": Jobs, "objects": Objects, "programs": Programs,
+KINDS = {"agent": Agent, "calls": Calls, "datasets": Datasets, "grpc": GrpcKeys, "jobs": Jobs, "objects": Objects, "programs": Programs,
          "torch": TorchStore, "variables": Variables}
 
 

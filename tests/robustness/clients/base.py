@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 import urllib.error
 import urllib.request
 from typing import Any, Callable
@@ -12,6 +13,10 @@ from recorder import Recorder, now
 
 CALL_TIMEOUT = 90.0
 """Seconds after which a call without an outcome is recorded as unknown. Longer than every outage that a nemesis makes."""
+
+
+class Refused(Exception):
+    """The server refused an operation, which had no effect."""
 
 
 class Stop:
@@ -51,12 +56,23 @@ class Client:
         A killed client cannot write after the call. A record without an outcome is a call of a killed client."""
         record = {"client": client, "key": key, "op": op, **fields, "call": now()}
         self.history.write(**record, outcome="unknown")
-        value = act()
+        try:
+            value = act()
+        except Refused:
+            self.history.write(**record, outcome="failed")
+            raise
         self.history.write(**record, outcome="ok", value=value, **{"return": now()})
         return value
 
-    def coordinator(self) -> muster.ClusterCoordinator:
-        return muster.ClusterCoordinator(self.config["grpc"], name=self.name)
+    def use_coordinators(self, use: Callable[[muster.ClusterCoordinator], None]) -> None:
+        """Calls `use` with a coordinator until stopping, with another one after the session of one was lost."""
+        while not stopping.requested:
+            try:
+                with muster.ClusterCoordinator(self.config["grpc"], name=self.name) as c:
+                    use(c)
+            except muster.UnavailableError as error:
+                self.history.write(kind="session_lost", error=f"{type(error).__name__}: {error}", at=now())
+                time.sleep(0.2)
 
 
 class RestClient(Client):

@@ -18,12 +18,16 @@ class Calls(Client):
     in_flight_max = 40
 
     def run(self) -> None:
-        with self.coordinator() as c:
-            waiting: collections.deque[tuple[str, int, int, Any]] = collections.deque()
+        self.use_coordinators(self.call)
+
+    def call(self, c: muster.ClusterCoordinator) -> None:
+        waiting: collections.deque[tuple[str, int, int, Any]] = collections.deque()
+        try:
             while not stopping.requested:
                 while len(waiting) < self.in_flight_max:
                     waiting.append(self.submit(c))
                 self.fetch(*waiting.popleft())
+        finally:
             for call in waiting:
                 self.fetch(*call)
 
@@ -53,15 +57,19 @@ class Objects(Client):
     """Calls methods of an object. A call runs at most once, and an acknowledged call ran exactly once."""
 
     def run(self) -> None:
-        with self.coordinator() as c:
-            while not stopping.requested:
-                name = self.next_id()
-                try:
-                    ledger = c.create(effects.Ledger, task=self.config["object_task"])
-                    self.use(name, ledger)
-                except muster.MusterError as error:
-                    self.history.write(kind="object_lost", object=name, error=f"{type(error).__name__}: {error}")
-                    time.sleep(0.2)
+        self.use_coordinators(self.use_objects)
+
+    def use_objects(self, c: muster.ClusterCoordinator) -> None:
+        while not stopping.requested:
+            name = self.next_id()
+            try:
+                ledger = c.create(effects.Ledger, task=self.config["object_task"])
+                self.use(name, ledger)
+            except muster.MusterError as error:
+                self.history.write(kind="object_lost", object=name, error=f"{type(error).__name__}: {error}")
+                if isinstance(error, muster.UnavailableError):  # the session is lost
+                    raise
+                time.sleep(0.2)
 
     def use(self, name: str, ledger: Any) -> None:
         for batch in range(20):
@@ -86,15 +94,19 @@ class Variables(Client):
     """Adds to a variable. No acknowledged addition is lost, and none counts twice."""
 
     def run(self) -> None:
-        with self.coordinator() as c:
-            while not stopping.requested:
-                name = self.next_id()
-                record: dict[str, Any] = {"kind": "variable", "variable": name, "acknowledged": 0, "unknown": 0}
-                try:
-                    self.add(c.variable(np.zeros(4, "int64"), task=self.config["object_task"]), record)
-                except muster.MusterError as error:  # the variable is lost with its process
-                    self.history.write(**record, error=f"{type(error).__name__}: {error}", ret=now())
-                    time.sleep(0.2)
+        self.use_coordinators(self.use_variables)
+
+    def use_variables(self, c: muster.ClusterCoordinator) -> None:
+        while not stopping.requested:
+            name = self.next_id()
+            record: dict[str, Any] = {"kind": "variable", "variable": name, "acknowledged": 0, "unknown": 0}
+            try:
+                self.add(c.variable(np.zeros(4, "int64"), task=self.config["object_task"]), record)
+            except muster.MusterError as error:  # the variable is lost with its process
+                self.history.write(**record, error=f"{type(error).__name__}: {error}", ret=now())
+                if isinstance(error, muster.UnavailableError):  # the session is lost
+                    raise
+                time.sleep(0.2)
 
     def add(self, variable: Any, record: dict[str, Any]) -> None:
         for _ in range(200):
@@ -116,14 +128,18 @@ class Datasets(Client):
     splits = 50
 
     def run(self) -> None:
-        with self.coordinator() as c:
-            while not stopping.requested:
-                name = self.next_id()
-                try:
-                    self.read(c, name)
-                except muster.MusterError as error:  # a server that starts again loses its datasets
-                    self.history.write(kind="dataset_lost", dataset=name, error=f"{type(error).__name__}: {error}")
-                    time.sleep(0.2)
+        self.use_coordinators(self.use_datasets)
+
+    def use_datasets(self, c: muster.ClusterCoordinator) -> None:
+        while not stopping.requested:
+            name = self.next_id()
+            try:
+                self.read(c, name)
+            except muster.MusterError as error:  # a server that starts again loses its datasets
+                self.history.write(kind="dataset_lost", dataset=name, error=f"{type(error).__name__}: {error}")
+                if isinstance(error, muster.UnavailableError):  # the session is lost
+                    raise
+                time.sleep(0.2)
 
     def read(self, c: muster.ClusterCoordinator, name: str) -> None:
         dataset = c.create_distributed_dataset(list(range(self.splits)), read=effects.split)

@@ -72,6 +72,9 @@ func TestVerdicts(t *testing.T) {
 			[]operation{ok("a", "put", "1", "", 0, 1), ok("b", "check", "", "missing", 2, 3)}, porcupine.Illegal},
 		"missing key is reported as present": {
 			[]operation{ok("a", "check", "", "present", 0, 1)}, porcupine.Illegal},
+		"removed key is read": {
+			[]operation{ok("a", "put", "1", "", 0, 1), ok("a", "remove", "", "", 2, 3), ok("b", "get", "", "1", 4, 5)},
+			porcupine.Illegal},
 		"unexpected status": {
 			[]operation{ok("a", "get", "", "unexpected status 500: ", 0, 1)}, porcupine.Illegal},
 	} {

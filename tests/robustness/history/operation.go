@@ -19,7 +19,7 @@ const (
 type operation struct {
 	Client   string `json:"client"`
 	Key      string `json:"key"`
-	Op       string `json:"op"`                 // get, check, put, insert, compare_set, delete, increment
+	Op       string `json:"op"`                 // get, check, put, insert, compare_set, delete, remove, increment
 	Arg      string `json:"arg,omitempty"`      // the value that put, insert and compare_set write, or the number that increment adds
 	Expected string `json:"expected,omitempty"` // the value that compare_set replaces; empty if the key must be missing
 	Outcome  string `json:"outcome"`
