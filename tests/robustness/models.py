@@ -159,6 +159,49 @@ def barriers(records: Iterable[Record]) -> Verdict:
     return verdict
 
 
+def tokens(records: Iterable[Record]) -> Verdict:
+    """An acknowledged credential works until its end begins. After an acknowledged end, or a refusal, it never works.
+
+    Clients record an end as unknown before the call, and with its outcome after the call."""
+    verdict = Verdict("tokens")
+    ends: dict[tuple[str, int], Record] = {}
+    made: set[str] = set()
+    uses: list[Record] = []
+    for r in records:
+        if r["op"] in ("rotate", "revoke"):
+            ends[r["token"], r["call"]] = r
+            continue
+        verdict.operations += 1
+        if r["op"] == "use":
+            uses.append(r)
+        elif r["outcome"] == "ok":
+            made.add(r["token"])
+        if r["outcome"] not in ("ok", "works", "refused"):
+            verdict.faults.append(f"{r['op']} of token {r['token']}: {r['outcome']}")
+    end_begun: dict[str, int] = {}
+    end_done: dict[str, int] = {}
+    for r in ends.values():
+        verdict.operations += 1
+        if r["outcome"] == "failed":
+            continue
+        end_begun[r["token"]] = min(r["call"], end_begun.get(r["token"], r["call"]))
+        if r["outcome"] == "ok":
+            end_done[r["token"]] = r["ret"]
+        elif r["outcome"] == "unknown":
+            verdict.unknown.append(r)
+        else:
+            verdict.faults.append(f"{r['op']} of token {r['token']}: {r['outcome']}")
+    for r in sorted(uses, key=lambda use: int(use["ret"])):
+        token = r["token"]
+        if r["outcome"] == "works" and r["call"] > end_done.get(token, r["call"]):
+            verdict.faults.append(f"token {token} worked after its end was acknowledged or observed")
+        elif r["outcome"] == "refused":
+            if token in made and end_begun.get(token, r["ret"]) >= r["ret"]:
+                verdict.faults.append(f"token {token} was acknowledged and then refused")
+            end_done[token] = min(r["ret"], end_done.get(token, r["ret"]))
+    return verdict
+
+
 def ranks(effects: Iterable[Record]) -> Verdict:
     """No two attempts of a rank run at the same time, and a rank starts once in an attempt."""
     verdict = Verdict("ranks")

@@ -17,6 +17,8 @@ from typing import Any, Optional
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 START_LIMIT = 60.0
+ADMIN_TOKEN = "admin-of-the-robustness-run-on-loopback"
+"""Token of all clients and workers, which find it in MUSTER_TOKEN. Servers read it from a file."""
 
 
 class Stuck(Exception):
@@ -87,9 +89,15 @@ class Process:
         return status
 
 
+def get_text(url: str, timeout: float = 5.0) -> bytes:
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {ADMIN_TOKEN}"})
+    with urllib.request.urlopen(request, timeout=timeout) as answer:
+        text: bytes = answer.read()
+    return text
+
+
 def get(url: str, timeout: float = 5.0) -> Any:
-    with urllib.request.urlopen(url, timeout=timeout) as answer:
-        return json.loads(answer.read())
+    return json.loads(get_text(url, timeout))
 
 
 class Disk:
@@ -148,6 +156,8 @@ class Servers:
         self.torch: list[str] = []
         count = 1 if store == "local" else 2
         agents_port = free_ports(1)[0]
+        tokens = folder / "tokens"
+        tokens.write_text(f"admin {ADMIN_TOKEN} allow-exec\n")
         for n in range(count):
             # Each server has an address of its own, as on a machine of its own: all use the same ports for clusters.
             host = f"127.0.0.{n + 1}"
@@ -158,7 +168,7 @@ class Servers:
             where = ["--data-dir", str(folder / "data")] if store == "local" else [
                 "--store", self.store_url, *self._store_flags(), "--advertise", f"{host}:{http}"]
             command = [str(binary), "serve", "--grpc", self.grpc[-1], "--http", f"{host}:{http}", *where,
-                       "--torch", self.torch[-1],
+                       "--torch", self.torch[-1], "--auth", "on", "--token-file", str(tokens),
                        "--cluster", "default:plain=1", "--cluster", f"agents:worker={agents};heartbeat_timeout=20s",
                        "--cluster-ports", f"{agents_port}-{agents_port}", "--log-level", "info"]
             self.servers.append(Process(f"server-{n}", command, folder, self.disk.environment))

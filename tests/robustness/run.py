@@ -16,12 +16,11 @@ import subprocess
 import sys
 import time
 import urllib.error
-import urllib.request
 from typing import Any
 
 import models
 from nemesis import Nemesis, names_for
-from processes import HERE, ROOT, Process, Servers, Stuck, get, program_worker_command, worker_command
+from processes import ADMIN_TOKEN, HERE, ROOT, Process, Servers, Stuck, get, get_text, program_worker_command, worker_command
 from recorder import Recorder, read
 
 AGENTS = 3
@@ -54,7 +53,8 @@ class Round:
         self.effects = folder / "effects.jsonl"
         self.effects.touch()
         python_path = os.pathsep.join([str(HERE), str(ROOT / "python")])
-        self.environment = {"PYTHONPATH": python_path, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        self.environment = {"PYTHONPATH": python_path, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1",
+                            "MUSTER_TOKEN": ADMIN_TOKEN}
         self.config = folder / "config.json"
         agents = [f"agent-{n}" for n in range(AGENTS)]
         self.config.write_text(json.dumps({
@@ -67,7 +67,7 @@ class Round:
         self.holder = self._process("ps-0", [*worker_command(self.servers.grpc, 0), "--job", "ps"])
         clients = [("calls", "calls-0"), ("calls", "calls-1"), ("objects", "objects-0"),
                    ("variables", "variables-0"), ("datasets", "datasets-0"), ("jobs", "jobs-0"),
-                   ("programs", "programs-0"), ("torch", "torch-0"), ("torch", "torch-1"), ("grpc", "grpc-0"),
+                   ("programs", "programs-0"), ("torch", "torch-0"), ("torch", "torch-1"), ("grpc", "grpc-0"), ("tokens", "tokens-0"),
                    *(("agent", name) for name in agents)]
         self.clients = [self._client(kind, name) for kind, name in clients]
         self.keys = self._process("keys", [
@@ -135,8 +135,7 @@ class Round:
         left = max(1.0, limit - time.monotonic())
         try:
             state = get(f"{url}/api/v1/jobs/{job}/join?timeout={left:.0f}s", left + 5)
-            with urllib.request.urlopen(f"{url}/api/v1/jobs/{job}/results", timeout=30) as answer:
-                lines = [json.loads(line) for line in answer.read().splitlines()]
+            lines = [json.loads(line) for line in get_text(f"{url}/api/v1/jobs/{job}/results", 30).splitlines()]
         except urllib.error.HTTPError as error:
             return None if error.code == 404 else {"state": f"HTTP {error.code}", "values": []}
         return {"state": state["state"], "values": [line.get("value") for line in lines], "error": state.get("error")}
@@ -173,7 +172,8 @@ def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
     for verdict in (models.calls(records("calls"), effects), models.objects(records("objects")),
                     models.variables(records("variables")), models.datasets(records("datasets"), effects),
                     models.jobs(records("jobs"), json.loads(jobs.read_text()) if jobs.exists() else {}),
-                    models.barriers(records("agent")), models.ranks(effects), models.programs(records("programs"))):
+                    models.barriers(records("agent")), models.tokens(records("tokens")),
+                    models.ranks(effects), models.programs(records("programs"))):
         add(verdict.kind, verdict.operations, verdict.unknown, verdict.faults)
     (folder / "unknown.jsonl").write_text("".join(json.dumps(record) + "\n" for record in unknown_operations))
     (folder / "result.json").write_text(json.dumps(dataclasses.asdict(result), indent=1))

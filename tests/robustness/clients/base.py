@@ -1,7 +1,9 @@
 """Base of the clients, and what all of them share."""
 from __future__ import annotations
 
+import http.client
 import json
+import os
 import random
 import time
 import urllib.error
@@ -78,19 +80,21 @@ class Client:
 class RestClient(Client):
     """Base of the clients that use REST."""
 
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """Returns status and body; status 0 if no server answered."""
+    def ask(self, method: str, path: str, body: Any = None, token: str = "") -> tuple[int, Any]:
+        """Returns status and body; status 0 if no server answered. `token` replaces the token of the client."""
         data = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token or os.environ['MUSTER_TOKEN']}"}
         for url in self.config["http"]:
-            request = urllib.request.Request(url + path, data, {"Content-Type": "application/json"}, method=method)
+            request = urllib.request.Request(url + path, data, headers, method=method)
             try:
                 with urllib.request.urlopen(request, timeout=15) as answer:
-                    return answer.status, json.loads(answer.read())
+                    text = answer.read()
+                    return answer.status, json.loads(text) if text else None
             except urllib.error.HTTPError as error:
-                text = error.read().decode(errors="replace")
+                answer_text = error.read().decode(errors="replace")
                 if error.code == 503 and len(self.config["http"]) > 1:
                     continue
-                return error.code, text
-            except OSError:
+                return error.code, answer_text
+            except (OSError, http.client.HTTPException):
                 continue
         return 0, None

@@ -1,6 +1,7 @@
 """Clients of keys that call the coordination service with plain gRPC, and read the same keys over REST."""
 from __future__ import annotations
 
+import os
 import random
 import threading
 import time
@@ -89,7 +90,8 @@ class GrpcKeys(Client):
     def _get_over_rest(self, http: str, key: str) -> str:
         url = f"{http}/api/v1/clusters/default/kv/{urllib.parse.quote(key)}"
         try:
-            with urllib.request.urlopen(url, timeout=LIMIT) as answer:
+            request = urllib.request.Request(url, headers={"Authorization": f"Bearer {os.environ['MUSTER_TOKEN']}"})
+            with urllib.request.urlopen(request, timeout=LIMIT) as answer:
                 value: str = answer.read().decode()
         except urllib.error.HTTPError as error:
             if error.code != 404:

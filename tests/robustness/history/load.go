@@ -76,6 +76,7 @@ type restClient struct {
 	name    string
 	urls    []string // of all servers; the client asks the last one that answered
 	current int
+	unknown uint // consecutive writes without an answer
 	cluster string
 	http    *http.Client
 	random  *rand.Rand
@@ -97,6 +98,9 @@ func (c *restClient) do(o *operation) {
 	request, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
 		panic(err)
+	}
+	if token := os.Getenv("MUSTER_TOKEN"); token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	if header != "" {
 		request.Header.Set("If-None-Match", header)
@@ -187,10 +191,14 @@ func (c *restClient) run(ctx context.Context, keys *keySlots, out chan<- operati
 			o.Arg = strconv.FormatInt(atomic.AddInt64(c.values, 1), 10)
 		}
 		c.do(&o)
+		out <- o
 		if o.Outcome == outcomeUnknown && o.Op != "get" {
 			keys.countUnknown(slot, key)
+			c.unknown = min(c.unknown+1, 8)
+			time.Sleep(10 * time.Millisecond << c.unknown) // a server that lost its disk answers no write until it restarts
+		} else if o.Outcome == outcomeOK && o.Op != "get" {
+			c.unknown = 0
 		}
-		out <- o
 		if rate > 0 {
 			time.Sleep(rate)
 		}
