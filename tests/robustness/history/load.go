@@ -194,7 +194,9 @@ func (c *restClient) run(ctx context.Context, keys *keySlots, out chan<- operati
 		out <- o
 		if o.Outcome == outcomeUnknown && o.Op != "get" {
 			keys.countUnknown(slot, key)
-			c.unknown = min(c.unknown+1, 8)
+			if c.unknown < 8 {
+				c.unknown++
+			}
 			time.Sleep(10 * time.Millisecond << c.unknown) // a server that lost its disk answers no write until it restarts
 		} else if o.Outcome == outcomeOK && o.Op != "get" {
 			c.unknown = 0
