@@ -1,9 +1,15 @@
 // One read of one byte more than the limit.
 #include "base/bounded_file.hpp"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <fstream>
+#include <mutex>
+#include <tuple>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -14,9 +20,7 @@ std::string in_words(std::size_t bytes) {
                                : std::to_string(bytes) + " bytes";
 }
 
-}  // namespace
-
-result<std::string> read_bounded_file(std::string const& path, std::size_t bytes_max) {
+result<std::string> read_now(std::string const& path, std::size_t bytes_max) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text;
@@ -31,6 +35,32 @@ result<std::string> read_bounded_file(std::string const& path, std::size_t bytes
   if (text.size() > bytes_max)
     return status{code::invalid_argument, "is larger than " + in_words(bytes_max)};
   return text;
+}
+
+using pipe_key = std::tuple<std::string, dev_t, ino_t>;
+
+/// Reads a pipe, or returns its content from an earlier call. The lock is held while it reads, so
+/// that two threads do not share the bytes of one pipe.
+result<std::string> read_pipe(pipe_key const& key, std::size_t bytes_max) {
+  static std::mutex mutex;
+  static std::deque<std::pair<pipe_key, std::string>> kept;
+  std::lock_guard const lock(mutex);
+  for (auto const& [of, text] : kept)
+    if (of == key) return text;
+  auto text = read_now(std::get<0>(key), bytes_max);
+  if (!text) return text;
+  kept.emplace_back(key, *text);
+  if (kept.size() > named_pipes_max) kept.pop_front();
+  return text;
+}
+
+}  // namespace
+
+result<std::string> read_bounded_file(std::string const& path, std::size_t bytes_max) {
+  struct stat of {};
+  if (::stat(path.c_str(), &of) == 0 && S_ISFIFO(of.st_mode))
+    return read_pipe({path, of.st_dev, of.st_ino}, bytes_max);
+  return read_now(path, bytes_max);
 }
 
 }  // namespace muster

@@ -1,6 +1,7 @@
 // OpenSSL's settings for a client, and its reasons in words.
 #include "http_client/tls_client.hpp"
 
+#include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
 #include <boost/asio/ip/address.hpp>
@@ -68,24 +69,42 @@ muster::status cannot_use(std::string const& what, std::string const& path,
   return {muster::code::invalid_argument, what + " " + path + ": " + why};
 }
 
-/// Returns why OpenSSL must not be given this file, which it would read without a limit; empty: it
-/// can be.
-std::string why_unusable(std::string const& path) {
-  auto const text = read_bounded_file(path);
-  return text ? std::string() : text.error().message;
+/// Reads a file once: it can be a pipe, as `<(…)` of a shell is. OpenSSL would read without a
+/// limit.
+muster::result<std::string> contents(std::string const& what, std::string const& path) {
+  auto text = read_bounded_file(path);
+  if (!text) return cannot_use(what, path, text.error().message);
+  return text;
+}
+
+/// Adds the certificates and revocation lists of a PEM text. Returns false if there are none.
+bool add_authorities(SSL_CTX* context, std::string const& pem) {
+  std::unique_ptr<BIO, freed_by<BIO_free>> const in(
+      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  auto* const items = PEM_X509_INFO_read_bio(in.get(), nullptr, nullptr, nullptr);
+  if (!items) return false;
+  auto* const store = SSL_CTX_get_cert_store(context);
+  int added = 0;
+  for (int i = 0; i < sk_X509_INFO_num(items); ++i) {
+    auto const* const item = sk_X509_INFO_value(items, i);
+    added += item->x509 && X509_STORE_add_cert(store, item->x509) == 1;
+    added += item->crl && X509_STORE_add_crl(store, item->crl) == 1;
+  }
+  sk_X509_INFO_pop_free(items, X509_INFO_free);
+  return added > 0;
 }
 
 muster::status trust(ssl::context& context, std::string const& ca_file) {
-  boost::system::error_code ec;
   if (ca_file.empty()) {
+    boost::system::error_code ec;
     context.set_default_verify_paths(ec);
     if (ec) return {muster::code::internal, "the system's authorities: " + ec.message()};
     return {};
   }
-  if (auto const why = why_unusable(ca_file); !why.empty())
-    return cannot_use("CA file", ca_file, why);
-  context.load_verify_file(ca_file, ec);
-  if (ec) return cannot_use("CA file", ca_file, "holds no certificate in PEM form");
+  auto const pem = contents("CA file", ca_file);
+  if (!pem) return pem.error();
+  if (!add_authorities(context.native_handle(), *pem))
+    return cannot_use("CA file", ca_file, "holds no certificate in PEM form");
   return {};
 }
 
@@ -93,12 +112,14 @@ muster::status show(ssl::context& context, https_options const& o) {
   if (o.certificate_file.empty() && o.key_file.empty()) return {};
   if (o.certificate_file.empty() || o.key_file.empty())
     return {muster::code::invalid_argument, "a client's certificate and its key go together"};
-  for (auto const* path : {&o.certificate_file, &o.key_file})
-    if (auto const why = why_unusable(*path); !why.empty()) return cannot_use("file", *path, why);
+  auto const certificate = contents("certificate", o.certificate_file);
+  if (!certificate) return certificate.error();
+  auto const key = contents("key", o.key_file);
+  if (!key) return key.error();
   boost::system::error_code ec;
-  context.use_certificate_chain_file(o.certificate_file, ec);
+  context.use_certificate_chain(boost::asio::buffer(*certificate), ec);
   if (ec) return cannot_use("certificate", o.certificate_file, "holds no certificate in PEM form");
-  context.use_private_key_file(o.key_file, ssl::context::pem, ec);
+  context.use_private_key(boost::asio::buffer(*key), ssl::context::pem, ec);
   if (ec) return cannot_use("key", o.key_file, "is not the key of " + o.certificate_file);
   return {};
 }

@@ -1,19 +1,41 @@
 """Reads small files that a person has named: tokens, certificates, rules."""
 from __future__ import annotations
 
+import collections
 import os
+import stat
+import threading
 from typing import Union
 
 BYTES_MAX = 1 << 20
+PIPES_MAX = 16
+_lock = threading.Lock()
+_pipes: collections.OrderedDict[tuple[str, int, int], bytes] = collections.OrderedDict()
+"""The content of pipes by path, device and inode; oldest first. Protected by _lock."""
 
 
 def read_bounded_file(path: Union[str, os.PathLike[str]]) -> bytes:
     """Returns the content. It stops at the limit, so that a device without an end is refused, too.
 
+    A pipe, such as ``<(…)`` of a shell, is read once in a process: later calls with the same path return the same content.
+
     Raises:
         OSError: the file cannot be read.
         ValueError: it has more than 1 MiB.
     """
+    of = os.stat(path)
+    if not stat.S_ISFIFO(of.st_mode):
+        return _read(path)
+    key = (os.fsdecode(path), of.st_dev, of.st_ino)
+    with _lock:
+        if key not in _pipes:
+            _pipes[key] = _read(path)
+            if len(_pipes) > PIPES_MAX:
+                _pipes.popitem(last=False)
+        return _pipes[key]
+
+
+def _read(path: Union[str, os.PathLike[str]]) -> bytes:
     with open(path, "rb") as file:
         content = file.read(BYTES_MAX + 1)
     if len(content) > BYTES_MAX:

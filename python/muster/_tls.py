@@ -44,7 +44,26 @@ class Tls:
         return grpc.secure_channel(server, credentials, options)
 
     def context(self) -> ssl.SSLContext:
-        context = ssl.create_default_context(cafile=self.ca or None)
+        files = [path for path in (self.ca, self.cert, self.key) if path]
+        if all(map(os.path.isfile, files)):
+            context = ssl.create_default_context(cafile=self.ca or None)
+            if self.cert:
+                context.load_cert_chain(self.cert, self.key)
+            return context
+        # A pipe has been read before, when the options were checked.
+        authorities = read_bounded_file(self.ca).decode("ascii", "ignore") if self.ca else None
+        context = ssl.create_default_context(cadata=authorities)
         if self.cert:
-            context.load_cert_chain(self.cert, self.key)
+            load_certificate(context, read_bounded_file(self.cert) + b"\n" + read_bounded_file(self.key))
         return context
+
+
+def load_certificate(context: ssl.SSLContext, pem: bytes) -> None:
+    """Gives a context a certificate and its key, which the ssl module takes only from a file."""
+    fd = os.memfd_create("muster-certificate", os.MFD_CLOEXEC)
+    try:
+        with open(fd, "wb", closefd=False) as file:
+            file.write(pem)
+        context.load_cert_chain(f"/proc/self/fd/{fd}")
+    finally:
+        os.close(fd)

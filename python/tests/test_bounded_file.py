@@ -1,11 +1,12 @@
 """Small files have a limit, so that a device without an end is not read on and on."""
 from __future__ import annotations
 
+import os
 import pathlib
 
 import pytest
 
-from muster._bounded_file import BYTES_MAX, read_bounded_file
+from muster._bounded_file import BYTES_MAX, PIPES_MAX, read_bounded_file
 from muster._tls import Tls
 from muster.worker.command import _first_line
 
@@ -26,3 +27,27 @@ def test_token_files_and_certificates_have_the_limit() -> None:
         _first_line("/dev/zero")
     with pytest.raises(ValueError, match="/dev/zero: is larger than 1 MiB"):
         Tls(ca="/dev/zero").channel("127.0.0.1:1", [])
+
+
+def piped(content: bytes) -> str:
+    """Returns the path of a pipe, as ``<(…)`` of a shell is one."""
+    out, into = os.pipe()
+    os.write(into, content)
+    os.close(into)
+    return f"/dev/fd/{out}"
+
+
+def test_a_pipe_has_the_same_content_for_each_reader() -> None:
+    first, second = piped(b"one"), piped(b"two")
+    for _ in range(2):
+        assert (read_bounded_file(first), read_bounded_file(second)) == (b"one", b"two")
+
+
+def test_content_of_a_limited_number_of_pipes_is_kept() -> None:
+    first = piped(b"first")
+    assert read_bounded_file(first) == b"first"
+    for _ in range(PIPES_MAX - 1):
+        read_bounded_file(piped(b"more"))
+    assert read_bounded_file(first) == b"first"
+    read_bounded_file(piped(b"one more"))
+    assert read_bounded_file(first) == b""

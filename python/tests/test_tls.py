@@ -11,6 +11,7 @@ import pytest
 
 import muster
 from conftest import Server, WorkerProcess, binary, until
+from test_bounded_file import piped
 
 
 class SecureServer(Server):
@@ -66,6 +67,14 @@ def test_the_environment_names_the_files(server: SecureServer,
         assert c.wait_open()
     with muster.LocalCluster(workers=1) as local, local.coordinator() as c:
         assert c.schedule(sum, args=([1, 2],)).fetch() == 3, "another server, in plaintext"
+
+
+def test_files_can_be_pipes(server: SecureServer) -> None:
+    pipes = {name: piped(pathlib.Path(path).read_bytes()) for name, path in server.who("client").items()}
+    for _ in range(2):
+        assert muster.Client(server.http, **pipes).version()
+        with muster.ClusterCoordinator(server.grpc, connect_timeout=10, **pipes) as c:
+            assert c.wait_open()
 
 
 def test_who_shows_nothing_or_trusts_another_is_refused(server: SecureServer,

@@ -38,5 +38,31 @@ TEST_F(bounded_file, that_cannot_be_read_says_why) {
   EXPECT_EQ(read_bounded_file("/").error().code, code::not_found);
 }
 
+/// The path of a pipe, as `<(…)` of a shell is one, with this content.
+std::string pipe_with(std::string const& text) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  EXPECT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  ::close(ends[1]);
+  return "/dev/fd/" + std::to_string(ends[0]);
+}
+
+TEST_F(bounded_file, pipe_has_the_same_content_for_each_reader) {
+  auto const first = pipe_with("one"), second = pipe_with("two");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(*read_bounded_file(first), "one");
+    EXPECT_EQ(*read_bounded_file(second), "two");
+  }
+}
+
+TEST_F(bounded_file, content_of_16_pipes_is_kept) {
+  auto const first = pipe_with("first");
+  EXPECT_EQ(*read_bounded_file(first), "first");
+  for (std::size_t i = 1; i < named_pipes_max; ++i) (void)read_bounded_file(pipe_with("more"));
+  EXPECT_EQ(*read_bounded_file(first), "first");
+  (void)read_bounded_file(pipe_with("one more"));
+  EXPECT_EQ(*read_bounded_file(first), "");
+}
+
 }  // namespace
 }  // namespace muster

@@ -1,5 +1,6 @@
 // The HTTP client over TLS, and against servers that misbehave.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -161,6 +162,30 @@ TEST_F(https, a_ca_file_that_is_none_is_named) {
   std::ofstream(ca_file()) << "no certificate";
   auto c = client();
   EXPECT_TRUE(has(error_of(c, server.url()), "holds no certificate in PEM form"));
+}
+
+/// The path of a pipe, as `<(…)` of a shell is one, with the content of a file.
+std::string piped(std::string const& text) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  EXPECT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  ::close(ends[1]);
+  return "/dev/fd/" + std::to_string(ends[0]);
+}
+
+TEST_F(https, files_can_be_pipes) {
+  http_service const server(hello, {"127.0.0.1", authority_.issue()});
+  auto const own = authority_.issue();
+  http_client_options o;
+  o.ca_file = piped(authority("another").pem() + authority_.pem());
+  o.certificate_file = piped(own.chain_pem);
+  o.key_file = piped(own.key_pem);
+  for (int i = 0; i < 2; ++i) {
+    http_client c(o);
+    auto const answer = get(c, server.url());
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->body, "hello");
+  }
 }
 
 TEST_F(https, a_server_that_speaks_plain_http_is_no_tls_server) {

@@ -23,6 +23,7 @@ from typing import Callable, Optional
 
 from muster._shared import memory
 from muster._shared.giving import NAME
+from muster._tls import load_certificate
 
 TICKET = 32
 TICKETS_MAX = 10_000
@@ -123,12 +124,7 @@ class PeerGiver:
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.minimum_version = ssl.TLSVersion.TLSv1_3
-            fd = os.memfd_create("muster-certificate", os.MFD_CLOEXEC)
-            try:
-                os.write(fd, (certificate + key).encode())
-                context.load_cert_chain(f"/proc/self/fd/{fd}")
-            finally:
-                os.close(fd)
+            load_certificate(context, (certificate + key).encode())
         with self._changed:
             self._context = context
 
