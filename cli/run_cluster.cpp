@@ -71,9 +71,6 @@ void take_task(std::string const& text, run_cluster& r) {
 }
 
 run_cluster read(run_sources const& s) {
-  int const given =
-      (s.nproc ? 1 : 0) + (s.cluster_from.empty() ? 0 : 1) + (s.cluster_file.empty() ? 0 : 1);
-  if (given > 1) throw wrong("--nproc, --cluster-from and --cluster-file exclude each other");
   if (!s.cluster_from.empty()) return from_resolver(s.cluster_from);
   if (!s.cluster_file.empty()) return from_file(s.cluster_file);
   auto const config = tf_config::from(process_environment());

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -142,23 +143,42 @@ std::optional<variable> from_environment(CLI::Option const& option, std::string 
   return variable{common, value};
 }
 
-/// `section`: the verb's name, of `bench kv` "bench".
+/// Whether an option that excludes this one is among these. A token file also does so for a token.
+bool is_excluded(CLI::Option const& option, CLI::App const& verb,
+                 std::set<CLI::Option const*> const& given) {
+  auto const has_value = [&given](CLI::Option const* o) { return given.contains(o); };
+  if (long_name(option) == "token" && has_value(verb.get_option_no_throw("--token-file")))
+    return true;
+  auto const others = option.get_excludes();
+  return std::any_of(others.begin(), others.end(), has_value);
+}
+
+std::set<CLI::Option const*> given_options(CLI::App const& verb) {
+  std::set<CLI::Option const*> given;
+  for (auto const* option : verb.get_options())
+    if (option->count() > 0) given.insert(option);
+  return given;
+}
+
+/// Fills options from the environment, then from the file. A value that an option of an earlier
+/// source excludes is ignored. `section`: the verb's name, of `bench kv` "bench".
 void complete(CLI::App& verb, std::string const& section, config_file const& f) {
   bool const shared = verb.get_name() == section;
-  for (auto* option : verb.get_options()) {
-    if (option->count() > 0 || !layered(*option)) continue;
-    // A file that is named is meant, whatever token the environment has.
-    auto const* const file_of_token =
-        long_name(*option) == "token" ? verb.get_option_no_throw("--token-file") : nullptr;
-    if (file_of_token && file_of_token->count() > 0) continue;
-    auto const set = from_environment(*option, section, shared);
-    auto const* from = f.find(section, long_name(*option));
-    if (!from && shared) from = f.find("", long_name(*option));
-    if (set)
-      fill(*option, {set->value}, set->name);
-    else if (from != nullptr)
-      fill(*option, from->texts, f.at(from->line));
-  }
+  auto const fill_from = [&verb](auto const& source) {
+    auto const given = given_options(verb);
+    for (auto* option : verb.get_options())
+      if (!given.contains(option) && layered(*option) && !is_excluded(*option, verb, given))
+        source(*option);
+  };
+  fill_from([&](CLI::Option& option) {
+    if (auto const set = from_environment(option, section, shared))
+      fill(option, {set->value}, set->name);
+  });
+  fill_from([&](CLI::Option& option) {
+    auto const* from = f.find(section, long_name(option));
+    if (!from && shared) from = f.find("", long_name(option));
+    if (from != nullptr) fill(option, from->texts, f.at(from->line));
+  });
 }
 
 }  // namespace

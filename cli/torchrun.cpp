@@ -122,11 +122,13 @@ void add_torchrun_flags(CLI::App& verb, torchrun_flags& f, starter by) {
   char const* const group = "As torchrun has it";
   bool const here = by == starter::run;
   auto const add = [&](char const* names, auto& value, char const* type, char const* help) {
-    add_value(verb, names, value, type, help)->group(group);
+    return add_value(verb, names, value, type, help)->group(group);
   };
-  add("--nnodes", f.nnodes, "N",
-      here ? "Machines: 1; for more see --cluster-from and --cluster-file"
-           : "Hosts (1), each with --nproc processes; MIN:MAX: as many as fit");
+  auto* const nnodes =
+      add("--nnodes", f.nnodes, "N",
+          here ? "Machines: 1; for more see --cluster-from and --cluster-file"
+               : "Hosts (1), each with --nproc processes; MIN:MAX: as many as fit");
+  if (!here) nnodes->excludes("--tasks");
   verb.add_flag("--standalone", f.standalone,
                 here ? "A run on this machine alone" : "No rendezvous: always so")
       ->group(group);

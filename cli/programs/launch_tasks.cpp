@@ -91,10 +91,6 @@ bool all_have_commands(json::object const& tasks) {
 
 std::uint32_t spell_out(launch_tasks& given, std::string const& nnodes) {
   if (given.gpus) given.resources.push_back("gpu=" + std::to_string(*given.gpus));
-  bool const counted = !given.nproc.empty() || !nnodes.empty();
-  if (counted && given.tasks)
-    throw command_error(exit_usage, std::string(given.nproc.empty() ? "--nnodes" : "--nproc") +
-                                        " and --tasks exclude each other");
   if (given.tasks) return 0;
   auto const each = given.nproc.empty() ? 1 : muster::parse_number(given.nproc);
   if (!each || *each < 1 || *each > tasks_max)
@@ -112,11 +108,12 @@ std::uint32_t spell_out(launch_tasks& given, std::string const& nnodes) {
 }
 
 void add_launch_tasks(CLI::App& verb, launch_tasks& to) {
-  add_value(
+  auto* const tasks = add_value(
       verb, "--tasks", to.tasks, "N|TYPE=N[,…]",
       "Number of processes, which start together or not at all (1); MIN-MAX for N: as many as "
       "fit");
-  add_value(verb, nproc_names, to.nproc, "N", "Equivalent to --tasks; with --nnodes: of each host");
+  add_value(verb, nproc_names, to.nproc, "N", "Equivalent to --tasks; with --nnodes: of each host")
+      ->excludes(tasks);
   add_value(verb, "--gpus", to.gpus, "N", "GPUs of each process; equivalent to --resource gpu=N");
   add_repeated(verb, "--resource", to.resources, "[TYPE:]NAME=N",
                "What each takes of its worker, e.g. gpu=4; may be repeated");

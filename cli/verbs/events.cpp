@@ -57,8 +57,6 @@ std::uint64_t look(rest& server, events_options const& o, std::optional<std::uin
 }
 
 int print_past(rest& server, events_options const& o) {
-  if (o.follow || o.after)
-    throw command_error(exit_usage, "--from and --to exclude --follow and --after");
   bool more = false;
   auto const path = "/api/v1/events?" + o.when.query(server);
   for (auto const& e : server.some(path, "events", o.limit.value_or(past_shown), &more))
@@ -86,6 +84,8 @@ void add_events(CLI::App& app, choice& chosen) {
   verb->add_flag("--follow", o->follow, "Go on printing what happens");
   add_value(*verb, "--after", o->after, "N", "Only events with a greater number");
   add_time_range(*verb, o->when, "Also from before the server's start:");
+  for (auto const* time : {"--from", "--to"})
+    verb->get_option(time)->excludes("--follow")->excludes("--after");
   add_number(*verb, "--limit", o->limit,
              "How many of the newest, without --after; 1000 at most (100). With --from or --to: of "
              "the oldest (10,000)",

@@ -106,7 +106,6 @@ report make(rest& server, postmortem_options const& o) {
 }
 
 int run_postmortem(postmortem_options& o) {
-  if (o.program && o.job) throw command_error(exit_usage, "either --program or --job, not both");
   rest server(o.rest);
   auto const [on, text, said] = make(server, o);
   if (o.file == "-") {
@@ -132,7 +131,7 @@ void add_postmortem(CLI::App& app, choice& chosen) {
       ->required();
   add_value(*verb, "-o,--file", o->file, "FILE", "Where to; - is standard output")->required();
   verb->add_flag("--program", o->program, "It is a program, though a job has this name, too");
-  verb->add_flag("--job", o->job, "It is a job");
+  verb->add_flag("--job", o->job, "It is a job")->excludes("--program");
   add_pool_option(*verb, o->cluster);
   add_rest_options(*verb, o->rest);
   verb->footer(

@@ -138,8 +138,6 @@ void check_coordinator(std::string const& server) {
 
 void check_server(run_options const& o, launch::plan_request const& p) {
   check_coordinator(o.server);
-  if (!o.declare.empty() && !o.server.empty())
-    throw command_error(exit_usage, "--declare and --server exclude each other");
   if (!o.declare.empty() && p.own)
     throw command_error(exit_usage,
                         "--declare is for runs on one machine; for several: 'muster "
@@ -276,15 +274,17 @@ int run_everything(run_options& o) {
 }
 
 void add_cluster_options(CLI::App& verb, run_options& o) {
-  add_read(
+  auto* const nproc = add_read(
       verb, nproc_names, "N",
       "So many workers, all on this machine (1); gpu, cpu, auto: as many as it has, auto: GPUs, "
       "if there are none CPUs",
       [&o](std::string const& text) { o.sources.nproc = nproc_of(text, launch::processes_max); });
-  add_value(verb, "--cluster-from", o.sources.cluster_from, "KIND:…",
-            "Who knows the cluster, e.g. slurm; see 'muster resolve --help'");
+  auto* const from = add_value(verb, "--cluster-from", o.sources.cluster_from, "KIND:…",
+                               "Who knows the cluster, e.g. slurm; see 'muster resolve --help'")
+                         ->excludes(nproc);
   add_value(verb, "--cluster-file", o.sources.cluster_file, "FILE",
-            "The cluster as JSON, {\"worker\": [\"host:port\", …]}, or all of a TF_CONFIG");
+            "The cluster as JSON, {\"worker\": [\"host:port\", …]}, or all of a TF_CONFIG")
+      ->excludes(nproc, from);
   add_value(verb, "--task", o.sources.task, "TYPE:INDEX",
             "Which task this machine is, if nothing else says it");
   add_value(verb, "--mode", o.mode, "independent-worker|standalone-client",
@@ -317,7 +317,8 @@ void add_run(CLI::App& app, choice& chosen) {
             "A Muster server as coordination service (also MUSTER_COORDINATOR); without it "
             "process 0 serves the others");
   add_value(*verb, "--declare", o->declare, "NAME",
-            "Declare the cluster under this name at --url, and use the address it gets");
+            "Declare the cluster under this name at --url, and use the address it gets")
+      ->excludes("--server");
   add_value(
       *verb, "--store", o->store, "server|rank0|HOST:PORT",
       "Who has the store of torch.distributed: the cluster that is declared (where the server "

@@ -189,6 +189,25 @@ TEST_F(launch_as_torchrun, asks_for_hosts_and_gpus) {
   EXPECT_EQ(hosts.at("tasks").at("worker").at("resources").at("gpu"), 1) << hosts;
 }
 
+TEST_F(launch_as_torchrun, ignores_settings_that_the_command_line_excludes) {
+  auto const count = [&](words flags, environment const& env) {
+    flags.insert(flags.end(), {"--detach", "--", "true"});
+    flags.insert(flags.begin(), {"launch", "--url", c.url()});
+    auto const r = c.run(flags, {}, env);
+    EXPECT_EQ(r.status, 0) << r.err;
+    auto const program = c.get("/api/v1/programs/" + r.out.substr(0, r.out.find('\n')));
+    return program.at("tasks").at("worker").at("max");
+  };
+  auto const tasks = c.write("tasks.toml", "[launch]\ntasks = 4\n").string();
+  EXPECT_EQ(count({"--config", tasks}, {}), 4);
+  EXPECT_EQ(count({"--config", tasks, "--nproc", "2"}, {}), 2);
+  EXPECT_EQ(count({"--config", tasks, "--nnodes", "3"}, {}), 3);
+  EXPECT_EQ(count({"--config", tasks}, {{"MUSTER_NPROC", "2"}}), 2) << "the environment is next";
+  EXPECT_EQ(count({"--tasks", "3"}, {{"MUSTER_NPROC", "2"}}), 3);
+  auto const both = c.write("both.toml", "[launch]\ntasks = 4\nnproc = 2\n").string();
+  EXPECT_EQ(launch({"--config", both, "--detach", "true"}).status, 2) << "one source has both";
+}
+
 TEST_F(launch_as_torchrun, names_the_command_to_type) {
   auto const url = c.url();
   struct wrong {
@@ -208,7 +227,7 @@ TEST_F(launch_as_torchrun, names_the_command_to_type) {
         wrong{{"--log_dir", "x", "true"}, "'muster programs logs PROGRAM'"},
         wrong{{"--num-gpus", "1", "true"}, "use --gpus N"},
         wrong{{"--nproc", "gpu", "true"}, "--nproc N --gpus 1"},
-        wrong{{"--nproc", "2", "--tasks", "2", "true"}, "--nproc and --tasks exclude each other"},
+        wrong{{"--nproc", "2", "--tasks", "2", "true"}, "--tasks excludes --nproc"},
         wrong{{"--nnodes", "4:2", "true"}, "write N or MIN:MAX"},
         wrong{{"--node-rank", "1", "true"}, "run the command once"},
         wrong{{"--master-addr", "far", "true"}, "the server chooses the hosts"}}) {
