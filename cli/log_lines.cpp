@@ -1,6 +1,8 @@
 // A line of a log as the terminal shows it, and one look at the server for more of them.
 #include "cli/log_lines.hpp"
 
+#include <unistd.h>
+
 #include <iostream>
 
 #include "base/overwritten.hpp"
@@ -25,18 +27,25 @@ bool line_has_ended(json::value const& line) {
   return !text_of(line, "text").ends_with('\r');
 }
 
-line_printer::~line_printer() {
-  if (open_) std::cout << std::endl;
+std::string source_of(json::value const& line) {
+  return text_of(line, "closure") + " " + text_of(line, "attempt") + " " + text_of(line, "level");
 }
 
-void line_printer::line(std::string const& text, bool ended) {
-  if (open_) write_control("\x1b[K");
-  open_ = terminal_ && !ended;
-  std::cout << text;
-  if (open_)
-    write_control("\r");
+line_printer::line_printer() : terminal_(::isatty(STDOUT_FILENO) == 1) {}
+
+line_printer::~line_printer() {
+  end();
+}
+
+void line_printer::line(std::string const& source, std::string const& text, bool ended) {
+  if (terminal_)
+    write_control(last_.show(source, for_terminal(text), ended));
   else
-    std::cout << '\n';
+    std::cout << text << '\n';
+}
+
+void line_printer::end() {
+  if (terminal_) write_control(last_.end());
 }
 
 log_look look_at_log(rest& server, std::string const& id, std::uint64_t after, duration wait,

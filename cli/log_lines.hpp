@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/unfinished_line.hpp"
 #include "cli/rest.hpp"
 
 namespace muster::cli {
@@ -10,17 +11,27 @@ namespace muster::cli {
 /// Whether the next line of the same closure and level does not replace it.
 bool line_has_ended(json::value const& line);
 
-/// Prints lines to standard output. On a terminal, a line that has not ended is overwritten by the
-/// next one.
+/// Returns the text that names the lines which replace each other: those of a closure, its attempt
+/// and level.
+std::string source_of(json::value const& line);
+
+/// Prints lines to standard output. On a terminal, the next line of the same source replaces one
+/// that has not ended.
 class line_printer {
  public:
-  explicit line_printer(bool terminal) : terminal_(terminal) {}
+  line_printer();
   ~line_printer();
-  void line(std::string const& text, bool ended);
+  line_printer(line_printer const&) = delete;
+
+  bool is_terminal() const { return terminal_; }
+  /// Prints a line. Its control characters become spaces.
+  void line(std::string const& source, std::string const& text, bool ended);
+  /// Begins a new row if the last line has not ended.
+  void end();
 
  private:
   bool const terminal_;
-  bool open_ = false;  // the cursor is at the beginning of a line that is to be overwritten
+  unfinished_line last_;
 };
 
 /// "[#3 worker:1] warning: text": where several closures speak, who it is; which attempt unless it

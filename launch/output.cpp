@@ -22,6 +22,11 @@ std::string prefix_of(std::string const& name, std::size_t number, bool colour) 
   return on + name + " |" + (colour ? "\x1b[0m" : "") + " ";
 }
 
+// Names the lines that replace each other on a terminal.
+std::string source_of(std::size_t task, output::stream s) {
+  return std::to_string(task) + (s == output::stream::err ? "e" : "o");
+}
+
 // So much of a file is given up at one time.
 constexpr std::uint64_t hole_bytes = std::uint64_t{1} << 20;
 
@@ -82,12 +87,22 @@ std::size_t output::add_task(std::string const& name) {
 
 void output::line(std::size_t number, stream s, std::string_view text) {
   auto& t = tasks_[number];
-  buffer_ = t.prefix[s == stream::err];
-  auto const length = buffer_.size();
-  buffer_ += text;
-  buffer_ += '\n';
-  if (options_.shown) writer_.post(s == stream::err ? STDERR_FILENO : STDOUT_FILENO, buffer_);
-  if (t.file) store(t, std::string_view(buffer_).substr(length));
+  if (options_.shown)
+    show(s, source_of(number, s), t.prefix[s == stream::err] + std::string(text), true);
+  if (t.file) store(t, std::string(text) + '\n');
+}
+
+void output::unfinished(std::size_t number, stream s, std::string_view text) {
+  auto& t = tasks_[number];
+  text = text.substr(0, unfinished_bytes_max);
+  if (is_terminal(s))
+    show(s, source_of(number, s), t.prefix[s == stream::err] + std::string(text), false);
+  if (t.file && !options_.shown) store(t, std::string(text) + '\r');
+}
+
+void output::show(stream s, std::string_view source, std::string_view line, bool ended) {
+  auto const fd = s == stream::err ? STDERR_FILENO : STDOUT_FILENO;
+  writer_.post(fd, is_terminal(s) ? last_.show(source, line, ended) : std::string(line) + '\n');
 }
 
 void output::store(task& t, std::string_view line) {
@@ -105,7 +120,7 @@ void output::mark(std::function<void()> written) {
 }
 
 void output::say(std::string_view text) {
-  writer_.post(STDERR_FILENO, "muster run: " + std::string(text) + "\n");
+  show(stream::err, {}, "muster run: " + std::string(text), true);
 }
 
 void output::broken(int fd, int error) {

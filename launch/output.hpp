@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/unfinished_line.hpp"
 #include "launch/descriptor_writer.hpp"
 #include "process/file_descriptor.hpp"
 
@@ -20,6 +21,7 @@ struct output_options {
   bool prefix = true;
   std::string directory{};  // empty: no files; it is made if it is not there
   bool colour_out = false, colour_err = false;
+  bool terminal_out = false, terminal_err = false;  // show lines that have not ended
   /// Of each file so many of its newest bytes stay on the disk, and a little more: what is older
   /// becomes a hole, so what is there keeps its offset. 0: all.
   std::uint64_t file_bytes_max = 0;
@@ -37,6 +39,11 @@ class output {
   std::size_t add_task(std::string const& name);
   /// Shows a line of a task, with the task's name before it.
   void line(std::size_t task, stream s, std::string_view text);
+  /// Shows a line that has not ended, on a terminal. If nothing is shown, stores it with a carriage
+  /// return at its end. The next line of the task replaces it for everybody who reads the file as
+  /// `overwritten` does. The text is cut at `unfinished_bytes_max`.
+  void unfinished(std::size_t task, stream s, std::string_view text);
+  static constexpr std::size_t unfinished_bytes_max = 1000;
   /// A line of the launcher's own, on stderr.
   void say(std::string_view text);
 
@@ -60,6 +67,10 @@ class output {
     std::uint64_t gone = 0;   // of them, made a hole
   };
   descriptor_writer::callbacks callbacks();
+  bool is_terminal(stream s) const {
+    return options_.shown && (s == stream::err ? options_.terminal_err : options_.terminal_out);
+  }
+  void show(stream s, std::string_view source, std::string_view line, bool ended);
   void store(task& t, std::string_view line);
   void broken(int fd, int error);
 
@@ -69,7 +80,7 @@ class output {
   std::map<std::string, std::size_t> numbers_;
   std::function<void()> done_;
   bool abandoned_ = false;
-  std::string buffer_;
+  unfinished_line last_;      // on the terminal, which both streams share
   descriptor_writer writer_;  // last: its thread ends first, before files close
 };
 

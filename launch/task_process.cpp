@@ -18,7 +18,8 @@ task_process::task_process(asio::io_context& io, output& out, role r,
       on_finished_(std::move(finished)),
       out_(io, [this](std::string_view line) { take(output::stream::out, line); }),
       err_(io, [this](std::string_view line) { take(output::stream::err, line); }),
-      timer_(io) {}
+      timer_(io),
+      look_(io) {}
 
 void task_process::start() {
   number_ = output_.add_task(role_.name);
@@ -42,6 +43,7 @@ void task_process::start(child c) {
 }
 
 void task_process::take(output::stream s, std::string_view line) {
+  if (line.ends_with('\r')) return output_.unfinished(number_, s, line.substr(0, line.size() - 1));
   if (on_line) on_line(line);
   output_.line(number_, s, line);
   auto& last = last_[static_cast<std::size_t>(s)];
@@ -54,10 +56,25 @@ void task_process::read(reader& r) {
     if (error == asio::error::operation_aborted) return;
     if (error) return close(r);
     r.lines.add({r.buffer.data(), n});
+    if (!looks_) report_standing();
     if (output_.full())
       r.paused = true;
     else
       read(r);
+  });
+}
+
+void task_process::report_standing() {
+  constexpr std::chrono::milliseconds look_every{100};
+  looks_ = false;
+  for (auto* r : {&out_, &err_}) {
+    if (!output_.full()) r->lines.report_standing(line_splitter::clock::now());
+    looks_ = looks_ || (r->open && r->lines.stands());
+  }
+  if (!looks_) return;
+  look_.expires_after(look_every);
+  look_.async_wait([this](error_code error) {
+    if (!error) report_standing();
   });
 }
 
@@ -118,6 +135,7 @@ void task_process::check_finished() {
   if (finished_ || !ended_ || out_.open || err_.open) return;
   finished_ = true;
   timer_.cancel();
+  look_.cancel();
   asio::post(timer_.get_executor(), on_finished_);
 }
 

@@ -70,6 +70,8 @@ class task_process {
     return {lines.begin(), lines.end()};
   }
   void take(output::stream s, std::string_view line);
+  /// Passes on lines that have stood for a second without their end.
+  void report_standing();
   void read(reader& r);
   void close(reader& r);
   void drain(reader& r);
@@ -86,6 +88,8 @@ class task_process {
   std::deque<std::string> last_[2];  // by stream
   reader out_, err_;
   boost::asio::steady_timer timer_;
+  boost::asio::steady_timer look_;  // at lines that have begun; runs as long as there are some
+  bool looks_ = false;
 };
 
 }  // namespace muster::launch

@@ -68,12 +68,14 @@ std::string escaped(std::string_view text, std::size_t bytes_max, bool as_lines)
   return out;
 }
 
-// What sets colours is dropped; a return within a line, as of a progress bar, begins another.
+// Drops the sequences that set colours. Text after a carriage return replaces its line, as on a
+// terminal.
 std::string as_printed(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\r') {
-      if (i + 1 < text.size() && text[i + 1] != '\n') out += '\n';
+      auto const next = text.find_first_not_of('\r', i);
+      if (next != text.npos && text[next] != '\n') out.resize(out.rfind('\n') + 1);
       continue;
     }
     if (text.substr(i, 2) == "\x1b[") {

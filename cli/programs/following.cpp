@@ -106,7 +106,10 @@ class follower {
     return exit_status_of(program);
   }
 
-  static void say(std::string const& text) { std::cerr << "muster launch: " << text << '\n'; }
+  void say(std::string const& text) {
+    logs_.begin_row();
+    std::cerr << "muster launch: " << text << '\n';
+  }
 
   rest& server_;
   std::string const path_;

@@ -62,16 +62,22 @@ rank_logs::left rank_logs::look_at_all(json::array const& ranks, bool last, bool
     auto& r = ranks_[number];
     if (r.label.empty()) r.label = label;
     if (!r.lines)
-      r.lines = std::make_unique<line_splitter>([&r](std::string_view line) {
-        std::cout << for_terminal(r.label) << " | " << for_terminal(std::string(line)) << '\n';
-      });
+      r.lines =
+          std::make_unique<line_splitter>([this, &r](std::string_view line) { print(r, line); });
     bool piece = !r.complete && !r.gone;
     for (int n = 0; n < pieces_max && piece; ++n) piece = look(r, number, over);
+    if (printer_.is_terminal()) r.lines->report_standing(line_splitter::clock::now());
     more = more || piece;
     waits = waits || !(r.complete || r.gone);
   }
   std::cout.flush();
   return more ? left::more : waits ? left::waiting : left::nothing;
+}
+
+// The splitter marks a line that has not ended with a carriage return.
+void rank_logs::print(rank const& r, std::string_view line) {
+  bool const ended = !line.ends_with('\r');
+  printer_.line(r.label, r.label + " | " + std::string(overwritten(line)), ended);
 }
 
 bool rank_logs::look(rank& r, std::int64_t number, bool over) {
@@ -106,6 +112,7 @@ bool rank_logs::look(rank& r, std::int64_t number, bool over) {
 void rank_logs::finish() {
   for (auto& [number, r] : ranks_)
     if (r.lines) r.lines->end();
+  printer_.end();
   std::cout.flush();
 }
 

@@ -1,5 +1,6 @@
-// What the ranks of a program print, piece by piece, as whole lines with the rank in front: attempt
-// after attempt, also of those that began and ended between two looks. Main thread.
+// What the ranks of a program print, piece by piece, as lines with the rank in front: attempt after
+// attempt, also of those that began and ended between two looks. A terminal also shows lines that
+// have not ended. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/log_lines.hpp"
 #include "cli/rest.hpp"
 #include "process/line_splitter.hpp"
 
@@ -35,6 +37,8 @@ class rank_logs {
   /// Prints what is new. `program` and `ranks` as the server tells of them; the program was asked
   /// for before.
   left look(json::value const& program, json::array const& ranks);
+  /// Begins a new row if the last line has not ended, for text of the caller.
+  void begin_row() { printer_.end(); }
   /// Prints lines that have begun and will not end.
   void finish();
   /// What could not be had since it was asked, in words; empty: nothing.
@@ -52,6 +56,7 @@ class rank_logs {
   /// The ranks to ask for, by number, each with its name as far as that is known.
   std::map<std::int64_t, std::string> ranks_to_ask(json::array const& ranks, bool last);
   left look_at_all(json::array const& ranks, bool last, bool over);
+  void print(rank const& r, std::string_view line);
   /// True: there is more just now.
   bool look(rank& r, std::int64_t number, bool over);
   void end_attempt();
@@ -62,6 +67,7 @@ class rank_logs {
   std::int64_t attempt_;                 // that is looked at
   std::optional<std::int64_t> count_{};  // ranks of it, when it is not the last
   int looks_ = 0;                        // since it was over
+  line_printer printer_;
   std::map<std::int64_t, rank> ranks_;
   std::string why_, missing_;
 };

@@ -1,6 +1,4 @@
 // muster logs: what a closure, or all closures of a job, logged and printed.
-#include <unistd.h>
-
 #include <iostream>
 
 #include "cli/command.hpp"
@@ -43,7 +41,7 @@ int run_logs(logs_options& o) {
     return exit_ok;
   }
   bool several = o.output == output_format::table && has_several(server, o.id);
-  line_printer print(::isatty(STDOUT_FILENO) == 1);
+  line_printer print;
   auto look = look_at_log(server, o.id, 0, {}, o.tail);
   if (look.dropped > 0) std::cerr << look.dropped << " older lines were dropped to make room\n";
   for (;;) {
@@ -53,7 +51,7 @@ int run_logs(logs_options& o) {
       if (o.output == output_format::json)
         std::cout << json::serialize(line) << '\n';
       else
-        print.line(log_text(line, several), line_has_ended(line));
+        print.line(source_of(line), log_text(line, several), line_has_ended(line));
     }
     std::cout.flush();
     bool const all = look.ended || (!o.follow && (look.lines.empty() || o.tail > 0));

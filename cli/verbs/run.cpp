@@ -262,6 +262,8 @@ int run_everything(run_options& o) {
   auto const* const terminal = std::getenv("TERM");
   bool const dumb = terminal && std::string_view(terminal) == "dumb";
   bool const colour = std::getenv("NO_COLOR") == nullptr && !dumb;
+  l.output.terminal_out = !dumb && ::isatty(STDOUT_FILENO) == 1;
+  l.output.terminal_err = !dumb && ::isatty(STDERR_FILENO) == 1;
   l.output.colour_out = colour && ::isatty(STDOUT_FILENO) == 1;
   l.output.colour_err = colour && ::isatty(STDERR_FILENO) == 1;
   l.free_restart_status = free_restart_status(request);

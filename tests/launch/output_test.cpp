@@ -44,5 +44,19 @@ TEST(task_output, keeps_the_newest_of_a_file_at_its_offset) {
   EXPECT_EQ(text[5 << 20], 'x');
 }
 
+TEST(task_output, cuts_an_unfinished_line) {
+  test::temporary_directory directory;
+  boost::asio::io_context io;
+  output o(io, {.shown = false, .directory = directory.path()});
+  auto const task = o.add_task("3");
+  o.unfinished(task, output::stream::out, std::string(output::unfinished_bytes_max + 1, 'x'));
+  bool done = false;
+  auto const work = boost::asio::make_work_guard(io);
+  o.finish([&done] { done = true; });
+  while (!done) io.run_one();
+  EXPECT_EQ(test::read_file(directory / "3.log"),
+            std::string(output::unfinished_bytes_max, 'x') + '\r');
+}
+
 }  // namespace
 }  // namespace muster::launch

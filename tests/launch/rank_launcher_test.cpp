@@ -17,6 +17,16 @@ TEST_F(rank_launchers, start_ranks_store_what_they_print_and_tell_their_ends) {
   EXPECT_EQ(wait(), 0);
 }
 
+TEST_F(rank_launchers, store_a_line_that_stands_with_a_carriage_return) {
+  start(1, "printf half; while [ ! -e $P/go ]; do sleep 0.05; done; echo ' done'");
+  auto const until = clock::now() + 20s;
+  while (read_file(file("0.log")) != "half\r" && clock::now() < until)
+    std::this_thread::sleep_for(10ms);
+  std::ofstream(file("go")) << "";
+  EXPECT_EQ(ends().at(0).at("exit_status").to_number<int>(), 0);
+  EXPECT_EQ(read_file(file("0.log")), "half\rhalf done\n");
+}
+
 TEST_F(rank_launchers, have_nothing_of_the_environment_but_what_they_were_started_with) {
   start(1, "env | grep -c ^MUSTER_; env | grep -v '^[A-Z_]*=' || :; [ -z \"$MUSTER_TOKEN\" ]",
         {{"env", {{"MINE", "1"}}}});

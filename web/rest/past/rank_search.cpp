@@ -2,6 +2,7 @@
 // long in one answer.
 #include <chrono>
 
+#include "base/overwritten.hpp"
 #include "server/core/programs/controller.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/cluster_access.hpp"
@@ -97,8 +98,9 @@ class rank_search {
     if (auto const end = rest.rfind('\n'); !last && end != std::string_view::npos)
       rest = rest.substr(0, end + 1);
     while (!rest.empty()) {
-      auto const line = rest.substr(0, rest.find('\n'));
-      auto const size = std::min(rest.size(), line.size() + 1);
+      auto const printed = rest.substr(0, rest.find('\n'));
+      auto const size = std::min(rest.size(), printed.size() + 1);
+      auto const line = overwritten(printed);
       if (wanted_.is_in(line)) {
         if (found_.rank_lines.size() == limit_) return false;
         constexpr std::size_t shown_max = 8 << 10;

@@ -1,0 +1,101 @@
+"""Lines without a newline, such as progress bars, on a terminal (a pseudo-terminal) and in a pipe."""
+import os
+import pathlib
+import pty
+import select
+import subprocess
+import tempfile
+import time
+import unittest
+
+import support
+
+BAR, END = "\x1b[?7l", "\x1b[?7h\r"
+HALF = "printf half; while [ ! -e {}/go ]; do sleep 0.05; done; echo ' done'"
+
+
+class Terminal:
+    """A command on a terminal of its own."""
+
+    def __init__(self, *words):
+        self.main, terminal = pty.openpty()
+        self.text = ""
+        self.process = subprocess.Popen([support.MUSTER, *words], stdin=subprocess.DEVNULL,
+                                        stdout=terminal, stderr=terminal, env=support.ENVIRONMENT)
+        os.close(terminal)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self.main)
+
+    def until(self, holds, said):
+        end = time.monotonic() + support.DEADLINE
+        while not holds(self.text):
+            assert time.monotonic() < end, f"{said}: {self.text!r}"
+            if select.select([self.main], [], [], 0.1)[0]:
+                try:
+                    self.text += os.read(self.main, 65536).decode()
+                except OSError:  # the command has ended
+                    assert holds(self.text), f"{said}: {self.text!r}"
+
+
+class UnfinishedLines(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.half = HALF.format(self.folder)
+
+    def go(self):
+        (self.folder / "go").touch()
+
+    def test_of_a_run(self):
+        with Terminal("run", "-n", "1", "--no-prefix", "--", "sh", "-c", self.half) as shown:
+            shown.until(lambda text: BAR + "half" + END in text, "an unfinished line")
+            self.go()
+            shown.until(lambda text: "\x1b[Khalf done\r\n" in text, "the line replaces it")
+            self.assertEqual(shown.process.wait(support.DEADLINE), 0)
+
+    def test_of_a_run_in_a_pipe(self):
+        run = subprocess.Popen([support.MUSTER, "run", "--no-prefix", "--output-dir",
+                                f"{self.folder}/out", "--", "sh", "-c", self.half],
+                               stdout=subprocess.PIPE, text=True, env=support.ENVIRONMENT)
+        time.sleep(1.5)  # longer than a line stands before it is shown on a terminal
+        self.go()
+        self.assertEqual(run.communicate(timeout=support.DEADLINE)[0], "half done\n")
+        self.assertEqual((self.folder / "out" / "worker-0.log").read_text(), "half done\n")
+
+    def test_of_ranks(self):
+        with support.server() as server:
+            server.worker("--allow-programs")
+            words = ("launch", "--url", server.url, "--name", "p", "--", "sh", "-c", self.half)
+            with Terminal(*words) as shown:
+                bar = BAR + "rank 0 | half" + END
+                shown.until(lambda text: bar in text, "an unfinished line")
+                with Terminal("logs", "p", "--follow", "--url", server.url) as second:
+                    second.until(lambda text: bar in text, "the same for a second reader")
+                self.go()
+                shown.until(lambda text: "rank 0 | half done\r\n" in text, "the whole line")
+                self.assertEqual(shown.process.wait(support.DEADLINE), 0)
+            self.assertEqual(server.run("logs", "p").stdout, "rank 0 | half done\n")
+
+    def test_of_two_closures(self):
+        calls = "".join('["sh", "-c", "printf %s; while [ ! -e %s/go ]; do sleep 0.05; done"]\n'
+                        % (name, self.folder) for name in ("one", "two"))
+        with support.server() as server:
+            server.worker("--allow-exec", "--slots", "2")
+            job = server.run("submit", "muster.exec", "--map", "-", "--no-wait", input=calls).stdout
+            with Terminal("logs", job.strip(), "--follow", "--url", server.url) as shown:
+                first = lambda text: "one" + END in text and "two" + END in text
+                shown.until(first, "both unfinished lines")
+                self.assertNotIn("\x1b[K", shown.text, "neither replaces the other")
+                self.go()
+                shown.until(lambda text: "one\r\n" in text and "two\r\n" in text, "whole lines")
+
+
+support.main()
