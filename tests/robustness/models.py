@@ -159,6 +159,33 @@ def barriers(records: Iterable[Record]) -> Verdict:
     return verdict
 
 
+def streams(records: Iterable[Record]) -> Verdict:
+    """A stream of results has each value once and in order, and ends after the last value or with an error.
+
+    A part that a client reads after a break begins where the client asked it to begin."""
+    verdict = Verdict("streams")
+    for r in records:
+        if r["kind"] != "stream":
+            continue
+        verdict.operations += max(1, sum(len(part["lines"]) for part in r["parts"]))
+        if r["outcome"] == "unknown":
+            verdict.unknown.append({"kind": "stream", "id": r["id"], "call": r["call"], "ret": r["ret"]})
+        received = 0
+        for part in r["parts"]:
+            for index, state, value in part["lines"]:
+                if index != received:
+                    verdict.faults.append(f"stream of {r['id']} has result {index} instead of {received}")
+                elif state != "SUCCEEDED" or value != r["expected"][index]:
+                    verdict.faults.append(f"stream of {r['id']}: result {index} is {state} {value} instead of "
+                                          f"{r['expected'][index]}")
+                received = index + 1
+            if part["outcome"] == "complete" and received != len(r["expected"]):
+                verdict.faults.append(f"stream of {r['id']} ended without an error after {received} results")
+            elif part["outcome"] not in ("complete", "broken"):
+                verdict.faults.append(f"stream of {r['id']}: {part['outcome']}")
+    return verdict
+
+
 def tokens(records: Iterable[Record]) -> Verdict:
     """An acknowledged credential works until its end begins. After an acknowledged end, or a refusal, it never works.
 
