@@ -7,12 +7,15 @@ import pathlib
 import random
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 from typing import Any, Optional
+
+from network import Loopback
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -42,11 +45,12 @@ def free_ports(count: int) -> list[int]:
 
 
 class Process:
-    """A process that can be killed and started again with the same command."""
+    """A process on one machine of the network, which can be killed and started again with the same command."""
 
-    def __init__(self, name: str, command: list[str], folder: pathlib.Path, environment: Optional[dict[str, str]] = None
-                 ) -> None:
-        self.name, self.command, self.log = name, command, folder / f"{name}.log"
+    def __init__(self, name: str, command: list[str], folder: pathlib.Path, network: Loopback, machine: str,
+                 environment: Optional[dict[str, str]] = None) -> None:
+        self.name, self.machine, self.log = name, machine, folder / f"{name}.log"
+        self.command = [*network.words(machine), *command]
         self.environment = {**os.environ, **(environment or {})}
         self.process: Optional[subprocess.Popen[bytes]] = None
 
@@ -65,6 +69,16 @@ class Process:
         """Sends a signal to the process and all that it has started."""
         if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, number)
+
+    def peak_memory(self) -> int:
+        """Returns the largest resident set of the process so far in bytes; 0 if it does not run."""
+        if not self.is_running or self.process is None:
+            return 0
+        try:
+            status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        except OSError:
+            return 0
+        return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
 
     def kill(self) -> None:
         self.send(signal.SIGCONT)
@@ -91,7 +105,8 @@ class Process:
 
 def get_text(url: str, timeout: float = 5.0) -> bytes:
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {ADMIN_TOKEN}"})
-    with urllib.request.urlopen(request, timeout=timeout) as answer:
+    any_certificate = ssl._create_unverified_context() if url.startswith("https:") else None
+    with urllib.request.urlopen(request, timeout=timeout, context=any_certificate) as answer:
         text: bytes = answer.read()
     return text
 
@@ -124,8 +139,16 @@ class Disk:
         """Sets how far the server's wall clock is ahead of the machine's."""
         self._clock.write_text(f"{seconds:+d}s\n")
 
-    def lose_unsynced(self, source: random.Random) -> int:
-        """Cuts off what a loss of power can lose of the journal's files. Returns the number of lost bytes."""
+    def lose_unsynced(self, source: random.Random, zeros: bool) -> int:
+        """Loses what a loss of power can lose of the journal's files: all after a random byte behind the last sync.
+
+        Args:
+            source: chooses the byte.
+            zeros: the file system has stored the new size, but none of the bytes behind the last sync, which are zeros.
+
+        Returns:
+            The number of lost bytes.
+        """
         sizes: dict[str, int] = {}
         for line in self._synced.read_text().splitlines():
             size, path = line.split(" ", 1)
@@ -136,8 +159,10 @@ class Disk:
                 continue
             written, synced = file.stat().st_size, sizes.get(str(file), 0)
             if written > synced:
-                kept = source.randint(synced, written)
+                kept = synced if zeros else source.randint(synced, written)
                 os.truncate(file, kept)
+                if zeros:
+                    os.truncate(file, written)
                 lost += written - kept
         return lost
 
@@ -145,9 +170,9 @@ class Disk:
 class Servers:
     """One server with a data directory, or two servers on an etcd cluster of three members."""
 
-    def __init__(self, binary: pathlib.Path, folder: pathlib.Path, store: str, agents: int, disk_library: pathlib.Path
-                 ) -> None:
-        self.folder, self.store = folder, store
+    def __init__(self, binary: pathlib.Path, folder: pathlib.Path, store: str, agents: int, disk_library: pathlib.Path,
+                 network: Loopback) -> None:
+        self.folder, self.store, self.network = folder, store, network
         self.disk = Disk(folder, disk_library)
         self.etcd = [] if store == "local" else self._etcd(tls=store == "etcd3tls")
         self.servers: list[Process] = []
@@ -159,8 +184,7 @@ class Servers:
         tokens = folder / "tokens"
         tokens.write_text(f"admin {ADMIN_TOKEN} allow-exec\n")
         for n in range(count):
-            # Each server has an address of its own, as on a machine of its own: all use the same ports for clusters.
-            host = f"127.0.0.{n + 1}"
+            host = network.address(f"server-{n}")
             grpc, http, torch = free_ports(3)
             self.grpc.append(f"{host}:{grpc}")
             self.http.append(f"http://{host}:{http}")
@@ -170,29 +194,32 @@ class Servers:
             command = [str(binary), "serve", "--grpc", self.grpc[-1], "--http", f"{host}:{http}", *where,
                        "--torch", self.torch[-1], "--auth", "on", "--token-file", str(tokens),
                        "--cluster", "default:plain=1", "--cluster", f"agents:worker={agents};heartbeat_timeout=20s",
-                       "--cluster-ports", f"{agents_port}-{agents_port}", "--log-level", "info"]
-            self.servers.append(Process(f"server-{n}", command, folder, self.disk.environment))
+                       "--cluster-ports", f"{agents_port}-{agents_port}", "--insecure", "--log-level", "info"]
+            self.servers.append(Process(f"server-{n}", command, folder, network, f"server-{n}", self.disk.environment))
 
     def _etcd(self, tls: bool) -> list[Process]:
+        hosts = [self.network.address(f"etcd-{n}") for n in range(3)]
         ports = free_ports(6)
         scheme, flags = "http", []
         if tls:
             scheme = "https"
             key, cert = self.folder / "etcd.key", self.folder / "etcd.crt"
+            names = ",".join(f"IP:{host}" for host in dict.fromkeys(hosts))
             subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert,
-                            "-days", "2", "-subj", "/CN=etcd", "-addext", "subjectAltName=IP:127.0.0.1"],
+                            "-days", "2", "-subj", "/CN=etcd", "-addext", f"subjectAltName={names}"],
                            check=True, capture_output=True)
             flags = [f"--cert-file={cert}", f"--key-file={key}"]
-        members = ",".join(f"m{n}=http://127.0.0.1:{ports[3 + n]}" for n in range(3))
-        self.store_url = ("etcds://" if tls else "etcd://") + ",".join(f"127.0.0.1:{p}" for p in ports[:3]) + "/muster"
+        clients = [f"{host}:{port}" for host, port in zip(hosts, ports[:3])]
+        peers = [f"http://{host}:{port}" for host, port in zip(hosts, ports[3:])]
+        members = ",".join(f"m{n}={peer}" for n, peer in enumerate(peers))
+        self.store_url = ("etcds://" if tls else "etcd://") + ",".join(clients) + "/muster"
+        self.member_urls = [f"{scheme}://{client}" for client in clients]
         return [Process(f"etcd-{n}", [
             "etcd", f"--name=m{n}", f"--data-dir={self.folder / f'etcd-{n}'}",
-            f"--listen-client-urls={scheme}://127.0.0.1:{ports[n]}",
-            f"--advertise-client-urls={scheme}://127.0.0.1:{ports[n]}",
-            f"--listen-peer-urls=http://127.0.0.1:{ports[3 + n]}",
-            f"--initial-advertise-peer-urls=http://127.0.0.1:{ports[3 + n]}",
+            f"--listen-client-urls={self.member_urls[n]}", f"--advertise-client-urls={self.member_urls[n]}",
+            f"--listen-peer-urls={peers[n]}", f"--initial-advertise-peer-urls={peers[n]}",
             f"--initial-cluster={members}", "--log-level=error", "--heartbeat-interval=100",
-            "--election-timeout=1000", *flags], self.folder) for n in range(3)]
+            "--election-timeout=1000", *flags], self.folder, self.network, f"etcd-{n}") for n in range(3)]
 
     def _store_flags(self) -> list[str]:
         return ["--store-ca", str(self.folder / "etcd.crt")] if self.store == "etcd3tls" else []
@@ -223,6 +250,18 @@ class Servers:
                     pass
             time.sleep(0.05)
         raise Stuck(f"no server is ready within {START_LIMIT:g} s; see {self.folder}")
+
+    def await_member(self, n: int) -> None:
+        """Returns when a member of etcd takes part in its cluster again. Raises Stuck."""
+        end = time.monotonic() + START_LIMIT
+        while time.monotonic() < end:
+            try:
+                if get(self.member_urls[n] + "/health", 2.0)["health"] == "true":
+                    return
+            except (OSError, ValueError):
+                pass
+            time.sleep(0.05)
+        raise Stuck(f"etcd-{n} is not healthy within {START_LIMIT:g} s; see {self.folder}")
 
     def leader(self) -> int:
         """Returns the index of the server that serves, 0 if none does."""

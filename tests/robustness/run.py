@@ -6,26 +6,34 @@ scripts/robustness describes the arguments. A run consists of rounds; each has i
 from __future__ import annotations
 
 import argparse
+import collections
+import concurrent.futures
 import dataclasses
 import json
 import os
 import pathlib
-import random
+import resource
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
-from typing import Any
+from typing import Any, Callable
 
 import models
-from nemesis import Nemesis, names_for
+import timeline
+from nemesis import PROCESSES, Nemesis, names_for
+from network import Loopback, make_namespaces
 from processes import ADMIN_TOKEN, HERE, ROOT, Process, Servers, Stuck, get, get_text, program_worker_command, worker_command
 from recorder import Recorder, read
 
 AGENTS = 3
 ROUND_SECONDS = 60.0
 SETTLE_LIMIT = 100.0
+MEMORY_LIMIT = 4 << 30
+"""Bytes that all clients with their recorders, and the checker, may have at one time."""
 
 
 @dataclasses.dataclass
@@ -34,12 +42,17 @@ class Result:
 
     seed: int
     store: str
-    faults_injected: int = 0
     operations: int = 0
     unknown: int = 0
-    undecided: list[str] = dataclasses.field(default_factory=list)
+    undecided: dict[str, int] = dataclasses.field(default_factory=dict)
+    """Operations of each history that the checker could not decide in time."""
     faults: list[str] = dataclasses.field(default_factory=list)
     by_kind: dict[str, int] = dataclasses.field(default_factory=dict)
+    injected: dict[str, int] = dataclasses.field(default_factory=dict)
+    skipped: dict[str, int] = dataclasses.field(default_factory=dict)
+    clients_memory: int = 0
+    checker_memory: int = 0
+    pages: list[str] = dataclasses.field(default_factory=list)
 
 
 class Round:
@@ -49,7 +62,8 @@ class Round:
         self.words, self.seed, self.folder, self.seconds = words, seed, folder, seconds
         folder.mkdir(parents=True)
         self.result = Result(seed, words.store)
-        self.servers = Servers(words.binary, folder, words.store, AGENTS, words.disk_library)
+        self.network = words.network
+        self.servers = Servers(words.binary, folder, words.store, AGENTS, words.disk_library, self.network)
         self.effects = folder / "effects.jsonl"
         self.effects.touch()
         python_path = os.pathsep.join([str(HERE), str(ROOT / "python")])
@@ -59,52 +73,73 @@ class Round:
         agents = [f"agent-{n}" for n in range(AGENTS)]
         self.config.write_text(json.dumps({
             "seed": seed, "store": words.store, "seconds": seconds, "grpc": self.servers.grpc,
-            "http": self.servers.http, "torch": self.servers.torch, "agents": agents,
+            "http": self.servers.http, "torch": self.servers.torch, "agents": agents, "nemesis": words.nemesis,
+            "clients": words.clients,
             "effects": str(self.effects), "object_task": "ps:0"}, indent=1))
-        self.workers = [self._process(f"worker-{n}", worker_command(self.servers.grpc, 2 * n)) for n in range(2)]
-        self.workers.append(self._process("worker-2", program_worker_command(
+        self.workers = [self._worker(f"worker-{n}", worker_command(self.servers.grpc, 2 * n)) for n in range(2)]
+        self.workers.append(self._worker("worker-2", program_worker_command(
             words.binary, self.servers.grpc, 9, folder)))
-        self.holder = self._process("ps-0", [*worker_command(self.servers.grpc, 0), "--job", "ps"])
+        self.holder = self._worker("ps-0", [*worker_command(self.servers.grpc, 0), "--job", "ps"])
         clients = [("calls", "calls-0"), ("calls", "calls-1"), ("objects", "objects-0"),
                    ("variables", "variables-0"), ("datasets", "datasets-0"), ("jobs", "jobs-0"),
                    ("programs", "programs-0"), ("torch", "torch-0"), ("torch", "torch-1"), ("grpc", "grpc-0"), ("tokens", "tokens-0"),
                    ("streams", "streams-0"),
                    *(("agent", name) for name in agents)]
         self.clients = [self._client(kind, name) for kind, name in clients]
-        self.keys = self._process("keys", [
+        self.keys = self._process("keys", "clients", [
             str(words.checker), "load", "--urls", ",".join(self.servers.http), "--name", "rest", "--clients",
             str(words.clients), "--seed", str(seed), "--output", str(folder / "history-keys.jsonl")])
+        self.ended = threading.Event()
 
-    def _process(self, name: str, command: list[str]) -> Process:
-        return Process(name, command, self.folder, self.environment)
+    def _process(self, name: str, machine: str, command: list[str]) -> Process:
+        return Process(name, command, self.folder, self.network, machine, self.environment)
+
+    def _worker(self, name: str, command: list[str]) -> Process:
+        return self._process(name, "workers", command)
 
     def _client(self, kind: str, name: str) -> Process:
-        return self._process(name, [
+        return self._process(name, "clients", [
             sys.executable, "-m", "clients", kind, "--config", str(self.config), "--history",
             str(self.folder / f"history-{name}.jsonl"), "--name", name, "--seed", str(self.seed)])
 
+    def _nemesis(self, kind: str, names: list[str], history: Recorder) -> Nemesis:
+        return Nemesis(self.servers, [*self.workers, self.holder], self.clients, names, list(self.words.skip_reasons),
+                       f"{self.seed} {kind}", history)
+
     def run(self) -> Result:
-        nemesis = Nemesis(self.servers, [*self.workers, self.holder], self.clients, self.words.nemesis,
-                          random.Random(self.seed), Recorder(self.folder / "history-nemesis.jsonl"))
+        history = Recorder(self.folder / "history-nemesis.jsonl")
+        names = self.words.nemesis
+        of_processes = self._nemesis("processes", [name for name in names if name in PROCESSES], history)
+        of_servers = self._nemesis("servers", [name for name in names if name not in PROCESSES], history)
         try:
             self.servers.start()
             for process in (*self.workers, self.holder, *self.clients, self.keys):
                 process.start()
-            end = time.monotonic() + self.seconds
-            while time.monotonic() < end:
-                time.sleep(nemesis.random.uniform(0.5, 3.0))
-                nemesis.inject()
-                self._note_ended_processes()
+            with concurrent.futures.ThreadPoolExecutor(1) as threads:
+                end = time.monotonic() + self.seconds
+                other = threads.submit(self._break, of_processes, end, self._note_ended_processes)
+                try:
+                    self._break(of_servers, end, self.servers.start_if_ended)
+                finally:
+                    self.ended.set()
+                    other.result()
             self._finish()
         except Stuck as error:
             self.result.faults.append(str(error))
         finally:
             for process in (*self.clients, self.keys, *self.workers, self.holder):
                 process.kill()
+            self.network.heal()
             self.result.faults += self.servers.stop()
-        self.result.faults_injected = nemesis.count
+        self.result.skipped = dict(of_processes.skips + of_servers.skips)
         check(self.result, self.folder, self.words.checker)
         return self.result
+
+    def _break(self, nemesis: Nemesis, end: float, look_after: Callable[[], None]) -> None:
+        """Injects faults until `end`, or until the round has ended."""
+        while time.monotonic() < end and not self.ended.wait(nemesis.random.uniform(0.2, 2.0)):
+            nemesis.inject()
+            look_after()
 
     def _note_ended_processes(self) -> None:
         for process in (*self.clients, self.keys, *self.workers, self.holder):
@@ -116,6 +151,7 @@ class Round:
 
     def _finish(self) -> None:
         """Ends the clients, then reads the final state of all jobs from a server that was started again."""
+        self.result.clients_memory = sum(process.peak_memory() for process in (*self.clients, self.keys))
         self.keys.stop()
         for client in self.clients:
             if client.process is not None and client.is_running:
@@ -143,7 +179,8 @@ class Round:
 
 
 def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
-    """Checks all histories of a round. Writes result.json, and unknown.jsonl with all operations without an outcome."""
+    """Checks all histories of a round. Writes result.json, unknown.jsonl with all operations without an outcome, and HTML pages if
+    something is unexplained."""
     unknown_operations: list[models.Record] = []
 
     def add(kind: str, operations: int, unknown: list[models.Record], faults: list[str]) -> None:
@@ -163,7 +200,9 @@ def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
             continue
         keys = json.loads(checked.stdout)
         add(kind, keys["operations"], list(read(unknown)), [f"key {key} is not linearizable" for key in keys["illegal"]])
-        result.undecided += keys["undecided"]
+        result.undecided.update(keys["undecided"])
+        result.checker_memory = max(result.checker_memory, keys["peak_bytes"])
+        result.pages += keys["pages"]
     effects = list(read(folder / "effects.jsonl"))
     jobs = folder / "final-jobs.json"
 
@@ -178,6 +217,16 @@ def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
                     models.ranks(effects), models.programs(records("programs"))):
         add(verdict.kind, verdict.operations, verdict.unknown, verdict.faults)
     (folder / "unknown.jsonl").write_text("".join(json.dumps(record) + "\n" for record in unknown_operations))
+    result.injected = dict(collections.Counter(
+        r["name"] for r in read(folder / "history-nemesis.jsonl") if r.get("event") == "end"))
+    result.checker_memory += resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    for name, memory in (("clients", result.clients_memory), ("checker", result.checker_memory)):
+        if memory > MEMORY_LIMIT:
+            result.faults.append(f"the {name} used {memory >> 20} MiB of memory; the limit is {MEMORY_LIMIT >> 20} MiB")
+    if result.faults:
+        page = folder / "timeline.html"
+        timeline.write(page, folder, result.faults)
+        result.pages.insert(0, str(page))
     (folder / "result.json").write_text(json.dumps(dataclasses.asdict(result), indent=1))
 
 
@@ -199,15 +248,43 @@ def replay(folder: pathlib.Path, checker: pathlib.Path) -> Result:
     return result
 
 
+def listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+
+
 def show(result: Result, folder: pathlib.Path) -> None:
-    kinds = ", ".join(f"{count} {kind}" for kind, count in result.by_kind.items())
-    print(f"{result.store}, seed {result.seed}: {result.faults_injected} faults, {result.operations} operations ({kinds}), "
-          f"{share(result.unknown, result.operations)}, {len(result.undecided)} keys undecided, "
-          f"{len(result.faults)} unexplained")
+    print(f"{result.store}, seed {result.seed}: {sum(result.injected.values())} faults, {result.operations} operations "
+          f"({listed(result.by_kind)}), {share(result.unknown, result.operations)}, {len(result.undecided)} undecided histories, "
+          f"{len(result.faults)} violations")
     for fault in result.faults:
         print(f"  {fault}")
     if result.faults:
-        print(f"  kept in {folder}; 'scripts/robustness --replay {folder}' checks it again", flush=True)
+        print(f"  kept in {folder}: histories, logs, config.json and {', '.join(pathlib.Path(p).name for p in result.pages)}")
+        print(f"  check it again with: scripts/robustness --replay {folder}", flush=True)
+
+
+def summary(words: argparse.Namespace, results: list[Result]) -> dict[str, Any]:
+    """Prints the totals of all rounds, and returns them."""
+    def add_up(counts: list[dict[str, int]]) -> dict[str, int]:
+        return dict(sum((collections.Counter(c) for c in counts), collections.Counter()))
+
+    injected, skipped = add_up([r.injected for r in results]), add_up([r.skipped for r in results])
+    operations, undecided = sum(r.operations for r in results), add_up([r.undecided for r in results])
+    undecided_share = 100.0 * sum(undecided.values()) / max(operations, 1)
+    clients, checker = max(r.clients_memory for r in results), max(r.checker_memory for r in results)
+    seeds = f"{results[0].seed}" if len(results) == 1 else f"{results[0].seed} to {results[-1].seed}"
+    print(f"{words.store}, seed {seeds}: {operations} operations, {sum(injected.values())} faults ({listed(injected)}), "
+          f"{share(sum(r.unknown for r in results), operations)}, {sum(undecided.values())} undecided ({undecided_share:.4f} %), "
+          f"{sum(skipped.values())} faults skipped, peak memory {clients >> 20} MiB clients and {checker >> 20} MiB checker, "
+          f"{sum(len(r.faults) for r in results)} violations")
+    for key, count in undecided.items():
+        print(f"  undecided: key {key}, {count} operations")
+    for name, count in sorted(skipped.items()):
+        print(f"  skipped: {name}, {count} times: {words.skip_reasons[name]}")
+    return {"store": words.store, "seed": results[0].seed, "rounds": len(results), "operations": operations,
+            "faults": sum(injected.values()), "faults_by_kind": injected, "undecided": undecided, "skipped": skipped,
+            "unknown": sum(r.unknown for r in results), "clients_memory": clients, "checker_memory": checker,
+            "violations": [fault for r in results for fault in r.faults]}
 
 
 def share(unknown: int, operations: int) -> str:
@@ -234,7 +311,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--keep", type=pathlib.Path, default=ROOT / "build" / "robustness",
                         help="folder for the runs (default: build/robustness)")
     parser.add_argument("--replay", type=pathlib.Path, metavar="DIR", help="check the histories of an earlier round again")
-    parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "build/release/bin/muster")
+    parser.add_argument("--summary", type=pathlib.Path, metavar="FILE", help="also write the totals to FILE as JSON")
+    parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "build/release/bin/muster", help="program to test")
     parser.add_argument("--disk-library", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--checker", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     words = parser.parse_args()
@@ -245,6 +323,22 @@ def arguments() -> argparse.Namespace:
     return words
 
 
+def prepare_network(words: argparse.Namespace) -> None:
+    """Makes namespaces if a fault needs them. Without the right to do so, these faults are skipped."""
+    words.network, words.skip_reasons = Loopback(), {}
+    partitions = [name for name in words.nemesis if name.startswith("partition-")]
+    if not partitions:
+        return
+    machines = ["clients", "workers", "server-0"]
+    if words.store != "local":
+        machines += ["server-1", "etcd-0", "etcd-1", "etcd-2"]
+    try:
+        words.network = make_namespaces(machines)
+    except OSError as error:
+        words.skip_reasons = {name: f"no network namespaces here: {error}" for name in partitions}
+        print(f"skipping {', '.join(partitions)}: no network namespaces here: {error}", flush=True)
+
+
 def main() -> int:
     words = arguments()
     if words.replay:
@@ -252,8 +346,10 @@ def main() -> int:
         show(result, words.replay)
         print(f"{0 if result.faults else 1} passed, {1 if result.faults else 0} failed")
         return 1 if result.faults else 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends all processes of the round
+    prepare_network(words)
     end = time.monotonic() + words.minutes * 60
-    run = words.keep / time.strftime("%Y%m%d-%H%M%S")
+    run = words.keep.resolve() / time.strftime("%Y%m%d-%H%M%S")
     results: list[Result] = []
     while (left := end - time.monotonic()) > 5 or not results:
         folder = run / f"{words.store}-{words.seed + len(results)}"
@@ -261,11 +357,14 @@ def main() -> int:
         show(results[-1], folder)
         if not results[-1].faults:
             delete_histories(folder)
+    totals = summary(words, results)
+    if words.summary:
+        words.summary.write_text(json.dumps(totals, indent=1))
     failed = sum(1 for r in results if r.faults)
-    operations = sum(r.operations for r in results)
-    print(f"{operations} operations, {sum(r.faults_injected for r in results)} faults injected, "
-          f"{share(sum(r.unknown for r in results), operations)}, {sum(len(r.undecided) for r in results)} keys undecided")
     print(f"{len(results) - failed} passed, {failed} failed")
+    if failed:
+        seed = next(r.seed for r in results if r.faults)
+        print(f"repeat with: scripts/robustness --store {words.store} --seed {seed} --minutes 1", flush=True)
     return 1 if failed else 0
 
 
