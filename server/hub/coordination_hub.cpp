@@ -12,8 +12,9 @@ namespace coordination = core::coordination;
 
 namespace {
 
-// What facts are about. Of a cluster: its run, with which all keys and tasks go.
-enum fact_kind : std::uint64_t { a_run = 2, a_key, a_task };
+// The subjects of facts. A change of a run changes all its keys and tasks. A change of a key also
+// changes `all_keys` of the run.
+enum fact_kind : std::uint64_t { a_run = 2, a_key, a_task, all_keys };
 
 subject changed_by(coordination::fact const& f) {
   if (auto const* key = std::get_if<coordination::key_fact>(&f.what))
@@ -45,7 +46,14 @@ result<coordination::cluster_id> coordination_hub::create(coordination::cluster_
 
 told_of coordination_hub::of_key(coordination::cluster_id cluster, std::string_view key) const {
   auto const run = subject_of(a_run, 0, clusters_.spec(cluster).name);
-  return {subject_of(a_key, run, coordination::normal_key(key)), run};
+  return {subject_of(a_key, run, coordination::normal_key(key)), run, true,
+          subject_of(all_keys, run)};
+}
+
+told_of coordination_hub::of_all_keys(coordination::cluster_id cluster) const {
+  auto const run = subject_of(a_run, 0, clusters_.spec(cluster).name);
+  auto const keys = subject_of(all_keys, run);
+  return {keys, run, true, keys};
 }
 
 told_of coordination_hub::of_task(coordination::cluster_id cluster,
@@ -56,8 +64,11 @@ told_of coordination_hub::of_task(coordination::cluster_id cluster,
 
 void coordination_hub::write_down(std::vector<coordination::fact> const& facts) {
   dependencies_.write_down(facts);
-  for (auto const& f : facts)
+  for (auto const& f : facts) {
     if (auto const s = changed_by(f); s != subject{}) dependencies_.commits->touch(s);
+    if (std::holds_alternative<coordination::key_fact>(f.what))
+      dependencies_.commits->touch(subject_of(all_keys, subject_of(a_run, 0, f.cluster)));
+  }
 }
 
 // Gives what came of a declaration.
@@ -80,8 +91,8 @@ status coordination_hub::deliver(coordination::effects& fx) {
   auto replies = std::move(fx.replies);
   for (auto& r : replies) {
     auto const of = calls_.about(r.call);
-    // These two errors report the state of the key itself. Any other error can come from the run or
-    // from another task.
+    // These two errors report the state of the key itself. Any other error can come from another
+    // key, from the run or from another task.
     bool const reports_key =
         r.fault && (r.fault->code == code::not_found || r.fault->code == code::already_exists);
     bool const certain = of.one != 0 && (!r.fault || reports_key);
@@ -98,7 +109,8 @@ status coordination_hub::deliver(coordination::effects& fx) {
       calls_.deliver(std::move(one));
     };
     certain ? dependencies_.commits->hold_for(batch_of(of), std::move(told))
-            : dependencies_.commits->hold(changed, std::move(told));
+            : dependencies_.commits->hold(changed || dependencies_.commits->batch_of(of.error) > 0,
+                                          std::move(told));
   }
   return declared;
 }

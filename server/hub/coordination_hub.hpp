@@ -63,10 +63,12 @@ struct coordination_dependencies {
   std::function<store_view()> store = {};
 };
 
-/// What a call's answer tells of: two at most, see commit_queue. None: anything.
+/// What the answer to a call reports: at most two subjects of the commit_queue. None: anything.
 struct told_of {
   subject one = 0, other = 0;
   bool may_be_lost = true;  // it says something that the disk has to have
+  /// What an error can rest on that does not report `one`.
+  subject error = 0;
 };
 
 class coordination_hub {
@@ -194,19 +196,25 @@ class coordination_hub {
       std::is_same_v<Request, core::coordination::insert_key_value> ||
       std::is_same_v<Request, core::coordination::increment_key_value>;
 
-  /// A key, or a task that beats. What others are answered may rest on anything.
+  /// Returns a key, all keys, or a task that beats. The answers to other requests can rest on
+  /// anything.
   template <class Request>
   told_of about(core::coordination::cluster_id cluster, Request const& r) const {
     if (!dependencies_.write_down) return {};
     if constexpr (std::is_same_v<Request, core::coordination::get_key_value> ||
-                  std::is_same_v<Request, core::coordination::insert_key_value>)
+                  std::is_same_v<Request, core::coordination::insert_key_value> ||
+                  std::is_same_v<Request, core::coordination::increment_key_value>)
       return of_key(cluster, r.key);
+    else if constexpr (std::is_same_v<Request, core::coordination::delete_key_value> ||
+                       std::is_same_v<Request, core::coordination::get_key_value_dir>)
+      return of_all_keys(cluster);
     else if constexpr (std::is_same_v<Request, core::coordination::heartbeat>)
       return of_task(cluster, r.task.index);
     else
       return {};
   }
   told_of of_key(core::coordination::cluster_id cluster, std::string_view key) const;
+  told_of of_all_keys(core::coordination::cluster_id cluster) const;
   told_of of_task(core::coordination::cluster_id cluster, core::coordination::task_index t) const;
   std::uint64_t batch_of(told_of const& o) const {
     return std::max(dependencies_.commits->batch_of(o.one),

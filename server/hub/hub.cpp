@@ -7,6 +7,7 @@
 
 #include "server/core/programs/controller.hpp"
 #include "server/core/queries/function_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
 #include "server/core/queries/value_queries.hpp"
 
 namespace muster::server {
@@ -302,6 +303,27 @@ core::session_id hub::opened_by(core::effects const& fx) {
   return {};
 }
 
+bool hub::creates_durable(core::open_session const& e) const {
+  return core::traits_of(e.spec.delivery).keeps_records &&
+         e.spec.durable.value_or(core_.configuration().durable) &&
+         !core_.sessions().has_key(e.spec);
+}
+
+bool hub::creates_durable(core::submit_program const& e) const {
+  return core_.configuration().durable &&
+         !core_.programs().has_key(e.spec.submitted_by, e.spec.idempotency_key);
+}
+
+namespace {
+
+// Returns whether an answer names a program, or the job or program of an idempotency key: it is
+// wrong if these are lost.
+bool names_created(core::reply const& r) {
+  return std::holds_alternative<core::program_reply>(r.body) || r.status.field == "idempotency_key";
+}
+
+}  // namespace
+
 // Each waits until the disk has what it may rest on, those of ask_now excepted.
 void hub::answer(core::effects const& fx) {
   auto* const commits = dependencies_.commits;
@@ -316,13 +338,14 @@ void hub::answer(core::effects const& fx) {
     auto session = calls_.about(r.call);
     if (auto const* of = std::get_if<core::session_reply>(&r.body); of && r.status.ok())
       session = of->session;
+    bool const rests_on_it = changed || names_created(r);
     auto told = [this, alive = std::weak_ptr(alive_), r = std::move(r)](auto const& lost) mutable {
       if (alive.expired()) return;
       if (!lost.ok()) r.status = lost, r.body = {};
       calls_.deliver({std::move(r)});
     };
     if (session == core::session_id{})
-      commits->hold(changed, std::move(told));
+      commits->hold(rests_on_it, std::move(told));
     else
       commits->hold_for(batches_.of(session), std::move(told));
   }

@@ -279,25 +279,26 @@ class hub {
   void fold(core::stream_id stream, std::vector<core::rank_end> const& ended);
   static std::vector<core::rank_end> ends_in(core::worker_attached const& e);
   void write_records();
-  /// Why nothing durable can be taken now. OK: it can, or the event is about nothing durable.
+  /// Returns why nothing durable can be accepted now. OK: it can, or the event is about nothing
+  /// durable.
   template <class Event>
   muster::status refusal(Event const& e) const {
-    if constexpr (std::is_same_v<Event, core::open_session>)
-      return core::traits_of(e.spec.delivery).keeps_records &&
-                     e.spec.durable.value_or(core_.configuration().durable)
-                 ? journal_refusal()
-                 : muster::status{};
+    if constexpr (std::is_same_v<Event, core::open_session> ||
+                  std::is_same_v<Event, core::submit_program>)
+      return creates_durable(e) ? journal_refusal() : muster::status{};
     else if constexpr (std::is_same_v<Event, core::schedule> ||
                        std::is_same_v<Event, core::retry_job> ||
                        std::is_same_v<Event, core::create_per_worker>)
       return is_durable(e) ? journal_refusal() : muster::status{};
-    else if constexpr (std::is_same_v<Event, core::submit_program>)
-      return core_.configuration().durable ? journal_refusal() : muster::status{};
     else if constexpr (std::is_same_v<Event, core::resume_session>)
       return is_durable(e) ? dependencies_.commits->failed() : muster::status{};
     else
       return {};
   }
+  /// Returns whether the event creates something durable. One that repeats an idempotency key
+  /// creates nothing.
+  bool creates_durable(core::open_session const& e) const;
+  bool creates_durable(core::submit_program const& e) const;
   template <class Event>
   bool is_durable(Event const& e) const {
     if constexpr (std::is_same_v<Event, core::create_per_worker>)

@@ -141,6 +141,38 @@ TEST_F(durable_jobs, are_refused_when_too_much_waits_or_the_disk_has_failed) {
   EXPECT_EQ(commits.failed().code, code::unavailable);
 }
 
+TEST_F(durable_jobs, are_not_named_to_who_repeats_their_key_when_they_are_lost) {
+  auto const submit = [this](std::string const& name, std::string const& digest) {
+    auto e = job();
+    e.spec.idempotency_key = "once";
+    e.spec.request_digest = digest;
+    h->ask(std::move(e), [this, name](core::reply const& r) {
+      log += name + (r.status.ok() ? " " : r.status.code == code::unavailable ? "! " : "? ");
+    });
+  };
+  submit("first", "x");
+  submit("same", "x");
+  submit("other", "y");
+  EXPECT_EQ(log, "");
+  commits.on_durable(0, {code::internal, "no space"}, at);
+  EXPECT_EQ(log, "first! same! other! ");
+}
+
+TEST_F(durable_jobs, are_found_by_their_key_although_the_disk_is_full) {
+  auto const submit = [this](std::string const& name) {
+    auto e = job();
+    e.spec.idempotency_key = "once";
+    h->ask(std::move(e),
+           [this, name](core::reply const& r) { log += name + (r.status.ok() ? " " : "! "); });
+  };
+  submit("first");
+  commits.on_durable(written, {}, at);
+  full = true;
+  submit("same");
+  open("other");
+  EXPECT_EQ(log, "first same other! ");
+}
+
 TEST_F(durable_sessions, outcomes_are_told_when_they_are_written_and_in_order) {
   h->in_order(session, [this] { log += "opened "; });
   EXPECT_EQ(log, "");

@@ -66,9 +66,10 @@ struct durable_programs : durable_jobs {
     e.journal_refusal = [this] { return full ? no_room("d", "0 MiB") : muster::status{}; };
     return std::make_unique<hub>(c, e);
   }
-  core::program_id submit() {
+  core::program_id submit(std::string const& key = {}) {
     core::submit_program e;
     e.spec.command = {"true"};
+    e.spec.idempotency_key = key;
     e.spec.tasks.push_back({.min = 2, .max = 2});
     core::program_id id{};
     h->ask(std::move(e),
@@ -80,6 +81,23 @@ struct durable_programs : durable_jobs {
     commits.on_durable(failed.ok() ? written : 0, failed, at);
   }
 };
+
+TEST_F(durable_programs, are_not_named_to_who_repeats_their_key_when_they_are_lost) {
+  submit("once");
+  submit("once");
+  EXPECT_EQ(log, "");
+  disk_has_all({code::internal, "no space"});
+  EXPECT_EQ(log, "refused refused ");
+}
+
+TEST_F(durable_programs, are_found_by_their_key_although_the_disk_is_full) {
+  submit("once");
+  disk_has_all();
+  full = true;
+  submit("once");
+  submit("other");
+  EXPECT_EQ(log, "taken taken refused ");
+}
 
 TEST_F(durable_programs, are_placed_on_the_disk_before_a_rank_is_started) {
   w.attach(*h, 7);

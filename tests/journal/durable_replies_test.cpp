@@ -98,6 +98,55 @@ TEST_F(durable_replies, do_not_report_a_key_that_the_failed_disk_lacks) {
   EXPECT_EQ(codes, (std::vector{code::already_exists, code::unavailable}));
 }
 
+TEST_F(durable_replies, report_no_error_that_rests_on_a_lost_key) {
+  put("a");
+  commits.on_durable(written, {}, at);
+  put("b");
+  std::vector<code> codes;
+  core::coordination::increment_key_value r;
+  r.key = "b";
+  hub.ask(c, std::move(r), [&](auto const& reply) { codes.push_back(reply.fault->code); });
+  EXPECT_TRUE(codes.empty()) << "the text in this key is not on the disk";
+  commits.on_durable(written - 1, {code::internal, "no space"}, at);
+  EXPECT_EQ(codes, std::vector{code::unavailable});
+}
+
+TEST_F(durable_replies, report_no_deletion_that_the_disk_lacks) {
+  put("a");
+  commits.on_durable(written, {}, at);
+  log.clear();
+  auto const erase = [this](std::string const& key, std::string const& name) {
+    core::coordination::delete_key_value r;
+    r.key = key;
+    ask(std::move(r), name);
+  };
+  erase("none", "absent");
+  EXPECT_EQ(log, "absent ") << "the disk has all keys";
+  erase("a", "first");
+  erase("a", "again");
+  EXPECT_EQ(log, "absent ");
+  commits.on_durable(written - 1, {code::internal, "no space"}, at);
+  EXPECT_EQ(log, "absent first! again! ") << "after a restart this key is there again";
+}
+
+TEST_F(durable_replies, list_no_key_that_the_disk_lacks) {
+  put("d/a");
+  commits.on_durable(written, {}, at);
+  log.clear();
+  auto const list = [this](std::string const& name) {
+    core::coordination::get_key_value_dir r;
+    r.directory = "d";
+    ask(std::move(r), name);
+  };
+  list("durable");
+  EXPECT_EQ(log, "durable ");
+  put("d/b");
+  list("both");
+  EXPECT_EQ(log, "durable ");
+  commits.on_durable(written - 1, {code::internal, "no space"}, at);
+  EXPECT_EQ(log, "durable d/b! both! ");
+}
+
 TEST_F(durable_replies, about_what_is_on_the_disk_wait_for_nothing) {
   get("a");
   EXPECT_EQ(log, "") << "its cluster is not there yet";
