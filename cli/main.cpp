@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/plain_text.hpp"
 #include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/neutral_text.hpp"
@@ -21,6 +20,7 @@
 #include "cli/suggestion.hpp"
 #include "cli/tree/help_formatter.hpp"
 #include "cli/words/field_flags.hpp"
+#include "client/error_text.hpp"
 #include "process/init.hpp"
 
 #ifdef MUSTER_WITH_BENCH
@@ -162,6 +162,6 @@ int main(int argc, char** argv) {
     if (e.get_exit_code() == 0) return printed(app, app.exit(e, std::cout, std::cerr));
     return misunderstood(app, e.what());
   } catch (std::exception const& e) {
-    return complain(app, muster::plain_text(e), exit_failed);
+    return complain(app, muster::error_text(e), exit_failed);
   }
 }

@@ -6,6 +6,7 @@
 
 #include "base/plain_text.hpp"
 #include "base/utf8.hpp"
+#include "client/error_text.hpp"
 #include "muster/function_error.hpp"
 #include "muster/json.hpp"
 #include "muster/per_worker.hpp"
@@ -127,7 +128,7 @@ void throw_wrong_type(parameter p, std::string_view expected, json::value const&
 
 void throw_not_converted(parameter p, json::value const& got, std::exception const& why) {
   reject(title_of(p) + ": got " + std::string(kind_of(got)) + excerpt(got) +
-         ", which cannot be converted: " + plain_text(why));
+         ", which cannot be converted: " + error_text(why));
 }
 
 }  // namespace muster::detail

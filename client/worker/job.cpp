@@ -7,7 +7,7 @@
 #include <boost/core/demangle.hpp>
 #include <typeinfo>
 
-#include "base/plain_text.hpp"
+#include "client/error_text.hpp"
 #include "muster/closure_error.hpp"
 #include "muster/detail/blob_content.hpp"
 #include "muster/function_error.hpp"
@@ -49,7 +49,7 @@ failure failure_of_current_exception() {
     }
   } catch (std::exception const& e) {
     f.type = boost::core::demangle(typeid(e).name());
-    f.message = plain_text(e);
+    f.message = error_text(e);
   } catch (...) {
     auto const* type = abi::__cxa_current_exception_type();
     f.type = type ? boost::core::demangle(type->name()) : "unknown";

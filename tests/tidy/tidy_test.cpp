@@ -101,10 +101,9 @@ TEST(tidy, includes_run_one_way) {
   }
 }
 
-// What base is made with stays in its .cpp files: whoever includes it sees the standard library.
+// Only .cpp files of base may include these libraries.
 bool is_library_of_base(std::string const& header) {
-  return header.starts_with("absl/strings/") || header == "utf8.h" ||
-         header == "boost/system/system_error.hpp";
+  return header.starts_with("absl/strings/") || header == "utf8.h";
 }
 
 TEST(tidy, the_core_knows_only_the_standard_library_and_itself) {
@@ -117,7 +116,7 @@ TEST(tidy, the_core_knows_only_the_standard_library_and_itself) {
       pure, "the core is pure: std, boost/system/result.hpp, base and server/core only");
   check_includes([](source const& s) { return s.in("base/") && !s.is_header(); },
                  [&](std::string const& h) { return pure(h) || is_library_of_base(h); },
-                 "base is made with std, Boost.System, absl/strings and utfcpp");
+                 "base is made with std, absl/strings and utfcpp");
 }
 
 TEST(tidy, resolvers_know_only_the_standard_library_and_json) {
