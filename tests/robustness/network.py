@@ -14,6 +14,9 @@ PROGRAM_LIMIT = 10.0
 class Loopback:
     """All machines share this one. Each server has an address of its own, because all use the same ports for clusters."""
 
+    networks = "127.0.0.0/8"
+    """Networks of all machines, as a list for `muster serve`."""
+
     def address(self, machine: str) -> str:
         kind, _, number = machine.partition("-")
         return f"127.0.0.{int(number) + 1}" if kind == "server" else "127.0.0.1"
@@ -28,6 +31,8 @@ class Loopback:
 
 class Namespaces(Loopback):
     """Machines in namespaces of their own. This process is the router. The kernel removes all of it when the run ends."""
+
+    networks = "127.0.0.0/8,198.18.0.0/15"
 
     def __init__(self, machines: list[str]) -> None:
         self._addresses = {machine: f"198.18.{n}.2" for n, machine in enumerate(machines)}

@@ -192,7 +192,8 @@ class Servers:
             where = ["--data-dir", str(folder / "data")] if store == "local" else [
                 "--store", self.store_url, *self._store_flags(), "--advertise", f"{host}:{http}"]
             command = [str(binary), "serve", "--grpc", self.grpc[-1], "--http", f"{host}:{http}", *where,
-                       "--torch", self.torch[-1], "--auth", "on", "--token-file", str(tokens),
+                       "--torch", self.torch[-1], "--torch-from", network.networks, "--agents-from", network.networks,
+                       "--auth", "on", "--token-file", str(tokens),
                        "--cluster", "default:plain=1", "--cluster", f"agents:worker={agents};heartbeat_timeout=20s",
                        "--cluster-ports", f"{agents_port}-{agents_port}", "--insecure", "--log-level", "info"]
             self.servers.append(Process(f"server-{n}", command, folder, network, f"server-{n}", self.disk.environment))

@@ -266,11 +266,15 @@ def show(result: Result, folder: pathlib.Path) -> None:
 def summary(words: argparse.Namespace, results: list[Result]) -> dict[str, Any]:
     """Prints the totals of all rounds, and returns them."""
     def add_up(counts: list[dict[str, int]]) -> dict[str, int]:
-        return dict(sum((collections.Counter(c) for c in counts), collections.Counter()))
+        total: collections.Counter[str] = collections.Counter()
+        for count in counts:
+            total.update(count)
+        return dict(total)
 
     injected, skipped = add_up([r.injected for r in results]), add_up([r.skipped for r in results])
     operations, undecided = sum(r.operations for r in results), add_up([r.undecided for r in results])
     undecided_share = 100.0 * sum(undecided.values()) / max(operations, 1)
+    unused = [kind for kind, count in add_up([r.by_kind for r in results]).items() if not count]
     clients, checker = max(r.clients_memory for r in results), max(r.checker_memory for r in results)
     seeds = f"{results[0].seed}" if len(results) == 1 else f"{results[0].seed} to {results[-1].seed}"
     print(f"{words.store}, seed {seeds}: {operations} operations, {sum(injected.values())} faults ({listed(injected)}), "
@@ -281,8 +285,11 @@ def summary(words: argparse.Namespace, results: list[Result]) -> dict[str, Any]:
         print(f"  undecided: key {key}, {count} operations")
     for name, count in sorted(skipped.items()):
         print(f"  skipped: {name}, {count} times: {words.skip_reasons[name]}")
+    for kind in unused:
+        print(f"  not checked: {kind}, because no operation was recorded")
     return {"store": words.store, "seed": results[0].seed, "rounds": len(results), "operations": operations,
             "faults": sum(injected.values()), "faults_by_kind": injected, "undecided": undecided, "skipped": skipped,
+            "not_checked": unused,
             "unknown": sum(r.unknown for r in results), "clients_memory": clients, "checker_memory": checker,
             "violations": [fault for r in results for fault in r.faults]}
 
