@@ -62,6 +62,9 @@ class _Future(Future):
     def cancel(self) -> bool:
         """Cancels the call unless it runs or has ended. Returns whether it is cancelled.
 
+        The server decides, by what workers have reported. A worker can have begun the call a moment before: then the result
+        is True, the future has no result, and the function is interrupted. After False the call is not interrupted.
+
         Each use asks the server, for up to 10 seconds. While the server has not answered since, the next use waits at most
         1 second. To cancel many calls use `Executor.shutdown` with `cancel_futures`, which asks for all of them at once.
         """
@@ -101,7 +104,7 @@ class Executor(concurrent.futures.Executor):
     """``with muster.Executor("127.0.0.1:8476") as executor: executor.submit(f, 1).result()``
 
     Keeps the contract of :class:`concurrent.futures.Executor`: each future has its own error, only calls that no worker has
-    started can be cancelled, and a program ends when its submitted calls have ended. Any thread.
+    reported as started can be cancelled, and a program ends when its submitted calls have ended. Any thread.
 
     Args:
         server: The address "host:port", or several.

@@ -85,7 +85,7 @@ class UnfinishedLines(unittest.TestCase):
             self.assertEqual(server.run("logs", "p").stdout, "rank 0 | half done\n")
 
     def test_of_two_closures(self):
-        calls = "".join('["sh", "-c", "printf %s; while [ ! -e %s/go ]; do sleep 0.05; done"]\n'
+        calls = "".join('[["sh", "-c", "printf %s; while [ ! -e %s/go ]; do sleep 0.05; done"]]\n'
                         % (name, self.folder) for name in ("one", "two"))
         with support.server() as server:
             server.worker("--allow-exec", "--slots", "2")

@@ -199,8 +199,13 @@ TEST_F(coordinator_calls, cancel_queued_leaves_started_closures_running) {
   worker.answer(*running, "1");
   if (running->closure_size() < 2) worker.answer(*worker.read_closures(), "1");
   EXPECT_TRUE(join().done());  // the delayed one has been cancelled
-  auto const ended = call(&v1::CoordinatorService::Stub::CancelQueued, r);
-  EXPECT_EQ(ended.started_size(), 3);
+  auto const again = call(&v1::CoordinatorService::Stub::CancelQueued, r);
+  EXPECT_EQ(again.started_size(), 2);
+  EXPECT_EQ(again.unknown_size(), 1) << "a second cancel of 9 has cancelled it, too";
+  r.set_dry_run(true);
+  auto const asked_again = call(&v1::CoordinatorService::Stub::CancelQueued, r);
+  EXPECT_EQ(asked_again.started_size(), 2) << "9 has not started";
+  EXPECT_EQ(asked_again.unknown_size(), 2);
   for (int i = r.token_size(); i <= 10'000; ++i) r.add_token(5);
   call(&v1::CoordinatorService::Stub::CancelQueued, r);
   EXPECT_EQ(status.error_message(), "token: 10001, the limit is 10000");

@@ -87,6 +87,49 @@ def test_a_queued_call_is_cancelled(one: Cluster, gate: Gate) -> None:
         assert not gate.begun("second")
 
 
+def test_each_of_two_threads_cancels_a_queued_call(one: Cluster, gate: Gate) -> None:
+    with muster.Executor(one.server.grpc) as executor, concurrent.futures.ThreadPoolExecutor(2) as threads:
+        executor.submit(*gate.arguments("first"))
+        until(lambda: gate.begun("first"))
+        queued = [executor.submit(int) for _ in range(100)]
+        both = threading.Barrier(2)
+
+        def cancel_all() -> list[bool]:
+            answers = []
+            for future in queued:
+                both.wait(DEADLINE)
+                answers.append(future.cancel())
+            return answers
+
+        answers = [t.result(DEADLINE) for t in (threads.submit(cancel_all), threads.submit(cancel_all))]
+        gate.go.touch()
+        assert answers == [[True] * 100] * 2 and all(future.cancelled() for future in queued)
+
+
+def counted(folder: pathlib.Path, name: str) -> None:
+    (folder / name).touch()
+    if name.startswith("0"):
+        time.sleep(0.05)
+
+
+def test_a_cancel_that_races_with_a_start_has_one_outcome(one: Cluster, tmp_path: pathlib.Path) -> None:
+    """True: no result ever, although a worker may have begun the call. False: the result of a call that ran once."""
+    with muster.Executor(one.server.grpc) as executor:
+        for turn in range(5):
+            futures = {name: executor.submit(counted, tmp_path, name)
+                       for name in (f"{n % 10}.{n}.{turn}" for n in range(100))}
+            until(lambda: (tmp_path / f"0.0.{turn}").exists())
+            answers = {name: future.cancel() for name, future in futures.items()}
+            for name, future in futures.items():
+                assert future.cancelled() is answers[name]
+                if answers[name]:
+                    with pytest.raises(concurrent.futures.CancelledError):
+                        future.result(0)
+                else:
+                    assert future.result(DEADLINE) is None and (tmp_path / name).exists()
+            assert any(answers.values()) and not all(answers.values())
+
+
 def test_cancel_futures_cancels_queued_calls_alone(one: Cluster, gate: Gate) -> None:
     executor = muster.Executor(one.server.grpc)
     running = executor.submit(*gate.arguments("first"))

@@ -247,8 +247,11 @@ muster::result<v1::CancelQueuedResponse> coordinator_calls::cancel_queued(
   for (auto const token : r.token()) {
     auto const id = h.state().closure_of(*session, token);
     auto const view = h.state().closures().look(id);
-    if (id == core::closure_id{} || !view)
+    bool const cancelled = view && view->state == core::closure_state::cancelled;
+    if (id == core::closure_id{} || !view || (cancelled && r.dry_run()))
       response.add_unknown(token);
+    else if (cancelled)
+      continue;  // by another thread of the client, which also asks
     else if (view->state == core::closure_state::running || core::ended(view->state))
       response.add_started(token);
     else
