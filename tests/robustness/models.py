@@ -133,29 +133,55 @@ def jobs(records: Iterable[Record], final: dict[str, Record]) -> Verdict:
     return verdict
 
 
-def barriers(records: Iterable[Record]) -> Verdict:
-    """A barrier releases all tasks or none, and no task before the last has arrived."""
+def barriers(records: Iterable[Record], agents: list[str]) -> Verdict:
+    """A use of a barrier releases all tasks or none, and no task before the last has arrived.
+
+    Clients record a call as unknown before it begins, and with its outcome after its end."""
     verdict = Verdict("barriers")
-    uses: dict[tuple[int, int], list[Record]] = collections.defaultdict(list)
-    failed: dict[int, list[Record]] = collections.defaultdict(list)
+    calls: dict[tuple[str, int], Record] = {}
     for r in records:
-        if r.get("kind") != "barrier":
-            continue
+        if r.get("kind") == "barrier":
+            calls[r["agent"], r["call"]] = r
+    uses: dict[tuple[int, int], list[Record]] = collections.defaultdict(list)
+    for r in calls.values():
         verdict.operations += 1
-        if r["outcome"] == "ok":
-            uses[r["service"], r["use"]].append(r)
-        elif r["outcome"] == "failed":
-            failed[r["use"]].append(r)
-        else:
+        if r["outcome"] == "unknown":
             verdict.unknown.append(r)
-    for (service, use), passed in uses.items():
-        first = min(r["ret"] for r in passed)
-        late = [r["agent"] for r in passed if r["call"] > first]
-        if late:
-            verdict.faults.append(f"barrier use {use}: released before {late} arrived")
-        agents = [r["agent"] for r in passed]
-        if len(agents) != len(set(agents)):
-            verdict.faults.append(f"barrier use {use} of service {service}: an agent passed twice: {agents}")
+        else:
+            uses[r["service"], r["use"]].append(r)
+    for (service, use), ended in uses.items():
+        name = f"barrier use {use} of service {service}"
+        passed = [r["agent"] for r in ended if r["outcome"] == "ok"]
+        failed = [r["agent"] for r in ended if r["outcome"] == "failed"]
+        if passed and failed:
+            verdict.faults.append(f"{name}: released {passed} and failed {failed}")
+        if len(passed) != len(set(passed)):
+            verdict.faults.append(f"{name}: an agent passed twice: {passed}")
+        if not passed:
+            continue
+        first = min(r["ret"] for r in ended if r["outcome"] == "ok")
+        for agent in agents:
+            # The last call of each agent before the release is a call of this use, or has no outcome.
+            before = [r for r in calls.values() if r["agent"] == agent and r["call"] <= first]
+            last = max(before, key=lambda call: int(call["call"]), default=None)
+            if last is None or last not in ended and last["outcome"] != "unknown":
+                verdict.faults.append(f"{name}: released before {agent} arrived")
+    return verdict
+
+
+def leaders(records: Iterable[Record]) -> Verdict:
+    """No two servers serve at one time: a server process never serves again after another one has served."""
+    verdict = Verdict("leaders")
+    lives: dict[tuple[int, str], list[Record]] = collections.defaultdict(list)
+    for r in records:
+        verdict.operations += 1
+        lives[r["server"], r["start"]].append(r)
+    spans = {life: (min(r["ret"] for r in seen), max(r["call"] for r in seen)) for life, seen in lives.items()}
+    for life, (first, last) in spans.items():
+        for other, seen in lives.items():
+            between = [r for r in seen if other != life and r["call"] > first and r["ret"] < last]
+            if between:
+                verdict.faults.append(f"server {other[0]} served while server {life[0]} led, for example at {between[0]['call']}")
     return verdict
 
 

@@ -83,7 +83,7 @@ class Round:
         clients = [("calls", "calls-0"), ("calls", "calls-1"), ("objects", "objects-0"),
                    ("variables", "variables-0"), ("datasets", "datasets-0"), ("jobs", "jobs-0"),
                    ("programs", "programs-0"), ("torch", "torch-0"), ("torch", "torch-1"), ("grpc", "grpc-0"), ("tokens", "tokens-0"),
-                   ("streams", "streams-0"),
+                   ("streams", "streams-0"), ("leaders", "leaders-0"),
                    *(("agent", name) for name in agents)]
         self.clients = [self._client(kind, name) for kind, name in clients]
         self.keys = self._process("keys", "clients", [
@@ -212,8 +212,8 @@ def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
     for verdict in (models.calls(records("calls"), effects), models.objects(records("objects")),
                     models.variables(records("variables")), models.datasets(records("datasets"), effects),
                     models.jobs(records("jobs"), json.loads(jobs.read_text()) if jobs.exists() else {}),
-                    models.barriers(records("agent")), models.tokens(records("tokens")),
-                    models.streams(records("streams")),
+                    models.barriers(records("agent"), json.loads((folder / "config.json").read_text())["agents"]), models.tokens(records("tokens")),
+                    models.streams(records("streams")), models.leaders(records("leaders")),
                     models.ranks(effects), models.programs(records("programs"))):
         add(verdict.kind, verdict.operations, verdict.unknown, verdict.faults)
     (folder / "unknown.jsonl").write_text("".join(json.dumps(record) + "\n" for record in unknown_operations))

@@ -15,13 +15,15 @@ from clients.base import stopping
 from clients.coordinator import Calls, Datasets, Objects, Variables
 from clients.grpc_keys import GrpcKeys
 from clients.jobs import Jobs, Programs
+from clients.leaders import Leaders
 from clients.streams import Streams
 from clients.tokens import Tokens
 from clients.torch_store import TorchStore
 from recorder import Recorder
 
-KINDS = {"agent": Agent, "calls": Calls, "datasets": Datasets, "grpc": GrpcKeys, "jobs": Jobs, "objects": Objects, "programs": Programs,
-         "streams": Streams, "tokens": Tokens, "torch": TorchStore, "variables": Variables}
+KINDS = {"agent": Agent, "calls": Calls, "datasets": Datasets, "grpc": GrpcKeys, "jobs": Jobs, "leaders": Leaders,
+         "objects": Objects, "programs": Programs, "streams": Streams, "tokens": Tokens, "torch": TorchStore,
+         "variables": Variables}
 
 
 def main() -> None:

@@ -46,7 +46,8 @@ class Agent(Client):
         self.operation(self.name, "insert", key, lambda: "inserted" if agent.set_if_absent(key, value) else "exists", arg=value)
 
     def meet(self, agent: muster.Agent) -> None:
-        record = {"kind": "barrier", "agent": self.name, "incarnation": agent.incarnation, "call": now()}
+        record = {"kind": "barrier", "agent": self.name, "service": agent.service_incarnation, "call": now()}
+        self.history.write(**record, outcome="unknown")
         try:
             use = agent.barrier("meet", timeout=20.0)
         except BarrierError as error:
@@ -55,4 +56,4 @@ class Agent(Client):
             self.history.write(**record, outcome="unknown", error=str(error), ret=now())
             raise
         else:
-            self.history.write(**record, outcome="ok", use=use, service=agent.service_incarnation, ret=now())
+            self.history.write(**record, outcome="ok", use=use, ret=now())
