@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "tests/web/fixture.hpp"
+#include "web/metrics/prometheus.hpp"
 
 namespace muster::web::test {
 namespace {
@@ -190,6 +191,15 @@ TEST_F(server_facts, metrics_are_well_formed_prometheus_text) {
     EXPECT_TRUE(names.contains(name)) << name;
   EXPECT_NE(r.body.find("muster_closures_finished_total{state=\"succeeded\"} 5\n"),
             std::string::npos);
+}
+
+TEST(process_facts, start_time_is_the_same_in_every_reading) {
+  auto const first = read_process_facts().start_time_s;
+  EXPECT_GT(first, 0);
+  // The seconds of two clocks change at different moments of each second, so one second is enough.
+  auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1100);
+  while (std::chrono::steady_clock::now() < end)
+    ASSERT_EQ(read_process_facts().start_time_s, first);
 }
 
 TEST_F(server_facts, openapi_describes_what_is_served) {

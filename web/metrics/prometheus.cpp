@@ -155,6 +155,29 @@ void write_journal(metric_text& m, server::coordination_hub::durability const& d
   m.gauge("muster_store_leader", "1: of the servers with this store it is the one that serves.", 1);
 }
 
+/// Returns when the kernel started this process, in seconds since the Unix epoch; 0 if it is
+/// unknown.
+double read_start_time() {
+  // Field 22 of stat is the start in clock ticks since boot; the command, which may hold blanks,
+  // ends at the last parenthesis.
+  std::ifstream stat("/proc/self/stat");
+  std::string line;
+  std::getline(stat, line);
+  auto const end = line.rfind(')');
+  if (end == std::string::npos) return 0;
+  std::istringstream fields(line.substr(end + 2));
+  std::string field;
+  for (int i = 3; i <= 22 && fields >> field; ++i) {
+  }
+  auto const seconds = [](clockid_t clock) {
+    timespec t{};
+    clock_gettime(clock, &t);
+    return as_double(t.tv_sec) + as_double(t.tv_nsec) / 1e9;
+  };
+  return seconds(CLOCK_REALTIME) - seconds(CLOCK_BOOTTIME) +
+         std::strtod(field.c_str(), nullptr) / as_double(sysconf(_SC_CLK_TCK));
+}
+
 }  // namespace
 
 process_facts read_process_facts() {
@@ -174,22 +197,9 @@ process_facts read_process_facts() {
   std::ifstream statm("/proc/self/statm");
   double total = 0, resident = 0;
   if (statm >> total >> resident) p.resident_bytes = resident * as_double(sysconf(_SC_PAGESIZE));
-  // Field 22 of stat is the start in clock ticks since boot; the command, which may hold blanks,
-  // ends at the last parenthesis.
-  std::ifstream stat("/proc/self/stat");
-  std::string line;
-  std::getline(stat, line);
-  if (auto const end = line.rfind(')'); end != std::string::npos) {
-    std::istringstream fields(line.substr(end + 2));
-    std::string field;
-    for (int i = 3; i <= 22 && fields >> field; ++i) {
-    }
-    timespec now{}, since_boot{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    clock_gettime(CLOCK_BOOTTIME, &since_boot);
-    auto const boot = as_double(now.tv_sec - since_boot.tv_sec);
-    p.start_time_s = boot + std::strtod(field.c_str(), nullptr) / as_double(sysconf(_SC_CLK_TCK));
-  }
+  // Computed once: a later reading of the clocks would give another start.
+  static double const started = read_start_time();
+  p.start_time_s = started;
   return p;
 }
 
