@@ -289,7 +289,8 @@ class Servers:
 
 def worker_command(grpc: list[str], index: int) -> list[str]:
     servers = [word for address in grpc for word in ("--server", address)]
-    return [sys.executable, "-m", "muster", "worker", *servers, "--index", str(index), "--processes", "2"]
+    return [sys.executable, "-m", "muster", "worker", *servers, "--index", str(index), "--processes", "2",
+            "functions"]
 
 
 def program_worker_command(binary: pathlib.Path, grpc: list[str], index: int, folder: pathlib.Path) -> list[str]:

@@ -86,6 +86,10 @@ class Round:
                    ("streams", "streams-0"), ("leaders", "leaders-0"),
                    *(("agent", name) for name in agents)]
         self.clients = [self._client(kind, name) for kind, name in clients]
+        self.clients.append(self._process("calls-cpp", "clients", [
+            str(words.binary.with_name("robustness_calls")), "--server", ",".join(self.servers.grpc), "--effects",
+            str(self.effects), "--history", str(folder / "history-calls-cpp.jsonl"), "--name", "calls-cpp", "--seed",
+            str(seed)]))
         self.keys = self._process("keys", "clients", [
             str(words.checker), "load", "--urls", ",".join(self.servers.http), "--name", "rest", "--clients",
             str(words.clients), "--seed", str(seed), "--output", str(folder / "history-keys.jsonl")])
