@@ -189,9 +189,22 @@ void write_parameters(json_out& out, route const& r) {
   out.end_array();
 }
 
-// NDJSON is described by the schema of a line.
-schema::json each_line(schema::json const& schema) {
-  return schema::described(schema, "each line");
+constexpr std::string_view ndjson = "application/x-ndjson";
+
+bool has_lines(route const& r) {
+  return std::find(r.media.begin(), r.media.end(), ndjson) != r.media.end();
+}
+
+/// Returns what a line of the operation's NDJSON is, in words; empty: it has none. Generated
+/// clients have a class for the schema of a line, but none of them splits the lines.
+std::string about_lines(route const& r) {
+  auto const each = [](std::string_view what, std::string_view schema) {
+    return std::string(what) + " is a JSON object of the schema `" + std::string(schema) +
+           "`, without a line break in it.";
+  };
+  if (r.body == body_kind::json_or_ndjson)
+    return each("With `application/x-ndjson`, each line of the body", r.schema);
+  return has_lines(r) ? each("Each line of the answer", r.outcomes.front().schema) : std::string();
 }
 
 // An example by the name of its schema, which all operations share.
@@ -200,7 +213,10 @@ constexpr std::string_view shared = "#/components/examples/";
 void write_content(json_out& out, std::string_view media, std::optional<schema::json> const& schema,
                    bj::value const& example) {
   auto const object = out.key(media).object();
-  if (schema) out.key("schema").raw(serialize(*schema));
+  bool const lines = media == ndjson;
+  if (schema)
+    out.key("schema").raw(serialize(lines ? schema::described(*schema, "each line") : *schema));
+  if (schema && lines) out.key("x-itemSchema").raw(serialize(*schema));  // itemSchema of 3.2
   auto const* text = example.if_string();
   if (text && text->starts_with(shared))
     out.key("examples").raw(serialize(bj::value{{"example", {{"$ref", *text}}}}));
@@ -226,7 +242,7 @@ void write_body(json_out& out, route const& r) {
     write_content(out, "application/json", schema, example);
   if (r.body == body_kind::json_or_ndjson) {
     write_content(out, "application/json", schema::array(schema), bj::array{example});
-    write_content(out, "application/x-ndjson", each_line(schema), example);
+    write_content(out, ndjson, schema, example);
   }
   out.end_object().end_object();
 }
@@ -257,9 +273,7 @@ void write_outcome(json_out& out, route const* r, outcome const& o) {
       write_content(out, media, std::nullopt, bytes ? bj::value("hello") : bj::value(42));
       continue;
     }
-    auto const schema = schema::ref(o.schema);
-    bool const lines = media == "application/x-ndjson";
-    write_content(out, media, lines ? each_line(schema) : schema, shared_example(o.schema));
+    write_content(out, media, schema::ref(o.schema), shared_example(o.schema));
   }
 }
 
@@ -286,6 +300,7 @@ void write_operation(json_out& out, route const& r) {
   auto const object = out.key(lower(r.method)).object();
   out.key("operationId").string(r.id);
   out.key("summary").string(r.summary);
+  if (auto const lines = about_lines(r); !lines.empty()) out.key("description").string(lines);
   out.key("tags").strings(std::initializer_list{tag_of(r.pattern)});
   write_parameters(out, r);
   write_body(out, r);

@@ -19,10 +19,10 @@ USE_PYTHON = """
 import json, sys, time
 from muster_client import Client
 from muster_client.api.closures import append_closures
-from muster_client.api.jobs import get_job, list_results, seal_job, submit_job
+from muster_client.api.jobs import get_job, list_results, seal_job, stream_results, submit_job
 from muster_client.api.tasks import list_tasks
 from muster_client.api.values import fetch_value
-from muster_client.models import Closure, ListTasksState, Submission
+from muster_client.models import Closure, ListTasksState, ResultLine, Submission
 
 client = Client(base_url=sys.argv[1])
 tasks = list_tasks.sync("default", client=client, state=ListTasksState.CONNECTED)
@@ -41,6 +41,8 @@ while get_job.sync(opened.id, client=client).state == "RUNNING":
     time.sleep(0.05)
 page = list_results.sync(opened.id, client=client)
 assert [line.value for line in page.results] == [0, 1, 2], page
+streamed = stream_results.sync_detailed(opened.id, client=client).content.splitlines()
+assert [ResultLine.from_dict(json.loads(line)).value for line in streamed] == [0, 1, 2], streamed
 """
 USE_TYPESCRIPT = """
 import createClient from "openapi-fetch";

@@ -86,6 +86,25 @@ TEST_F(openapi_examples, each_request_and_answer_has_one_that_fits_its_schema) {
 }
 
 // What exists only after another request is 404, and a token that was never issued 401.
+TEST_F(openapi_examples, each_operation_with_lines_names_the_schema_of_a_line) {
+  std::map<std::string, std::string> found;
+  auto const look = [&](json::object const& o, json::value const& content) {
+    auto const* lines = content.as_object().if_contains("application/x-ndjson");
+    if (!lines) return;
+    std::string const ref(lines->at("x-itemSchema").at("$ref").as_string());
+    auto const name = ref.substr(ref.rfind('/') + 1);
+    EXPECT_NE(o.at("description").as_string().find("`" + name + "`"), std::string::npos) << o;
+    found[std::string(o.at("operationId").as_string())] = name;
+  };
+  each_operation([&](std::string const&, std::string const&, json::object const& o) {
+    if (auto const* body = o.if_contains("requestBody")) look(o, body->at("content"));
+    for (auto const& [status, outcome] : o.at("responses").as_object())
+      if (auto const* content = outcome.as_object().if_contains("content")) look(o, *content);
+  });
+  EXPECT_EQ(found, (std::map<std::string, std::string>{{"appendClosures", "Closure"},
+                                                       {"streamResults", "ResultLine"}}));
+}
+
 TEST_F(openapi_examples, requests_are_answered_as_described) {
   start_guarded();
   std::set<std::string> const made{"submitJob", "createPerWorkerValue", "createToken",
