@@ -43,6 +43,15 @@ def a_commit_that_does_not_exist_is_no_pass():
     assert run.returncode == 2 and "there is no commit 'no-such-commit'" in run.stderr, run
 
 
+def reproduce_names_what_does_not_exist():
+    cases = {"no-such-commit": "commit 'no-such-commit' does not exist", "HEAD": "Shows that a fault existed",
+             "--no-such-option": "unknown option '--no-such-option'"}
+    for word, message in cases.items():
+        words = [SOURCE / "scripts/reproduce", word, *(["a.b"] if word == "no-such-commit" else [])]
+        run = subprocess.run(words, capture_output=True, text=True)
+        assert run.returncode == 2 and message in run.stderr, run
+
+
 def bytes_that_are_no_text_end_no_run():
     said = b"1/1 Test #1: a.b ...***Failed\n\xff \xe2\x80\xa6\n1/1 Test #1: a.b ... Passed\n100% tests passed\n"
     with tempfile.TemporaryDirectory() as folder:
@@ -54,6 +63,6 @@ def bytes_that_are_no_text_end_no_run():
 
 
 for check in (each_label_that_check_asks_for_has_a_target, what_a_sanitizer_finds_is_not_run_again,
-              a_commit_that_does_not_exist_is_no_pass, bytes_that_are_no_text_end_no_run):
+              a_commit_that_does_not_exist_is_no_pass, reproduce_names_what_does_not_exist, bytes_that_are_no_text_end_no_run):
     print(check.__name__.replace("_", " "))
     check()

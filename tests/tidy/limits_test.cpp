@@ -1,5 +1,5 @@
-// docs/limits.md names a test for each limit, and there is one of that name, in C++ or, as
-// file.test, in Python.
+// docs/limits.md names a test for each limit, and docs/delivery-guarantees.md for each guarantee. A
+// test of each name exists, in C++ or, as file.test, in Python.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -57,6 +57,20 @@ TEST(tidy, every_limit_has_a_test) {
       EXPECT_TRUE(tests.contains((*it)[1])) << "no such test: " << (*it)[1];
   });
   EXPECT_GT(rows, 40u);
+}
+
+TEST(tidy, delivery_guarantees_name_tests_that_exist) {
+  auto const tests = declared_tests();
+  std::regex const name("`(\\w+\\.\\w+_\\w+)`");  // without an underscore it is a method
+  std::size_t names = 0;
+  each_line(fs::path(MUSTER_SOURCE_DIR) / "docs/delivery-guarantees.md",
+            [&](std::string const& line) {
+              for (std::sregex_iterator it(line.begin(), line.end(), name), end; it != end; ++it) {
+                ++names;
+                EXPECT_TRUE(tests.contains((*it)[1])) << "no such test: " << (*it)[1];
+              }
+            });
+  EXPECT_GT(names, 60u);
 }
 
 }  // namespace
