@@ -1,4 +1,4 @@
-// muster serve: flags into a server::configuration, then the server until it is told to stop.
+// muster serve: reads the flags into a server::configuration, and runs the server until a signal.
 #include <algorithm>
 #include <iostream>
 #include <sstream>
@@ -38,8 +38,9 @@ void add_endpoint(CLI::App& verb, std::string const& name, server::endpoint& val
 void add_store(CLI::App& verb, server::shared_store& s) {
   add_read(
       verb, "--store", "URL",
-      "Instead of --data-dir: etcd keeps it, and of the servers with the same store one serves "
-      "while the others stand by; etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX, etcds:// for TLS",
+      "Store durable state in etcd instead of --data-dir. One of the servers with the same store "
+      "leads, the others are standbys. etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX; etcds:// for "
+      "TLS",
       [&s](std::string const& text) {
         if (text.empty()) return;  // as --print-config writes it
         auto where = server::journal::etcd::parse_address(text);
@@ -49,105 +50,112 @@ void add_store(CLI::App& verb, server::shared_store& s) {
   add_store_access(verb, s);
   add_duration(
       verb, "--store-lease", s.lease,
-      "A server that etcd has not heard for so long does not lead any more: shorter serves "
-      "again sooner, longer tolerates longer silence of etcd");
+      "A leader that cannot reach etcd for this long stops leading. A shorter lease shortens the "
+      "failover; a longer one tolerates longer outages of etcd");
   add_bytes(verb, "--store-bytes", s.bytes,
-            "What etcd may hold; with less than 64 MiB left nothing new is taken");
+            "Size limit of etcd; new durable work is refused when less than 64 MiB are left");
   add_value(verb, "--advertise", s.advertise, "HOST:PORT",
-            "Where others find this server's HTTP, told by those who stand by; else --http");
+            "HTTP address of this server that standbys report to clients (the address of --http)");
 }
 
 void add_tls(CLI::App& verb, server::tls_settings& s) {
-  add_value(verb, "--tls-cert", s.certificate, "FILE",
-            "Speak TLS on both ports with this certificate, PEM, followed by those between "
-            "it and its authority; replaced, it is what new connections get");
-  add_value(verb, "--tls-key", s.key, "FILE", "Its private key, PEM, without a password");
+  add_value(
+      verb, "--tls-cert", s.certificate, "FILE",
+      "Serve TLS on both ports with this certificate chain, PEM. If the file is replaced, new "
+      "connections use the new certificate");
+  add_value(verb, "--tls-key", s.key, "FILE",
+            "Private key of the server's certificate, PEM, without a password");
   add_value(verb, "--tls-client-ca", s.client_ca, "FILE",
-            "Clients may show certificates of these authorities, PEM");
-  verb.add_flag("--tls-client-required", s.client_required, "They must");
+            "Accept client certificates of these authorities, PEM");
+  verb.add_flag("--tls-client-required", s.client_required,
+                "Reject clients that present no valid certificate");
   add_list(verb, "--tls-role", s.roles, "NAME=ROLE",
-           "Where tokens are asked for, who shows a certificate of this common name and no "
-           "token is a viewer, submitter, worker or admin; may be repeated");
+           "Role of clients that present a certificate with this common name and no token: viewer, "
+           "submitter, worker or admin; repeatable");
 }
 
 void add_addresses(CLI::App& verb, server::configuration& c) {
-  add_endpoint(verb, "--grpc", c.grpc, "Where workers and gRPC clients connect; port 0 picks one");
-  add_endpoint(verb, "--http", c.http, "REST, WebSocket, metrics and dashboard; port 0 picks one");
+  add_endpoint(verb, "--grpc", c.grpc,
+               "Address for workers and gRPC clients; port 0: any free port");
+  add_endpoint(verb, "--http", c.http,
+               "Address for REST, WebSocket, metrics and dashboard; port 0: any free port");
   add_value(verb, "--ready-file", c.life.ready_file, "FILE",
-            "Written with both addresses once ready");
-  add_value(verb, "--data-dir", c.data_dir, "DIR",
-            "What survives a restart is kept here: jobs with their values, sessions that hold "
-            "values, clusters, their tasks, keys and barriers");
+            "Write both addresses to this file when the server is ready");
+  add_value(
+      verb, "--data-dir", c.data_dir, "DIR",
+      "Directory for all state that survives a restart: jobs with their values, sessions that "
+      "hold values, clusters with their tasks, keys and barriers");
   add_bytes(
       verb, "--history-bytes-max", c.history.limits.bytes_max,
-      "Bytes of the disk for what people look at of the past after a restart: events, charts, "
-      "what workers did; 0 keeps nothing");
-  add_duration(verb, "--history-age", c.history.limits.age, "What is older than that goes");
+      "Disk space for the history: events, charts and the activity of workers; 0: no history is "
+      "stored");
+  add_duration(verb, "--history-age", c.history.limits.age, "Delete history older than this");
   add_value(verb, "--history-dir", c.history.directory, "DIR",
-            "Where that is kept; else history in --data-dir");
+            "Directory for the history (history in --data-dir)");
   add_value(verb, "--read-only", c.history.shown, "DIR",
-            "Show what a server that is gone has left in its --data-dir, and change nothing");
+            "Show the --data-dir of a server that does not run, and change nothing");
   add_list(verb, "--webhook", c.webhooks.urls, "URL[,URL...]",
-           "Addresses that alerts are posted to, in the form of Slack's incoming webhooks");
+           "Send alerts to these addresses, in the format of Slack's incoming webhooks");
   add_value(verb, "--webhook-secret-file", c.webhooks.secret_file, "FILE",
-            "What posts are signed with (X-Muster-Signature); 16 bytes or more");
+            "Secret that signs alerts (header X-Muster-Signature); at least 16 bytes");
   add_value(verb, "--webhook-ca", c.webhooks.ca, "FILE",
-            "Authorities of these addresses, PEM; else the system's");
+            "Certificate authorities of the --webhook addresses, PEM (the system's)");
   add_value(verb, "--page-url", c.webhooks.page, "URL",
-            "Where people find the page, for links in what is posted");
+            "Address of the dashboard, for links in alerts that are sent");
   add_store(verb, c.store);
-  add_duration(verb, "--commit-delay", c.commit_delay,
-               "What comes while the disk is busy waits so long, at most, for more to be written "
-               "with it; an idle disk writes at once");
+  add_duration(
+      verb, "--commit-delay", c.commit_delay,
+      "While the disk is busy, wait at most this long to write several changes together; an "
+      "idle disk writes at once");
   verb.add_flag(
       "--supervise", c.life.supervise,
-      "Start the server again when it dies; its ports stay open meanwhile, so that clients "
-      "wait instead of being refused");
+      "Restart the server if it crashes. Its ports stay open, so clients wait and are not "
+      "refused");
   add_tls(verb, c.tls);
   verb.add_flag("--insecure", c.insecure,
                 "Allow addresses that other machines can reach without tokens");
   using server::auth_mode;
-  add_choice(verb, "--auth", c.auth,
-             {{"auto", auth_mode::automatic}, {"on", auth_mode::on}, {"off", auth_mode::off}},
-             "Whether a token is asked for: on, off, or auto: where other machines can reach "
-             "the server, unless it is --insecure, and where tokens are known");
+  add_choice(
+      verb, "--auth", c.auth,
+      {{"auto", auth_mode::automatic}, {"on", auth_mode::on}, {"off", auth_mode::off}},
+      "Whether a token is required. auto: if tokens exist, or if other machines can reach the "
+      "server and --insecure is not set");
   add_value(verb, "--token-file", c.token_file, "FILE",
-            "Tokens that are known, a line each: ROLE TOKEN [cluster=C[,C...]] [allow-exec]; "
-            "read again when it changes");
+            "File with one token per line: ROLE TOKEN [cluster=C[,C...]] [allow-exec]; read again "
+            "when it changes");
   add_value(verb, "--admin-token-file", c.admin_token_file, "FILE",
-            "Where the first admin's token is written, for this user alone; else "
-            "admin.token in --data-dir");
+            "Write the token of the first admin to this file, readable by this user only "
+            "(admin.token in --data-dir)");
   add_list(verb, "--agents-from", c.agents_from, "[CLUSTER=]NET[,...]",
-           "Networks whose JAX and TensorFlow agents, which carry no token, are let in where "
-           "tokens are asked for; with CLUSTER= in front those of this cluster, instead of the "
-           "others")
+           "Accept JAX and TensorFlow agents, which have no token, from these networks. CLUSTER= "
+           "sets the networks of one cluster")
       ->default_str("127.0.0.0/8,::1");
-  add_read(
-      verb, "--torch", "ADDR:PORT",
-      "Serve the main cluster's store of torch.distributed here: programs of PyTorch have this in "
-      "MASTER_ADDR and MASTER_PORT; see docs/pytorch.md",
-      [&c](std::string const& text) {
-        if (text.empty()) return;  // as --print-config writes it
-        auto const where = server::parse_endpoint(text);
-        if (!where) throw CLI::ValidationError("--torch", where.error().message);
-        c.torch.listen = *where;
-      });
+  add_read(verb, "--torch", "ADDR:PORT",
+           "Serve the TCPStore of the main cluster at this address. PyTorch programs use it as "
+           "MASTER_ADDR and MASTER_PORT; see docs/pytorch.md",
+           [&c](std::string const& text) {
+             if (text.empty()) return;  // as --print-config writes it
+             auto const where = server::parse_endpoint(text);
+             if (!where) throw CLI::ValidationError("--torch", where.error().message);
+             c.torch.listen = *where;
+           });
   add_list(verb, "--torch-from", c.torch.from, "NET[,NET...]",
-           "Networks whose clients of such stores are let in; they have no credentials, so whoever "
-           "is there may read and write all keys")
+           "Accept clients of TCPStores from these networks. Such clients have no credentials: all "
+           "of them can read and write all keys")
       ->default_str("127.0.0.0/8,::1");
   add_list(verb, "--proxy-from", c.connections.proxy_from, "NET[,NET...]",
-           "Networks of relays whose PROXY headers (version 2) are believed on all ports: "
-           "who connects has the address that these say");
+           "Trust PROXY headers (version 2) of relays in these networks, on all ports, as the "
+           "client's address");
   add_value(verb, "--allowed-host", c.web.allowed_hosts, "NAME",
-            "A name that Host headers may carry");
+            "Accept this name in Host headers");
   add_value(verb, "--allowed-origin", c.web.allowed_origins, "ORIGIN",
-            "An origin whose pages may change state");
+            "Allow pages of this origin to change state");
   add_value(verb, "--dashboard-dir", c.web.dashboard_dir, "DIR",
-            "Serve the page from here (for developers)");
+            "Serve the dashboard from this directory (for developers)");
 }
 
-// A repeatable flag; in the environment several stand in one variable, with spaces between.
+// Adds the flags that declare clusters. --cluster is repeatable. Its environment variable holds
+// several clusters, separated by spaces.
 void add_clusters(CLI::App& verb, server::configuration& c) {
   auto const take = [&c](std::vector<std::string> const& given) {
     c.clusters.clear();
@@ -162,8 +170,8 @@ void add_clusters(CLI::App& verb, server::configuration& c) {
   };
   add_read<std::vector<std::string>>(
       verb, "--cluster", "SPEC",
-      "A cluster and its tasks: NAME:JOB=N[,JOB=N...][;key=value...]; the first is served on "
-      "the --grpc port, each other one on a port of its own",
+      "A cluster and its tasks: NAME:JOB=N[,JOB=N...][;key=value...]. The first one is served on "
+      "the --grpc port, every other one on its own port",
       take)
       ->allow_extra_args(false)
       ->default_str("default");
@@ -178,13 +186,12 @@ void add_clusters(CLI::App& verb, server::configuration& c) {
   };
   add_read<std::vector<std::string>>(
       verb, "--cluster-from", "KIND",
-      "A cluster that a resolver knows, declared behind those of --cluster and followed: "
+      "Declare the cluster that a resolver finds, and follow its changes: "
       "KIND[:...][|name=NAME;every=30s;key=value...]; see 'muster resolve --help'",
       take_sources)
       ->allow_extra_args(false);
   add_read(verb, "--cluster-ports", "FIRST-LAST",
-           "Ports for clusters besides the first; without it the system picks them",
-           [&c](std::string const& text) {
+           "Ports of all clusters but the first (any free ports)", [&c](std::string const& text) {
              if (text.empty()) return;  // as --print-config writes it
              auto const range = server::parse_port_range(text);
              if (!range) throw CLI::ValidationError(range.error().message);
@@ -198,7 +205,7 @@ std::vector<std::string> jobs_of(std::string const& text) {
   auto words = std::istringstream(text);
   for (std::string job; std::getline(words, job, ',');) {
     if (job.empty() || job.find_first_of(": ;=") != std::string::npos)
-      throw CLI::ValidationError("--stateful-jobs", "'" + job + "' is no name of a job");
+      throw CLI::ValidationError("--stateful-jobs", "'" + job + "' is not a valid job name");
     jobs.push_back(std::move(job));
   }
   if (jobs.size() > jobs_max)
@@ -210,21 +217,22 @@ std::vector<std::string> jobs_of(std::string const& text) {
 
 void add_limits(CLI::App& verb, server::configuration& c) {
   add_duration(verb, "--heartbeat-timeout", c.core.heartbeat_timeout,
-               "A worker silent for this long is lost");
+               "A worker that sends nothing for this long is lost");
   add_duration(verb, "--reconnect-grace", c.core.reconnect_grace,
-               "How long running closures wait for a worker whose connection broke; 0: not at all");
-  add_duration(verb, "--recovery-timeout", c.core.recovery_timeout,
-               "A worker lost for this long is given up: what can only run there fails");
+               "How long running closures wait for a worker whose connection broke; 0: no wait");
+  add_duration(
+      verb, "--recovery-timeout", c.core.recovery_timeout,
+      "Give up a worker that is lost for this long; closures that can only run there fail");
   add_duration(verb, "--start-delay", c.core.start_delay,
-               "A new worker with index i gets no closures for i times this");
+               "A new worker with index i gets no closures for i times this duration");
   add_duration(verb, "--start-delay-max", c.core.start_delay_max,
-               "The most of --start-delay for one worker; 0: no cap");
+               "Upper limit of the start delay of one worker; 0: no limit");
   add_duration(verb, "--watchdog", c.core.watchdog,
-               "Warn when closures run and none finished for this long; 0: off");
+               "Warn if closures run and none has finished for this long; 0: off");
   add_count(verb, "--transient-dependency-failures", c.core.transient_dependency_failures,
-            "Report of a lost dependency that is fatal to its session; 0: the first");
+            "A session fails at this many reports of a lost dependency; 0: at the first");
   add_read(verb, "--transient-timeouts", "N",
-           "Time-out reported by a function that is fatal to its session; 0: the first",
+           "A session fails at this many time-outs reported by functions; 0: at the first",
            [&c](std::string const& text) {
              if (text == "workers/10") {
                c.core.transient_timeouts = core::config::timeouts_by_workers;
@@ -237,29 +245,29 @@ void add_limits(CLI::App& verb, server::configuration& c) {
              c.core.transient_timeouts = static_cast<std::uint32_t>(*n);
            })
       ->default_str("workers/10");
-  add_read(
-      verb, "--stateful-jobs", "JOB[,JOB...]",
-      "Jobs whose tasks hold state, such as parameter servers: closures go there by name alone, "
-      "and who relied on one that is lost is told; empty: none",
-      [&c](std::string const& text) { c.core.stateful_jobs = jobs_of(text); })
+  add_read(verb, "--stateful-jobs", "JOB[,JOB...]",
+           "Jobs whose tasks hold state, such as parameter servers. Closures run there only if "
+           "they name "
+           "the task, and the loss of a task is reported to its users; empty: none",
+           [&c](std::string const& text) { c.core.stateful_jobs = jobs_of(text); })
       ->default_str("ps");
   add_duration(verb, "--transient-window", c.core.transient_window,
-               "Older reports of lost dependencies and time-outs do not count");
+               "Reports of lost dependencies and time-outs count for this long");
   add_duration(verb, "--session-grace", c.core.session_grace,
-               "How long a session that holds values waits for its vanished client");
+               "How long a session that holds values waits for its client to reconnect");
   add_duration(verb, "--task-retention", c.core.task_retention,
-               "How long a lost or departed task stays listed");
-  add_duration(verb, "--stop-timeout", c.life.stop_timeout, "Limit for an orderly stop");
+               "How long a lost or stopped task stays listed");
+  add_duration(verb, "--stop-timeout", c.life.stop_timeout, "Time limit of an orderly stop");
   add_count(verb, "--queue-capacity", c.core.queue_capacity,
-            "Queued closures of a session; 0: as many as a session may ask for, 16,777,216");
-  add_count(verb, "--closures-max", c.core.closures_max, "Closures known to the server");
-  add_count(verb, "--jobs-kept", c.core.finished_jobs_max, "Finished jobs kept for look-up");
+            "Queued closures of a session; 0: 16,777,216");
+  add_count(verb, "--closures-max", c.core.closures_max, "Closures of all jobs and sessions");
+  add_count(verb, "--jobs-kept", c.core.finished_jobs_max, "Finished jobs that stay listed");
   add_count(verb, "--sessions-kept", c.core.ended_sessions_max,
-            "Ended sessions of programs kept for look-up, with rows and logs; 0: none");
+            "Ended sessions that stay listed, with rows and logs; 0: none");
   add_duration(verb, "--session-age", c.core.ended_session_age,
-               "Ended sessions are kept for this long; 0: none are");
+               "How long ended sessions stay listed; 0: not at all");
   add_count(verb, "--sessions-max", c.core.sessions_max, "Jobs and sessions at one time");
-  add_count(verb, "--tasks-max", c.core.tasks_max, "Rows of tasks");
+  add_count(verb, "--tasks-max", c.core.tasks_max, "Listed tasks");
   add_count(verb, "--credits-max", c.core.credits_max, "Closures a worker may hold");
   add_count(verb, "--max-worker-failures", c.core.max_worker_failures,
             "Lost workers or processes after which a closure fails; 0: no limit");
@@ -271,23 +279,24 @@ void add_limits(CLI::App& verb, server::configuration& c) {
   add_bytes(verb, "--session-value-bytes-max", c.core.session_value_bytes_max,
             "Bytes of values one session may hold; 0: no limit");
   add_count(verb, "--session-rows-max", c.core.session_rows_max,
-            "Rows kept of a session's newest ended closures; 0: none");
+            "Newest ended closures of a session that stay listed; 0: none");
   add_count(verb, "--session-failures-max", c.core.session_failures_max,
-            "Beyond them, rows of its newest failed closures; 0: none");
+            "Newest failed closures of a session that stay listed in addition; 0: none");
   add_bytes(verb, "--session-rows-bytes-max", c.core.session_rows_bytes_max,
-            "Bytes of the rows of all sessions");
+            "Bytes of listed closures of all sessions");
   add_bytes(verb, "--activity-bytes-max", c.core.activity_bytes_max,
-            "Bytes of the record of what workers did in the last hour");
+            "Bytes of the workers' activity of the last hour");
   add_value(verb, "--spill-dir", c.spill_dir, "DIR",
-            "Directory for values that take too much memory, emptied at start and stop");
-  add_bytes(verb, "--spill-above", c.core.spill_above,
-            "Bytes of values in memory beyond which the oldest are written to --spill-dir; 0: half "
-            "of --value-bytes-max");
-  add_bytes(verb, "--spill-bytes-max", c.core.spill_bytes_max, "Bytes of values in --spill-dir");
+            "Directory for values that exceed --spill-above; emptied at start and stop");
   add_bytes(
-      verb, "--blob-bytes-max", c.blobs.bytes_max,
-      "Bytes of large arguments, values and callables (blobs), which lie below --data-dir, else "
-      "--spill-dir, else where temporary files are");
+      verb, "--spill-above", c.core.spill_above,
+      "Bytes of values in memory; the oldest values beyond are written to --spill-dir; 0: half "
+      "of --value-bytes-max");
+  add_bytes(verb, "--spill-bytes-max", c.core.spill_bytes_max, "Bytes of values in --spill-dir");
+  add_bytes(verb, "--blob-bytes-max", c.blobs.bytes_max,
+            "Bytes of blobs: large arguments, values and callables. They are stored in --data-dir, "
+            "else in "
+            "--spill-dir, else in the directory for temporary files");
   add_bytes(verb, "--body-limit", c.web.body_limit_bytes, "Largest HTTP request body");
   add_count(verb, "--connections-max", c.web.connections_max, "HTTP connections at one time");
   add_bytes(verb, "--connection-memory-max", c.connections.memory_max,
@@ -298,7 +307,7 @@ void add_limits(CLI::App& verb, server::configuration& c) {
 
 constexpr char limits_group[] = "Limits", advanced_group[] = "Advanced";
 
-// What stands in which group of --help; what is in none of them is a limit or advanced.
+// The groups of flags in --help. All other flags are in the group of limits or of advanced flags.
 constexpr std::pair<char const*, char const*> groups[] = {{"--grpc", "Network"},
                                                           {"--http", "Network"},
                                                           {"--ready-file", "Network"},
@@ -387,7 +396,8 @@ void add_serve(CLI::App& app, choice& chosen) {
   add_clusters(*verb, o->config);
   add_logging(*verb, o->config.log.level, o->config.log.format);
   add_limits(*verb, o->config);
-  verb->add_flag("--print-config", o->print_config, "Print the settings with their origin, and end")
+  verb->add_flag("--print-config", o->print_config,
+                 "Print the settings with their origin, and exit")
       ->configurable(false);
   group_flags(*verb);
   verb->footer(
@@ -397,7 +407,8 @@ void add_serve(CLI::App& app, choice& chosen) {
       "  muster serve --cluster train:worker=8 --cluster 'eval:worker=2;heartbeat_timeout=30s'\n"
       "  muster serve --store etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379/muster\n"
       "  muster serve --config muster.toml --print-config\n"
-      "SIGTERM or Ctrl-C stops in order; a second one at once. See docs/operations.md.");
+      "SIGTERM or Ctrl-C stops the server in order; a second one stops it at once. See "
+      "docs/operations.md.");
 }
 
 }  // namespace muster::cli

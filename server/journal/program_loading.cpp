@@ -1,5 +1,5 @@
-// Programs back from their entries. What comes back is such that the controller can go on with it:
-// numbers are within their ranges, and entries of one program fit each other.
+// Reads programs from their entries, and checks that the controller can continue them: values are
+// in their ranges, and the entries of a program are consistent.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -74,7 +74,7 @@ core::program_spec decoded(wire::Program const& w, bool& ok) {
   s.preload = words(w.preload());
   s.store = within(w.store(), core::store_place::server, ok);
   s.step_pattern = w.step_pattern();
-  // Of an older server: nobody has said what is wanted.
+  // Entries of older servers have no hang policy.
   if (w.hang_after() > 0) {
     s.on_hang = within(w.on_hang(), core::hang_policy::abort, ok);
     s.hang_after = span(w.hang_after());
@@ -113,7 +113,7 @@ core::program_cause decoded(wire::ProgramCause const& w, bool& ok) {
   if (w.has_coordination()) {
     auto const& told = w.coordination();
     c.coordination = core::coordination_failure{static_cast<muster::code>(told.code()), told.task(),
-                                                told.message()};  // whatever an agent has said
+                                                told.message()};  // any code that an agent reported
   }
   return c;
 }
@@ -199,7 +199,7 @@ of_core::rank_fact decoded(core::rank_name const& name, wire::DeadRank const& w,
   return f;
 }
 
-// What the controller holds of a program at any time; see its invalid().
+// Returns whether the invariants of the controller hold for the program; see its invalid().
 bool fits(of_core::restored_program const& p) {
   auto const& c = p.course;
   auto const alive = p.placement ? p.placement->ranks.size() - p.ended.size() : 0;
@@ -219,7 +219,7 @@ bool fits(of_core::restored_program const& p) {
   return runs == (c.goal == of_core::goal::run && !waits && !core::ended(c.state));
 }
 
-// Of one kind, those of all programs.
+// Reads the entries of one kind of all programs.
 template <class Message, class Take>
 muster::status each_program(store const& s, kind k, Take take) {
   return each_entry<Message>(s, program_keys::below(k), std::move(take));
@@ -281,7 +281,7 @@ muster::result<std::vector<stored_program>> load_programs(store const& s) {
   for (auto& [id, p] : all) {
     if (courses != all.size() || !fits(p.program))
       return muster::status{code::internal,
-                            "the entries of program " + core::text(id) + " do not fit each other"};
+                            "the entries of program " + core::text(id) + " are inconsistent"};
     list.push_back(std::move(p));
   }
   return list;

@@ -1,4 +1,4 @@
-// Clients over REST, who ask again for what they were told.
+// Clients over REST that ask again for the answers that they have received.
 #include "tests/journal/restart_world.hpp"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ std::vector<core::closure_spec> restart_world::some_closures() {
     if (dice_.chance(10)) x->options.delay = core::duration(dice_.between(1, 300'000));
     if (dice_.chance(10)) x->options.priority = static_cast<std::int32_t>(dice_.between(-3, 3));
     if (gang && list.size() <= 3) x->options.gang = "together";
-    if (last_args_ % 3 == 0) {  // inputs go beside
+    if (last_args_ % 3 == 0) {  // inputs are sent beside the arguments
       c.args = core::blob(c.args.view(), core::encoding::bytes);
       for (auto& input : x->inputs) input.offset = core::beside_pickled;
     }
@@ -67,7 +67,7 @@ void restart_world::remember(core::session_id job, std::vector<core::closure_id>
     known_closure k;
     k.args = specs[i].args.view();
     k.inputs = inputs_of(specs[i]);
-    if (!closures_.emplace(ids[i], std::move(k)).second) fail(text(ids[i]) + " was given twice");
+    if (!closures_.emplace(ids[i], std::move(k)).second) fail(text(ids[i]) + " was assigned twice");
   }
   count("accepted") += ids.size();
 }
@@ -119,7 +119,7 @@ void restart_world::told(core::closure_id id, core::closure_state state, std::st
   auto& c = it->second;
   ++count("told");
   if (c.told && (c.state != state || c.value != value))
-    fail(text(id) + " was told " + std::string(name(c.state)) + " " + c.value + ", now " +
+    fail(text(id) + " was reported as " + std::string(name(c.state)) + " " + c.value + ", now as " +
          std::string(name(state)) + " " + value);
   if (state == core::closure_state::succeeded && value != value_of(c.args))
     fail(text(id) + " with " + c.args + " has " + value);
@@ -162,7 +162,7 @@ void restart_world::cancel_or_delete() {
   server_.ask(e, ignore);
 }
 
-// Its end is told once, whatever happens to the server afterwards.
+// Asks for the end of a job. An end that was reported must not change, even after a crash.
 void restart_world::ask_for_an_end() {
   auto const job = some_job(false);
   if (job == core::session_id{}) return;
@@ -192,10 +192,10 @@ void restart_world::act() {
   go_on(roll);
 }
 
-// Everybody is there and nothing breaks any more.
+// Lets all jobs end: all workers are connected, and nothing fails.
 void restart_world::heal() {
   workers_.heal();
-  // Those whose clients were never told of them, too.
+  // This includes jobs whose submission was never answered.
   for (auto const& j : server_.core().sessions().list({}, ~std::size_t{}).items) {
     core::seal_session seal;
     seal.session = j.id;
@@ -216,15 +216,15 @@ void restart_world::check_known() {
     auto const job = server_.core().sessions().look(id);
     if (!job) return fail(text(id) + " was accepted and is lost");
     if (j.ended && (!core::ended(job->state) || job->finished != j.finished))
-      return fail(text(id) + " was told to have ended and has not, or ended again");
+      return fail(text(id) + " was reported as ended and runs, or has ended again");
     for (auto const c : j.closures) {
       auto const view = server_.core().closures().look(c);
       if (!view) return fail(text(c) + " was accepted and is lost");
       if (view->inputs.size() != closures_.at(c).inputs)
         return fail(text(c) + " has lost its inputs");
       if (closures_.at(c).told && view->state != closures_.at(c).state)
-        return fail(text(c) + " was told " + std::string(name(closures_.at(c).state)) + " and is " +
-                    std::string(name(view->state)));
+        return fail(text(c) + " was reported as " + std::string(name(closures_.at(c).state)) +
+                    " and is " + std::string(name(view->state)));
     }
   }
 }
@@ -233,11 +233,11 @@ void restart_world::check_the_end() {
   for (auto const& [id, j] : jobs_) {
     if (j.deleted) continue;
     auto const job = server_.core().sessions().look(id);
-    if (!job) return fail(text(id) + " is gone");
+    if (!job) return fail(text(id) + " is lost");
     if (job->counts.total() < j.closures.size()) return fail(text(id) + " has lost closures");
     for (auto const c : j.closures) {
       auto const v = server_.core().closures().look(c);
-      if (!v) return fail(text(c) + " is gone");
+      if (!v) return fail(text(c) + " is lost");
       if (!core::ended(v->state)) return fail(text(c) + " has not ended");
       told(c, v->state, std::string(v->data.view()));
       ++count(v->state == core::closure_state::succeeded ? "succeeded"
@@ -252,7 +252,7 @@ void restart_world::live() {
   if (dice_.chance(50)) crash();
   heal();
   check_the_end();
-  crash();  // what the last one ended is there for the next
+  crash();  // jobs that have ended must be there after a restart
   check_the_end();
 }
 

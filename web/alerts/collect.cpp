@@ -1,3 +1,4 @@
+// Copies the facts that alerts depend on, in several steps on the engine thread.
 #include "web/alerts/collect.hpp"
 
 #include <algorithm>
@@ -21,15 +22,16 @@ using coordination::cluster_id;
 constexpr std::size_t clusters_max = 100;
 constexpr core::duration end_is_news = std::chrono::hours(1);
 
-// "HOST:PORT" of the main cluster: by which name the server is reached is for who reads it to know.
+// Returns "HOST:PORT" with the port of the main cluster, or an empty text. The reader replaces
+// HOST: the server does not know by which name it is reached.
 std::string worker_address(engine_services& services) {
   auto const address = services.endpoints.address(services.endpoints.main());
   auto const port = address.rfind(':');
   return port == std::string::npos ? std::string() : "HOST" + address.substr(port);
 }
 
-// What one visit to the engine copies of a cluster: numbers and tasks, or jobs, or what waits.
-// Each looks at thousands of rows at its limits, so they are visits of their own.
+// Each of the following functions copies one kind of facts of a cluster. Each can read thousands of
+// rows, so each is a separate step on the engine thread.
 void copy_tasks(server::hub& h, pool_facts& p) {
   auto const& core = h.state();
   p.overview = core.overview(h.now());
@@ -185,7 +187,8 @@ std::optional<agents_facts> look_at(engine_services& services, cluster_id c) {
   return a;
 }
 
-// Who is in trouble, if somebody is: most clusters have nobody to be looked for.
+// Adds the agents that are missing, late or in error. Searches only if the counts say that there
+// are such agents.
 coro::task<muster::status> add_troubled(engine_link& engine, cluster_id c, agents_facts& into) {
   std::size_t troubled = 0;
   for (auto const h : {coordination::agent_health::missing, coordination::agent_health::late,
@@ -209,7 +212,7 @@ coro::task<muster::result<alert_facts>> look_closer(engine_link& engine, first_l
   for (auto const& name : known.pools) {
     auto pool = co_await collect_pool(engine, name);
     if (pool) facts.pools.push_back(std::move(*pool));
-    // Else it was deleted meanwhile, or the next question says why there is no answer.
+    // On an error the cluster was deleted, or the next step on the engine fails with the reason.
   }
   for (auto const c : known.clusters) {
     auto next = [c](engine_services& services) { return look_at(services, c); };

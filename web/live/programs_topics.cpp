@@ -1,4 +1,4 @@
-// Copies of programs, and their rows.
+// Copies programs on the engine thread, and writes the rows of their topics.
 #include "web/live/programs_topics.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view program_prefix = "program:";
 
-// Of one program, what one step on the engine copied.
+// The facts of one program, copied in one step on the engine thread.
 struct program_copy {
   core::program_view program;
   std::vector<core::rank_view> ranks;
@@ -44,18 +44,18 @@ void copy_list(server::hub& h, programs_copy& into) {
   into.more +=
       std::accumulate(std::begin(counts.by_state), std::end(counts.by_state), std::size_t{0}) -
       some.size();
-  // As in other topics: empty for the main one.
+  // The name of the main cluster is empty, as in other topics.
   for (auto const& p : some) into.list.push_back({h.cluster(), p});
 }
 
-// Who takes part in its coordination cluster, and what some of them wait for.
+// Copies the agents of the program's coordination cluster, and the barriers at which they wait.
 void copy_cluster(engine_services& services, program_copy& p) {
   auto const& all = services.coordination.state();
   auto const id = all.find(p.program.coordination_cluster);
   if (p.program.coordination_cluster.empty() || !id) return;
   auto const views = all.current(*id).views();
   auto const now = services.coordination.now();
-  // Whoever looks wants to know at once for whom the others wait.
+  // Viewers need to see at once which agents the others are waiting for.
   p.agents = views.tasks(now, 0, p.ranks.size(), wait_is_news);
   p.barriers = views.barriers_from(0, barriers_shown);
   std::erase_if(p.barriers, [now](auto const& b) {
@@ -96,7 +96,7 @@ programs_copy copy_programs(engine_services& services, programs_asked const& ask
   return c;
 }
 
-// The list says nothing of a program but what changes, and how many ranks it wants.
+// Returns the row of a program in the list: the values that change, and the number of its ranks.
 std::string list_row(programs_copy::shown const& shown) {
   auto const& p = shown.row;
   return object_text([&](member_list const& m) {
@@ -124,7 +124,7 @@ std::string list_row(programs_copy::shown const& shown) {
   });
 }
 
-// What the coordination service knows of a rank that is an agent.
+// Writes the state of a rank's agent in the coordination service.
 void write_agent(member_list const& m, coordination::agent_view const& a) {
   m("state", a.health);
   if (a.error) m("error", a.error->message);
@@ -189,7 +189,7 @@ coro::task<muster::result<program_rows>> collect_programs(engine_link& engine, p
     rows.list->more = c->more;
     for (auto const& p : c->list) rows.list->rows.emplace_back(core::text(p.row.id), list_row(p));
   }
-  // One that nobody knows, or may see, has no rows.
+  // A program that does not exist, or is not visible to the client, has no rows.
   for (auto const& name : asked.each) {
     auto const at = c->each.find(name);
     rows.each.emplace(name, at == c->each.end() ? named_rows() : rows_of(at->second));

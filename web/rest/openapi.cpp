@@ -1,5 +1,5 @@
-// OpenAPI 3.1, written from the table of routes: what is not served is not in it, and what is
-// refused is refused by what stands there.
+// Writes the OpenAPI 3.1 description from the table of routes. It contains exactly the paths that
+// are served, with the schemas by which requests are checked.
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -26,16 +26,13 @@ namespace {
 namespace bj = boost::json;
 
 constexpr std::string_view about =
-    "Live updates come over a WebSocket at /api/v1/ws; docs/websocket.md describes its messages. "
-    "Errors are RFC 9457 problems. A request that does not fit this description is answered 400; "
-    "one that fits and yet cannot be is answered 422. Lengths of texts count characters here; "
-    "where "
-    "the server's limit is in bytes, a text with fewer characters and too many bytes is 422. A "
-    "path "
-    "that is not served is 404, another method 405 with Allow. Durations beyond what can be are "
-    "cut "
-    "down in waits and 422 elsewhere. Words of which a parameter takes one are taken in small "
-    "letters, too.";
+    "Live updates are sent over a WebSocket at /api/v1/ws; docs/websocket.md describes its "
+    "messages. Errors are RFC 9457 problems. A request that does not fit this description is "
+    "answered 400. A request that fits it but cannot be carried out is answered 422. Lengths of "
+    "texts count characters. If the server's limit is in bytes, a text with too many bytes is "
+    "answered 422. An unknown path is answered 404, an unknown method 405 with Allow. A duration "
+    "that is too long is shortened if it is a time to wait, and is answered 422 otherwise. Values "
+    "of parameters with a fixed set of values are accepted in any case.";
 
 struct tag {
   std::string_view name, meaning;
@@ -47,7 +44,7 @@ constexpr tag tags[] = {{"jobs", "Jobs: closures that are submitted together, an
                         {"values", "Outputs of closures, values on workers, and blobs"},
                         {"programs", "Programs that run as ranks on workers"},
                         {"objects", "Objects on tasks"},
-                        {"datasets", "Datasets that are dealt out to functions"},
+                        {"datasets", "Datasets that are distributed to functions"},
                         {"functions", "Functions that workers provide"},
                         {"clusters", "Clusters of agents, and their runs"},
                         {"tasks", "Workers and agents, and their machines"},
@@ -58,7 +55,7 @@ constexpr tag tags[] = {{"jobs", "Jobs: closures that are submitted together, an
                         {"tokens", "Tokens and sign-in"},
                         {"server", "State of the server"}};
 
-// By segments of the path; the last that is listed decides.
+// The tag for each segment of a path. The last segment of a path that is listed decides.
 constexpr std::pair<std::string_view, std::string_view> tags_of_segments[] = {
     {"jobs", "jobs"},
     {"closures", "closures"},
@@ -107,7 +104,7 @@ std::string_view tag_of(std::string_view pattern) {
   return found;
 }
 
-// What every operation may answer, or every one of a kind.
+// An outcome of all operations, or of all operations of one kind.
 struct common_outcome {
   outcome what;
   bool (*concerns)(route const& r);
@@ -120,20 +117,20 @@ bool has_body(route const& r) {
 constexpr common_outcome common[] = {
     {{400, "It does not fit this description; `field` says where"},
      [](route const&) { return true; }},
-    {{401, "The server asks for a token, and there is none, or one that it does not know"},
+    {{401, "The server requires a token; the request has none, or an unknown one"},
      [](route const& r) { return r.needs != core::permission::nothing; }},
-    {{403, "The token's role may not, or a page of another origin asks"},
+    {{403, "The token's role does not allow it, or a page of another origin sent it"},
      [](route const& r) { return r.method != "GET" || r.needs != core::permission::nothing; }},
-    {{404, "There is no such thing"},
+    {{404, "The resource does not exist"},
      [](route const& r) { return r.pattern.find('{') != std::string_view::npos; }},
     {{413, "The body is too large"}, has_body},
-    {{415, "The body is of another type, or it is compressed"}, has_body},
+    {{415, "The body has another media type, or is compressed"}, has_body},
     {{421, "The Host header names another server"}, [](route const&) { return true; }},
     {{431, "The header is too long"}, [](route const&) { return true; }},
     {{503, "The server is stopping, or did not answer in time"}, [](route const&) { return true; }},
 };
 
-// What stands in the place of a path's parameter, told by the segment before it.
+// Returns the schema of a path parameter, from the segment before it.
 schema::json path_schema(std::string_view before) {
   constexpr std::pair<std::string_view, std::string_view> ids[] = {{"jobs", "job_"},
                                                                    {"closures", "cl_"},
@@ -156,7 +153,7 @@ void write_parameter(json_out& out, std::string_view name, std::string_view in, 
   out.key("name").string(name);
   out.key("in").string(in);
   if (required) out.key("required").boolean(true);
-  // As if it were not there: what scripts send when a variable is empty.
+  // Scripts send an empty value if a variable is empty. It counts as absent.
   if (in == "query" && !required) out.key("allowEmptyValue").boolean(true);
   if (!meaning.empty()) out.key("description").string(meaning);
   out.key("schema").raw(serialize(schema));
@@ -207,7 +204,7 @@ std::string about_lines(route const& r) {
   return has_lines(r) ? each("Each line of the answer", r.outcomes.front().schema) : std::string();
 }
 
-// An example by the name of its schema, which all operations share.
+// The prefix of examples that all operations share. The name of the schema follows.
 constexpr std::string_view shared = "#/components/examples/";
 
 void write_content(json_out& out, std::string_view media, std::optional<schema::json> const& schema,
@@ -235,7 +232,7 @@ void write_body(json_out& out, route const& r) {
   out.key("content").begin_object();
   auto const schema = schema::ref(r.schema);
   auto const example = r.example.empty() ? bj::value("hello") : bj::parse(r.example);
-  // One that the handler reads piece by piece is "none" to the dispatcher.
+  // A body that the handler reads piece by piece is `none` to the dispatcher.
   if (r.body == body_kind::raw || r.body == body_kind::none)
     write_content(out, "application/octet-stream", schema::bytes(), example);
   if (r.body == body_kind::json || r.body == body_kind::optional_json)
@@ -260,7 +257,7 @@ void write_outcome(json_out& out, route const* r, outcome const& o) {
   if (o.status == 429 || o.status == 503 || o.status == 507)
     write_header(out, "Retry-After", "seconds", schema::integer(1, 3'600));
   if (o.status == 201 && r->method == "POST")
-    write_header(out, "Location", "where it is", schema::text());
+    write_header(out, "Location", "path of the new resource", schema::text());
   bool const problem = o.status >= 400 && o.schema.empty();
   if (!problem && (!r || r->media.empty())) return;
   auto const content = out.key("content").object();
@@ -307,7 +304,7 @@ void write_operation(json_out& out, route const& r) {
   write_responses(out, r);
 }
 
-// In which order they are told.
+// The order of the schemas in the description.
 constexpr std::string_view schema_names[] = {
     "Submission",      "Closure",       "ClosureOptions", "Retry",         "PerWorkerRequest",
     "Cluster",         "Argument",      "PlainArgument",  "Failure",       "Counts",
@@ -329,7 +326,7 @@ constexpr std::string_view schema_names[] = {
     "TorchKeyPage",    "TorchAttempt",  "RunPage",        "PastStream",    "LogMatches",
     "RunTimeline",     "JobDurations",  "TaskError",      "ResultPage",    "PastJobPage"};
 
-// Of requests, of what several answers hold, and of what each route answers.
+// Returns the schemas of requests, of parts that several answers share, and of all answers.
 std::map<std::string_view, schema::json> all_schemas(std::span<route const> routes) {
   std::map<std::string_view, schema::json> all{
       {"Failure", schema_of<core::failure>()},
@@ -377,7 +374,7 @@ void write_components(json_out& out, std::span<route const> routes) {
   }
 }
 
-// "key*" of the pattern is "key" to readers.
+// Returns the path as OpenAPI writes it: "{key*}" becomes "{key}".
 std::string path_of(std::string_view pattern) {
   std::string path(pattern);
   std::erase(path, '*');

@@ -1,5 +1,5 @@
-// How often a closure may lose its process or its worker, how long it waits before it runs again,
-// and what people are told.
+// How many processes and workers a closure can lose, how long it waits before it runs again, and
+// how this is explained.
 #include "server/core/words/explanation_words.hpp"
 #include "tests/core/fixture.hpp"
 
@@ -17,7 +17,7 @@ session_spec unlimited() {
   return spec;
 }
 
-/// A client's session, and what ends the processes of its closures.
+/// A session of a client. `kill` ends the process that executes a closure.
 struct of_a_session {
   cluster c;
   session_id session;
@@ -103,7 +103,7 @@ TEST_F(losses, scheduled_closure_survives_lost_workers_and_fails_with_its_third_
   ASSERT_EQ(c.state(f), closure_state::failed);
   EXPECT_TRUE(error_of(f).message.starts_with("3 workers were lost while they ran it"));
   EXPECT_EQ(error_of(f).message.find("connection lost"), std::string::npos)
-      << "only what counts is listed: " << error_of(f).message;
+      << "only losses that count are listed: " << error_of(f).message;
 }
 
 TEST(losses_limits, limits_of_a_session_count_all_losses_of_all_its_closures) {
@@ -144,7 +144,7 @@ TEST_F(losses, only_the_closure_of_an_ended_process_counts_it) {
   EXPECT_EQ(c.core.closures().look(bad)->attempts.size(), 1u);
 }
 
-TEST_F(losses, process_that_executed_nothing_is_nobodys_loss) {
+TEST_F(losses, process_that_executed_nothing_is_not_counted) {
   auto const f = submit();
   for (int i = 0; i < 5; ++i) {
     auto const w = c.attach();
@@ -155,7 +155,7 @@ TEST_F(losses, process_that_executed_nothing_is_nobodys_loss) {
   EXPECT_EQ(c.state(f), closure_state::queued);
 }
 
-TEST_F(losses, worker_that_was_draining_is_nobodys_loss) {
+TEST_F(losses, worker_that_was_draining_is_not_counted) {
   auto const f = submit();
   for (int i = 0; i < 5; ++i) {
     auto const w = c.attach();
@@ -176,7 +176,7 @@ TEST_F(losses, closure_that_ends_the_process_of_a_draining_worker_counts_it) {
   EXPECT_EQ(c.state(f), closure_state::failed);
 }
 
-TEST_F(losses, workers_that_go_with_a_stopping_server_are_nobodys_loss) {
+TEST_F(losses, workers_that_leave_a_stopping_server_are_not_counted) {
   auto const f = submit();
   for (int i = 0; i < 2; ++i) kill(f);
   auto const w = c.attach();
@@ -186,7 +186,7 @@ TEST_F(losses, workers_that_go_with_a_stopping_server_are_nobodys_loss) {
   EXPECT_NE(c.state(f), closure_state::failed);
 }
 
-TEST_F(losses, innocent_closure_beside_a_killer_has_its_last_try_alone) {
+TEST_F(losses, closure_beside_one_that_ends_its_worker_has_its_last_attempt_alone) {
   auto const bad = submit();
   auto const innocent = submit();
   joining const two{.slots = 2, .credits = 2};
@@ -210,8 +210,6 @@ TEST_F(losses, innocent_closure_beside_a_killer_has_its_last_try_alone) {
   EXPECT_EQ(c.state(innocent), closure_state::succeeded);
 }
 
-// Pauses.
-
 struct loss_pauses : testing::Test, of_a_session {
   loss_pauses() : of_a_session(unlimited(), {}, cluster::loss_pauses::as_configured) {}
 };
@@ -227,7 +225,7 @@ TEST_F(loss_pauses, double_from_a_tenth_of_a_second_to_thirty_seconds) {
     ASSERT_TRUE(c.held(w).empty()) << pause.count();
     c.advance(1ms);
     ASSERT_EQ(c.held(w), closures{f}) << pause.count();
-    c.leave(w);  // in order: it counts for nothing, and what it held goes back at once
+    c.leave(w);  // an orderly leave is not counted, and its closures are requeued at once
     ASSERT_EQ(c.why(f).losses, 0u);
   }
 }
@@ -241,7 +239,7 @@ TEST_F(loss_pauses, hold_no_slot_and_no_other_closure) {
   EXPECT_EQ(c.held(w), closures{first});
   c.advance(100ms);
   c.succeed(w, first);
-  EXPECT_EQ(c.held(w), closures{f}) << "it goes ahead of what was not begun";
+  EXPECT_EQ(c.held(w), closures{f}) << "it runs before closures that have not started";
   c.succeed(w, f);
   EXPECT_EQ(c.held(w), closures{second});
 }
@@ -263,7 +261,7 @@ TEST_F(loss_pauses, are_explained) {
       << text(why);
 }
 
-TEST_F(loss_pauses, end_when_the_worker_turns_out_to_live) {
+TEST_F(loss_pauses, end_when_the_worker_returns) {
   auto const f = submit();
   joining const same{.incarnation = 42};
   auto const w = c.attach(same);
@@ -288,7 +286,7 @@ TEST_F(loss_pauses, of_equal_length_keep_the_order_of_the_queue) {
   }
 }
 
-TEST_F(loss_pauses, closure_of_a_worker_that_lives_goes_ahead_of_what_was_not_begun) {
+TEST_F(loss_pauses, closure_of_a_worker_that_returns_runs_before_closures_that_have_not_started) {
   auto const f = submit();
   joining const same{.incarnation = 42};
   c.cut(c.attach(same));
