@@ -213,13 +213,17 @@ def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
     def records(prefix: str) -> list[models.Record]:
         return models.all_records(folder, "history-" + prefix)
 
+    config = json.loads((folder / "config.json").read_text())
     for verdict in (models.calls(records("calls"), effects), models.objects(records("objects")),
                     models.variables(records("variables")), models.datasets(records("datasets"), effects),
                     models.jobs(records("jobs"), json.loads(jobs.read_text()) if jobs.exists() else {}),
-                    models.barriers(records("agent"), json.loads((folder / "config.json").read_text())["agents"]), models.tokens(records("tokens")),
+                    models.barriers(records("agent"), config["agents"]), models.tokens(records("tokens")),
                     models.streams(records("streams")), models.leaders(records("leaders")),
                     models.ranks(effects), models.programs(records("programs"))):
         add(verdict.kind, verdict.operations, verdict.unknown, verdict.faults)
+    if config["seconds"] >= 40:  # a history without an operation checks nothing
+        result.faults += [f"no operations of {kind}" for kind, count in result.by_kind.items() if not count]
+        result.faults += [f"{file.name} is empty" for file in sorted(folder.glob("history-*.jsonl")) if not file.stat().st_size]
     (folder / "unknown.jsonl").write_text("".join(json.dumps(record) + "\n" for record in unknown_operations))
     result.injected = dict(collections.Counter(
         r["name"] for r in read(folder / "history-nemesis.jsonl") if r.get("event") == "end"))
