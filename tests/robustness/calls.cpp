@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
 #include <csignal>
@@ -121,7 +122,9 @@ class client {
     json::object record{
         {"kind", "call"}, {"id", c.id}, {"expected", c.expected}, {"call", c.begun}};
     try {
-      record["value"] = c.value.fetch(call_timeout);
+      auto const left = call_timeout - std::chrono::nanoseconds(now() - c.begun);
+      record["value"] = c.value.fetch(
+          std::chrono::ceil<std::chrono::milliseconds>(std::max<decltype(left)>(left, 1s)));
       record["outcome"] = "ok";
     } catch (
         muster::aborted_error const& e) {  // lost its workers, which the nemesis kills on purpose
@@ -129,7 +132,7 @@ class client {
     } catch (muster::unavailable_error const& e) {
       fail(record, "unknown", e);
     } catch (muster::wait_timeout const& e) {
-      fail(record, "unknown", e);
+      fail(record, "stuck", e);
     } catch (std::exception const& e) {
       fail(record, "error", e);
     }

@@ -39,8 +39,8 @@ def calls(records: Iterable[Record], effects: Iterable[Record]) -> Verdict:
             verdict.unknown.append(r)
         elif r["outcome"] == "aborted":
             pass  # lost three workers, which the nemesis kills on purpose
-        elif r["outcome"] == "error":
-            verdict.faults.append(f"call {r['id']} failed: {r['error']}")
+        elif r["outcome"] in ("error", "stuck"):
+            verdict.faults.append(f"call {r['id']} failed: {r['outcome']}, {r['error']}")
         elif r["value"] != r["expected"]:
             verdict.faults.append(f"call {r['id']} returned {r['value']} instead of {r['expected']}")
         elif r["id"] not in ended and r["id"] + "-left" not in ended:

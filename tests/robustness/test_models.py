@@ -92,6 +92,7 @@ ALLOWED: dict[str, Callable[[], Verdict]] = {
 FORBIDDEN: dict[str, Callable[[], Verdict]] = {
     "call has the value of another call": lambda: models.calls(call(value=9), RAN),
     "call fails": lambda: models.calls(call(outcome="error", error="ValueError"), RAN),
+    "call never ends": lambda: models.calls(call(outcome="stuck", error="WaitTimeout"), RAN),
     "call ends twice": lambda: models.calls(call() + call(), RAN),
     "call has a value and never ran": lambda: models.calls(call(), []),
     "method runs twice": lambda: models.objects([*object_history()[:2], {

@@ -8,13 +8,13 @@ import random
 import time
 import urllib.error
 import urllib.request
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import muster
 from recorder import Recorder, now
 
 CALL_TIMEOUT = 90.0
-"""Seconds after which a call without an outcome is recorded as unknown. Longer than every outage that a nemesis makes."""
+"""Seconds after which a call without an outcome is stuck. Longer than every outage that a nemesis makes."""
 
 
 class Refused(Exception):
@@ -52,14 +52,14 @@ class Client:
         """Runs operations until `stopping` is requested."""
         raise NotImplementedError
 
-    def operation(self, client: str, op: str, key: str, act: Callable[[], str], **fields: Any) -> str:
+    def operation(self, client: str, op: str, key: str, act: Callable[[], Optional[str]], **fields: Any) -> str:
         """Records one operation on a key, before the call as unknown and after the call with its answer.
 
         A killed client cannot write after the call. A record without an outcome is a call of a killed client."""
         record = {"client": client, "key": key, "op": op, **fields, "call": now()}
         self.history.write(**record, outcome="unknown")
         try:
-            value = act()
+            value = act() or ""
         except Refused:
             self.history.write(**record, outcome="failed")
             raise

@@ -43,11 +43,11 @@ class Calls(Client):
     def fetch(self, call: str, expected: int, begun: int, value: Any) -> None:
         record = {"kind": "call", "id": call, "expected": expected, "call": begun}
         try:
-            got = value.fetch(CALL_TIMEOUT)
+            got = value.fetch(max(1.0, CALL_TIMEOUT - (now() - begun) / 1e9))
         except muster.MusterError as error:
             # A call that lost three workers fails, because the nemesis kills workers on purpose.
-            outcome = "aborted" if isinstance(error, muster.AbortedError) else "unknown" if isinstance(
-                error, (muster.WaitTimeout, muster.UnavailableError)) else "error"
+            outcomes = {muster.AbortedError: "aborted", muster.UnavailableError: "unknown", muster.WaitTimeout: "stuck"}
+            outcome = next((outcome for kind, outcome in outcomes.items() if isinstance(error, kind)), "error")
             self.history.write(**record, outcome=outcome, error=f"{type(error).__name__}: {error}", ret=now())
         else:
             self.history.write(**record, outcome="ok", value=got, ret=now())

@@ -57,9 +57,9 @@ class GrpcKeys(Client):
         elif kind < 4:
             self.operation(name, "get", key, lambda: self._get_over_rest(http, key))
         elif kind < 6:
-            self.operation(name, "put", key, lambda: self._insert(channel, key, value, True) and "", arg=value)
+            self.operation(name, "put", key, lambda: self._put(channel, key, value), arg=value)
         elif kind == 6:
-            self.operation(name, "insert", key, lambda: self._insert(channel, key, value, False), arg=value)
+            self.operation(name, "insert", key, lambda: self._insert(channel, key, value), arg=value)
         elif kind == 7:
             self.operation(name, "remove", key, lambda: self._remove(channel, key))
         else:
@@ -99,19 +99,21 @@ class GrpcKeys(Client):
             return ""
         return value
 
-    def _insert(self, channel: grpc.Channel, key: str, value: str, overwrite: bool) -> str:
+    def _put(self, channel: grpc.Channel, key: str, value: str) -> None:
+        self._call(channel, "InsertKeyValue", kv={"key": key, "value": value.encode()}, allow_overwrite=True)
+
+    def _insert(self, channel: grpc.Channel, key: str, value: str) -> str:
         try:
-            self._call(channel, "InsertKeyValue", kv={"key": key, "value": value.encode()}, allow_overwrite=overwrite)
+            self._call(channel, "InsertKeyValue", kv={"key": key, "value": value.encode()})
         except grpc.RpcError as error:
-            if overwrite or error.code() != grpc.StatusCode.ALREADY_EXISTS:
+            if error.code() != grpc.StatusCode.ALREADY_EXISTS:
                 raise
             return "exists"
         return "inserted"
 
-    def _remove(self, channel: grpc.Channel, key: str) -> str:
+    def _remove(self, channel: grpc.Channel, key: str) -> None:
         """Deletes a key. The answer does not say whether the key existed."""
         self._call(channel, "DeleteKeyValue", key=key)
-        return ""
 
     def _increment(self, channel: grpc.Channel, key: str, number: int) -> str:
         value: str = self._call(channel, "IncrementKeyValue", key=key, increment=number).kv.value.decode()

@@ -146,7 +146,7 @@ class TorchStore(Client):
         value = source.choice([f"{name}.{now()}", str(source.randrange(4))])
         kind = source.randrange(10)
         if kind < 2:
-            self.operation(name, "put", key, lambda: c.set(key, value) or "", arg=value)
+            self.operation(name, "put", key, lambda: c.set(key, value), arg=value)
         elif kind < 4:
             self.operation(name, "get", key, lambda: c.get(key))
         elif kind == 4:
