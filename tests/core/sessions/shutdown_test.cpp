@@ -42,6 +42,15 @@ TEST(shutdown, what_a_stream_schedules_is_told_to_have_ended) {
           s, t[0], false, {}, failure{failure_kind::cancelled, "", going.message, "", "", 0}}}));
 }
 
+TEST(shutdown, closures_of_a_resumable_session_get_no_outcome) {
+  cluster c;
+  auto const s = c.open({}, resumable_values()).id;
+  c.step(stop{});
+  c.schedule(s, {"f"});
+  EXPECT_TRUE(c.fx().outcomes.empty());
+  EXPECT_EQ(c.job(s).counts.total(), 0u);
+}
+
 TEST(shutdown, results_are_still_taken_and_nothing_more_is_dispatched) {
   cluster c;
   auto const w = c.attach();

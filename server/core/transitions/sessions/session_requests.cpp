@@ -230,6 +230,8 @@ void session_requests::append(core::schedule& e) {
     return;
   }
   bool const streaming = s->traits().generations;
+  // Without an outcome, the client sends the closures again when it resumes the session.
+  if (core_.step.stopping && s->traits().resumable && e.call == call_id{}) return;
   if (s->traits().unary) flow_.renew_lease(*s, core_.step.now);
   session_reply appended{s->id, false, {}};
   if (auto wrong = pass_over(*s, e, appended.closures); !wrong.ok())
