@@ -17,6 +17,11 @@ CALL_TIMEOUT = 90.0
 """Seconds after which a call without an outcome is stuck. Longer than every outage that a nemesis makes."""
 
 
+NO_ANSWER, NOT_SENT = 0, -1
+"""In place of a status: a server may have executed the request; no server did."""
+UNAVAILABLE = (NO_ANSWER, NOT_SENT, 429, 503, 504, 507)
+
+
 class Refused(Exception):
     """The server refused an operation, which had no effect."""
 
@@ -81,9 +86,10 @@ class RestClient(Client):
     """Base of the clients that use REST."""
 
     def ask(self, method: str, path: str, body: Any = None, token: str = "") -> tuple[int, Any]:
-        """Returns status and body; status 0 if no server answered. `token` replaces the token of the client."""
+        """Returns status and body; NO_ANSWER or NOT_SENT without an answer. `token` replaces the token of the client."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token or os.environ['MUSTER_TOKEN']}"}
+        status = NOT_SENT
         for url in self.config["http"]:
             request = urllib.request.Request(url + path, data, headers, method=method)
             try:
@@ -91,10 +97,12 @@ class RestClient(Client):
                     text = answer.read()
                     return answer.status, json.loads(text) if text else None
             except urllib.error.HTTPError as error:
-                answer_text = error.read().decode(errors="replace")
-                if error.code == 503 and len(self.config["http"]) > 1:
-                    continue
-                return error.code, answer_text
-            except (OSError, http.client.HTTPException):
-                continue
-        return 0, None
+                refusal = error.read().decode(errors="replace")
+                if error.code != 503 or len(self.config["http"]) == 1:
+                    return error.code, refusal
+                if '"leader"' not in refusal:  # a standby does nothing but name the leader
+                    status = NO_ANSWER
+            except (OSError, http.client.HTTPException) as error:
+                if not isinstance(getattr(error, "reason", error), ConnectionRefusedError):
+                    status = NO_ANSWER
+        return status, None

@@ -6,7 +6,7 @@ import sys
 import time
 
 import effects
-from clients.base import CALL_TIMEOUT, RestClient, stopping
+from clients.base import CALL_TIMEOUT, UNAVAILABLE, RestClient, stopping
 from recorder import now
 
 
@@ -35,7 +35,7 @@ class Jobs(RestClient):
                 self.history.write(kind="job", id=answer["id"], key=key, numbers=numbers, call=begun, ret=now())
                 open_jobs.append((answer["id"], numbers))
                 return
-            if status not in (0, 429, 503, 504, 507):
+            if status not in UNAVAILABLE:
                 self.history.write(kind="job_refused", key=key, status=status, answer=str(answer)[:300])
                 return
             time.sleep(0.05)
@@ -47,7 +47,7 @@ class Jobs(RestClient):
             return self.random.random() < 0.5  # half of the jobs are read again, to see that they stay as they are
         if status == 200:
             return False
-        if status not in (0, 503, 504):
+        if status not in UNAVAILABLE:
             self.history.write(kind="job_missing", id=job, status=status, at=now())
             return True
         return False

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import Any
 
-from clients.base import RestClient, stopping
+from clients.base import NOT_SENT, UNAVAILABLE, RestClient, stopping
 from recorder import now
 
 
@@ -34,10 +34,10 @@ class Tokens(RestClient):
             turn = source.randrange(20)
             if not live or turn < 4 and len(live) < self.kept_max:
                 self._create(live)
-            elif turn == 4:
-                self._rotate(live, source.randrange(len(live)))
-            elif turn == 5:
-                self._revoke(live, source.randrange(len(live)))
+            elif turn < 6:
+                index = source.randrange(len(live))
+                if self._use(live[index][1]):  # the server answers, so the outcome of the end will probably be known
+                    (self._rotate if turn == 4 else self._revoke)(live, index)
             elif turn == 6 and self.ended:  # the server answers wrong tokens slowly
                 self._use(source.choice(self.ended))
             else:
@@ -52,7 +52,7 @@ class Tokens(RestClient):
         if status == 201:
             live.append((answer["id"], answer["token"]))
             self._write("create", answer["token"], "ok", begun)
-        elif status not in (0, 429, 503, 504, 507):
+        elif status not in UNAVAILABLE:
             self._write("create", "", f"status {status}: {answer}", begun)
 
     def _rotate(self, live: list[tuple[str, str]], index: int) -> None:
@@ -65,7 +65,7 @@ class Tokens(RestClient):
             self._write("create", answer["token"], "ok", begun)
             live[index] = (name, answer["token"])
             self._end(secret)
-        elif status not in (429, 507):
+        elif status not in (NOT_SENT, 429, 507):
             live.pop(index)
             self._end(secret)
 
@@ -75,7 +75,7 @@ class Tokens(RestClient):
         self._write("revoke", secret, "unknown", begun)
         status, answer = self.ask("DELETE", f"/api/v1/tokens/{name}")
         self._write("revoke", secret, self._outcome(status, answer), begun)
-        if status not in (429, 507):
+        if status not in (NOT_SENT, 429, 507):
             live.pop(index)
             self._end(secret)
 
@@ -83,9 +83,9 @@ class Tokens(RestClient):
         """Returns the outcome of the end of a token. It does not exist if a try without an answer had ended it."""
         if status in (200, 204) or status == 404 and len(self.config["http"]) > 1:
             return "ok"
-        if status in (429, 507):
+        if status in (NOT_SENT, 429, 507):
             return "failed"
-        if status in (0, 503, 504):
+        if status in UNAVAILABLE:
             time.sleep(0.5)  # a server that lost its disk answers no write until it restarts
             return "unknown"
         return f"status {status}: {answer}"
@@ -93,12 +93,13 @@ class Tokens(RestClient):
     def _end(self, secret: str) -> None:
         self.ended = [*self.ended[-20:], secret]
 
-    def _use(self, secret: str) -> None:
+    def _use(self, secret: str) -> bool:
         begun = now()
         status, answer = self.ask("GET", "/api/v1/jobs?limit=1", token=secret)
-        if status not in (0, 429, 503, 504):
+        if status not in UNAVAILABLE:
             outcome = {200: "works", 401: "refused"}.get(status, f"status {status}: {answer}")
             self._write("use", secret, outcome, begun)
+        return status == 200
 
     def _write(self, op: str, secret: str, outcome: str, begun: int) -> None:
         self.history.write(kind="token", op=op, token=secret[-12:], outcome=outcome, call=begun, ret=now())
