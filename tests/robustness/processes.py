@@ -1,6 +1,7 @@
 """Servers, etcd members and workers of a round, which faults kill, pause and start again."""
 from __future__ import annotations
 
+import glob
 import json
 import os
 import pathlib
@@ -118,7 +119,7 @@ def get(url: str, timeout: float = 5.0) -> Any:
 class Disk:
     """Faults of the disk below a server's data directory, and of its clock, by libraries for LD_PRELOAD."""
 
-    clock_library = pathlib.Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
+    clock_libraries = "/usr/lib/*/faketime/libfaketimeMT.so.1"
 
     def __init__(self, folder: pathlib.Path, library: pathlib.Path) -> None:
         self.data = folder / "data"
@@ -126,7 +127,7 @@ class Disk:
         self._control.write_bytes(b"0")
         self.set_clock(0)
         self.environment = {
-            "LD_PRELOAD": f"{library}:{self.clock_library}", "MUSTER_DISK_DIR": str(self.data),
+            "LD_PRELOAD": ":".join([str(library), *glob.glob(self.clock_libraries)]), "MUSTER_DISK_DIR": str(self.data),
             "MUSTER_DISK_CONTROL": str(self._control), "MUSTER_DISK_SYNCED": str(self._synced),
             "FAKETIME_TIMESTAMP_FILE": str(self._clock), "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_NO_CACHE": "1"}
 

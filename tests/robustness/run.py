@@ -32,6 +32,8 @@ from recorder import Recorder, read
 AGENTS = 3
 ROUND_SECONDS = 60.0
 SETTLE_LIMIT = 100.0
+SLOW_END = 15.0
+"""Seconds after which the end of a client is printed, because a client that waits so long missed that servers serve again."""
 MEMORY_LIMIT = 4 << 30
 """Bytes that all clients with their recorders, and the checker, may have at one time."""
 
@@ -161,9 +163,13 @@ class Round:
             if client.process is not None and client.is_running:
                 client.process.terminate()
         limit = time.monotonic() + SETTLE_LIMIT
+        begun = time.monotonic()
         for client in self.clients:
             if client.process is not None and client.stop(max(1.0, limit - time.monotonic())) not in (0, -15):
                 self.result.faults.append(f"{client.name} did not end in order; see {client.log}")
+            if (seconds := time.monotonic() - begun) > SLOW_END:
+                print(f"  {client.name} ended {seconds:.0f} s after the last fault")
+                begun = time.monotonic()
         server = self.servers.servers[self.servers.leader()]
         server.kill()
         server.start()
@@ -357,6 +363,9 @@ def prepare_network(words: argparse.Namespace) -> None:
 def main() -> int:
     words = arguments()
     if words.replay:
+        if not (words.replay / "config.json").exists():
+            print(f"robustness: {words.replay} contains no round; name the folder that a failed round has printed", file=sys.stderr)
+            return 2
         result = replay(words.replay, words.checker)
         show(result, words.replay)
         print(f"{0 if result.faults else 1} passed, {1 if result.faults else 0} failed")
@@ -379,7 +388,9 @@ def main() -> int:
     print(f"{len(results) - failed} passed, {failed} failed")
     if failed:
         seed = next(r.seed for r in results if r.faults)
-        print(f"repeat with: scripts/robustness --store {words.store} --seed {seed} --minutes 1", flush=True)
+        faults = "" if words.nemesis == names_for(words.store) else f" --nemesis {','.join(words.nemesis)}"
+        print(f"repeat with: scripts/robustness --store {words.store} --seed {seed} --minutes {min(words.minutes, 1):g}{faults}",
+              flush=True)
     return 1 if failed else 0
 
 

@@ -12,7 +12,7 @@ BOXES_MAX = 20_000
 """Operations on a page. Beyond it, those far from a violation are left out."""
 IDENTITIES = ("id", "object", "variable", "dataset", "key", "name", "element", "program", "stream")
 """Fields of a record that a violation can name."""
-STYLE = """body{font:13px sans-serif;margin:1em}ol{color:#b00}
+STYLE = """*{box-sizing:border-box}body{font:13px sans-serif;margin:1em}ol{color:#b00}ul{columns:3}
 .chart{display:flex;border:1px solid #999}.names{flex:none}.names div,.row{height:22px;line-height:22px;border-bottom:1px solid #ddd}
 .names div{padding:0 6px}.scroll{overflow-x:auto;flex:auto}.time{position:relative}
 .time i{position:absolute;top:0;bottom:0;border-left:1px solid #eee;font-style:normal;color:#777}
@@ -87,10 +87,11 @@ def document(rows: list[str], boxes: list[dict[str, Any]], bands: list[tuple[str
         fill = "#c00" if box["violates"] else "#4a90d9" if box["known"] else "#999"
         at = f"at {(box['begin'] - start) / 1e9:.3f} s, {(box['end'] - box['begin']) / 1e6:.1f} ms: {box['text']}"
         shapes.append(rectangle(box["begin"], box["end"], 22 * rows.index(box["row"]) + 3, 16, fill, at))
-    seconds = int(span / 1000) + 1
-    ticks = "".join(f'<i style="left:{100 * s * 1000 / span:.3f}%">{s} s</i>' for s in range(seconds))
+    ticks = "".join(f'<i style="left:{100 * s * 1000 / span:.3f}%">{s} s</i>' for s in range(0, int(span / 1000) + 1, 5))
     names = "".join(f"<div>{html.escape(row)}</div>" for row in rows)
     items = "".join(f"<li>{html.escape(violation)}</li>" for violation in violations)
+    faults = "".join(f"<li>{html.escape(name)}: {(begin - start) / 1e9:.3f} s to {(stop - start) / 1e9:.3f} s</li>"
+                     for name, begin, stop in bands)
     note = f"<p>{left_out} operations far from a violation are left out.</p>" if left_out else ""
     return f"""<!doctype html><meta charset="utf-8"><title>History with violations</title><style>{STYLE}</style>
 <h1>Violations</h1><ol>{items}</ol>
@@ -99,5 +100,5 @@ Point at a box to read it. Width: <input type="range" min="100" max="10000" valu
 oninput="document.getElementById('time').style.width=this.value+'%'"></p>{note}
 <div class="chart"><div class="names"><div></div>{names}</div><div class="scroll"><div id="time" class="time">
 <div class="row">{ticks}</div><svg viewBox="0 0 {span:.2f} {height}" height="{height}" preserveAspectRatio="none">{''.join(shapes)}</svg>
-</div></div></div>
+</div></div></div><h2>Faults</h2><ul>{faults}</ul>
 """
