@@ -214,12 +214,9 @@ muster::result<server::hub*> hub_at(engine_services& services, target const& at)
   return wrong_field("cluster", pool.error().message, 0, pool.error().code);
 }
 
-muster::result<server::hub*> hub_for(engine_services& services, core::caller const& who,
-                                     target const& at, std::size_t sessions, std::size_t closures) {
-  if (who)
-    if (auto full = server::room_of(*who, services.pools, sessions, closures); !full.ok())
-      return full;
-  return hub_at(services, at);
+muster::status room_for(engine_services& services, core::caller const& who, added_entries added) {
+  if (!who || added.sessions + added.entries == 0) return {};
+  return server::room_of(*who, services.pools, added.sessions, added.entries);
 }
 
 }  // namespace muster::web

@@ -44,23 +44,30 @@ std::optional<problem> check_cluster(web_context const& context, request const& 
 std::optional<problem> check_functions(request const& req, server::submission const& closures);
 std::optional<problem> check_function(request const& req, std::string_view function);
 
-/// Who takes something in: the closures' hub of the cluster of that name (empty: the main one), or
-/// the one that has the session.
+/// Where a request creates something: in the cluster of that name (empty: the main one), or in the
+/// cluster of that job.
 using target = std::variant<std::string, core::session_id>;
 /// Returns the hub of `at`. Engine thread. NOT_FOUND: no such cluster.
 muster::result<server::hub*> hub_at(engine_services& services, target const& at);
-/// Engine thread. RESOURCE_EXHAUSTED: the caller's token has no room for so many more sessions and
-/// closures. NOT_FOUND: no such cluster.
-muster::result<server::hub*> hub_for(engine_services& services, core::caller const& who,
-                                     target const& at, std::size_t sessions, std::size_t closures);
-/// Work for the engine that takes something in: `work(hub, slot)` in the same turn as the look at
-/// the limits, so that requests beside it cannot take that room too.
-template <class Work>
-auto taking_in(core::caller who, target at, std::size_t sessions, std::size_t closures, Work work) {
-  return [who = std::move(who), at = std::move(at), sessions, closures, work = std::move(work)](
-             engine_services& services, auto const& slot) mutable {
-    auto const hub = hub_for(services, who, at, sessions, closures);
-    hub ? work(**hub, slot) : slot->send(hub.error());
+
+/// What a request adds to the sessions and queue entries of its token.
+struct added_entries {
+  std::size_t sessions = 0, entries = 0;
+};
+/// Engine thread. RESOURCE_EXHAUSTED: the caller's token has no room for them.
+muster::status room_for(engine_services& services, core::caller const& who, added_entries added);
+
+/// Returns work for the engine: `work(hub, slot)` if the token has room for `added(hub)`. All of it
+/// is one step of the engine, so that concurrent requests cannot take the same room.
+template <class Added, class Work>
+auto taking_in(core::caller who, target at, Added added, Work work) {
+  return [who = std::move(who), at = std::move(at), added = std::move(added),
+          work = std::move(work)](engine_services& services, auto const& slot) mutable {
+    auto const hub = hub_at(services, at);
+    if (!hub) return slot->send(hub.error());
+    if (auto full = room_for(services, who, added(**hub)); !full.ok())
+      return slot->send(std::move(full));
+    work(**hub, slot);
   };
 }
 

@@ -37,8 +37,9 @@ coro::task<response> create_value(web_context& context, exchange& ex) {
       slot->send(h.state().per_worker().look(std::get<core::per_worker_reply>(r.body).id));
     });
   };
+  auto const added = [](server::hub&) { return added_entries{0, 1}; };
   return ask<core::per_worker_view>(
-      context, taking_in(ex.req.who, parsed->cluster, 0, 1, std::move(work)), created);
+      context, taking_in(ex.req.who, parsed->cluster, added, std::move(work)), created);
 }
 
 coro::task<response> get_value(web_context& context, exchange& ex) {

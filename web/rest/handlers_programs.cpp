@@ -107,12 +107,14 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
     co_return problem_response(*p);
   if (!request->spec.idempotency_key.empty()) request->spec.request_digest = request_digest(body);
   if (ex.req.who) request->spec.submitted_by = ex.req.who->id;
-  auto known = [request](engine_services& services) -> muster::result<bool> {
+  auto const is_repeated = [request](server::hub& h) {
+    return h.state().programs().has_key(request->spec.submitted_by, request->spec.idempotency_key);
+  };
+  auto known = [request, is_repeated](engine_services& services) -> muster::result<bool> {
     auto const pool = services.pools.named(request->cluster);
     if (!pool) return pool.error();
     request->spec.store = request->store.value_or(usual_store(services, **pool));
-    return (*pool)->state().programs().has_key(request->spec.submitted_by,
-                                               request->spec.idempotency_key);
+    return is_repeated(**pool);
   };
   auto const again = co_await context.engine.on_engine(std::move(known));
   if (!again) co_return problem_response(to_problem(again.error()));
@@ -132,10 +134,11 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
     });
   };
   target at = request->cluster;
-  auto const ranks = core::most_ranks(request->spec);
-  auto counted = *again ? core::caller{} : ex.req.who;  // a repeated submission takes no room
+  auto added = [is_repeated, ranks = core::most_ranks(request->spec)](server::hub& h) {
+    return is_repeated(h) ? added_entries{} : added_entries{1, ranks};
+  };
   auto const now = co_await context.engine.call<answer_type>(
-      taking_in(std::move(counted), std::move(at), 1, ranks, std::move(work)));
+      taking_in(ex.req.who, std::move(at), std::move(added), std::move(work)));
   co_return now ? submitted(*now) : problem_response(program_problem(now.error()));
 }
 

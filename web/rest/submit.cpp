@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "server/core/queries/session_queries.hpp"
-#include "server/hub/access/use.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
@@ -23,11 +22,6 @@ schedule_result result_of(server::hub& h, core::reply const& r) {
   if (!job) return job.error();
   return scheduled{std::move(*job), body.closures, body.created};
 }
-
-/// What a submission adds to the sessions and queued closures of its token.
-struct added_entries {
-  std::size_t sessions = 0, closures = 0;
-};
 
 struct opening {
   core::session_spec spec;
@@ -60,25 +54,25 @@ struct appending {
 };
 
 /// Hands closures to the hub that runs them. `Event` makes the event of the submission, on the
-/// engine thread. Checks the token's limits in the same turn.
+/// engine thread.
 template <class Event>
 coro::task<schedule_result> take_in(web_context& context, core::caller who, target at,
                                     server::submission closures, Event event) {
-  auto const shared = std::make_shared<server::submission>(std::move(closures));
-  auto work = [shared, who = std::move(who), at = std::move(at), event = std::move(event)](
-                  engine_services& services, answer_handle<schedule_result> const& slot) mutable {
-    auto const found = hub_at(services, at);
-    if (!found) return slot->send(found.error());
-    auto& h = **found;
-    auto const added = event.added(h, shared->closures().size());
-    if (who && added.sessions + added.closures > 0)
-      if (auto full = server::room_of(*who, services.pools, added.sessions, added.closures);
-          !full.ok())
-        return slot->send(std::move(full));
-    if (auto bad = shared->learn(h); !bad.ok()) return slot->send(std::move(bad));
-    h.ask(event.event(*shared), [&h, slot](core::reply const& r) { slot->send(result_of(h, r)); });
+  struct request {
+    server::submission closures;
+    Event event;
   };
-  return context.engine.call<schedule_result>(std::move(work));
+  auto const shared = std::make_shared<request>(request{std::move(closures), std::move(event)});
+  auto added = [shared](server::hub& h) {
+    return shared->event.added(h, shared->closures.closures().size());
+  };
+  auto work = [shared](server::hub& h, answer_handle<schedule_result> const& slot) {
+    if (auto bad = shared->closures.learn(h); !bad.ok()) return slot->send(std::move(bad));
+    h.ask(shared->event.event(shared->closures),
+          [&h, slot](core::reply const& r) { slot->send(result_of(h, r)); });
+  };
+  return context.engine.call<schedule_result>(
+      taking_in(std::move(who), std::move(at), std::move(added), std::move(work)));
 }
 
 void job_members(member_list const& m, core::job_view const& job) {
@@ -170,8 +164,7 @@ coro::task<response> retry_job(web_context& context, exchange& ex) {
     auto& h = services.pools.of(event.session);
     auto const old = h.state().sessions().look(event.session);
     auto const again = old ? old->counts.failed + old->counts.cancelled : 0;
-    if (auto full = who ? server::room_of(*who, services.pools, 1, again) : muster::status{};
-        !full.ok())
+    if (auto full = room_for(services, who, {1, again}); !full.ok())
       return slot->send(std::move(full));
     h.ask(core::retry_job(event),
           [&h, slot](core::reply const& r) { slot->send(result_of(h, r)); });

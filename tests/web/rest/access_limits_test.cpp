@@ -108,6 +108,28 @@ TEST_F(access_limits, a_repeated_job_is_the_first_one_although_the_token_is_full
   EXPECT_EQ(submit("other").status, 429u);
 }
 
+TEST_F(access_limits, concurrent_submissions_with_one_key_count_once) {
+  start_guarded();
+  server::wanted_token w;
+  w.role = core::role::submitter;
+  w.sessions_max = 1;
+  w.allow_exec = true;
+  for (auto const& [path, content] :
+       {std::pair("jobs", R"("open":true)"),
+        std::pair("programs", R"("command":["true"],"tasks":{"worker":1})")}) {
+    auto const token = make_token(w);
+    auto const body = std::string("{") + content + R"(,"idempotency_key":"once"})";
+    std::deque<raw_socket> all;
+    for (int i = 0; i < 10; ++i)
+      all.emplace_back(port()).send("POST /api/v1/" + std::string(path) +
+                                    " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                                    "Content-Type: application/json\r\nAuthorization: Bearer " +
+                                    token + "\r\nContent-Length: " + std::to_string(body.size()) +
+                                    "\r\n\r\n" + body);
+    for (auto& s : all) EXPECT_TRUE(s.receive_all().starts_with("HTTP/1.1 20")) << path;
+  }
+}
+
 TEST_F(access_limits, closures_that_are_sent_again_to_their_position_take_no_room) {
   start_guarded();
   server::wanted_token w;
