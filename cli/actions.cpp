@@ -57,7 +57,7 @@ std::map<std::string, std::string> named_values(std::string const& flag, std::st
 
 void add_pool_option(CLI::App& verb, std::string& cluster) {
   add_value(verb, "--cluster", cluster, "NAME",
-            "Of this cluster's workers; without it the main one's");
+            "Cluster whose workers are meant (default: the main cluster)");
 }
 
 std::string of_cluster(std::string const& name) {

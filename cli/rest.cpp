@@ -40,7 +40,8 @@ void check_text(muster::http_request const& r) {
 
 void add_rest_options(CLI::App& verb, rest_options& options) {
   add_value(verb, "--url", options.url, "URL",
-            "The server's HTTP address; of several, with commas between, the one that serves")
+            "HTTP address of the server; for several servers a comma-separated list, of which the "
+            "active one is used")
       ->capture_default_str();
   add_token_options(verb, options.token, options.token_file);
   add_tls_flags(verb, options.tls.ca_file, options.tls.certificate_file, options.tls.key_file);
@@ -48,17 +49,18 @@ void add_rest_options(CLI::App& verb, rest_options& options) {
 
 void add_tls_flags(CLI::App& verb, std::string& ca, std::string& certificate, std::string& key) {
   add_value(verb, "--ca", ca, "FILE",
-            "Who vouches for the server, PEM; without it the system's authorities");
+            "CA certificates that the server's certificate is checked against, PEM (default: those "
+            "of the system)");
   add_value(verb, "--cert", certificate, "FILE",
-            "Certificate that is shown to a server that asks for one, PEM; needs --key");
+            "Client certificate for a server that asks for one, PEM; needs --key");
   add_value(verb, "--key", key, "FILE", "Private key of --cert, PEM");
 }
 
 void add_token_options(CLI::App& verb, std::string& token, std::string& token_file) {
   add_value(verb, "--token", token, "TOKEN",
-            "Token sent to the server; other users of this machine may see it here, so rather "
-            "MUSTER_TOKEN or --token-file");
-  add_value(verb, "--token-file", token_file, "FILE", "The same, from the first line of a file");
+            "Token for the server. Other users of this machine can see it in the process list; "
+            "MUSTER_TOKEN and --token-file are safer");
+  add_value(verb, "--token-file", token_file, "FILE", "File whose first line is the token");
 }
 
 std::string credential(std::string const& token, std::string const& token_file) {

@@ -59,8 +59,8 @@ void add_result_option(CLI::App& verb, result_format& format) {
              {{"values", result_format::values},
               {"table", result_format::table},
               {"json", result_format::json}},
-             "values: one JSON value a line; table: with index and state; json: all the server "
-             "tells, one object a line");
+             "values: one JSON value a line; table: with index and state; json: all fields, one "
+             "object a line");
 }
 
 void print_results(rest& server, std::string const& job, result_format format) {

@@ -124,23 +124,27 @@ void add_torchrun_flags(CLI::App& verb, torchrun_flags& f, starter by) {
   auto const add = [&](char const* names, auto& value, char const* type, char const* help) {
     return add_value(verb, names, value, type, help)->group(group);
   };
-  auto* const nnodes =
-      add("--nnodes", f.nnodes, "N",
-          here ? "Machines: 1; for more see --cluster-from and --cluster-file"
-               : "Hosts (1), each with --nproc processes; MIN:MAX: as many as fit");
+  auto* const nnodes = add(
+      "--nnodes", f.nnodes, "N",
+      here
+          ? "Number of machines, which must be 1; for several see --cluster-from and --cluster-file"
+          : "Number of hosts (1), each with --nproc processes; MIN:MAX: as many as fit");
   if (!here) nnodes->excludes("--tasks");
   verb.add_flag("--standalone", f.standalone,
-                here ? "A run on this machine alone" : "No rendezvous: always so")
+                here ? "Run on this machine alone"
+                     : "Accepted and ignored: programs of a server need no rendezvous")
       ->group(group);
-  add("--node-rank,--node_rank", f.node_rank, "N", "0");
-  add("--master-addr,--master_addr", f.master_addr, "HOST", "This machine");
+  add("--node-rank,--node_rank", f.node_rank, "N", "Must be 0");
+  add("--master-addr,--master_addr", f.master_addr, "HOST", "Must be this machine");
   add("--master-port,--master_port", f.master_port, "PORT",
-      here ? "MASTER_PORT of the tasks; without it a free one for each start"
-           : "0: a free port of the workers' --program-ports");
-  add("--rdzv-backend,--rdzv_backend", f.rdzv_backend, "NAME", "c10d or static");
-  add("--rdzv-endpoint,--rdzv_endpoint", f.rdzv_endpoint, "HOST:PORT", "This machine");
+      here ? "MASTER_PORT of the tasks (default: a free port for each start)"
+           : "Must be 0: each worker picks a free port of its --program-ports");
+  add("--rdzv-backend,--rdzv_backend", f.rdzv_backend, "NAME",
+      "Accepted and ignored: c10d or static");
+  add("--rdzv-endpoint,--rdzv_endpoint", f.rdzv_endpoint, "HOST:PORT", "Must be this machine");
   add("--rdzv-id,--rdzv_id", f.rdzv_id, "ID",
-      here ? "TORCHELASTIC_RUN_ID of the tasks (none)" : "Ignored: each program has an id");
+      here ? "TORCHELASTIC_RUN_ID of the tasks (none)"
+           : "Accepted and ignored: each program has an id");
   verb.add_flag("-m,--module", f.module, "The command is a Python module: python3 -m")
       ->group(group);
   verb.add_flag("--no-python,--no_python", f.no_python,

@@ -115,15 +115,17 @@ void add_history(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "history", "Print what the server and its workers did at some time",
                run_history);
-  add_time_range(*verb, o->when, "The charts and the workers' work");
-  add_number(*verb, "--steps", o->steps, "Lines at most of the charts, 1000 at most", 1, 1000)
+  add_time_range(*verb, o->when, "Print the charts and the work of workers");
+  add_number(*verb, "--steps", o->steps, "Maximum number of lines of the charts, at most 1000", 1,
+             1000)
       ->capture_default_str();
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
-      "As far as the server keeps history on disk, also from before its start; an hour unless\n"
-      "told. See events --from, jobs --from and clusters runs for what happened then.\n"
-      "Example:\n  muster history --from 03:00 --to 03:30");
+      "Prints the last hour by default, and what the server keeps on disk, also from before its\n"
+      "start. For the events of that time see events --from, jobs --from and clusters runs.\n"
+      "Example:\n"
+      "  muster history --from 03:00 --to 03:30");
 }
 
 }  // namespace muster::cli

@@ -34,15 +34,15 @@ std::string text_of_match(json::value const& line) {
 }  // namespace
 
 void add_log_search(CLI::App& verb, log_search& s) {
-  verb.add_flag("-i,--ignore-case", s.ignore_case, "search: of the letters a to z");
+  verb.add_flag("-i,--ignore-case", s.ignore_case, "search: ignore the case of the letters a to z");
   add_value(verb, "--program", s.program, "PROGRAM",
-            "search: in what the ranks of this program have printed, of its last attempt");
+            "search: search the output of the ranks of this program, in its last attempt");
   add_value(verb, "--rank", s.rank, "N", "Program: print only this rank");
   add_number(verb, "--attempt", s.attempt, "Program: print this attempt", 1, UINT32_MAX);
   add_value(verb, "--job", s.job, "JOB", "search: only lines of this job");
-  add_value(verb, "--cluster", s.cluster, "NAME", "search: in lines of this cluster alone");
-  add_time_range(verb, s.when, "search: lines of closures");
-  add_count(verb, "--limit", s.limit, "search: lines at most", 1);
+  add_value(verb, "--cluster", s.cluster, "NAME", "search: only lines of this cluster");
+  add_time_range(verb, s.when, "search: only lines of closures from then on");
+  add_count(verb, "--limit", s.limit, "search: maximum number of lines", 1);
 }
 
 int search_logs(server_options const& o, log_search const& s,

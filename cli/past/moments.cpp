@@ -86,9 +86,11 @@ std::string time_range::query(rest& server) const {
 }
 
 void add_time_range(CLI::App& verb, time_range& range, std::string const& what) {
-  add_value(verb, "--from", range.from, "TIME",
-            what + " since then: how long ago (10m), 03:12, 2026-11-27T03:12 (Z: UTC), or Unix ms");
-  add_value(verb, "--to", range.to, "TIME", "Until then; now, unless told");
+  add_value(
+      verb, "--from", range.from, "TIME",
+      what +
+          ". Start of the time range: an age (10m), 03:12, 2026-11-27T03:12 (Z: UTC) or Unix ms");
+  add_value(verb, "--to", range.to, "TIME", "End of the time range (now)");
 }
 
 }  // namespace muster::cli

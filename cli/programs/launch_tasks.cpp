@@ -110,17 +110,17 @@ std::uint32_t spell_out(launch_tasks& given, std::string const& nnodes) {
 void add_launch_tasks(CLI::App& verb, launch_tasks& to) {
   auto* const tasks = add_value(
       verb, "--tasks", to.tasks, "N|TYPE=N[,…]",
-      "Number of processes, which start together or not at all (1); MIN-MAX for N: as many as "
-      "fit");
-  add_value(verb, nproc_names, to.nproc, "N", "Equivalent to --tasks; with --nnodes: of each host")
+      "Number of processes (1), which start together or not at all; MIN-MAX: as many as fit");
+  add_value(verb, nproc_names, to.nproc, "N", "Number of processes; with --nnodes, on each host")
       ->excludes(tasks);
   add_value(verb, "--gpus", to.gpus, "N", "GPUs of each process; equivalent to --resource gpu=N");
-  add_repeated(verb, "--resource", to.resources, "[TYPE:]NAME=N",
-               "What each takes of its worker, e.g. gpu=4; may be repeated");
+  add_repeated(
+      verb, "--resource", to.resources, "[TYPE:]NAME=N",
+      "Resource that each process takes of its worker, for example gpu=4; may be repeated");
   add_repeated(verb, "--label", to.labels, "[TYPE:]KEY=VALUE",
-               "Only on workers that have it; may be repeated");
+               "Run only on workers with this label; may be repeated");
   add_repeated(verb, "--command", to.commands, "TYPE=COMMAND",
-               "What this type runs instead, by sh; may be repeated");
+               "Shell command that processes of this type run instead; may be repeated");
 }
 
 json::object tasks_json(launch_tasks const& given) {

@@ -199,14 +199,16 @@ void add_barriers(CLI::App& app, choice& chosen) {
       app, chosen, "barriers",
       "List barriers, show who is missing or usually late, wait at one, cancel it", run_barriers);
   add_value(*verb, "action", o->words, "list | show ID | cancel ID | wait ID | stragglers",
-            "What to do; without it: list");
+            "What to do (list)");
   add_cluster_option(*verb, o->cluster);
   add_count(*verb, "--limit", o->limit, "How many to list, running ones first", 1);
   add_value(*verb, "--task", o->task, "JOB:INDEX",
-            "wait: whose place is taken, a task that has no agent; registers nothing");
+            "wait: task in whose place to wait; it must have no agent");
   add_value(*verb, "--participants", o->participants, "TASKS",
-            "wait: some tasks only, with commas, as all others name them; without it all");
-  add_duration(*verb, "--timeout", o->timeout, "wait: give up, and take the place back, after");
+            "wait: comma-separated list of the tasks that take part (default: all); all of them "
+            "must name the same ones");
+  add_duration(*verb, "--timeout", o->timeout,
+               "wait: time after which to give up and leave the barrier");
   add_server_options(*verb, *o);
   verb->footer(
       "Examples:\n  muster barriers\n  muster barriers show step_12 --cluster train\n"

@@ -252,27 +252,29 @@ void add_clusters(CLI::App& app, choice& chosen) {
                run_clusters);
   add_value(*verb, "action", o->words,
             "list | create NAME [JOB=N…] | show NAME | runs NAME | fail NAME | delete NAME",
-            "What to do; without it: list");
-  add_time_range(*verb, o->when, "runs: those that have ended");
+            "What to do (list)");
+  add_time_range(*verb, o->when, "runs: those that have ended since then");
   add_duration(*verb, "--heartbeat-timeout", o->heartbeat_timeout,
-               "create: silent for longer, an agent is in error (100s)");
+               "create: time without a heartbeat after which an agent is in error (100s)");
   add_duration(*verb, "--connection-grace", o->connection_grace,
-               "create: an agent whose connection was closed is dead when nothing is heard of it "
-               "for this long; 0: judged by heartbeats alone (3s)");
+               "create: time after which an agent whose connection was closed is dead; 0: only "
+               "heartbeats count (3s)");
   add_value(*verb, "--error-delivery", o->error_delivery, "auto|poll|heartbeat",
-            "create: how agents hear of errors: by poll, at once; by heartbeat, with which "
-            "they live through a restart of the server; auto: by heartbeat where the server "
-            "has --store, or --data-dir and held sockets (auto)");
+            "create: how agents learn of errors. poll: at once; heartbeat: with the next "
+            "heartbeat, so that they survive a restart of the server; auto: heartbeat if the "
+            "server has --store, or --data-dir and held sockets (auto)");
   add_value(*verb, "--agents", o->agents, "plaintext|tls",
             "create: where the server speaks TLS, its agents speak plaintext, on a port of "
             "its own, or tls (plaintext)")
       ->configurable(false);
   add_duration(*verb, "--register-timeout", o->register_timeout,
                "create: how long agents wait for each other at the start (60m)");
-  add_duration(*verb, "--shutdown-timeout", o->shutdown_timeout,
-               "create: the same when they leave; 0: they do not wait (5m)");
-  add_duration(*verb, "--stuck-after", o->stuck_after,
-               "create: whoever keeps a barrier waiting for longer is shown LATE (60s)");
+  add_duration(
+      *verb, "--shutdown-timeout", o->shutdown_timeout,
+      "create: how long agents wait for each other when they leave; 0: they do not wait (5m)");
+  add_duration(
+      *verb, "--stuck-after", o->stuck_after,
+      "create: time after which a task that keeps a barrier waiting is shown as LATE (60s)");
   add_value(*verb, "--stateful-jobs", o->stateful_jobs, "JOB,…",
             "create: jobs of its workers that hold state, such as ps; empty: none (those of "
             "the server)");
@@ -288,16 +290,16 @@ void add_clusters(CLI::App& app, choice& chosen) {
             "fail: report the error of this task instead of the whole run's")
       ->configurable(false);
   verb->add_flag("--refuse-calls", o->refuse_calls,
-                 "fail: keys and barriers are refused with it, too, until the next run")
+                 "fail: also refuse keys and barriers with this error until the next run")
       ->configurable(false);
   verb->add_flag("--force", o->force,
-                 "delete: although it has workers, which are sent away, or jobs, which are lost");
+                 "delete: even if it has workers, which are disconnected, or jobs, which are lost");
   add_value(*verb, "--recoverable-job", o->recoverable_jobs, "JOB",
             "create: tasks of this job may come and go; repeatable");
   verb->add_flag("--recoverable", o->recoverable, "create: all tasks may come and go");
   verb->add_flag("--allow-reconnect", o->allow_reconnect,
                  "create: a task that timed out may register again");
-  verb->add_flag("--no-renew", o->no_renew, "create: a run that has ended is not followed by one");
+  verb->add_flag("--no-renew", o->no_renew, "create: begin no new run after one has ended");
   verb->add_flag("--no-register-barrier", o->no_register_barrier,
                  "create: registration answers at once");
   add_server_options(*verb, *o);

@@ -45,12 +45,14 @@ void add(CLI::App& app, choice& chosen, std::string const& name, std::string con
 }  // namespace
 
 void add_cordon(CLI::App& app, choice& chosen) {
-  add(app, chosen, "cordon", "Send a worker nothing new until it is uncordoned", cordon,
-      "What it runs goes on; what was only prefetched goes to others. It holds for the task,\n"
-      "whichever worker serves it.");
-  add(app, chosen, "uncordon", "End a cordon", uncordon, "The task gets closures again.");
-  add(app, chosen, "drain", "Let a worker finish what it has, and leave", drain,
-      "A worker that takes its place gets closures; see muster cordon for a task that shall not.");
+  add(app, chosen, "cordon", "Send no new closures to a worker until it is uncordoned", cordon,
+      "Closures that run on the worker continue. Closures that were only sent ahead to it go to "
+      "other\n"
+      "workers. The cordon holds for the task, whichever worker serves it.");
+  add(app, chosen, "uncordon", "Send closures to a cordoned worker again", uncordon,
+      "The task gets closures again.");
+  add(app, chosen, "drain", "Let a worker finish its closures and then exit", drain,
+      "A worker that takes its place gets closures; to prevent that, see muster cordon.");
 }
 
 }  // namespace muster::cli

@@ -79,12 +79,13 @@ void add_datasets(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "datasets",
                                   "List or show datasets dealt out to functions", run_datasets);
   add_value(*verb, "action", o->words, "list | show DATASET",
-            "What to do, with a name or an id; without it: list");
+            "What to do, with a name or an id (list)");
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
-      "With tokens, datasets are for the token that made them and for admins.\n"
-      "Example:\n  muster datasets list");
+      "If tokens are required, only the token that made a dataset and admins can see it.\n"
+      "Example:\n"
+      "  muster datasets list");
 }
 
 }  // namespace muster::cli

@@ -188,10 +188,11 @@ void add_doctor(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(
       app, chosen, "doctor", "Check server, machine and network, and say what to do", run_doctor);
   add_value(*verb, "--data-dir", o->data_dir, "DIR",
-            "Also the room where this is, on this machine");
-  add_value(*verb, "--spill-dir", o->spill_dir, "DIR", "The same");
+            "Also check the free space of this directory of the server, on this machine");
+  add_value(*verb, "--spill-dir", o->spill_dir, "DIR",
+            "Also check the free space of this directory of the server, on this machine");
   add_repeated(*verb, "--check-cert", o->certificates, "FILE",
-               "Also for how long the certificates of this PEM file are good; repeatable");
+               "Also check when the certificates of this PEM file expire; may be repeated");
   add_server_options(*verb, *o);
   verb->footer(
       "Exit status: 0 no problem (warnings do not count), 1 problems, 3 no server answers.\n"

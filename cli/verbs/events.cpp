@@ -81,14 +81,14 @@ int run_events(events_options& o) {
 void add_events(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "events", "Print what happened: tasks, barriers, failures", run_events);
-  verb->add_flag("--follow", o->follow, "Go on printing what happens");
+  verb->add_flag("--follow", o->follow, "Print further events as they happen");
   add_value(*verb, "--after", o->after, "N", "Only events with a greater number");
-  add_time_range(*verb, o->when, "Also from before the server's start:");
+  add_time_range(*verb, o->when, "Also print events from before the start of the server");
   for (auto const* time : {"--from", "--to"})
     verb->get_option(time)->excludes("--follow")->excludes("--after");
   add_number(*verb, "--limit", o->limit,
-             "How many of the newest, without --after; 1000 at most (100). With --from or --to: of "
-             "the oldest (10,000)",
+             "Number of the newest events if --after is not given, at most 1000 (100). With --from "
+             "or --to: of the oldest (10,000)",
              1, UINT32_MAX);
   add_server_options(*verb, *o);
   verb->footer(

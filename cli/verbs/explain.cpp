@@ -91,8 +91,9 @@ int run_explain(explain_options& o) {
 }  // namespace
 
 void add_explain(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(
-      app, chosen, "explain", "Say why a closure, a job or a program waits or failed", run_explain);
+  auto const [verb, o] =
+      add_verb(app, chosen, "explain", "Explain why a closure, a job or a program waits or failed",
+               run_explain);
   add_value(
       *verb, "id", o->id, target_words(explained),
       "An id or a name. Of a value its closure is explained; of a job one closure of each "

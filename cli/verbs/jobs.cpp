@@ -195,9 +195,10 @@ int retry(failed_jobs& o) {
 void add_jobs(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "jobs", "List jobs, newest first, or show one", run_jobs);
-  add_value(*verb, "id", o->id, "JOB", "An id or a name; without it: the list");
+  add_value(*verb, "id", o->id, "JOB", "Id or name (default: list the jobs)");
   add_count(*verb, "--limit", o->limit, "How many to list", 1);
-  add_time_range(*verb, o->when, "Those that have ended, the oldest first, also forgotten ones:");
+  add_time_range(*verb, o->when,
+                 "List the jobs that have ended, oldest first, also forgotten ones");
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
@@ -209,7 +210,7 @@ void add_cancel(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "cancel", "Cancel a job, a program or one closure", cancel);
   add_value(*verb, "id", o->id, target_words(cancelled),
-            "An id or a name; of several with the name the one that has not ended")
+            "Id or name; if several have the name, the one that has not ended")
       ->required();
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);

@@ -164,12 +164,11 @@ void add_kv(CLI::App& app, choice& chosen) {
   o->literal = &chosen.literal;
   add_value(*verb, "action", o->words,
             "list [PREFIX] | get KEY | wait KEY | put KEY VALUE | delete KEY | waits [PREFIX]",
-            "What to do; without it: list");
+            "What to do (list)");
   add_cluster_option(*verb, o->cluster);
-  add_duration(*verb, "--timeout", o->timeout,
-               "get, wait: wait this long for the key; wait: 60s unless told");
-  verb->add_flag("--insert", o->insert, "put: fail when the key exists");
-  verb->add_flag("--recursive", o->recursive, "delete: also what is below the key");
+  add_duration(*verb, "--timeout", o->timeout, "get, wait: time to wait for the key (wait: 60s)");
+  verb->add_flag("--insert", o->insert, "put: fail if the key exists");
+  verb->add_flag("--recursive", o->recursive, "delete: also the keys below this key");
   add_server_options(*verb, *o);
   verb->footer(
       "Examples:\n  muster kv put config/steps 1000\n  muster kv wait config/steps --timeout 30s\n"

@@ -132,24 +132,28 @@ int run_launch(launch_verb_options& o) {
 // When it starts, ends and starts again.
 void add_times(CLI::App& verb, launch_verb_options& o) {
   add_value(verb, "--max-restarts,--max_restarts", o.max_restarts, "N",
-            "After a failure all start again, so often (0)");
-  add_value(verb, "--priority", o.priority, "N", "The higher is placed first (0)");
+            "Number of times that all ranks start again after a failure (0)");
+  add_value(verb, "--priority", o.priority, "N",
+            "Priority; programs with a higher one are placed first (0)");
   add_value(verb, "--weight", o.weight, "N",
-            "Among equal priorities, how large your share is beside other submitters' (1)");
-  add_duration(verb, "--grace", o.times.grace, "From SIGTERM to SIGKILL (10s)");
+            "Share of the workers relative to other submitters, among equal priorities (1)");
+  add_duration(verb, "--grace", o.times.grace, "Time between SIGTERM and SIGKILL (10s)");
   add_duration(verb, "--restart-grace", o.times.restart_grace,
-               "The same before it starts again (1s)");
+               "Time between SIGTERM and SIGKILL before a restart (1s)");
   add_duration(verb, "--deadline", o.times.deadline,
-               "Not ended so long from now on, it has failed");
-  add_duration(verb, "--notice", o.times.notice, "Asked to end so long before the deadline");
+               "Fail the program if it has not ended this long after its submission");
+  add_duration(verb, "--notice", o.times.notice,
+               "Ask the ranks to stop this long before the deadline");
   add_value(verb, "--on-hang", o.times.on_hang, "off|tell|restart|abort",
-            "When nothing moves any more: the attempt ends HUNG and counts as a failure, or the "
-            "program fails (tell)");
-  add_duration(verb, "--hang-after", o.times.hang_after, "Nothing has moved for so long (60s)");
+            "Reaction to a hang (tell). off: none; tell: report it; restart: end the attempt as "
+            "HUNG, which counts as a failure; abort: fail the program");
+  add_duration(verb, "--hang-after", o.times.hang_after,
+               "Time without progress after which a program hangs (60s)");
   add_value(verb, "--spares", o.spares, "N",
-            "Further places that are put by, for a host that is lost (0)");
+            "Number of spare places that are reserved to replace a lost host (0)");
   add_list(verb, "--ends-with", o.ends_with, "TYPE|TASK",
-           "Whose good end ends it, e.g. chief; without it all but ps");
+           "Types or tasks whose successful end ends the program, for example chief (default: all "
+           "types except ps)");
 }
 
 }  // namespace
@@ -163,37 +167,41 @@ void add_launch(CLI::App& app, choice& chosen) {
   add_launch_tasks(*verb, o->tasks);
   add_value(*verb, "--name", o->name, "NAME", "A name for the program");
   add_value(*verb, "--per-worker", o->per_worker, "N",
-            "On one worker at most so many; without it as many as fit");
+            "Maximum number of ranks on one worker (default: as many as fit)");
   add_times(*verb, *o);
-  add_value(*verb, "--cluster", o->cluster, "NAME", "Whose workers; without it that of the server");
+  add_value(*verb, "--cluster", o->cluster, "NAME",
+            "Cluster whose workers run it (default: the main cluster)");
   add_value(*verb, "--working-dir", o->working_dir, "DIR",
-            "On each worker's host; without it a new directory for each");
+            "Working directory of the ranks on each host (default: a new directory for each rank)");
   add_value(*verb, "--upload", o->upload, "DIR",
-            "Of this machine: the code that each rank's new directory has")
+            "Directory of this machine that is copied into the new working directory of each rank")
       ->excludes("--working-dir");
   add_list(*verb, "--preload", o->python.preload, "MODULE",
            "Python modules that a worker imports once for all its ranks and attempts");
   add_value(*verb, "--store", o->python.store, "server|rank0",
-            "Who has the store of torch.distributed (server where the cluster has one, as with "
-            "'muster serve --torch', else rank0)");
+            "Location of the torch.distributed store (default: server if the cluster has a store, "
+            "as with 'muster serve --torch', else rank0)");
   add_value(*verb, "--step-pattern", o->times.step_pattern, "REGEX",
             "Finds the step in what ranks print, in its first group ('step (\\d+)'), for programs "
             "that do not call muster.step");
-  add_repeated(*verb, "--env", o->env, "NAME=VALUE", "Set for the program; may be repeated");
+  add_repeated(*verb, "--env", o->env, "NAME=VALUE",
+               "Environment variable of the program; may be repeated");
   add_value(*verb, "--idempotency-key", o->key, "KEY",
-            "A second launch with this key gets the first one's program");
+            "Idempotency key: a second launch with it returns the program of the first one");
   add_repeated(*verb, "--metadata", o->metadata, "KEY=VALUE",
-               "Returned as it came; may be repeated");
+               "Entry that is stored with the program and shown; may be repeated");
   verb->add_flag("--detach", o->detach, "Print the program's id and return");
   add_torchrun_flags(*verb, o->torchrun, starter::launch);
   add_rest_options(*verb, o->rest);
   verb->footer(
-      "The command is everything from the first word on that is no flag, or behind --. Without -- "
-      "a\nfile that ends in .py is run by python3 -u; it is in the directory of --upload or\n"
-      "--working-dir. Workers run programs with --allow-programs. Each line of output has its "
-      "rank\n"
-      "in front. Ctrl-C stops the program, a second one cancels it. --upload leaves out what\n"
-      ".musterignore files name, or .gitignore files where there are none.\n"
+      "The command begins with the first word that is no flag, or after --. Without --, a file "
+      "that\n"
+      "ends in .py is run by python3 -u; it is a file of --upload or --working-dir. Only workers "
+      "with\n"
+      "--allow-programs run programs. Each line of output has its rank in front. Ctrl-C stops the\n"
+      "program, a second one cancels it. --upload skips the files that .musterignore files name, "
+      "or\n"
+      ".gitignore files if there are no .musterignore files.\n"
       "Examples:\n"
       "  muster launch --nproc 8 --gpus 1 --upload . train.py --epochs 3\n"
       "  muster launch --tasks 8 --resource gpu=4 --max-restarts 3 -- python train.py\n"

@@ -66,21 +66,24 @@ void add_logs(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "logs", "Print the output of a closure, a job or a program", run_logs);
   add_value(*verb, "what", o->words, target_words(logged) + " | search TEXT",
-            "An id or a name: of a job all closures, of a program the ranks of its last attempt. "
-            "search: which lines have a text, of closures or, with --program, of ranks")
+            "Id or name of a closure, a job (all its closures) or a program (the ranks of its last "
+            "attempt). search: find lines of closures or, with --program, of ranks")
       ->required();
-  verb->add_flag("--follow", o->follow, "Go on printing lines until it ends");
-  add_number(*verb, "--tail", o->tail,
-             "Begin with the newest N lines, 1000 at most; without it all", 1, 1000);
+  verb->add_flag("--follow", o->follow, "Print further lines until it ends");
+  add_number(*verb, "--tail", o->tail, "Begin with the newest N lines, at most 1000 (default: all)",
+             1, 1000);
   add_log_search(*verb, o->search);
   add_server_options(*verb, *o);
   verb->footer(
-      "Lines of a job begin with the closure's index and its worker where there are several "
-      "closures;\nlines of an attempt after the first say so. With --output json each line is an "
+      "Lines of a job with several closures begin with the index of the closure and its worker. "
+      "Lines\n"
+      "of later attempts begin with the number of the attempt. With --output json each line is an\n"
       "object.\n"
-      "Examples:\n  muster logs job_0000000000000001 --follow\n  muster logs cl_0000000100000002 "
-      "--tail 20\n  muster logs search 'out of memory' -i --from 12h\n  muster logs search NaN "
-      "--program train");
+      "Examples:\n"
+      "  muster logs job_0000000000000001 --follow\n"
+      "  muster logs cl_0000000100000002 --tail 20\n"
+      "  muster logs search 'out of memory' -i --from 12h\n"
+      "  muster logs search NaN --program train");
 }
 
 }  // namespace muster::cli

@@ -85,16 +85,19 @@ void add_objects(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "objects", "List, show or delete objects on tasks", run_objects);
   add_value(*verb, "action", o->words, "list | show OBJECT | delete OBJECT",
-            "What to do, with a name or an id; without it: list");
+            "What to do, with a name or an id (list)");
   add_value(*verb, "--task", o->task, "TASK", "list: of this task (ps:0), or of all of a job (ps)");
   add_value(*verb, "--state", o->state, "STATE",
             "list: in this state (PENDING, STARTING, READY, FAILED, LOST)");
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
-      "delete fails the calls that are not answered; with tokens, objects are for the token that\n"
-      "made them and for admins.\n"
-      "Examples:\n  muster objects list --task ps --state LOST\n  muster objects show weights");
+      "delete fails the calls that are not answered. If tokens are required, only the token that "
+      "made\n"
+      "an object and admins can see it.\n"
+      "Examples:\n"
+      "  muster objects list --task ps --state LOST\n"
+      "  muster objects show weights");
 }
 
 }  // namespace muster::cli

@@ -113,13 +113,16 @@ void add_per_worker(CLI::App& app, choice& chosen) {
   o->literal = &chosen.literal;
   verb->allow_extras();
   add_value(*verb, "action", o->action, "list | create FUNCTION [ARG…] | show ID | release ID",
-            "What to do; without it: list");
+            "What to do (list)");
   add_value(*verb, "--name", o->name, "NAME", "create: shown in listings");
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
-      "Every worker with FUNCTION calls it once and keeps the result, also those that come later.\n"
-      "Examples:\n  muster per-worker create open_dataset train\n"
+      "Each worker that has FUNCTION calls it once and keeps the result. Workers that connect "
+      "later\n"
+      "do so, too.\n"
+      "Examples:\n"
+      "  muster per-worker create open_dataset train\n"
       "  muster submit train_step '{\"$per_worker\":\"pw_…\"}'");
 }
 

@@ -127,19 +127,23 @@ void add_postmortem(CLI::App& app, choice& chosen) {
                                   "Write what happened in a program or a job into one "
                                   "HTML file",
                                   run_postmortem);
-  add_value(*verb, "name", o->name, "PROGRAM|JOB", "Its name or its id; or CLUSTER/RUN")
-      ->required();
-  add_value(*verb, "-o,--file", o->file, "FILE", "Where to; - is standard output")->required();
-  verb->add_flag("--program", o->program, "It is a program, though a job has this name, too");
-  verb->add_flag("--job", o->job, "It is a job")->excludes("--program");
+  add_value(*verb, "name", o->name, "PROGRAM|JOB", "Name or id, or CLUSTER/RUN")->required();
+  add_value(*verb, "-o,--file", o->file, "FILE", "File to write; - is standard output")->required();
+  verb->add_flag("--program", o->program, "The name is a program's, even if a job has it, too");
+  verb->add_flag("--job", o->job, "The name is a job's")->excludes("--program");
   add_pool_option(*verb, o->cluster);
   add_rest_options(*verb, o->rest);
   verb->footer(
-      "The file begins with what happened, to whom, where and why. It needs no server and runs no\n"
-      "script. It has what ranks or failed closures printed last, and no values of variables,\n"
-      "arguments or results; it is written whole or not at all, for its owner alone (0600).\n"
-      "Examples:\n  muster postmortem train -o train.html\n  muster postmortem "
-      "job_0000000000000001 -o - > job.html\n  muster postmortem jax/3 -o run.html");
+      "The file begins with what happened, to which task, where and why. It opens without a "
+      "server\n"
+      "and has no scripts. It contains the last output of ranks or failed closures, but no values "
+      "of\n"
+      "variables, arguments or results. It is written whole or not at all, and only its owner can\n"
+      "read it (0600).\n"
+      "Examples:\n"
+      "  muster postmortem train -o train.html\n"
+      "  muster postmortem job_0000000000000001 -o - > job.html\n"
+      "  muster postmortem jax/3 -o run.html");
 }
 
 }  // namespace muster::cli

@@ -179,30 +179,36 @@ void add_programs(CLI::App& app, choice& chosen) {
             "list | show PROGRAM | logs PROGRAM | stacks PROGRAM | compare A B | stop PROGRAM | "
             "cancel PROGRAM | "
             "restart PROGRAM",
-            "What to do, with a name or an id; without it: list");
+            "What to do, with a name or an id (list)");
   add_count(*verb, "--limit", o->limit, "How many to list", 1);
-  verb->add_flag("--follow", o->follow,
-                 "logs: go on printing until the program, or the attempt that was asked for, ends");
-  add_value(*verb, "--rank", o->rank, "N", "logs: of this rank alone");
+  verb->add_flag(
+      "--follow", o->follow,
+      "logs: print further lines until the program, or the attempt that was asked for, ends");
+  add_value(*verb, "--rank", o->rank, "N", "logs: print only this rank");
   add_number(*verb, "--attempt", o->attempt,
-             "logs: of this attempt; without it of the last one, with --follow of those after it, "
-             "too. show: what was seen of this attempt, also of one that is over",
+             "logs: print this attempt (default: the last one and, with --follow, those after it). "
+             "show: this attempt, also one that is over",
              1, UINT32_MAX);
   add_value(*verb, "--at-step", o->at_step, "STEP",
             "With stop: all ranks stop after the same step, this one or 'next' (muster.step)");
   add_server_options(*verb, *o);
   verb->footer(
-      "stacks says in which line each rank is, equal ones together, the odd one first; no rank is\n"
-      "stopped for it. stop asks the ranks to end and takes it for a success if all end well;\n"
-      "with --at-step ranks that call muster.step stop after the same step instead of by a "
-      "signal.\n"
-      "cancel ends it as CANCELLED; restart begins another attempt, which is not counted.\n"
-      "compare says in what two programs, or attempts of them (train#1 train#2), differ: time,\n"
-      "steps, who came late, settings.\n"
-      "Examples:\n  muster programs show train\n  muster programs show train --attempt 2\n  "
-      "muster programs logs train --rank 3 --attempt 1\n  "
-      "muster programs stacks train\n  muster programs restart train\n  "
-      "muster programs compare train prog_0000000000000001");
+      "stacks prints the stack of each rank, equal ones together and the odd one first, without\n"
+      "stopping a rank. stop asks the ranks to end; the program succeeds if all of them exit with\n"
+      "status 0. With --at-step, ranks that call muster.step stop after the same step instead of "
+      "by a\n"
+      "signal. cancel ends the program as CANCELLED. restart begins another attempt, which does "
+      "not\n"
+      "count as a restart after a failure. compare prints the differences between two programs, "
+      "or\n"
+      "attempts of them (train#1 train#2): times, steps, late ranks, settings.\n"
+      "Examples:\n"
+      "  muster programs show train\n"
+      "  muster programs show train --attempt 2\n"
+      "  muster programs logs train --rank 3 --attempt 1\n"
+      "  muster programs stacks train\n"
+      "  muster programs restart train\n"
+      "  muster programs compare train prog_0000000000000001");
 }
 
 }  // namespace muster::cli

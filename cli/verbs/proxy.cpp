@@ -161,14 +161,15 @@ int run_proxy(proxy_options& o) {
 
 void add_limits(CLI::App& verb, proxy_options& o) {
   add_count(verb, "--connections-max", o.relay.connections_max,
-            "Connections at one time; beyond, who dials waits in the system's queue");
+            "Maximum number of connections; further clients wait in the system's queue");
   add_count(verb, "--held-max", o.relay.held_max,
-            "Of them, those held while no server leads; beyond, the same");
+            "Maximum number of connections held while no server leads; further clients wait in the "
+            "system's queue");
   add_duration(verb, "--hold-max", o.hold_max,
-               "A connection that is held for so long without a leader is reset");
-  add_duration(verb, "--check-every", o.check_every, "Pause between two questions to a server");
+               "Time after which a connection that is held without a leader is reset");
+  add_duration(verb, "--check-every", o.check_every, "Pause between two checks of a server");
   add_duration(verb, "--check-timeout", o.check_timeout,
-               "A server that has not answered for so long does not lead");
+               "Time without an answer after which a server does not lead");
 }
 
 }  // namespace
@@ -177,29 +178,29 @@ void add_proxy(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(
       app, chosen, "proxy", "Relay connections to whichever of several servers leads", run_proxy);
   add_value(*verb, "--listen", o->listen, "ADDR:PORT",
-            "Where agents, workers and clients connect; required");
+            "Address to which agents, workers and clients connect; required");
   add_list(*verb, "--upstream", o->upstream, "HOST:PORT,...",
            "The servers' gRPC addresses; required");
   add_list(*verb, "--upstream-http", o->upstream_http, "HOST:PORT,...",
            "Their HTTP addresses, which are asked GET /readyz, in the same order; without "
            "it the same hosts at port 8477");
-  verb->add_flag("--tls", o->tls,
-                 "Ask /readyz over TLS; --ca, --cert and --key mean it, too; bytes of connections "
-                 "pass as they are");
+  verb->add_flag(
+      "--tls", o->tls,
+      "Ask /readyz over TLS; implied by --ca, --cert and --key. Connections are relayed unchanged");
   verb->add_flag("--upstream-tls", o->relay.connections_over_tls,
                  "Speak TLS to the servers on connections, too, for agents that speak plaintext");
   add_tls_flags(*verb, o->files.ca_file, o->files.certificate_file, o->files.key_file);
   verb->add_flag("--send-proxy-v2", o->relay.send_proxy,
-                 "Tell the servers who dials, by a PROXY header; they need --proxy-from with this "
-                 "machine's address");
+                 "Send the client's address in a PROXY header; the servers need --proxy-from with "
+                 "this machine's address");
   add_limits(*verb, *o);
   add_value(*verb, "--ready-file", o->ready_file, "FILE",
-            "Written with the address once it listens");
+            "File that is written with the address when the proxy listens");
   verb->add_flag("--insecure", o->insecure, "Allow an address that other machines can reach");
   add_logging(*verb, o->log_level, o->log_format);
   verb->footer(
-      "A server leads when its /readyz answers 200. While none does, new connections are held; "
-      "those to\na server that does not lead any more are reset.\n"
+      "A server leads if its /readyz answers 200. New connections wait while no server leads.\n"
+      "Connections to a server that no longer leads are reset.\n"
       "Examples:\n"
       "  muster proxy --listen 127.0.0.1:8476 --upstream a.example:8476,b.example:8476\n"
       "  muster proxy --listen :9000 --insecure --upstream a:9000,b:9000   # a cluster's own port\n"

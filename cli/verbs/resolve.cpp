@@ -300,7 +300,7 @@ int run_resolve(resolve_options& o) {
 void add_resolve(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "resolve",
                                   "Print the tasks of a cluster and where they are", run_resolve);
-  add_value(*verb, "--kind,kind", o->kind, "KIND[:...]", "Who is asked, as listed below");
+  add_value(*verb, "--kind,kind", o->kind, "KIND[:...]", "Resolver to ask, as listed below");
   verb->add_flag("--task", o->task, "Print which task this process is instead");
   verb->add_flag("--master", o->master, "Print the address of its master instead");
   verb->add_flag("--health", o->health,
@@ -319,7 +319,7 @@ void add_resolve(CLI::App& app, choice& chosen) {
   verb->add_flag("--wait-healthy", o->wait_healthy,
                  "First wait until the TPU is READY and HEALTHY, then answer");
   add_duration(*verb, "--timeout", o->timeout, "With --wait, --wait-healthy: how long");
-  verb->add_flag("--watch", o->watch, "Go on, and print the cluster whenever it changes");
+  verb->add_flag("--watch", o->watch, "Print the cluster again whenever it changes");
   add_duration(*verb, "--interval", o->interval, "With --watch, --wait-healthy: how often to ask");
   add_output_option(*verb, o->output);
   verb->get_option("--output")->default_str("json");

@@ -278,25 +278,27 @@ int run_everything(run_options& o) {
 void add_cluster_options(CLI::App& verb, run_options& o) {
   auto* const nproc = add_read(
       verb, nproc_names, "N",
-      "So many workers, all on this machine (1); gpu, cpu, auto: as many as it has, auto: GPUs, "
-      "if there are none CPUs",
+      "Number of processes on this machine (1). gpu, cpu: one for each GPU or core; auto: gpu if "
+      "there are GPUs, else cpu",
       [&o](std::string const& text) { o.sources.nproc = nproc_of(text, launch::processes_max); });
-  auto* const from = add_value(verb, "--cluster-from", o.sources.cluster_from, "KIND:…",
-                               "Who knows the cluster, e.g. slurm; see 'muster resolve --help'")
-                         ->excludes(nproc);
+  auto* const from =
+      add_value(verb, "--cluster-from", o.sources.cluster_from, "KIND:…",
+                "Resolver that finds the cluster, for example slurm; see 'muster resolve --help'")
+          ->excludes(nproc);
   add_value(verb, "--cluster-file", o.sources.cluster_file, "FILE",
             "The cluster as JSON, {\"worker\": [\"host:port\", …]}, or all of a TF_CONFIG")
       ->excludes(nproc, from);
   add_value(verb, "--task", o.sources.task, "TYPE:INDEX",
-            "Which task this machine is, if nothing else says it");
+            "Task of this machine, if the source of the cluster does not name it");
   add_value(verb, "--mode", o.mode, "independent-worker|standalone-client",
-            "independent-worker: only the own task (if it is known); standalone-client: all "
-            "tasks here")
+            "independent-worker: run only the task of this machine (if it is known); "
+            "standalone-client: run all tasks on this machine")
       ->check(one_of({"independent-worker", "standalone-client"}));
-  auto* between = verb.add_flag("--between-graph", o.between_graph,
-                                "Each task runs the command (without the other flag: this)");
+  auto* between =
+      verb.add_flag("--between-graph", o.between_graph, "Run the command in each task (default)");
   verb.add_flag("--in-graph", o.in_graph,
-                "Only the chief and the evaluator do; the others are workers of --server")
+                "Run the command only in the chief and the evaluator; the other tasks become "
+                "workers of --server")
       ->excludes(between);
 }
 
@@ -310,32 +312,33 @@ void add_run(CLI::App& app, choice& chosen) {
   verb->prefix_command();
   add_cluster_options(*verb, *o);
   add_list(*verb, "--ends-with", o->ends_with, "TASK[,…]",
-           "Whose good end ends the run, jobs or tasks, such as chief or worker:0; all others are "
-           "stopped then (without it: the end of all but ps)")
+           "Jobs or tasks whose successful end ends the run, such as chief or worker:0; the other "
+           "tasks are then stopped (default: all jobs except ps)")
       ->allow_extra_args(false);
   add_number(*verb, "--max-restarts,--max_restarts", o->launch.max_restarts,
-             "After a failure all start again, so often (0)", 0, 1'000'000);
+             "Number of times that all tasks start again after a failure (0)", 0, 1'000'000);
   add_value(*verb, "--server", o->server, "HOST:PORT",
-            "A Muster server as coordination service (also MUSTER_COORDINATOR); without it "
-            "process 0 serves the others");
-  add_value(*verb, "--declare", o->declare, "NAME",
-            "Declare the cluster under this name at --url, and use the address it gets")
-      ->excludes("--server");
+            "gRPC address of a Muster server that coordinates the tasks (also MUSTER_COORDINATOR); "
+            "default: process 0 serves the others");
   add_value(
-      *verb, "--store", o->store, "server|rank0|HOST:PORT",
-      "Who has the store of torch.distributed: the cluster that is declared (where the server "
-      "has one, this), process 0 (else), or this address");
-  add_duration(*verb, "--grace", o->grace, "From SIGTERM to SIGKILL");
+      *verb, "--declare", o->declare, "NAME",
+      "Declare the cluster under this name at --url and use the address that the server assigns")
+      ->excludes("--server");
+  add_value(*verb, "--store", o->store, "server|rank0|HOST:PORT",
+            "Location of the torch.distributed store: the declared cluster (default if the server "
+            "has a store), process 0 (default otherwise), or an address");
+  add_duration(*verb, "--grace", o->grace, "Time between SIGTERM and SIGKILL");
   add_value(*verb, "--output-dir", o->launch.output.directory, "DIR",
-            "Also store what each task prints, a file each");
+            "Also write the output of each task to a file in this directory");
   verb->add_flag("--no-prefix", o->no_prefix, "Print lines without the task's name");
-  add_repeated(*verb, "--env", o->env, "NAME=VALUE", "Set for the program; may be repeated");
+  add_repeated(*verb, "--env", o->env, "NAME=VALUE",
+               "Environment variable of the program; may be repeated");
   add_torchrun_flags(*verb, o->torchrun, starter::run);
   add_rest_options(*verb, o->rest);
   verb->footer(
-      "The command is everything from the first word on that is no flag, or behind --. Without -- "
-      "a\n"
-      "file that ends in .py is run by python3 -u, as torchrun does.\n"
+      "The command begins with the first word that is no flag, or after --. Without --, a file "
+      "that\n"
+      "ends in .py is run by python3 -u, as torchrun does.\n"
       "Examples:\n"
       "  muster run --nproc 4 -- python train.py\n"
       "  muster run --nproc-per-node gpu train.py --epochs 3\n"

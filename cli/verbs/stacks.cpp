@@ -49,7 +49,7 @@ int run_stacks(stacks_options& o) {
 
 void add_stacks(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "stacks", "Say in which lines a worker's process is", run_stacks);
+      add_verb(app, chosen, "stacks", "Print the stacks of a worker's process", run_stacks);
   add_value(
       *verb, "what", o->what, target_words(sampled),
       "worker:3, or its host; cl_…: the worker that runs it; the id or name of a program: its "
@@ -58,10 +58,14 @@ void add_stacks(CLI::App& app, choice& chosen) {
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
-      "All threads of the process that runs closures and objects, which go on: of Python workers "
-      "in\n"
-      "lines of Python, of C++ workers in native code. Of programs: as muster programs stacks.\n"
-      "Examples:\n  muster stacks worker:3\n  muster stacks cl_0000000000000001");
+      "Prints all threads of the process that runs closures and objects, without stopping them: "
+      "lines\n"
+      "of Python for Python workers, native code for C++ workers. For programs it prints what "
+      "muster\n"
+      "programs stacks does.\n"
+      "Examples:\n"
+      "  muster stacks worker:3\n"
+      "  muster stacks cl_0000000000000001");
 }
 
 }  // namespace muster::cli

@@ -5,18 +5,18 @@
 
 #include <iostream>
 
-#include "cli/command.hpp"
-#include "cli/table.hpp"
 #include "app/configuration.hpp"
 #include "app/store_access.hpp"
+#include "cli/command.hpp"
+#include "cli/table.hpp"
 
 namespace muster::cli {
 
 inline void add_store_access(CLI::App& verb, server::shared_store& s) {
   add_value(verb, "--store-ca", s.ca, "FILE",
-            "Authorities of etcd's certificates; else the system's");
-  add_value(verb, "--store-cert", s.certificate, "FILE", "Certificate that is shown to etcd");
-  add_value(verb, "--store-key", s.key, "FILE", "Its key");
+            "CA certificates of etcd, PEM (default: those of the system)");
+  add_value(verb, "--store-cert", s.certificate, "FILE", "Client certificate for etcd, PEM");
+  add_value(verb, "--store-key", s.key, "FILE", "Private key of --store-cert, PEM");
   add_value(verb, "--store-password-file", s.password_file, "FILE",
             "Password of the user in --store: the file's first line");
 }

@@ -148,21 +148,24 @@ void add_scheduling(CLI::App& verb, job_request& job) {
   auto const add = [&verb](char const* flag, auto& into, char const* what, char const* type) {
     add_value(verb, flag, into, type, what)->allow_extra_args(false);
   };
-  add("--priority", job.priority, "Higher ones of the job go first", "N");
-  add("--delay", job.delay, "Start no closure before this long after it was submitted", "TIME");
-  add("--deadline", job.closure_deadline, "A closure not finished by then fails: TIMEOUT", "TIME");
-  add("--max-retries", job.max_retries, "How often a closure that raised is tried again", "N");
+  add("--priority", job.priority, "Priority; closures of the job with a higher one start first",
+      "N");
+  add("--delay", job.delay, "Time after its submission before which no closure starts", "TIME");
+  add("--deadline", job.closure_deadline,
+      "Time after which an unfinished closure fails with TIMEOUT", "TIME");
+  add("--max-retries", job.max_retries, "Number of retries of a closure that raised an error", "N");
   add("--retry-delay", job.retry_delay, "Pause before the first retry; doubles (1s)", "TIME");
-  add("--retry-delay-max", job.retry_delay_max, "The pause grows no further (1m)", "TIME");
-  add("--task", job.task, "Only on this task, or on any of a job", "JOB[:INDEX]");
-  add("--label", job.labels, "Only on workers with this label; may be repeated", "KEY=VALUE");
+  add("--retry-delay-max", job.retry_delay_max, "Longest pause between two retries (1m)", "TIME");
+  add("--task", job.task, "Run only on this task, or on any task of a job", "JOB[:INDEX]");
+  add("--label", job.labels, "Run only on workers with this label; may be repeated", "KEY=VALUE");
   add("--gang", job.gang, "All closures start together, or none", "NAME");
-  add("--resource", job.resources, "What each closure takes of its worker, e.g. gpu=1", "NAME=N");
-  add("--metadata", job.metadata, "Kept with the job, and shown; may be repeated", "KEY=VALUE");
-  add("--cluster", job.cluster, "The cluster whose workers run it; without it the main one",
-      "NAME");
-  add("--weight", job.weight, "The job's share of the workers beside others' (1)", "N");
-  add("--job-deadline", job.deadline, "A job not finished by then fails", "TIME");
+  add("--resource", job.resources,
+      "Resource that each closure takes of its worker, for example gpu=1", "NAME=N");
+  add("--metadata", job.metadata, "Entry that is stored with the job and shown; may be repeated",
+      "KEY=VALUE");
+  add("--cluster", job.cluster, "Cluster whose workers run it (default: the main cluster)", "NAME");
+  add("--weight", job.weight, "Share of the workers relative to other jobs (1)", "N");
+  add("--job-deadline", job.deadline, "Time after which an unfinished job fails", "TIME");
 }
 
 }  // namespace
@@ -184,18 +187,18 @@ void add_submit(CLI::App& app, choice& chosen) {
       ->check(one_of({"fail_fast", "continue"}))
       ->capture_default_str();
   add_value(*verb, "--idempotency-key", o->job.idempotency_key, "KEY",
-            "A second submission with this key gets the first one's job; a --map goes on "
-            "behind what that has");
+            "Idempotency key: a second submission with it returns the job of the first one; a "
+            "--map continues after its closures");
   add_value(*verb, "--max-worker-failures", o->job.max_worker_failures, "N",
             "Fail a closure after N lost workers or processes; 0: no limit; "
             "default: the server's, 3");
   add_scheduling(*verb, o->job);
   verb->add_flag("--require-function", o->job.require_function,
-                 "Refuse at once when no connected worker has the function");
+                 "Refuse the job if no connected worker has the function");
   verb->add_flag_function(
       "--durable,!--no-durable", [o](std::int64_t n) { o->job.durable = n > 0; },
-      "The job outlives the server, or does not; unless told it does where the server has a "
-      "--data-dir");
+      "Whether the job survives a restart of the server (default: yes if the server has a "
+      "--data-dir)");
   verb->add_flag_function(
       "--check,!--no-check", [o](std::int64_t n) { o->job.check = n > 0; },
       "muster.exec: fail if the exit status of the program is not 0 (the default), or return the "

@@ -64,17 +64,19 @@ void add_tls(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "tls", "Make a private authority and certificates for TLS", run_tls);
   add_value(*verb, "action", o->words, "init DIR | issue DIR NAME", "What to do");
   add_repeated(*verb, "--host", o->hosts, "NAME",
-               "A name or address that the server is dialled by; may be repeated (init: "
-               "localhost, 127.0.0.1, ::1 and this machine's name; issue: none, a client's)")
+               "Name or address of the server; may be repeated (init: localhost, 127.0.0.1, ::1 "
+               "and this machine's name; issue: none, for a client)")
       ->configurable(false);
-  add_number(*verb, "--days", o->days, "How long certificates are good; an authority 3650 at least",
-             1, certificate_days_max)
+  add_number(*verb, "--days", o->days,
+             "Days until certificates expire; an authority lasts at least 3650", 1,
+             certificate_days_max)
       ->capture_default_str()
       ->configurable(false);
   verb->footer(
-      "init makes ca.pem and ca.key, and of server, worker and client a certificate (.pem) and a "
-      "key\n(.key); where there is an authority it makes the three anew and leaves it alone. A "
-      "server that\nruns takes a new certificate within a second or two.\n"
+      "init makes an authority (ca.pem, ca.key), and a certificate (.pem) and a key (.key) for\n"
+      "server, worker and client. If the directory has an authority, init keeps it and replaces "
+      "only\n"
+      "the certificates. A running server uses a new certificate within two seconds.\n"
       "Examples:\n"
       "  muster tls init /etc/muster/tls --host muster.example --host 10.0.0.5\n"
       "  muster tls issue /etc/muster/tls ci --days 30");

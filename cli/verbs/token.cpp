@@ -3,11 +3,11 @@
 #include <iostream>
 #include <optional>
 
+#include "app/access/stored_tokens.hpp"
 #include "cli/actions.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
 #include "cli/verbs/store_flags.hpp"
-#include "app/access/stored_tokens.hpp"
 
 namespace muster::cli {
 namespace {
@@ -173,35 +173,35 @@ void add_token(CLI::App& app, choice& chosen) {
   add_value(*verb, "action", o->words, "create | list | revoke ID | rotate ID", "What to do");
   auto const own = [](CLI::Option* option) { option->configurable(false); };
   own(add_value(*verb, "--role", o->role, "ROLE",
-                "create: viewer looks, submitter submits too, worker attaches workers and "
-                "agents, admin may everything"));
-  own(add_value(*verb, "--name", o->name, "NAME", "create: begins its id, such as ci"));
+                "create: viewer can read, submitter can also submit, worker can attach workers and "
+                "agents, admin can do everything"));
+  own(add_value(*verb, "--name", o->name, "NAME", "create: beginning of its id, such as ci"));
   own(add_repeated(*verb, "--cluster", o->clusters, "NAME",
-                   "create: good for this one alone; may be repeated"));
-  own(add_duration(*verb, "--expires", o->expires, "create: good for so long; else for ever"));
+                   "create: cluster for which it is valid (default: all); may be repeated"));
+  own(add_duration(*verb, "--expires", o->expires,
+                   "create: time after which it expires (default: never)"));
   own(verb->add_flag("--allow-exec", o->allow_exec,
-                     "create: may have workers run programs (muster.exec)"));
+                     "create: allow programs on workers (muster.exec)"));
   own(add_value(*verb, "--queued-max", o->queued_max, "N",
-                "create: closures that wait; 0: no limit"));
+                "create: maximum number of waiting closures; 0: no limit"));
   own(add_value(*verb, "--sessions-max", o->sessions_max, "N",
-                "create: unfinished jobs, sessions and programs; 0: no limit"));
+                "create: maximum number of unfinished jobs, sessions and programs; 0: no limit"));
   own(add_bytes(*verb, "--value-bytes-max", o->value_bytes_max,
-                "create: bytes of values; 0: no limit")
+                "create: maximum bytes of values; 0: no limit")
           ->default_str(""));
-  auto* const directory =
-      add_value(*verb, "--data-dir", o->data_dir, "DIR",
-                "Of a server that is stopped; without it a running one is asked at --url, "
-                "with an admin's token");
+  auto* const directory = add_value(*verb, "--data-dir", o->data_dir, "DIR",
+                                    "Data directory of a stopped server (default: ask the running "
+                                    "server at --url, with an admin's token)");
   own(directory);
   own(add_value(*verb, "--store", o->store, "URL",
-                "The same in etcd, of servers that are all stopped: "
+                "Data in etcd of servers that are all stopped: "
                 "etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX")
           ->excludes(directory));
   add_store_access(*verb, o->access);
   add_server_options(*verb, *o);
   verb->footer(
-      "create and rotate print the token alone on stdout, this once: the server keeps a digest.\n"
-      "A revoked token ends at once, with the streams and requests that were begun with it.\n"
+      "create and rotate print only the token, on stdout. It cannot be printed again, since the\n"
+      "server stores a digest. revoke also ends the streams and requests that use the token.\n"
       "Examples:\n"
       "  muster token create --role admin --data-dir /var/lib/muster > admin.token\n"
       "  muster token create --role admin --store etcd://10.0.0.1:2379/muster > admin.token\n"

@@ -134,14 +134,16 @@ int run_top(top_options& o) {
 void add_top(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(
       app, chosen, "top", "Watch tasks, programs, rates and the slowest closures, live", run_top);
-  add_duration(*verb, "--interval", o->interval, "Pause between two looks");
-  verb->add_flag("--once", o->once, "Print one look and end, as where stdout is no terminal");
+  add_duration(*verb, "--interval", o->interval, "Time between two updates");
+  verb->add_flag("--once", o->once, "Print once and exit (default if stdout is not a terminal)");
   add_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
-      "Keys: q quits, s sorts the tasks by the next column (task, running, rate, failed).\n"
-      "While the server is away the last numbers stay.\n"
-      "Examples:\n  muster top\n  muster top --once --output json | jq .overview.closures");
+      "Keys: q quits; s sorts the tasks by the next column (task, running, rate, failed). If the\n"
+      "server is away, the last numbers stay on the screen.\n"
+      "Examples:\n"
+      "  muster top\n"
+      "  muster top --once --output json | jq .overview.closures");
 }
 
 }  // namespace muster::cli

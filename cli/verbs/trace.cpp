@@ -51,17 +51,18 @@ int run_trace(trace_options& o) {
 void add_trace(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "trace", "Save what workers did, for Perfetto or Chrome", run_trace);
-  add_value(*verb, "job", o->job, "JOB",
-            "All attempts of the closures of this job, by its id or name");
-  add_time_range(*verb, o->when, "Instead of a job: what workers did");
-  add_value(*verb, "-o,--file", o->file, "FILE", "Write to this file; else to stdout");
+  add_value(*verb, "job", o->job, "JOB", "Id or name of a job: all attempts of its closures");
+  add_time_range(*verb, o->when, "Without a job: save what workers did");
+  add_value(*verb, "-o,--file", o->file, "FILE", "File to write (default: standard output)");
   add_pool_option(*verb, o->cluster);
   add_rest_options(*verb, o->rest);
   verb->footer(
-      "A span of time has single bars of the last hour, those of less than 1 ms as sums.\n"
-      "Examples:\n  muster trace job_0000000000000001 -o trace.json\n  muster trace --from 10m "
-      "--to "
-      "5m -o trace.json");
+      "A trace of a time range has separate bars for the last hour. Closures shorter than 1 ms "
+      "are\n"
+      "added up.\n"
+      "Examples:\n"
+      "  muster trace job_0000000000000001 -o trace.json\n"
+      "  muster trace --from 10m --to 5m -o trace.json");
 }
 
 }  // namespace muster::cli

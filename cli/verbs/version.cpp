@@ -77,7 +77,7 @@ void add_version(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "version",
                "Print the version, what it was built with, and the server's", run_version);
-  verb->add_flag("--client", o->client, "Ask no server");
+  verb->add_flag("--client", o->client, "Print only the version of this program");
   add_server_options(*verb, *o);
 }
 

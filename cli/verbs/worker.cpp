@@ -94,33 +94,36 @@ void add_worker(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "worker", "Run a worker with the bundled functions", run_worker);
   o->worker.slots = std::max(1u, std::thread::hardware_concurrency());
   add_list(*verb, "--server", o->worker.servers, "HOST:PORT",
-           "Where the server listens for gRPC; several: comma")
+           "gRPC address of the server; comma-separated list for several")
       ->default_str("127.0.0.1:8476");
   auto& tls = o->worker.tls;
   add_tls_flags(*verb, tls.ca, tls.certificate, tls.key);
-  verb->add_flag("--tls", tls.use_tls, "Speak TLS; --ca, --cert and --key mean it, too");
+  verb->add_flag("--tls", tls.use_tls, "Use TLS; implied by --ca, --cert and --key");
   add_value(*verb, "--cluster", o->worker.cluster, "NAME",
-            "Cluster to join; without it that of the server's port");
+            "Cluster to join (default: that of the server's port)");
   add_token_options(*verb, o->worker.token, o->token_file);
   verb->add_flag("--wait-for-cluster", o->worker.wait_for_cluster,
-                 "Wait until the server has the cluster, instead of ending when it has not");
-  add_value(*verb, "--job", o->worker.job, "JOB", "Its role")->capture_default_str();
-  add_number(
-      *verb, "--index", o->worker.index,
-      "Index in the job, refused while another host is connected with it; default: the server "
-      "picks a free one",
-      0, 1'000'000);
-  add_count(*verb, "--slots", o->worker.slots, "Closures run at one time (the number of cores)", 1);
+                 "Wait for a cluster that the server does not have yet, instead of exiting");
+  add_value(*verb, "--job", o->worker.job, "JOB", "Job of the worker in the cluster")
+      ->capture_default_str();
+  add_number(*verb, "--index", o->worker.index,
+             "Index in the job (default: the server picks a free one); refused while another host "
+             "is connected with it",
+             0, 1'000'000);
+  add_count(*verb, "--slots", o->worker.slots,
+            "Number of closures that run at the same time (the number of cores)", 1);
   add_count(*verb, "--credits", o->worker.credits,
-            "Closures held unanswered; 0: max(2 * slots, 16)");
+            "Number of closures held at the same time, running or waiting; 0: max(2 * slots, 16)");
   add_repeated(*verb, "--label", o->labels, "KEY=VALUE",
-               "For closures that ask for it; may be repeated");
+               "Label that closures can ask for; may be repeated");
   add_repeated(*verb, "--resource", o->resources, "NAME=N",
-               "How much it has for closures that take some; may be repeated");
-  add_value(*verb, "--gpus", o->gpus, "N", "The same as --resource gpu=N; 0: none");
+               "Amount of a resource that closures can take; may be repeated");
+  add_value(*verb, "--gpus", o->gpus, "N",
+            "Number of GPUs, equivalent to --resource gpu=N; 0: none");
   add_duration(*verb, "--idle-timeout", o->idle_timeout,
-               "Leave after so long without closures and ranks; 0: never");
-  add_value(*verb, "--host", o->worker.host, "NAME", "Name of this machine, if not its own");
+               "Exit after this time without closures and ranks; 0: never");
+  add_value(*verb, "--host", o->worker.host, "NAME",
+            "Host name that the worker reports (default: the name of this machine)");
   verb->add_flag("--allow-exec", o->allow_exec, "Offer muster.exec, which runs any command");
   add_program_flags(*verb, o->programs);
   verb->footer(

@@ -62,33 +62,32 @@ void check_user(std::string const& user) {
 
 void add_program_flags(CLI::App& verb, program_flags& f) {
   auto* allow = verb.add_flag("--allow-programs", f.allow,
-                              "Run ranks of programs, which may be any command (muster launch)");
+                              "Run ranks of programs (muster launch), which can be any command");
   // Each is about what is not taken otherwise: that it does nothing has to be said.
   for (auto* about_programs :
-       {add_value(verb, "--program-ports", f.ports, "FIRST-LAST", "Ports that ranks may listen at")
+       {add_value(verb, "--program-ports", f.ports, "FIRST-LAST", "Ports on which ranks can listen")
             ->capture_default_str(),
         add_value(verb, "--program-user", f.user, "NAME",
-                  "Whose rights ranks have; without it the worker's"),
+                  "User that ranks run as (default: the worker's user)"),
         add_duration(verb, "--program-lease", f.lease,
-                     "Ranks are killed when the server has not been heard for so long"),
-        add_value(
-            verb, "--program-address", f.address, "HOST",
-            "This machine, for ranks on others; without it its address on the way to the server"),
+                     "Time without contact to the server after which ranks are killed"),
+        add_value(verb, "--program-address", f.address, "HOST",
+                  "Address of this machine for ranks on other hosts (default: its address towards "
+                  "the server)"),
         add_value(verb, "--program-dir", f.directory, "DIR",
-                  "Where ranks have working directories and what they printed; without it one that "
-                  "goes with the worker"),
-        add_value(verb, "--stack-signal", f.stack_signal, "SIGNAL",
-                  "What ranks in Python write their stacks at (muster programs stacks); off: they "
-                  "are not prepared for it")
+                  "Directory for working directories and logs of ranks (default: one that is "
+                  "deleted with the worker)"),
+        add_value(
+            verb, "--stack-signal", f.stack_signal, "SIGNAL",
+            "Signal at which Python ranks write their stacks (muster programs stacks); off: none")
             ->capture_default_str(),
-        add_duration(
-            verb, "--program-notice", f.notice,
-            "When the worker leaves, ranks that call muster.step may go on for so long, to "
-            "the step after which all stop"),
+        add_duration(verb, "--program-notice", f.notice,
+                     "Time that ranks which call muster.step have to reach a common last step when "
+                     "the worker leaves"),
         add_bytes(verb, "--program-cache-bytes-max", f.cache_bytes_max,
-                  "Unpacked uploads that stay below it for other ranks, together"),
+                  "Maximum size of all unpacked uploads that are kept for further ranks"),
         add_duration(verb, "--program-cache-age", f.cache_age,
-                     "Those that were not used for so long go")})
+                     "Time without use after which an unpacked upload is deleted")})
     about_programs->needs(allow);
 }
 

@@ -58,48 +58,49 @@ def parser() -> argparse.ArgumentParser:
         description="Runs functions of the modules, and any that clients of this Python version "
                     "schedule. Exit status: 0 left in order, 1 failed, 2 wrong usage.")
     p.add_argument("modules", nargs="*", metavar="MODULE",
-                   help="imported for its @muster.function functions")
+                   help="Python module to import for its @muster.function functions")
     p.add_argument("--server", action="append", metavar="HOST:PORT",
-                   help="tried in turn; default: MUSTER_SERVER or 127.0.0.1:8476")
-    p.add_argument("--ca", metavar="FILE", help="speak TLS: who vouches for the server, PEM; "
-                                                "default: MUSTER_CA")
-    p.add_argument("--cert", metavar="FILE", help="what the server is shown; default: MUSTER_CERT")
-    p.add_argument("--key", metavar="FILE", help="private key of --cert; default: MUSTER_KEY")
+                   help="gRPC address of the server; several are tried in turn (default: MUSTER_SERVER or 127.0.0.1:8476)")
+    p.add_argument("--ca", metavar="FILE", help="use TLS: CA certificates that the server's certificate is checked "
+                   "against, PEM (default: MUSTER_CA)")
+    p.add_argument("--cert", metavar="FILE", help="client certificate, PEM (default: MUSTER_CERT)")
+    p.add_argument("--key", metavar="FILE", help="private key of --cert (default: MUSTER_KEY)")
     how = p.add_mutually_exclusive_group()
     how.add_argument("--processes", type=int, metavar="N",
-                     help="tasks, each with its own process; a new process keeps the index of the one that it "
-                          "replaces; default: one per processor")
+                     help="number of tasks, each with its own process; a new process keeps the index of the one that "
+                          "it replaces (default: one per processor)")
     how.add_argument("--threads", type=int, metavar="N", help="one task with this many slots")
-    p.add_argument("--job", default="worker", help="of its tasks")
-    p.add_argument("--index", type=int, help="index of the first task, refused while another host is connected "
-                   "with it; default: the server picks free ones")
-    p.add_argument("--cluster", default="", help="default: the main one")
-    p.add_argument("--token", default="", help="sent to the server; other users of this machine may "
-                   "see it here, so rather MUSTER_TOKEN or --token-file")
-    p.add_argument("--token-file", metavar="FILE", help="the same, from the first line of a file")
-    p.add_argument("--label", action="append", default=[], metavar="KEY=VALUE")
+    p.add_argument("--job", default="worker", help="job of the tasks in the cluster")
+    p.add_argument("--index", type=int, help="index of the first task (default: the server picks free ones); "
+                   "refused while another host is connected with it")
+    p.add_argument("--cluster", default="", help="cluster to join (default: the main one)")
+    p.add_argument("--token", default="", help="token for the server; other users of this machine can "
+                   "see it in the process list, MUSTER_TOKEN and --token-file are safer")
+    p.add_argument("--token-file", metavar="FILE", help="file whose first line is the token")
+    p.add_argument("--label", action="append", default=[], metavar="KEY=VALUE",
+                   help="label that closures can ask for; may be repeated")
     p.add_argument("--resource", action="append", default=[], metavar="NAME=N",
-                   help="of each task, for closures that ask for some")
+                   help="amount of a resource of each task that closures can take; may be repeated")
     p.add_argument("--gpus", metavar="N[,N…]",
-                   help="shared out among the processes; default: CUDA_VISIBLE_DEVICES, else "
-                                           "all that there are; an empty text: none")
+                   help="GPUs that are divided among the processes (default: CUDA_VISIBLE_DEVICES, else all); "
+                        "an empty text: none")
     p.add_argument("--allow-programs", action="store_true",
-                   help="ranks of programs take a worker of their own: muster worker --allow-programs")
-    p.add_argument("--no-pickled", action="store_true", help="serve functions with names only")
+                   help="not supported here: ranks of programs need a worker of their own, muster worker --allow-programs")
+    p.add_argument("--no-pickled", action="store_true", help="run only named functions, and no pickled ones")
     p.add_argument("--nested-max", type=int, default=64, metavar="N",
-                   help="closures of each task that may wait for values of others at one time, while "
-                        "others run in their slots (64)")
+                   help="maximum number of closures of each task that wait for values of others while other "
+                        "closures run in their slots (64)")
     p.add_argument("--drain-timeout", type=_seconds, default=30.0, metavar="TIME",
-                   help="for what runs when it is asked to leave (30s)")
+                   help="time that running closures have to end when the worker is asked to leave (30s)")
     p.add_argument("--stop-grace", type=_seconds, default=10.0, metavar="TIME",
-                   help="a cancelled closure's process is killed after this (10s)")
+                   help="time after which the process of a cancelled closure is killed (10s)")
     p.add_argument("--transfer-listen", default="", metavar="HOST[:PORT]",
-                   help="where workers of other hosts take large values of this one; off: they have them from the "
-                        "server (the interface by which that is reached, and a free port)")
+                   help="address where workers of other hosts fetch large values of this one (default: the interface "
+                        "towards the server, and a free port); off: they get them from the server")
     p.add_argument("--transfer-advertise", default="", metavar="HOST[:PORT]",
-                   help="what they are told instead of that")
+                   help="address that other workers use instead of --transfer-listen")
     p.add_argument("--shm-bytes-max", type=_bytes, metavar="BYTES",
-                   help="of memory in which large values stay here, for processes of this host to take; 0: none "
+                   help="size of the shared memory that keeps large values for processes of this host; 0: none "
                         "(4GiB, or half of the memory)")
     return p
 
