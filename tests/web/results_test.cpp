@@ -117,7 +117,11 @@ TEST_F(results, a_slow_reader_costs_no_memory_and_gets_everything) {
   auto& w = add_worker(worker::habit::hold, -1, 64);
   auto const job = submit(100'000);
   auto const done = [&] { return number_at(get_json("/api/v1/overview"), "/closures/succeeded"); };
-  while (done() < 100'000) w.finish_all(value);
+  auto const deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (done() < 100'000) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the worker was lost";
+    w.finish_all(value);
+  }
 
   raw_socket slow(port(), {.receive_buffer = 32 * 1024});
   slow.send("GET " + path_of(job) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
