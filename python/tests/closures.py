@@ -1,6 +1,8 @@
 """Functions that tests schedule, and how they wait for one to run."""
 from __future__ import annotations
 
+import pathlib
+import time
 from typing import Any
 
 import muster
@@ -19,6 +21,13 @@ def add(a: Any, b: Any) -> Any:
 
 def bad(message: str = "bad") -> None:
     raise ValueError(message)
+
+
+def wait_for_file(path: pathlib.Path) -> str:
+    """Waits until the test has made a file. Returns its name."""
+    while not path.exists():
+        time.sleep(0.01)
+    return path.name
 
 
 def wait_until_stopped(limit: float = 60) -> None:

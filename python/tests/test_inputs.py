@@ -8,7 +8,6 @@ import json
 import pathlib
 import pickle
 import re
-import socket
 import subprocess
 import threading
 import urllib.request
@@ -20,6 +19,7 @@ import pytest
 import muster
 from closures import bad, start_one
 from conftest import Cluster, binary, until
+from proxies import Proxy
 from muster._pickled import calls, values
 from muster._wire.messages import BYTES, INPUT_BYTES, INPUT_JSON, INPUT_PICKLE, JSON
 from muster.coordinator.requests import Input, Request
@@ -59,41 +59,17 @@ class Holder:
     inner: Any
 
 
-class Wire:
-    """Between a client and its server: counts what goes through."""
+class Wire(Proxy):
+    """Counts the bytes that pass in each direction."""
 
-    def __init__(self, server: str) -> None:
-        self._to = server.rpartition(":")
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        self.up = self.down = 0
-        threading.Thread(target=self._accept, daemon=True).start()
+    up = down = 0
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            server = socket.create_connection((self._to[0], int(self._to[2])))
-            threading.Thread(target=self._pump, args=(client, server, "up"), daemon=True).start()
-            threading.Thread(target=self._pump, args=(server, client, "down"), daemon=True).start()
-
-    def _pump(self, source: socket.socket, to: socket.socket, way: str) -> None:
-        try:
-            while data := source.recv(1 << 16):
-                setattr(self, way, getattr(self, way) + len(data))
-                to.sendall(data)
-        except OSError:
-            pass
-        for end in (source, to):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-    def close(self) -> None:
-        self._listener.close()
+    def passes(self, data: bytes, up: bool) -> bool:
+        if up:
+            self.up += len(data)
+        else:
+            self.down += len(data)
+        return True
 
 
 def check_chain(c: muster.ClusterCoordinator) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Callable
 import pytest
 
 import muster
+from closures import wait_for_file
 from conftest import DEADLINE, Cluster, until
 from muster.coordinator.outbox import Outbox
 from muster.coordinator.queue_bound import QueueBound
@@ -97,15 +98,10 @@ def test_closing_cancels_and_values_stay_readable(cluster: Cluster) -> None:
 def test_the_queue_capacity_bounds_the_calls_that_wait(make_cluster: MakeCluster, tmp_path: pathlib.Path,
                                                        ways: str) -> None:
     gate = tmp_path / "open"
-
-    def wait() -> None:
-        while not gate.exists():
-            time.sleep(0.01)
-
     one = make_cluster()
     one.add("--processes", "1")
     c = one.coordinator(queue_capacity=100)
-    blocker = c.schedule(wait)
+    blocker = c.schedule(wait_for_file, (gate,))
     until(lambda: counts(one, c)["running"] == 1, "the first call runs")
     taken: list[Any] = []
 
@@ -125,23 +121,18 @@ def test_the_queue_capacity_bounds_the_calls_that_wait(make_cluster: MakeCluster
     gate.touch()
     thread.join(DEADLINE)
     c.join(DEADLINE)
-    assert not thread.is_alive() and blocker.fetch() is None and counts(one, c)["succeeded"] == 251
+    assert not thread.is_alive() and blocker.fetch() == "open" and counts(one, c)["succeeded"] == 251
 
 
 def test_a_new_worker_makes_room_without_an_outcome(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     gate = tmp_path / "open"
-
-    def wait() -> None:
-        while not gate.exists():
-            time.sleep(0.01)
-
     one = make_cluster()
     one.add("--processes", "1")
     c = one.coordinator(queue_capacity=1)
-    c.schedule(wait)
+    c.schedule(wait_for_file, (gate,))
     until(lambda: counts(one, c)["running"] == 1, "the first call runs")
-    c.schedule(wait)
-    thread = threading.Thread(target=lambda: c.schedule(wait))
+    c.schedule(wait_for_file, (gate,))
+    thread = threading.Thread(target=lambda: c.schedule(wait_for_file, (gate,)))
     thread.start()
     thread.join(0.2)
     assert thread.is_alive(), "one call waits, which is the capacity"

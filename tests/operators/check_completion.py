@@ -1,5 +1,5 @@
-"""Completion in real shells: bash and zsh on a terminal, where a function in place of muster prints
-the line that was completed; fish asks for what it would offer."""
+"""Tests completion in real shells. bash and zsh run on a terminal, and a shell function named muster
+prints the completed line. fish prints its suggestions."""
 import os
 import pathlib
 import pty
@@ -13,7 +13,7 @@ import unittest
 import support
 
 
-# Not every build has the benchmarks, the only verb with verbs below it.
+# Some builds lack the benchmarks, the only command with subcommands.
 WITH_BENCH = support.run("bench", "--help").returncode == 0
 
 
@@ -24,7 +24,7 @@ def script(shell):
 
 
 class Terminal:
-    """A shell on a terminal."""
+    """Runs a shell on a pseudo-terminal."""
 
     def __init__(self, folder, *words):
         self.pid, self.fd = pty.fork()
@@ -35,11 +35,11 @@ class Terminal:
             os.execvp(words[0], words)
         self.text = ""
 
-    def say(self, text):
+    def type(self, text):
         os.write(self.fd, text.encode())
 
     def until(self, form):
-        """What stands there when it comes, or fails with all that was shown."""
+        """Waits for a regular expression in the output and returns the match. Fails with the whole output."""
         end = time.monotonic() + support.DEADLINE
         while time.monotonic() < end:
             found = re.search(form, self.text)
@@ -48,7 +48,7 @@ class Terminal:
                 return found
             if select.select([self.fd], [], [], 0.1)[0]:
                 self.text += os.read(self.fd, 65536).decode(errors="replace")
-        raise AssertionError(f"{form!r} did not come in {self.text!r}")
+        raise AssertionError(f"{form!r} did not appear in {self.text!r}")
 
     def close(self):
         os.close(self.fd)
@@ -56,7 +56,7 @@ class Terminal:
 
 
 class Interactive:
-    """What a person types, with a tab for each "<tab>", comes to this line."""
+    """Types each first text, with a tab key for each "<tab>", and expects the second as the arguments."""
 
     cases = (
         ("muster ta<tab>", "tasks"),
@@ -75,20 +75,20 @@ class Interactive:
             pathlib.Path(folder, "script").write_text(script(self.shell))
             shell = Terminal(folder, *self.words)
             try:
-                shell.say(self.begin)
+                shell.type(self.begin)
                 shell.until("begun-42")
                 for typed, wanted in self.cases:
                     if "bench" in typed and not WITH_BENCH:
                         continue
                     for part in re.split("(<tab>)", typed):
-                        shell.say("\t" if part == "<tab>" else part)
-                    shell.say("\n")
+                        shell.type("\t" if part == "<tab>" else part)
+                    shell.type("\n")
                     got = shell.until(r"ARGS<([^>\n]*)>")[1]
-                    self.assertEqual(self.tidied(got), wanted, typed)
+                    self.assertEqual(self.normalized(got), wanted, typed)
             finally:
                 shell.close()
 
-    def tidied(self, got):
+    def normalized(self, got):
         return " ".join(got.replace("=", " ").split())
 
 
@@ -110,10 +110,10 @@ class Bash(Interactive, unittest.TestCase):
         verbs = re.findall(r"^  ([a-z][a-z-]*)  ", help_text, re.M)
         self.assertLessEqual(set(verbs), set(self.offered("muster ")))
         for verb in verbs:
-            told = re.findall(r"^  (?:-\w,)?(--[a-z][a-z0-9-]*)", support.run(verb, "--help-all" if verb == "serve" else "--help").stdout, re.M)
-            self.assertEqual(set(told) - set(self.offered(f"muster {verb} --")), set(), verb)
+            flags = re.findall(r"^  (?:-\w,)?(--[a-z][a-z0-9-]*)", support.run(verb, "--help-all" if verb == "serve" else "--help").stdout, re.M)
+            self.assertEqual(set(flags) - set(self.offered(f"muster {verb} --")), set(), verb)
 
-    def test_behind_a_flag_only_its_values_are_offered(self):
+    def test_values_of_a_flag_are_offered_after_it(self):
         self.assertEqual(self.offered("muster tasks --output "), ["table", "json"])
         self.assertEqual(self.offered("muster tasks --output = j"), ["json"])
         self.assertEqual(self.offered("muster tasks --url "), [])
@@ -122,12 +122,12 @@ class Bash(Interactive, unittest.TestCase):
 
 class Zsh(Interactive, unittest.TestCase):
     shell, words = "zsh", ("zsh", "-f", "-i")
-    # Without the style a tab with words behind it is one of a paste.
+    # Without this style, zsh inserts a tab that is followed by text, as if it were pasted.
     begin = ("unsetopt zle_bracketed_paste; zstyle ':completion:*' insert-tab false; "
              "autoload -U compinit && compinit -u -D; source ./script; "
              "muster() { print -r -- \"ARGS<$*>\"; }; echo begun-$((6*7))\n")
 
-    def test_it_is_a_file_of_fpath_too(self):
+    def test_the_script_works_as_a_file_of_fpath(self):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "_muster").write_text(script("zsh"))
             asked = f"fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; print $_comps[muster]"

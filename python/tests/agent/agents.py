@@ -4,12 +4,12 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import pathlib
-import socket
 import threading
-from typing import Any, Callable, Iterator, Optional, TypeVar
+from typing import Any, Callable, Iterator, TypeVar
 
 import muster
 from conftest import DEADLINE, Server
+from proxies import Proxy
 
 T = TypeVar("T")
 _threads = concurrent.futures.ThreadPoolExecutor(32)
@@ -50,50 +50,19 @@ def parked(server: Server, calls: int, cluster: str = "train") -> bool:
     return sum(1 for t in tasks if t.get("waiting_for")) >= calls
 
 
-class Wire:
-    """Passes bytes on to an address; can be broken, and cut."""
+class Wire(Proxy):
+    """Can hold the answers of the server, and can be cut."""
 
     def __init__(self, address: str) -> None:
-        host, _, port = address.rpartition(":")
-        self._to = (host, int(port))
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = "127.0.0.1:%d" % self._listener.getsockname()[1]
-        self._ends: list[socket.socket] = []
         self.answers = threading.Event()
-        """What the other side says is passed on while it is set."""
+        """Answers pass while it is set."""
         self.answers.set()
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__(address)
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                near, _ = self._listener.accept()
-                far = socket.create_connection(self._to)
-            except OSError:
-                return
-            self._ends += [near, far]
-            for a, b, may in ((near, far, None), (far, near, self.answers)):
-                threading.Thread(target=self._pass, args=(a, b, may), daemon=True).start()
-
-    @staticmethod
-    def _pass(a: socket.socket, b: socket.socket, may: Optional[threading.Event]) -> None:
-        with contextlib.suppress(OSError):
-            while data := a.recv(65536):
-                if may is not None:
-                    may.wait()
-                b.sendall(data)
-        for end in (a, b):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-    def reset(self) -> None:
-        """Breaks what there is."""
-        while self._ends:
-            with contextlib.suppress(OSError):
-                self._ends.pop().shutdown(socket.SHUT_RDWR)
+    def passes(self, data: bytes, up: bool) -> bool:
+        return up or self.answers.wait()
 
     def cut(self) -> None:
-        """For good."""
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        """Breaks the connections and accepts no further ones."""
+        self.close()
         self.reset()

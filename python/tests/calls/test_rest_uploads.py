@@ -2,55 +2,29 @@
 from __future__ import annotations
 
 import pathlib
-import socket
 import subprocess
-import threading
 from typing import Iterator
 
 import pytest
 
 import muster
 from conftest import Cluster, Server, binary
+from proxies import Proxy
 
 
-class Breaking:
-    """A TCP proxy that closes the first connections that carry a PUT, in the midst of its body."""
+class Breaking(Proxy):
+    """Closes the first connections that carry a PUT, in the midst of its body."""
 
     def __init__(self, server: Server, breaks: int) -> None:
         self.left = breaks
-        host, _, port = server.http.partition("//")[2].rpartition(":")
-        self._to = (host, int(port))
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__(server.http.partition("//")[2])
+        self.url = f"http://{self.address}"
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        with client, socket.create_connection(self._to) as server:
-            threading.Thread(target=self._copy, args=(server, client), daemon=True).start()
-            while data := client.recv(65536):
-                if data.startswith(b"PUT ") and self.left > 0:
-                    self.left -= 1
-                    client.shutdown(socket.SHUT_RDWR)
-                    return
-                server.sendall(data)
-
-    def _copy(self, server: socket.socket, client: socket.socket) -> None:
-        try:
-            while data := server.recv(65536):
-                client.sendall(data)
-        except OSError:
-            pass
-
-    def close(self) -> None:
-        self._listener.close()
+    def passes(self, data: bytes, up: bool) -> bool:
+        if not (up and data.startswith(b"PUT ") and self.left > 0):
+            return True
+        self.left -= 1
+        return False
 
 
 @pytest.fixture

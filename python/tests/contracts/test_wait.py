@@ -8,15 +8,10 @@ import time
 from typing import Any, Callable
 
 import pytest
+from closures import wait_for_file
 from conftest import DEADLINE, Cluster
 
 import muster
-
-
-def when_there(path: pathlib.Path) -> str:
-    while not path.exists():
-        time.sleep(0.01)
-    return path.name
 
 
 @pytest.fixture(params=["wait", "async_wait"])
@@ -33,7 +28,7 @@ def wait(request: pytest.FixtureRequest) -> Callable[..., Any]:
 def test_returns_the_values_that_have_ended_and_the_others_in_order(cluster: Cluster, tmp_path: pathlib.Path,
                                                                     wait: Callable[..., Any]) -> None:
     c = cluster.coordinator()
-    values = [c.submit(when_there, tmp_path / name) for name in "abc"]
+    values = [c.submit(wait_for_file, tmp_path / name) for name in "abc"]
     assert wait(values, timeout=0.05) == ([], values)
     (tmp_path / "b").touch()
     assert wait(values, timeout=DEADLINE) == ([values[1]], [values[0], values[2]])
@@ -58,7 +53,7 @@ def test_waits_for_several_coordinators_objects_and_errors(cluster: Cluster, wai
 
 
 def test_leaves_no_callbacks_behind(cluster: Cluster, tmp_path: pathlib.Path, wait: Callable[..., Any]) -> None:
-    value = cluster.coordinator().submit(when_there, tmp_path / "go")
+    value = cluster.coordinator().submit(wait_for_file, tmp_path / "go")
     for _ in range(3):
         assert wait([value], timeout=0.01) == ([], [value])
         with pytest.raises(muster.WaitTimeout):
@@ -69,7 +64,7 @@ def test_leaves_no_callbacks_behind(cluster: Cluster, tmp_path: pathlib.Path, wa
 
 def test_a_wait_ends_when_its_coordinator_is_closed(cluster: Cluster, tmp_path: pathlib.Path) -> None:
     c = cluster.coordinator()
-    value = c.submit(when_there, tmp_path / "go")
+    value = c.submit(wait_for_file, tmp_path / "go")
     threading.Timer(0.2, c.close).start()
     assert muster.wait([value], timeout=DEADLINE) == ([value], [])
     (tmp_path / "go").touch()
@@ -89,7 +84,7 @@ def test_wrong_arguments_are_named(cluster: Cluster, wait: Callable[..., Any]) -
 
 def test_a_callback_cannot_wait(cluster: Cluster, tmp_path: pathlib.Path) -> None:
     c = cluster.coordinator()
-    pending = c.submit(when_there, tmp_path / "go")
+    pending = c.submit(wait_for_file, tmp_path / "go")
     first = c.submit(time.sleep, 0.2)
     raised: list[Any] = []
     called = threading.Event()

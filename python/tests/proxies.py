@@ -1,0 +1,53 @@
+"""TCP proxies between a client and a server."""
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+
+
+class Proxy:
+    """Passes connections on to the address "host:port". Subclasses count, hold or refuse what passes."""
+
+    def __init__(self, server: str) -> None:
+        host, _, port = server.rpartition(":")
+        self._to = (host, int(port))
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self._ends: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def passes(self, data: bytes, up: bool) -> bool:
+        """Returns whether the data is sent on. If not, the connection is closed. `up`: it is from the client."""
+        return True
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(self._to)
+            except OSError:
+                return
+            self._ends += [near, far]
+            for source, to, up in ((near, far, True), (far, near, False)):
+                threading.Thread(target=self._pump, args=(source, to, up), daemon=True).start()
+
+    def _pump(self, source: socket.socket, to: socket.socket, up: bool) -> None:
+        with contextlib.suppress(OSError):
+            while (data := source.recv(1 << 16)) and self.passes(data, up):
+                to.sendall(data)
+        for end in (source, to):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def reset(self) -> None:
+        """Breaks the connections. New ones are accepted."""
+        while self._ends:
+            with contextlib.suppress(OSError):
+                self._ends.pop().shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Accepts no further connections."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
