@@ -4,10 +4,8 @@
 #include <exception>
 #include <utility>
 
-#include "client/session/client_session.hpp"
+#include "client/coordinator/ask_server.hpp"
 #include "client/session/question.hpp"
-#include "coro/client_unary.hpp"
-#include "muster/v1/coordinator.grpc.pb.h"
 
 namespace muster::detail {
 namespace {
@@ -19,22 +17,13 @@ constexpr milliseconds worth_asking{500}, patience{1'000};
 
 coro::task<std::string> ask_why(ticket& t, client_engine& engine, shared_session session,
                                 std::uint64_t number) {
-  using stub = v1::CoordinatorService::Stub;
-  auto const& settings = session->settings();
-  auto const service = v1::CoordinatorService::NewStub(make_channel(settings.server, settings.tls));
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + patience);
-  context.set_wait_for_ready(true);
-  add_token(context, settings.token);
   v1::ExplainRequest request;
   request.set_session(session->id());
   request.add_token(number);
   v1::ExplainResponse response;
-  t.calls(&context);
-  auto calling = coro::unary_call(engine.context(), *service, &stub::PrepareAsyncExplain, context,
-                                  request, response);
-  auto const status = co_await std::move(calling);
-  t.calls(nullptr);
+  auto asking = ask_server(t, engine, session->settings(), patience,
+                           &v1::CoordinatorService::Stub::PrepareAsyncExplain, request, response);
+  auto const status = co_await std::move(asking);
   auto why = status.ok() ? std::move(*response.mutable_why()) : std::string();
   while (why.ends_with('.')) why.pop_back();
   co_return why.empty() ? why : ": " + why;

@@ -1,8 +1,7 @@
 // Asks the server what became of a PerWorkerValue on each worker: one call, on the engine thread.
+#include "client/coordinator/ask_server.hpp"
 #include "client/coordinator/coordinator_session.hpp"
 #include "client/session/question.hpp"
-#include "coro/client_unary.hpp"
-#include "muster/v1/coordinator.grpc.pb.h"
 
 namespace muster {
 namespace detail {
@@ -26,21 +25,14 @@ value_status status_of(v1::FetchResponse::State s) {
 coro::task<components> components_of(ticket& t, client_engine& engine,
                                      std::shared_ptr<per_worker_handle const> of,
                                      milliseconds timeout) {
-  using stub = v1::CoordinatorService::Stub;
   auto const& settings = of->session()->settings();
-  auto const service = v1::CoordinatorService::NewStub(make_channel(settings.server, settings.tls));
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + timeout);
-  context.set_wait_for_ready(true);
-  add_token(context, settings.token);
   v1::GetPerWorkerValueRequest request;
   request.set_value(of->value());
   v1::PerWorkerValue response;
-  t.calls(&context);
-  auto calling = coro::unary_call(engine.context(), *service, &stub::PrepareAsyncGetPerWorkerValue,
-                                  context, request, response);
-  auto const status = co_await std::move(calling);
-  t.calls(nullptr);
+  auto asking =
+      ask_server(t, engine, settings, timeout,
+                 &v1::CoordinatorService::Stub::PrepareAsyncGetPerWorkerValue, request, response);
+  auto const status = co_await std::move(asking);
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED)
     throw wait_timeout(settings.server + " has not answered within " + in_ms(timeout));
   if (!status.ok())

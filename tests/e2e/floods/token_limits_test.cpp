@@ -62,21 +62,33 @@ struct limited : cluster {
   std::unique_ptr<v1::CoordinatorService::Stub> stub;
 };
 
+/// A session over a stream, with one function.
+struct session_stream {
+  session_stream(limited& c, std::string const& function) {
+    c.sign(context);
+    stream = c.stub->Session(&context);
+    v1::SessionRequest request;
+    request.mutable_open();
+    request.add_function_name(function);
+    EXPECT_TRUE(stream->Write(request));
+    v1::SessionResponse answer;
+    EXPECT_TRUE(stream->Read(&answer));
+    session = answer.opened().session();
+  }
+
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::SessionRequest, v1::SessionResponse>> stream;
+  std::string session;
+};
+
 TEST(token_limits, of_all_streams_and_calls_of_a_token_hold_together) {
   limited c;
   auto const first = c.open();
   ASSERT_TRUE(c.schedule(first, 1, 8).ok());
   // A stream of the same token, whose own queue has room for ten.
-  grpc::ClientContext context;
-  c.sign(context);
-  auto const stream = c.stub->Session(&context);
-  v1::SessionRequest m;
-  m.mutable_open();
-  m.add_function_name("nobody.has.it");
-  ASSERT_TRUE(stream->Write(m));
-  v1::SessionResponse opened;
-  ASSERT_TRUE(stream->Read(&opened));
-  auto const second = opened.opened().session();
+  session_stream opened(c, "nobody.has.it");
+  auto const& stream = opened.stream;
+  auto const second = opened.session;
   for (std::uint64_t t = 1; t <= 6; ++t) {
     v1::SessionRequest one;
     one.add_token(t);
@@ -105,20 +117,13 @@ TEST(token_limits, of_all_streams_and_calls_of_a_token_hold_together) {
   v1::CloseSessionResponse closed;
   ASSERT_TRUE(c.stub->CloseSession(&closing, r, &closed).ok());
   EXPECT_EQ(await(6), 6);
-  context.TryCancel();
+  opened.context.TryCancel();
 }
 
 TEST(token_limits, per_worker_values_at_the_limit_are_released_over_the_stream) {
   limited c;
-  grpc::ClientContext context;
-  c.sign(context);
-  auto const stream = c.stub->Session(&context);
-  v1::SessionRequest m;
-  m.mutable_open();
-  m.add_function_name("nobody.has.it");
-  ASSERT_TRUE(stream->Write(m));
-  v1::SessionResponse opened;
-  ASSERT_TRUE(stream->Read(&opened));
+  session_stream opened(c, "nobody.has.it");
+  auto const& stream = opened.stream;
   auto const build = [&](std::uint64_t from, std::uint64_t to) {
     v1::SessionRequest building;
     for (auto t = from; t <= to; ++t) {
@@ -149,7 +154,7 @@ TEST(token_limits, per_worker_values_at_the_limit_are_released_over_the_stream) 
     grpc::ClientContext calling;
     c.sign(calling);
     v1::CreatePerWorkerValueRequest r;
-    r.set_session(opened.opened().session());
+    r.set_session(opened.session);
     r.set_function(function);
     r.set_args("[]");
     v1::PerWorkerValue made_by_call;
@@ -157,20 +162,13 @@ TEST(token_limits, per_worker_values_at_the_limit_are_released_over_the_stream) 
   };
   EXPECT_EQ(by_call("nobody.has.it"), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(by_call("muster.exec"), grpc::StatusCode::PERMISSION_DENIED);
-  context.TryCancel();
+  opened.context.TryCancel();
 }
 
 TEST(token_limits, message_of_a_stream_is_cut_at_the_limit) {
   limited c;
-  grpc::ClientContext context;
-  c.sign(context);
-  auto const stream = c.stub->Session(&context);
-  v1::SessionRequest m;
-  m.mutable_open();
-  m.add_function_name("muster.noop");
-  ASSERT_TRUE(stream->Write(m));
-  v1::SessionResponse opened;
-  ASSERT_TRUE(stream->Read(&opened));
+  session_stream opened(c, "muster.noop");
+  auto const& stream = opened.stream;
   v1::SessionRequest many;
   for (std::uint64_t t = 1; t <= 1'000; ++t) {
     many.add_token(t);
@@ -178,7 +176,7 @@ TEST(token_limits, message_of_a_stream_is_cut_at_the_limit) {
     many.add_args("[]");
   }
   ASSERT_TRUE(stream->Write(many));
-  auto const session = opened.opened().session();
+  auto const session = opened.session;
   auto const end = std::chrono::steady_clock::now() + 30s;
   while (c.queued(session) < 10 && std::chrono::steady_clock::now() < end) {
   }
@@ -187,7 +185,7 @@ TEST(token_limits, message_of_a_stream_is_cut_at_the_limit) {
   int outcomes = 0;
   for (v1::SessionResponse r; outcomes < 1'000 && stream->Read(&r);) outcomes += r.token_size();
   EXPECT_EQ(outcomes, 1'000) << "all of them are appended as room comes";
-  context.TryCancel();
+  opened.context.TryCancel();
 }
 
 }  // namespace

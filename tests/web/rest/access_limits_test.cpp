@@ -6,7 +6,22 @@
 namespace muster::web::test {
 namespace {
 
-struct access_limits : web_fixture {};
+struct access_limits : web_fixture {
+  /// Sends a request so many times, all before one is answered. Returns the answers.
+  std::vector<std::string> post_at_once(int times, std::string const& token,
+                                        std::string const& path, std::string const& body) {
+    std::deque<raw_socket> all;
+    for (int i = 0; i < times; ++i)
+      all.emplace_back(port()).send("POST " + path +
+                                    " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                                    "Content-Type: application/json\r\nAuthorization: Bearer " +
+                                    token + "\r\nContent-Length: " + std::to_string(body.size()) +
+                                    "\r\n\r\n" + body);
+    std::vector<std::string> answers;
+    for (auto& s : all) answers.push_back(s.receive_all());
+    return answers;
+  }
+};
 
 /// So many as a list in JSON.
 std::string closures(int n) {
@@ -15,7 +30,6 @@ std::string closures(int n) {
   return "[" + all + "]";
 }
 
-// All of them are on their way before one is answered.
 TEST_F(access_limits, hold_against_requests_beside_each_other) {
   start_guarded();
   server::wanted_token w;
@@ -24,16 +38,8 @@ TEST_F(access_limits, hold_against_requests_beside_each_other) {
   w.sessions_max = 30;
   auto const taken = [&](std::string const& token, std::string const& path, std::string const& body,
                          std::string const& good) {
-    std::deque<raw_socket> all;
-    for (int i = 0; i < 50; ++i)
-      all.emplace_back(port()).send("POST " + path +
-                                    " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-                                    "Content-Type: application/json\r\nAuthorization: Bearer " +
-                                    token + "\r\nContent-Length: " + std::to_string(body.size()) +
-                                    "\r\n\r\n" + body);
     std::size_t n = 0;
-    for (auto& s : all) {
-      auto const answer = s.receive_all();
+    for (auto const& answer : post_at_once(50, token, path, body)) {
       bool const ok = answer.starts_with("HTTP/1.1 " + good);
       EXPECT_TRUE(ok || answer.starts_with("HTTP/1.1 429 ")) << answer;
       n += ok ? 1 : 0;
@@ -119,14 +125,8 @@ TEST_F(access_limits, concurrent_submissions_with_one_key_count_once) {
         std::pair("programs", R"("command":["true"],"tasks":{"worker":1})")}) {
     auto const token = make_token(w);
     auto const body = std::string("{") + content + R"(,"idempotency_key":"once"})";
-    std::deque<raw_socket> all;
-    for (int i = 0; i < 10; ++i)
-      all.emplace_back(port()).send("POST /api/v1/" + std::string(path) +
-                                    " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-                                    "Content-Type: application/json\r\nAuthorization: Bearer " +
-                                    token + "\r\nContent-Length: " + std::to_string(body.size()) +
-                                    "\r\n\r\n" + body);
-    for (auto& s : all) EXPECT_TRUE(s.receive_all().starts_with("HTTP/1.1 20")) << path;
+    for (auto const& answer : post_at_once(10, token, std::string("/api/v1/") + path, body))
+      EXPECT_TRUE(answer.starts_with("HTTP/1.1 20")) << path;
   }
 }
 
