@@ -222,7 +222,7 @@ def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     for verdict in (models.calls(records("calls"), effects), models.objects(records("objects")),
                     models.variables(records("variables")), models.datasets(records("datasets"), effects),
-                    models.jobs(records("jobs"), json.loads(jobs.read_text()) if jobs.exists() else {}),
+                    models.jobs(records("jobs"), json.loads(jobs.read_text()) if jobs.exists() else None),
                     models.barriers(records("agent"), config["agents"]), models.tokens(records("tokens")),
                     models.streams(records("streams")), models.leaders(records("leaders")),
                     models.ranks(effects), models.programs(records("programs"))):
