@@ -9,6 +9,13 @@ from typing import Any, Optional, Sequence
 from muster._bounded_file import read_bounded_file
 
 
+KEEPALIVE = [("grpc.keepalive_time_ms", 10_000), ("grpc.keepalive_timeout_ms", 10_000),
+             ("grpc.http2.ping_timeout_ms", 10_000), ("grpc.http2.max_pings_without_data", 0)]
+"""Options of every channel. Without them, a call that only waits never notices that its server was lost without closing the
+connection, for example in a partition. C++ clients have the same. gRPC has one ping on its way at a time: if that ping is
+one of its own, which measures the bandwidth, `ping_timeout_ms` (a minute) counts, and not the time-out of keepalive."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Tls:
     """All empty: plaintext over gRPC, and over https:// the system's authorities."""
@@ -37,6 +44,7 @@ class Tls:
     def channel(self, server: str, options: Sequence[tuple[str, Any]]) -> Any:
         import grpc  # the clients of REST do without
 
+        options = [*KEEPALIVE, *options]
         if self == Tls():
             return grpc.insecure_channel(server, options)
         credentials = grpc.ssl_channel_credentials(
