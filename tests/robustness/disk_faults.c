@@ -4,11 +4,14 @@
 // runs: '0' no fault, 's' each sync takes 200 ms, 'e' syncs fail with EIO, 'f' writes fail with ENOSPC.
 // MUSTER_DISK_SYNCED gets a line "SIZE PATH" after each successful sync, so that a test can cut off after a kill what
 // a loss of power would have lost.
+//
+// The library also corrects waits for a time of the wall clock, which libfaketime fakes: see syscall below.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -138,4 +142,30 @@ int statvfs64(char const* path, struct statvfs64* got) {
   int const result = original(path, got);
   if (result == 0 && fault() == 'f' && strncmp(path, directory, strlen(directory)) == 0) got->f_bavail = got->f_bfree = 0;
   return result;
+}
+
+static long long nanoseconds(struct timespec const* t) {
+  return (long long)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+// Abseil, which gRPC uses for its timers, waits on futexes until a time of the wall clock. It reads the faked clock, but
+// the kernel compares with the real one. Without this correction, such a wait would end days too late or at once.
+long syscall(long number, ...) {
+  static long (*original)(long, ...);
+  if (!original) original = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+  long a[6];
+  va_list list;
+  va_start(list, number);
+  for (int i = 0; i < 6; ++i) a[i] = va_arg(list, long);
+  va_end(list);
+  struct timespec fake, real, until;
+  if (number == SYS_futex && (a[1] & FUTEX_CLOCK_REALTIME) && a[3]) {
+    clock_gettime(CLOCK_REALTIME, &fake);
+    original(SYS_clock_gettime, CLOCK_REALTIME, &real);
+    long long const at = nanoseconds((struct timespec const*)a[3]) - nanoseconds(&fake) + nanoseconds(&real);
+    until.tv_sec = at > 0 ? at / 1000000000 : 0;
+    until.tv_nsec = at > 0 ? at % 1000000000 : 0;
+    a[3] = (long)&until;
+  }
+  return original(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
