@@ -1,4 +1,4 @@
-// Submitting a job: from its JSON to the engine and back with the ids of its closures.
+// Submits jobs: reads the JSON, passes the closures to the engine, and answers with their ids.
 #include "web/rest/submit.hpp"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ response submitted(scheduled const& now) {
   json_out out(text);
   write(out, now);
   text += '\n';
-  // Found by its idempotency key: nothing was created this time.
+  // A job that was found by its idempotency key is not created again.
   auto r = json_response(std::move(text), now.created ? 201 : 200);
   r.headers.emplace_back("Location", "/api/v1/jobs/" + core::text(now.job.id));
   return r;
@@ -116,7 +116,7 @@ void appended_members(member_list const& m, scheduled const& now, std::uint64_t 
   job_members(m, now.job);
   m("accepted", accepted);
   m.when(with_ids).list("closures", now.closures, id_members,
-                        "of a JSON array; NDJSON is answered without");
+                        "ids of a JSON array; not present for NDJSON");
 }
 
 coro::task<schedule_result> schedule(web_context& context, core::caller who, core::session_id job,
@@ -157,7 +157,7 @@ coro::task<response> retry_job(web_context& context, exchange& ex) {
     event.name = read_retry(check, body);
     if (check.failed()) co_return problem_response(check.failure());
   }
-  // The new job is the asker's: it counts as theirs, and they may end it.
+  // The new job belongs to the caller: it counts towards the caller's limits.
   if (ex.req.who) event.submitted_by = ex.req.who->id;
   auto work = [event, who = ex.req.who](engine_services& services,
                                         answer_handle<schedule_result> const& slot) {
@@ -181,17 +181,18 @@ void add_submission_routes(std::vector<route>& to) {
       "The job is durable, and the disk of the data directory is full; `detail` names it. Jobs "
       "with "
       "`durable: false` are accepted";
-  constexpr std::string_view impossible = "Well-formed, and cannot be; `field` says what";
+  constexpr std::string_view impossible =
+      "The request is well-formed but cannot be carried out; `field` names the cause";
   constexpr std::string_view reused =
-      "Well-formed, and cannot be; `field` says what. With `idempotency_key`: the key was used "
-      "with another body";
+      "The request is well-formed but cannot be carried out; `field` names the cause. With "
+      "`idempotency_key`: the key was used with another body";
   to.push_back(
       post("/api/v1/jobs", submit_job, "submitJob", "Submit closures as a job")
           .takes(body_kind::json, "Submission",
                  R"({"name":"nightly","closures":[{"function":"muster.echo","args":[42]}]})")
           .takes_idempotency_key()
           .tells("Submitted", schema_of<scheduled>, 201)
-          .also(200, "The job that was submitted with this idempotency_key before", "Submitted")
+          .also(200, "The job that was submitted earlier with this idempotency key", "Submitted")
           .also(404, "No such cluster, RemoteValue or per-worker value")
           .also(422, reused)
           .also(429, full)
@@ -200,8 +201,8 @@ void add_submission_routes(std::vector<route>& to) {
       post("/api/v1/jobs/{id}/closures", append_closures, "appendClosures", "Append to an open job")
           .with({{.name = "first",
                   .kind = query_kind::number,
-                  .meaning = "position in the job of the first one: those that the job has already "
-                             "are passed over, so what broke off can be sent again"}})
+                  .meaning = "position of the first closure in the job. Closures that the job has "
+                             "already are skipped, so an interrupted append can be repeated"}})
           .takes(body_kind::json_or_ndjson, "Closure", R"({"function":"muster.echo","args":[42]})")
           .tells("Appended", schema_told_by<appended_members>)
           .also(409, "The job is sealed or has ended")
@@ -210,12 +211,12 @@ void add_submission_routes(std::vector<route>& to) {
           .also(507, no_room));
   to.push_back(
       post("/api/v1/jobs/{id}/retry", retry_job, "retryJob",
-           "A new job of what failed or was cancelled, with the same arguments and options")
+           "Run the failed and cancelled closures of a job again, as a new job")
           .takes(body_kind::optional_json, "Retry", R"({"name":"nightly-again"})")
           .tells("Submitted", {}, 201)
           .also(409,
-                "It has not ended, nothing of it failed, it is a session, or its arguments or "
-                "the value of an input are gone")
+                "The job has not ended, none of its closures failed, it is a session, or its "
+                "arguments or the value of an input are no longer kept")
           .also(422, impossible)
           .also(429, full)
           .also(507, no_room));
