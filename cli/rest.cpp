@@ -77,7 +77,7 @@ std::string credential(std::string const& token, std::string const& token_file) 
 void add_output_option(CLI::App& verb, output_format& format) {
   add_choice(verb, "--output", format,
              {{"table", output_format::table}, {"json", output_format::json}},
-             "How to print: table or json");
+             "Output format: table or json");
 }
 
 void add_server_options(CLI::App& verb, server_options& options) {

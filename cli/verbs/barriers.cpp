@@ -201,7 +201,8 @@ void add_barriers(CLI::App& app, choice& chosen) {
   add_value(*verb, "action", o->words, "list | show ID | cancel ID | wait ID | stragglers",
             "What to do (list)");
   add_cluster_option(*verb, o->cluster);
-  add_count(*verb, "--limit", o->limit, "How many to list, running ones first", 1);
+  add_count(*verb, "--limit", o->limit, "Maximum number of barriers to list, running ones first",
+            1);
   add_value(*verb, "--task", o->task, "JOB:INDEX",
             "wait: task in whose place to wait; it must have no agent");
   add_value(*verb, "--participants", o->participants, "TASKS",

@@ -295,13 +295,13 @@ void add_clusters(CLI::App& app, choice& chosen) {
   verb->add_flag("--force", o->force,
                  "delete: even if it has workers, which are disconnected, or jobs, which are lost");
   add_value(*verb, "--recoverable-job", o->recoverable_jobs, "JOB",
-            "create: tasks of this job may come and go; repeatable");
-  verb->add_flag("--recoverable", o->recoverable, "create: all tasks may come and go");
+            "create: job whose tasks can leave and return; may be repeated");
+  verb->add_flag("--recoverable", o->recoverable, "create: all tasks can leave and return");
   verb->add_flag("--allow-reconnect", o->allow_reconnect,
-                 "create: a task that timed out may register again");
+                 "create: a task that timed out can register again");
   verb->add_flag("--no-renew", o->no_renew, "create: begin no new run after one has ended");
   verb->add_flag("--no-register-barrier", o->no_register_barrier,
-                 "create: registration answers at once");
+                 "create: answer a registration at once, without waiting for the other tasks");
   add_server_options(*verb, *o);
   verb->footer(
       "Examples:\n  muster clusters create train worker=8 ps=2 --heartbeat-timeout 30s\n"

@@ -94,11 +94,10 @@ void add_explain(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "explain", "Explain why a closure, a job or a program waits or failed",
                run_explain);
-  add_value(
-      *verb, "id", o->id, target_words(explained),
-      "An id or a name. Of a value its closure is explained; of a job one closure of each "
-      "state; of a program what it waits for or ended with; of an object or a task (worker:3, "
-      "or its host) its state")
+  add_value(*verb, "id", o->id, target_words(explained),
+            "Id or name. For a value, its closure is explained; for a job, one closure of each "
+            "state; for a program, what it waits for or why it ended; for an object or a task "
+            "(worker:3, or its host), its state")
       ->required();
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);

@@ -65,7 +65,7 @@ void add_fetch(CLI::App& app, choice& chosen) {
             "rv_… of one closure, or the id or name of a job for all its results")
       ->required();
   verb->add_flag("--quiet", o->quiet, "Show no progress");
-  add_duration(*verb, "--timeout", o->timeout, "Stop waiting after this long");
+  add_duration(*verb, "--timeout", o->timeout, "Stop waiting after this time");
   add_pool_option(*verb, o->cluster);
   add_result_option(*verb, o->output);
   add_rest_options(*verb, o->rest);

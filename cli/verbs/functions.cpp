@@ -55,17 +55,17 @@ int run_functions(functions_options& o) {
 void add_functions(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "functions", "List the functions that workers have", run_functions);
-  add_count(*verb, "--limit", o->limit, "How many to list", 1);
+  add_count(*verb, "--limit", o->limit, "Maximum number of entries to list", 1);
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
-      "Those that every bundled worker has:\n"
+      "Functions of every bundled worker:\n"
       "  muster.noop                   does nothing\n"
-      "  muster.echo VALUE             gives the value back\n"
-      "  muster.sleep TIME             so many milliseconds, or a text such as 250ms\n"
+      "  muster.echo VALUE             returns the value\n"
+      "  muster.sleep TIME             sleeps for a number of milliseconds, or a text such as 250ms\n"
       "  muster.fail MESSAGE           fails with this message\n"
-      "  muster.worker_info            task, host, process and slots of the worker that ran it\n"
-      "  text.word_count PATH          words of a to z of a file of the worker, and how often\n"
+      "  muster.worker_info            returns the task, host, process and slots of its worker\n"
+      "  text.word_count PATH          counts the words (letters a to z) in a file of the worker\n"
       "  muster.exec '[\"COMMAND\", …]'  runs a program (worker --allow-exec); see 'submit "
       "--check'\n"
       "Examples:\n  muster functions\n  muster functions --output json | jq -r '.[].name'");

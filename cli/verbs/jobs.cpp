@@ -196,7 +196,7 @@ void add_jobs(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "jobs", "List jobs, newest first, or show one", run_jobs);
   add_value(*verb, "id", o->id, "JOB", "Id or name (default: list the jobs)");
-  add_count(*verb, "--limit", o->limit, "How many to list", 1);
+  add_count(*verb, "--limit", o->limit, "Maximum number of entries to list", 1);
   add_time_range(*verb, o->when,
                  "List the jobs that have ended, oldest first, also forgotten ones");
   add_pool_option(*verb, o->cluster);

@@ -180,7 +180,7 @@ void add_programs(CLI::App& app, choice& chosen) {
             "cancel PROGRAM | "
             "restart PROGRAM",
             "What to do, with a name or an id (list)");
-  add_count(*verb, "--limit", o->limit, "How many to list", 1);
+  add_count(*verb, "--limit", o->limit, "Maximum number of entries to list", 1);
   verb->add_flag(
       "--follow", o->follow,
       "logs: print further lines until the program, or the attempt that was asked for, ends");

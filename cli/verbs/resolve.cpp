@@ -312,15 +312,16 @@ void add_resolve(CLI::App& app, choice& chosen) {
   add_value(*verb, "--of", o->of_task, "TYPE:INDEX",
             "Task of --master and --accelerators, as worker:1 (default: this process's task)");
   add_value(*verb, "--rpc-layer", o->rpc_layer, "LAYER",
-            "Text before :// in --master; none prints the address alone");
+            "Text before :// in --master; none: print only the address");
   add_value(*verb, "--devices", o->devices, "FILE",
             "Count these devices in --accelerators, one name a line; - reads standard input");
   verb->add_flag("--wait", o->wait, "Ask again until there is an answer");
   verb->add_flag("--wait-healthy", o->wait_healthy,
                  "First wait until the TPU is READY and HEALTHY, then answer");
-  add_duration(*verb, "--timeout", o->timeout, "With --wait, --wait-healthy: how long");
+  add_duration(*verb, "--timeout", o->timeout, "Limit of --wait and --wait-healthy");
   verb->add_flag("--watch", o->watch, "Print the cluster again whenever it changes");
-  add_duration(*verb, "--interval", o->interval, "With --watch, --wait-healthy: how often to ask");
+  add_duration(*verb, "--interval", o->interval,
+               "Pause between two requests with --watch and --wait-healthy");
   add_output_option(*verb, o->output);
   verb->get_option("--output")->default_str("json");
   verb->footer(resolvers_help() +

@@ -50,10 +50,9 @@ int run_stacks(stacks_options& o) {
 void add_stacks(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "stacks", "Print the stacks of a worker's process", run_stacks);
-  add_value(
-      *verb, "what", o->what, target_words(sampled),
-      "worker:3, or its host; cl_…: the worker that runs it; the id or name of a program: its "
-      "ranks")
+  add_value(*verb, "what", o->what, target_words(sampled),
+            "A task (worker:3) or its host; a closure, for the worker that runs it; a program, for "
+            "its ranks")
       ->required();
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);

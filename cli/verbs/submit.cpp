@@ -180,7 +180,7 @@ void add_submit(CLI::App& app, choice& chosen) {
   verb->allow_extras();
   add_value(*verb, "function", o->job.function, "FUNCTION", "Name of the function")->required();
   add_value(*verb, "--map", o->map, "FILE",
-            "One closure for each line, a JSON list of arguments; - is stdin");
+            "File with a JSON list of arguments for each closure, one a line; - is standard input");
   add_value(*verb, "--name", o->job.name, "NAME", "A name for the job");
   add_value(*verb, "--on-error", o->job.on_error, "fail_fast|continue",
             "fail_fast: the first error cancels the rest; continue: run them all")
@@ -205,9 +205,9 @@ void add_submit(CLI::App& app, choice& chosen) {
       "status as a value");
   verb->add_flag("--no-wait", o->no_wait, "Print the job's id and return");
   verb->add_flag("--follow", o->follow,
-                 "Print results, and on stderr what closures log and print, while the job runs");
+                 "Print results while the job runs and, on stderr, the output of its closures");
   verb->add_flag("--quiet", o->quiet, "Show no progress");
-  add_duration(*verb, "--timeout", o->timeout, "Stop waiting after this long; the job goes on");
+  add_duration(*verb, "--timeout", o->timeout, "Stop waiting after this time; the job continues");
   add_result_option(*verb, o->output);
   add_rest_options(*verb, o->rest);
   verb->footer(

@@ -65,8 +65,8 @@ void add_tasks(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "tasks", "List the tasks of a cluster and their health", run_tasks);
   add_cluster_option(*verb, o->cluster);
   add_value(*verb, "--state", o->state, "MISSING|REGISTERING|CONNECTED|LATE|ERROR|DISCONNECTED",
-            "Only tasks in this state");
-  add_value(*verb, "--job", o->job, "JOB", "Only tasks of this job, such as worker");
+            "List only tasks in this state");
+  add_value(*verb, "--job", o->job, "JOB", "List only tasks of this job, such as worker");
   add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster tasks\n  muster tasks --state ERROR --output json");
 }

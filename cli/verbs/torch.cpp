@@ -121,7 +121,7 @@ void add_torch(CLI::App& app, choice& chosen) {
       ->configurable(false);
   add_count(*verb, "--attempt", o->attempt, "keys: of this attempt; 0: the newest")
       ->configurable(false);
-  add_count(*verb, "--limit", o->limit, "How many to list", 1);
+  add_count(*verb, "--limit", o->limit, "Maximum number of entries to list", 1);
   add_server_options(*verb, *o);
   verb->footer(
       "Examples:\n  muster torch\n  muster torch keys --prefix /default_pg --cluster train\n"
