@@ -1,4 +1,4 @@
-"""Small files have a limit, so that a device without an end is not read on and on."""
+"""Small files have a size limit, so that an endless device is refused."""
 from __future__ import annotations
 
 import os

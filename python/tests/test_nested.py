@@ -446,6 +446,11 @@ def by_argument(c: Any) -> int:
     return sum(c.map(square, range(4), timeout=30))
 
 
+def priority_of(c: Any) -> int:
+    priority: int = c._options.priority
+    return priority
+
+
 class Nests:
     def sum(self) -> int:
         return by_default()
@@ -465,6 +470,7 @@ def test_coordinator_is_an_argument(one_slot: Cluster) -> None:
     with muster.ClusterCoordinator(one_slot.server.grpc) as c:
         assert c.submit(by_argument, c).fetch(60) == 14
         assert c.submit(by_argument, c.options(priority=3)).fetch(60) == 14
+        assert c.submit(priority_of, c.options(priority=3)).fetch(60) == 3
 
 
 def test_coordinator_of_another_server_keeps_its_address(one_slot: Cluster, make_cluster: MakeCluster) -> None:

@@ -1,4 +1,4 @@
-"""Text of other processes cannot drive the terminal of who reads it."""
+"""Text of other processes cannot control the terminal that shows it."""
 from __future__ import annotations
 
 from types import SimpleNamespace

@@ -72,7 +72,7 @@ def test_they_are_printed_while_the_function_runs(cluster: Cluster, capfd: Any,
 
 
 def prints_of_a_program(words: str, server: str, **environment: str) -> tuple[str, str]:
-    """What a program with pipes as stdout and stderr prints."""
+    """Returns stdout and stderr of a program that has pipes for both."""
     code = f"import muster, sys\ndef says():\n    print('said')\n    print('warned', file=sys.stderr)\n{words}"
     path = os.pathsep.join(p for p in sys.path if p)
     done = subprocess.run([sys.executable, "-c", code, server], capture_output=True, text=True, timeout=60,

@@ -18,9 +18,9 @@ import pytest
 import muster
 from closures import wait_for_file
 from conftest import DEADLINE, Cluster, until
-from muster.coordinator.outbox import Outbox
-from muster.coordinator.queue_bound import QueueBound
-from muster.coordinator.records import Record
+from muster.coordinator.options import CoordinatorOptions
+from muster.coordinator.requests import Request
+from muster.coordinator.session import Session
 
 MakeCluster = Callable[..., Cluster]
 
@@ -149,14 +149,12 @@ def counts(of: Cluster, c: muster.ClusterCoordinator) -> dict[str, int]:
 
 
 def test_closures_that_are_not_sent_give_their_room_back() -> None:
-    bound, out = QueueBound(2), Outbox()
-    bound.begin_stream(0)
-    for token in (1, 2):
-        out.add(Record(token, 0, b"", 0, None, 1))
-        bound.add()
-    assert bound.is_full(True, 2)
-    bound.remove(out.drop({2, 3}))
-    assert not bound.is_full(True, 1) and [r.token for r in out.records] == [1]
+    session = Session(CoordinatorOptions(queue_capacity=2, log_to_driver=False))
+    session.connected()  # a stream without a thread that sends
+    first, second = session.put([Request("f", b"", 0), Request("f", b"", 0)], None, True)
+    assert session._full()
+    assert session.cancel_queued([second]).left == set()
+    assert not session._full() and list(session._out.records) == [first]
 
 
 def test_a_copy_of_a_coordinator_is_the_coordinator(cluster: Cluster) -> None:

@@ -1,4 +1,4 @@
-"""A wait that ends in vain says why, whatever it waits for."""
+"""A wait that times out reports why its call has not finished."""
 from __future__ import annotations
 
 import asyncio
@@ -57,7 +57,7 @@ def test_future_of_an_executor(cluster: Cluster) -> None:
         future.cancel()
 
 
-def test_object_on_a_task_that_is_not_there(cluster: Cluster) -> None:
+def test_object_on_a_task_that_has_not_connected(cluster: Cluster) -> None:
     h = cluster.coordinator().create(Counter, task="worker:77")
     for wait in (lambda: h.add().fetch(0.6), lambda: list(muster.as_completed([h.add()], 0.6))):
         with pytest.raises(muster.WaitTimeout, match="waits for its task: no task worker:77 has connected"):

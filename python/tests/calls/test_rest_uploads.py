@@ -13,7 +13,7 @@ from proxies import Proxy
 
 
 class Breaking(Proxy):
-    """Closes the first connections that carry a PUT, in the midst of its body."""
+    """Closes the first `breaks` connections that carry a PUT, in the middle of its body."""
 
     def __init__(self, server: Server, breaks: int) -> None:
         self.left = breaks

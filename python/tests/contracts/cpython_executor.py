@@ -1,6 +1,6 @@
 """Loads CPython's own tests of executors, for an executor on the server that MUSTER_TEST_SERVER names.
 
-They are a part of the interpreter, or of Debian's package libpython3.11-testsuite. Nothing of them is copied.
+They are a part of the interpreter, or of Debian's package libpython3.11-testsuite. This repository has no copy.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def load() -> dict[str, Any]:
             modules.append(importlib.import_module(f"{MODULE}.{each.name}"))
     found: dict[str, Any] = {}
     for module in modules:
-        cloudpickle.register_pickle_by_value(module)  # workers need not have it
+        cloudpickle.register_pickle_by_value(module)  # workers do not need the module
         found.update(vars(module))
     return found
 

@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import asyncio
+import pathlib
 import sys
 from typing import Any, Optional
 
 import cloudpickle
 import pytest
-from conftest import Cluster
+from conftest import Cluster, until
 
 import muster
 
@@ -33,6 +34,14 @@ class Account:
     async def wait(self) -> str:
         await self.opened().wait()
         return "opened"
+
+    async def wait_for_cancel(self, cancelled: pathlib.Path) -> None:
+        self.opened().set()
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            cancelled.touch()
+            raise
 
     async def open(self) -> int:
         self.opened().set()
@@ -94,11 +103,13 @@ def test_a_coroutine_awaits_calls_of_other_objects(coordinator: muster.ClusterCo
     assert first.other(second).fetch(20) == 1
 
 
-def test_a_deleted_object_ends_its_coroutines(coordinator: muster.ClusterCoordinator) -> None:
+def test_a_deleted_object_ends_its_coroutines(coordinator: muster.ClusterCoordinator, tmp_path: pathlib.Path) -> None:
+    cancelled = tmp_path / "cancelled"
     account = coordinator.create(Account, task="worker:0", concurrency=2)
-    waiting = account.wait()
-    account.add(1).fetch(20)
+    waiting = account.wait_for_cancel(cancelled)
+    account.wait().fetch(20)
     account.delete()
     with pytest.raises(muster.ClosureError):
         waiting.fetch(20)
+    until(cancelled.exists, "the coroutine is cancelled")
     assert coordinator.create(Account, task="worker:0").add(1).fetch(20) == 1

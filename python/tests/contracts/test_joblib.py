@@ -1,6 +1,7 @@
 """The arguments of joblib's backend."""
 from __future__ import annotations
 
+import pathlib
 import sys
 from typing import Any
 
@@ -58,7 +59,8 @@ def test_unknown_options_name_the_backend(address: str) -> None:
             pass
 
 
-def test_calls_that_run_end_with_an_error_of_another(address: str) -> None:
+def test_calls_that_run_end_with_an_error_of_another(address: str, tmp_path: pathlib.Path) -> None:
+    finished = tmp_path / "finished"
 
     def fails(i: int) -> None:
         if i == 1:
@@ -66,7 +68,9 @@ def test_calls_that_run_end_with_an_error_of_another(address: str) -> None:
         import time
 
         time.sleep(60)
+        finished.touch()
 
     with joblib.parallel_config(backend="muster", server=address):
         with pytest.raises(KeyError):
             joblib.Parallel(n_jobs=2, batch_size=1)(joblib.delayed(fails)(i) for i in range(2))
+    assert not finished.exists()

@@ -70,7 +70,7 @@ def test_names_of_other_systems_are_explained(cluster: Cluster) -> None:
 
 
 def test_explained_names_exist() -> None:
-    """What the tables name as a call of a coordinator, value or handle is one."""
+    """Each call of a coordinator, value or handle in the hints exists."""
     import re
 
     owners = {"coordinator": muster.ClusterCoordinator, "value": muster.RemoteValue, "handle": muster.RemoteObject,

@@ -85,7 +85,7 @@ def test_wrong_arguments_are_named(cluster: Cluster, wait: Callable[..., Any]) -
 def test_a_callback_cannot_wait(cluster: Cluster, tmp_path: pathlib.Path) -> None:
     c = cluster.coordinator()
     pending = c.submit(wait_for_file, tmp_path / "go")
-    first = c.submit(time.sleep, 0.2)
+    first = c.submit(wait_for_file, tmp_path / "first")
     raised: list[Any] = []
     called = threading.Event()
 
@@ -97,6 +97,7 @@ def test_a_callback_cannot_wait(cluster: Cluster, tmp_path: pathlib.Path) -> Non
         called.set()
 
     first.add_done_callback(callback)
+    (tmp_path / "first").touch()
     assert called.wait(DEADLINE) and raised
     (tmp_path / "go").touch()
 

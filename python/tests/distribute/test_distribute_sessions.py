@@ -74,5 +74,5 @@ def test_waits_end(server: None, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(muster.WaitTimeout, match="the chief has not prepared the job within 0.3 s"):
         run(f, TWO, TraitStrategy(True))
     monkeypatch.setenv("MUSTER_COORDINATOR", "127.0.0.1:1")
-    with pytest.raises(muster.UnavailableError):
+    with pytest.raises(muster.UnavailableError, match="no answer from 127.0.0.1:1 within 0.3 s"):
         run(lambda s: context().session_creator(max_wait_secs=0.3).create_session())

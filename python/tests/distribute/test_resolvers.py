@@ -1,4 +1,4 @@
-"""muster.resolver: the answers of `muster resolve` as TensorFlow's resolvers give them."""
+"""muster.resolver returns the answers of `muster resolve` in the form of TensorFlow's resolvers."""
 from __future__ import annotations
 
 import copy
@@ -20,7 +20,7 @@ TPU = "tpu:name=n;project=p;zone=z"
 
 
 class Google:
-    """Answers as the Cloud TPU API does, and keeps what was asked."""
+    """Answers as the Cloud TPU API does, and records each request."""
 
     def __init__(self) -> None:
         self.node: Any = NODE
@@ -53,7 +53,7 @@ def google() -> Iterator[Google]:
 
 
 class Service:
-    """What googleapiclient.discovery.build("tpu", "v1") returns, as far as it is asked."""
+    """Has the methods that a resolver calls on the result of googleapiclient.discovery.build("tpu", "v1")."""
 
     def __init__(self, answer: Any) -> None:
         self.answer, self.names = answer, []  # type: ignore[var-annotated]
@@ -172,7 +172,7 @@ def test_credentials_are_a_token_a_callable_or_an_object(google: Google, monkeyp
 
 def test_a_service_object_is_asked_in_place_of_the_api() -> None:
     service = Service(NODE)
-    r = muster.resolver(TPU, service=service, credentials="nobody looks at them")
+    r = muster.resolver(TPU, service=service, credentials="unused")
     assert r.cluster_spec() == {"worker": {0: "10.0.0.1:8470", 1: "10.0.0.2:8470"}}
     assert service.names == ["projects/p/locations/z/nodes/n"]
     assert r.num_accelerators() == {"TPU": 8}
@@ -207,7 +207,7 @@ def test_a_coordinator_without_an_address_is_started_once() -> None:
     assert started == ["127.0.0.1"]
 
 
-def test_run_distribute_coordinator_takes_one_as_the_strategy_s_resolver() -> None:
+def test_run_distribute_coordinator_uses_the_resolver_of_a_strategy() -> None:
     class Resolved(muster.distribute.Strategy):
         def resolver(self) -> Any:
             return muster.resolver(f"simple:{SPEC};task_type=worker;task_id=1")

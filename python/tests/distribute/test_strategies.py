@@ -1,6 +1,7 @@
-"""Strategies of TensorFlow in run_distribute_coordinator, and what their tasks do not share."""
+"""Strategies of TensorFlow in run_distribute_coordinator, and the isolation of their tasks."""
 from __future__ import annotations
 
+import inspect
 import threading
 from typing import Any, Optional
 
@@ -50,9 +51,12 @@ def test_arguments_have_the_order_of_tensorflow() -> None:
     assert muster.run_distribute_coordinator(lambda s: 1, None, evaluated.append, None, "standalone_client", None, None,
                                              None, None, "grpc", environment={}) is None
     assert evaluated == [None]
+    assert list(inspect.signature(muster.run_distribute_coordinator).parameters)[:10] == [
+        "worker_fn", "strategy", "eval_fn", "eval_strategy", "mode", "cluster_spec", "task_type", "task_id",
+        "session_config", "rpc_layer"]
 
 
-def test_what_is_no_strategy_is_named() -> None:
+def test_an_object_that_is_not_a_strategy_is_named() -> None:
     with pytest.raises(TypeError, match="strategy: dict has no member 'between_graph'; derive it from "
                                         "muster.distribute.Strategy"):
         run(lambda s: None, TWO, {})
@@ -67,7 +71,7 @@ def test_a_strategy_that_cannot_be_copied_is_named() -> None:
         run(lambda s: None, TWO, Locked())
 
 
-def test_a_resolver_of_a_strategy_is_asked() -> None:
+def test_the_resolver_of_a_tensorflow_strategy_is_used() -> None:
     strategy = OfTensorFlow(muster.resolver('simple:{"worker":["a:1","b:1"]};task_type=worker;task_id=1'))
     assert independent(lambda s: context().master_target, None, None, strategy=strategy) == "grpc://b:1"
 

@@ -1,4 +1,4 @@
-"""Folders among temporary files: of owners that were killed they are removed, of living owners they stay."""
+"""Temporary folders of killed processes are removed, and folders of living processes are kept."""
 from __future__ import annotations
 
 import os
@@ -70,13 +70,13 @@ def test_uploads_of_a_program_without_a_worker_are_removed_with_it(temporary: pa
         assert [n.startswith(UPLOADS) for n in names(temporary)] == [True] * left
 
 
-def test_folder_of_an_older_version_which_locks_none_stays(temporary: pathlib.Path) -> None:
+def test_folder_of_an_older_version_without_a_lock_is_kept(temporary: pathlib.Path) -> None:
     (temporary / "muster-uploads-other").mkdir()
     remove_left_ones()
     assert names(temporary) == ["muster-uploads-other"]
 
 
-def test_folder_of_another_user_stays(temporary: pathlib.Path, monkeypatch: Any) -> None:
+def test_folder_of_another_user_is_kept(temporary: pathlib.Path, monkeypatch: Any) -> None:
     for prefix in (WORKER, LOCAL, UPLOADS):
         (temporary / f"{prefix}other").mkdir()
     mine = os.geteuid()

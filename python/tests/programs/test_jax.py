@@ -1,4 +1,4 @@
-"""JAX's own initialize(), which is told nothing, in ranks of `muster run` and `muster launch`."""
+"""JAX's initialize() without arguments, in ranks of `muster run` and `muster launch`."""
 from __future__ import annotations
 
 import os
@@ -19,7 +19,7 @@ jax.distributed.initialize()
 print("process", jax.process_index(), "of", jax.process_count(), "devices", len(jax.local_devices()), flush=True)
 """
 SAID = {f"process {i} of 2 devices 1" for i in range(2)}
-# As in an allocation of Slurm, which JAX would ask otherwise.
+# The variables of a Slurm allocation. Without the variables of Muster, JAX would read them.
 SLURM = {"SLURM_JOB_ID": "7", "SLURM_STEP_NODELIST": "nowhere", "SLURM_NTASKS": "9", "SLURM_PROCID": "8",
          "SLURM_LOCALID": "3"}
 
@@ -66,7 +66,7 @@ for i in range(100):
 """
 
 
-def test_of_two_ranks_the_one_outside_of_the_collective_is_named(url: str) -> None:  # noqa: F811
+def test_the_rank_outside_of_the_collective_is_named(url: str) -> None:  # noqa: F811
     p = muster.launch(python(STUCK), tasks=2, env={"JAX_PLATFORMS": "cpu"}, hang_after=2.0)
     hang = until(lambda: p.refresh().get("hang"), "it is found")
     assert (hang["rank"], hang["evidence"]) == (1, "COLLECTIVE"), hang

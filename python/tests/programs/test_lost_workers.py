@@ -11,7 +11,7 @@ from conftest import Server, binary, until
 from test_programs import Workers, workers  # noqa: F401
 
 
-def test_a_lost_worker_is_told_until_its_ranks_are_given_up(tmp_path: pathlib.Path, workers: Workers) -> None:  # noqa: F811
+def test_a_lost_worker_is_reported_until_its_ranks_are_given_up(tmp_path: pathlib.Path, workers: Workers) -> None:  # noqa: F811
     server = Server(tmp_path)
     first = workers.start(server, "--gpus", "1", "--host", "host0", "--index", "0", "--program-lease", "8s")
     second = workers.start(server, "--gpus", "1", "--host", "host1", "--index", "1", "--program-lease", "8s")
@@ -21,7 +21,7 @@ def test_a_lost_worker_is_told_until_its_ranks_are_given_up(tmp_path: pathlib.Pa
     until(lambda: p.refresh()["spares_free"] == 1, "a spare is reserved")
     lost = {0: first, 1: second}[next(int(r["worker"][-1]) for r in p.ranks() if r["rank"] == 1)]
     lost.kill()
-    (told,) = until(lambda: p.refresh().get("lost_workers"), "the loss is told")
+    (told,) = until(lambda: p.refresh().get("lost_workers"), "the loss is reported")
     worker, host = p.ranks()[1]["worker"], p.ranks()[1]["host"]
     assert (told["worker"], told["host"], told["ranks"], told["next_attempt"], told["next_hosts"]) == (
         worker, host, 1, 2, ["host2"])

@@ -1,4 +1,4 @@
-"""A coordinator that was killed starts again under the names that it had."""
+"""A killed coordinator can start again with the same names."""
 from __future__ import annotations
 
 import subprocess

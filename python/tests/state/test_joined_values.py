@@ -1,4 +1,4 @@
-"""Values of several calls in waits that end in vain."""
+"""Callbacks and timeouts of values that are joined from several calls."""
 from __future__ import annotations
 
 import concurrent.futures
