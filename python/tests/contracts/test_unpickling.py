@@ -28,7 +28,7 @@ def test_a_large_pickle_is_not_copied_to_be_read() -> None:
 
 @pytest.mark.parametrize("size", [0, 100, 64 << 10, 200 << 10])
 def test_pickles_of_every_size_are_read(size: int) -> None:
-    value = {"text": "é" * size, "kind": muster.FailureKind.INPUT, "many": list(range(size // 100))}
+    value = {"text": "é" * size, "kind": muster.FailureKind.INPUT, "many": list(range(size // 100)), "data": b"x" * size}
     data = picklers.dumps(value)
     for each in (data, bytearray(data), memoryview(data), memoryview(bytearray(data))):
         assert unpicklers.loads(each) == value

@@ -4,7 +4,6 @@ from __future__ import annotations
 import asyncio
 import pathlib
 import threading
-import time
 from typing import Any, Callable
 
 import pytest
