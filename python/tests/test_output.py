@@ -110,15 +110,24 @@ def test_unfinished_lines_are_overwritten_on_a_terminal(monkeypatch: Any) -> Non
         def isatty(self) -> bool:
             return True
 
-    def line(text: str) -> Any:
-        return SessionResponse().log.add(text=text, level=4, function="f", worker="worker:0")
+    def line(text: str, closure: int = 1, level: int = 4) -> Any:
+        return SessionResponse().log.add(text=text, level=level, closure=closure, function="f", worker="worker:0")
 
-    for stream, expected in ((Terminal(), "(f worker:0) 1/2\r\x1b[K(f worker:0) 2/2\n(f worker:0) end\n"),
+    begun, replaced = "\x1b[?7l(f worker:0) 1/2\x1b[?7h\r", "\x1b[K(f worker:0) 2/2\n(f worker:0) end\n"
+    for stream, expected in ((Terminal(), begun + replaced),
                              (io.StringIO(), "(f worker:0) 1/2\n(f worker:0) 2/2\n(f worker:0) end\n")):
         monkeypatch.setattr(sys, "stdout", stream)
         log_lines._print([line("1/2\r")], 0)
         log_lines._print([line("2/2"), line("end")], 0)
         assert stream.getvalue() == expected
+    shared = Terminal()
+    monkeypatch.setattr(sys, "stdout", shared)
+    monkeypatch.setattr(sys, "stderr", shared)
+    log_lines._print([line("1/2\r"), line("1/2\r", 2), line("2/2")], 0)
+    assert shared.getvalue() == begun + "\n" + begun + "\n(f worker:0) 2/2\n"
+    shared.truncate(0), shared.seek(0)
+    log_lines._print([line("1/2\r"), line("2/2", level=5)], 1)
+    assert shared.getvalue() == begun + "\n(muster) … 1 line dropped\n(f worker:0) 2/2\n"
 
 
 def test_a_flood_is_bounded_and_counted_and_holds_up_nobody(make_cluster: MakeCluster, capfd: Any

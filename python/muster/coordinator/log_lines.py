@@ -177,25 +177,30 @@ def _print(lines: Iterable[Any], dropped: int) -> None:
             stream.flush()
 
 
-_overwritten: weakref.WeakSet[Any] = weakref.WeakSet()
-"""Terminals where the cursor is at the beginning of a line that has not ended."""
+_unfinished: Optional[tuple[weakref.ref[Any], tuple[int, int, int]]] = None
+"""The stream and the source of an unfinished line on the terminal, if the cursor is at its beginning. Both streams share the
+terminal."""
 
 
 def _texts(lines: list[Any], stream: Any) -> Iterator[str]:
-    """On a terminal, a line that has not ended is overwritten by the next one."""
+    """Yields what shows the lines. On a terminal, the next line of the same closure, attempt and level replaces an unfinished one.
+    Any other text begins below it."""
+    global _unfinished
+    terminal = getattr(stream, "isatty", bool)()
     for line in lines:
+        source = (0, 0, 0) if isinstance(line, str) else (line.closure, line.attempt, line.level)
+        last = _unfinished if terminal else None
+        if last is not None:
+            _unfinished = None
+            if last[0]() is not None:
+                yield "\x1b[K" if last[1] == source else "\n"
         if isinstance(line, str):
             yield line
-            continue
-        if stream in _overwritten:
-            _overwritten.discard(stream)
-            yield "\x1b[K"
-        text = _text(line)
-        if not line.text.endswith(UNFINISHED) or not stream.isatty():
-            yield text + "\n"
+        elif terminal and line.text.endswith(UNFINISHED):
+            _unfinished = weakref.ref(stream), source
+            yield "\x1b[?7l" + _text(line) + "\x1b[?7h" + UNFINISHED  # cut at the right edge of the terminal
         else:
-            _overwritten.add(stream)
-            yield text + UNFINISHED
+            yield _text(line) + "\n"
 
 
 def _text(line: Any) -> str:
