@@ -80,13 +80,15 @@ void print_results_until(std::atomic<bool> const& unwanted, submit_options const
         take, results_patience);
 }
 
-// Until the job has ended and all its lines are told.
+// Prints lines until the job has ended. On a terminal, the newest unfinished line stands behind the
+// bar.
 void print_lines(rest& server, std::string const& id, submit_options const& o, screen& shared) {
   auto const deadline = o.timeout ? steady::now() + *o.timeout : steady::time_point::max();
   auto const pause = shared.drawing() ? duration(redraw_every) : duration(look_every);
   progress_text text;
   waiting_reason reason(server, id, steady::now());
   std::uint64_t after = 0;
+  std::string unfinished, source;
   for (;;) {
     auto const left = std::chrono::floor<duration>(deadline - steady::now());
     auto const look = look_at_log(server, id, after, std::clamp(left, duration(1ms), pause));
@@ -94,14 +96,23 @@ void print_lines(rest& server, std::string const& id, submit_options const& o, s
     auto const counts = counts_of(server.get("/api/v1/jobs/" + percent_encoded(id)));
     if (!look.lines.empty())
       shared.above([&] {
-        for (auto const& line : look.lines) std::cerr << log_text(line, counts.total() > 1) << '\n';
+        for (auto const& line : look.lines) {
+          auto const shown = log_text(line, counts.total() > 1);
+          if (shared.drawing() && !line_has_ended(line)) {
+            unfinished = "  " + shown;
+            source = source_of(line);
+            continue;
+          }
+          std::cerr << shown << '\n';
+          if (source_of(line) == source) unfinished.clear();
+        }
       });
     if (look.ended) return;
     if (auto const news = o.quiet ? std::string() : reason.news(counts, steady::now());
         !news.empty())
       shared.above([&] { std::cerr << for_terminal(news) << '\n'; });
     if (steady::now() >= deadline) throw too_late(reason, id, *o.timeout);
-    shared.draw(text.bar(counts, steady::now()));
+    shared.draw(text.bar(counts, steady::now()) + unfinished);
   }
 }
 

@@ -84,6 +84,17 @@ class UnfinishedLines(unittest.TestCase):
                 self.assertEqual(shown.process.wait(support.DEADLINE), 0)
             self.assertEqual(server.run("logs", "p").stdout, "rank 0 | half done\n")
 
+    def test_of_a_submission_that_is_followed(self):
+        with support.server() as server:
+            server.worker("--allow-exec")
+            with Terminal("submit", "muster.exec", f'["sh", "-c", "{self.half}"]', "--follow",
+                          "--url", server.url) as shown:
+                shown.until(lambda text: "  half\x1b[K" in text, "an unfinished line behind the bar")
+                self.go()
+                shown.until(lambda text: "half done\r\n" in text, "the whole line")
+                self.assertNotIn("half\r\n", shown.text)
+                self.assertEqual(shown.process.wait(support.DEADLINE), 0)
+
     def test_of_two_closures(self):
         calls = "".join('[["sh", "-c", "printf %s; while [ ! -e %s/go ]; do sleep 0.05; done"]]\n'
                         % (name, self.folder) for name in ("one", "two"))
