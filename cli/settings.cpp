@@ -143,12 +143,22 @@ std::optional<variable> from_environment(CLI::Option const& option, std::string 
   return variable{common, value};
 }
 
-/// Whether an option that excludes this one is among these. A token file also does so for a token.
+/// Whether `--resource gpu=N` is among these.
+bool has_gpus(CLI::App const& verb, std::set<CLI::Option const*> const& given) {
+  auto const* const resource = verb.get_option_no_throw("--resource");
+  if (!given.contains(resource)) return false;
+  auto const& all = resource->results();
+  return std::any_of(all.begin(), all.end(), [](auto const& r) { return r.starts_with("gpu="); });
+}
+
+/// Whether an option that excludes this one is among these. A token file also does so for a token,
+/// and `--resource gpu=N` for `--gpus`.
 bool is_excluded(CLI::Option const& option, CLI::App const& verb,
                  std::set<CLI::Option const*> const& given) {
   auto const has_value = [&given](CLI::Option const* o) { return given.contains(o); };
   if (long_name(option) == "token" && has_value(verb.get_option_no_throw("--token-file")))
     return true;
+  if (long_name(option) == "gpus" && has_gpus(verb, given)) return true;
   auto const others = option.get_excludes();
   return std::any_of(others.begin(), others.end(), has_value);
 }

@@ -190,13 +190,16 @@ TEST_F(launch_as_torchrun, asks_for_hosts_and_gpus) {
 }
 
 TEST_F(launch_as_torchrun, ignores_settings_that_the_command_line_excludes) {
-  auto const count = [&](words flags, environment const& env) {
+  auto const ranks = [&](words flags, environment const& env) {
     flags.insert(flags.end(), {"--detach", "--", "true"});
     flags.insert(flags.begin(), {"launch", "--url", c.url()});
     auto const r = c.run(flags, {}, env);
     EXPECT_EQ(r.status, 0) << r.err;
     auto const program = c.get("/api/v1/programs/" + r.out.substr(0, r.out.find('\n')));
-    return program.at("tasks").at("worker").at("max");
+    return program.at("tasks").at("worker");
+  };
+  auto const count = [&](words const& flags, environment const& env) {
+    return ranks(flags, env).at("max");
   };
   auto const tasks = c.write("tasks.toml", "[launch]\ntasks = 4\n").string();
   EXPECT_EQ(count({"--config", tasks}, {}), 4);
@@ -204,6 +207,9 @@ TEST_F(launch_as_torchrun, ignores_settings_that_the_command_line_excludes) {
   EXPECT_EQ(count({"--config", tasks, "--nnodes", "3"}, {}), 3);
   EXPECT_EQ(count({"--config", tasks}, {{"MUSTER_NPROC", "2"}}), 2) << "the environment is next";
   EXPECT_EQ(count({"--tasks", "3"}, {{"MUSTER_NPROC", "2"}}), 3);
+  auto const gpus = c.write("gpus.toml", "[launch]\ngpus = 1\n").string();
+  EXPECT_EQ(ranks({"--config", gpus}, {}).at("resources").at("gpu"), 1);
+  EXPECT_EQ(ranks({"--config", gpus, "--resource", "gpu=2"}, {}).at("resources").at("gpu"), 2);
   auto const both = c.write("both.toml", "[launch]\ntasks = 4\nnproc = 2\n").string();
   EXPECT_EQ(launch({"--config", both, "--detach", "true"}).status, 2) << "one source has both";
 }
