@@ -32,6 +32,7 @@ from recorder import Recorder, read
 AGENTS = 3
 ROUND_SECONDS = 60.0
 SETTLE_LIMIT = 100.0
+AGENT_END = 5.0
 SLOW_END = 15.0
 """Seconds after which the end of a client is printed, because a client that waits so long missed that servers serve again."""
 MEMORY_LIMIT = 4 << 30
@@ -165,7 +166,9 @@ class Round:
         limit = time.monotonic() + SETTLE_LIMIT
         begun = time.monotonic()
         for client in self.clients:
-            if client.process is not None and client.stop(max(1.0, limit - time.monotonic())) not in (0, -15):
+            if client.name.startswith("agent-"):
+                client.stop(AGENT_END)  # an agent waits for the other agents, which can have ended
+            elif client.stop(max(1.0, limit - time.monotonic())) not in (0, -15):
                 self.result.faults.append(f"{client.name} did not end in order; see {client.log}")
             if (seconds := time.monotonic() - begun) > SLOW_END:
                 print(f"  {client.name} ended {seconds:.0f} s after the last fault")
@@ -360,6 +363,14 @@ def prepare_network(words: argparse.Namespace) -> None:
         print(f"skipping {', '.join(partitions)}: no network namespaces here: {error}", flush=True)
 
 
+def copy_programs(words: argparse.Namespace, folder: pathlib.Path) -> None:
+    """Copies the tested programs, because a build during the run would replace them."""
+    folder.mkdir(parents=True)
+    for program in (words.binary, words.binary.with_name("robustness_calls")):
+        shutil.copy2(program, folder)
+    words.binary = folder / words.binary.name
+
+
 def main() -> int:
     words = arguments()
     if words.replay:
@@ -374,6 +385,7 @@ def main() -> int:
     prepare_network(words)
     end = time.monotonic() + words.minutes * 60
     run = words.keep.resolve() / time.strftime("%Y%m%d-%H%M%S")
+    copy_programs(words, run / "bin")
     results: list[Result] = []
     while (left := end - time.monotonic()) > 5 or not results:
         folder = run / f"{words.store}-{words.seed + len(results)}"
@@ -381,6 +393,8 @@ def main() -> int:
         show(results[-1], folder)
         if not results[-1].faults:
             delete_histories(folder)
+    if not any(r.faults for r in results):
+        shutil.rmtree(run / "bin")
     totals = summary(words, results)
     if words.summary:
         words.summary.write_text(json.dumps(totals, indent=1))
