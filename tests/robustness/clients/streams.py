@@ -33,10 +33,11 @@ class Streams(RestClient):
 
     def _follow(self, job: str, expected: list[Any]) -> None:
         parts: list[dict[str, Any]] = []
-        begun, received = now(), 0
+        begun, received, tries = now(), 0, 0
         end = time.monotonic() + CALL_TIMEOUT
         while received < len(expected) and time.monotonic() < end and not (parts and parts[-1]["outcome"] == "complete"):
-            part = self._read(self.config["http"][len(parts) % len(self.config["http"])], job, received)
+            part = self._read(self.config["http"][tries % len(self.config["http"])], job, received)
+            tries += part["outcome"] != "complete"
             if part["outcome"] != "none":
                 parts.append(part)
             received += len(part["lines"])
