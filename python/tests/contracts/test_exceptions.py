@@ -15,7 +15,7 @@ from typing import Any, Iterator
 
 import cloudpickle
 import pytest
-from conftest import Cluster
+from conftest import DEADLINE, Cluster
 
 import muster
 from muster import _failures
@@ -206,7 +206,8 @@ def test_sessions_end_with_their_local_cluster() -> None:
     value, future = c.submit(time.sleep, 60), executor.submit(time.sleep, 60)
     local.close()
     why = f"the LocalCluster at {local.address} was closed"
-    for call in (future.result, lambda: c.submit(int), lambda: executor.submit(int).result(), c.join):
+    for call in (lambda: future.result(DEADLINE), lambda: c.submit(int), lambda: executor.submit(int).result(DEADLINE),
+                 lambda: c.join(DEADLINE)):
         with pytest.raises(muster.UnavailableError, match=why):
             call()
     assert value.done()

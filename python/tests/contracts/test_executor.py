@@ -32,11 +32,17 @@ def touched_when(go: pathlib.Path, begun: pathlib.Path, ended: pathlib.Path) -> 
 
 
 class Gate:
-    """Calls that run until the gate is opened."""
+    """Calls that run until the gate is opened. The end of a block opens it, so a failed test does not wait for its calls."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
         self.go = folder / "go"
+
+    def __enter__(self) -> Gate:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.go.touch()
 
     def arguments(self, name: str) -> tuple[Any, ...]:
         return touched_when, self.go, self.folder / f"{name}.begun", self.folder / f"{name}.ended"
@@ -50,9 +56,8 @@ class Gate:
 
 @pytest.fixture
 def gate(tmp_path: pathlib.Path) -> Iterator[Gate]:
-    made = Gate(tmp_path)
-    yield made
-    made.go.touch()
+    with Gate(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +69,12 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     made.close()
 
 
+def is_sent(executor: muster.Executor, future: Any) -> bool:
+    return bool(future.value._record.token <= executor._coordinator._session._last_sent)
+
+
 def test_a_running_call_is_not_cancelled(one: Cluster, gate: Gate) -> None:
-    with muster.Executor(one.server.grpc) as executor:
+    with muster.Executor(one.server.grpc) as executor, gate:
         running = executor.submit(*gate.arguments("first"))
         until(lambda: gate.begun("first"))
         assert running.running() and not running.cancel() and not running.cancelled()
@@ -75,10 +84,11 @@ def test_a_running_call_is_not_cancelled(one: Cluster, gate: Gate) -> None:
 
 
 def test_a_queued_call_is_cancelled(one: Cluster, gate: Gate) -> None:
-    with muster.Executor(one.server.grpc) as executor:
+    with muster.Executor(one.server.grpc) as executor, gate:
         executor.submit(*gate.arguments("first"))
         until(lambda: gate.begun("first"))
         queued = executor.submit(*gate.arguments("second"))
+        until(lambda: is_sent(executor, queued), "the call is sent")
         assert not queued.running() and queued.cancel() and queued.cancelled() and queued.done()
         with pytest.raises(concurrent.futures.CancelledError):
             queued.result(DEADLINE)
@@ -155,14 +165,14 @@ def test_an_unreachable_server_leaves_calls_uncancelled(one: Cluster, gate: Gate
     def unreachable(*_: Any) -> Any:
         raise muster.UnavailableError(FailureKind.DEPENDENCY_LOST, "", "no connection")
 
-    with muster.Executor(one.server.grpc) as executor:
+    with muster.Executor(one.server.grpc) as executor, gate:
         executor.submit(*gate.arguments("first"))
         until(lambda: gate.begun("first"))
         with monkeypatch.context() as patched:
             patched.setattr(Link, "_ask_on_stream", unreachable)
             patched.setattr(Session, "_cancel_limit", 0.2)
             queued = executor.submit(int)
-            until(lambda: queued.value._record.token <= executor._coordinator._session._last_sent)
+            until(lambda: is_sent(executor, queued))
             assert not queued.cancel()
         gate.go.touch()
         assert queued.result(DEADLINE) == 0
@@ -177,10 +187,9 @@ def test_a_cancel_is_repeated_until_the_connection_is_back(make_cluster: Callabl
         until(lambda: gate.begun("first"))
         queued: Any = executor.submit(*gate.arguments("second"))
         assert not queued.running()
-        session = executor._coordinator._session
-        until(lambda: queued.value._record.token <= session._last_sent)
+        until(lambda: is_sent(executor, queued))
         made.server.kill()
-        until(lambda: session._away_since is not None)
+        until(lambda: executor._coordinator._session._away_since is not None)
         cancelled = threads.submit(queued.cancel)
         made.server.start(made.server.grpc, made.server.http.partition("//")[2])
         try:
@@ -214,7 +223,7 @@ def test_a_shutdown_ends_when_a_submit_fails(one: Cluster) -> None:
 
 def test_an_older_server_stops_calls_that_run(one: Cluster, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Link, "_ask_on_stream", lambda *_: None)
-    with muster.Executor(one.server.grpc) as executor:
+    with muster.Executor(one.server.grpc) as executor, gate:
         running = executor.submit(*gate.arguments("first"))
         until(lambda: gate.begun("first"))
         assert running.cancel()

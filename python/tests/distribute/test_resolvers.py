@@ -101,7 +101,7 @@ def test_each_question_asks_again(tmp_path: pathlib.Path) -> None:
 def test_the_environment_can_be_given() -> None:
     config = {"TF_CONFIG": json.dumps({"cluster": {"worker": ["a:1", "b:1"]}, "rpc_layer": "grpc",
                                        "task": {"type": "worker", "index": 0}}),
-              "MUSTER_MASTER": "grpc://x:1", "MUSTER_COORDINATOR": "x:1", "MUSTER_RESOLVE_WATCH": "true"}
+              "MUSTER_MASTER": "true", "MUSTER_COORDINATOR": "x:1", "MUSTER_RESOLVE_WATCH": "true"}
     r = muster.resolver("tf-config", environment=config)
     assert (r.cluster_spec(), r.master()) == ({"worker": {0: "a:1", 1: "b:1"}}, "grpc://a:1")
     slurm = {"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_NODELIST": "n[1-2]",
