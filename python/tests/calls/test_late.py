@@ -52,9 +52,11 @@ def test_wait_for_a_closure(cluster: Cluster, way: str) -> None:
 def test_future_of_an_executor(cluster: Cluster) -> None:
     with muster.Executor(cluster.server.grpc) as executor:
         future: Any = executor.submit("nobody.has.this")  # type: ignore[arg-type]
-        with pytest.raises(concurrent.futures.TimeoutError, match=NOBODY):
-            future.result(0.6)
-        future.cancel()
+        try:
+            with pytest.raises(concurrent.futures.TimeoutError, match=NOBODY):
+                future.result(0.6)
+        finally:
+            future.cancel()  # the executor waits for it
 
 
 def test_object_on_a_task_that_has_not_connected(cluster: Cluster) -> None:
