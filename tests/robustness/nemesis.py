@@ -121,7 +121,7 @@ class Nemesis:
         server = self.servers.servers[0]
         server.kill()
         self.servers.disk.set_fault("0")
-        lost = self.servers.disk.lose_unsynced(self.random, zeros)
+        lost = self.servers.disk.lose_unsynced(random.Random(self.random.random()), zeros)
         self.history.write(kind="fault_detail", lost_bytes=lost, at=now())
         server.start()
 

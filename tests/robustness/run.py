@@ -32,7 +32,7 @@ from recorder import Recorder, read
 AGENTS = 3
 ROUND_SECONDS = 60.0
 SETTLE_LIMIT = 100.0
-AGENT_END = 5.0
+AGENT_END = 1.0
 SLOW_END = 15.0
 """Seconds after which the end of a client is printed, because a client that waits so long missed that servers serve again."""
 MEMORY_LIMIT = 4 << 30

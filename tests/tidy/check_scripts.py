@@ -52,6 +52,27 @@ def reproduce_names_what_does_not_exist():
         assert run.returncode == 2 and message in run.stderr, run
 
 
+def nightly_continues_after_the_parts_that_have_passed():
+    """Also adds up all lines of the results, and refuses unknown parts."""
+    script = SOURCE / "scripts/nightly"
+    parts = subprocess.run([script, "--list"], capture_output=True, text=True, check=True).stdout.split()
+    assert "robustness" in parts and "simulation" in parts, parts
+    run = subprocess.run([script, "--only", "no-such-part"], capture_output=True, text=True)
+    assert run.returncode == 2 and "there is no part 'no-such-part'" in run.stderr, run
+    git = ["git", "-C", SOURCE]
+    commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    if subprocess.run([*git, "status", "--porcelain", "--untracked-files=no"], capture_output=True, check=True).stdout:
+        commit += "-changed"
+    with tempfile.TemporaryDirectory() as folder:
+        results = pathlib.Path(folder, "results.tsv")
+        results.write_text("part\tcommit\tseed\tcommand\toutcome\tseconds\toperations\tfaults\n" + "".join(
+            f"robustness\t{of}\t{seed}\tx\t{outcome}\t60\t1000\t7\n"
+            for of, seed, outcome in (("0123", 1000, "FAILED"), (commit, 2000, "passed"))))
+        run = subprocess.run([script, "--only", "robustness", "--continue", "--results", results], capture_output=True, text=True)
+        assert run.returncode == 0 and "passed  robustness, in an earlier run" in run.stdout, run
+        assert "2000 operations, 14 faults, 2 runs, 1 failed, 2 min" in run.stdout, run
+
+
 def bytes_that_are_no_text_end_no_run():
     said = b"1/1 Test #1: a.b ...***Failed\n\xff \xe2\x80\xa6\n1/1 Test #1: a.b ... Passed\n100% tests passed\n"
     with tempfile.TemporaryDirectory() as folder:
@@ -63,6 +84,6 @@ def bytes_that_are_no_text_end_no_run():
 
 
 for check in (each_label_that_check_asks_for_has_a_target, what_a_sanitizer_finds_is_not_run_again,
-              a_commit_that_does_not_exist_is_no_pass, reproduce_names_what_does_not_exist, bytes_that_are_no_text_end_no_run):
+              a_commit_that_does_not_exist_is_no_pass, nightly_continues_after_the_parts_that_have_passed, reproduce_names_what_does_not_exist, bytes_that_are_no_text_end_no_run):
     print(check.__name__.replace("_", " "))
     check()
