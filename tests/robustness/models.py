@@ -216,9 +216,10 @@ def streams(records: Iterable[Record]) -> Verdict:
 
 
 def tokens(records: Iterable[Record]) -> Verdict:
-    """An acknowledged credential works until its end begins. After an acknowledged end, or a refusal, it never works.
+    """An acknowledged credential works until its end begins. After an acknowledged end it never works.
 
-    Clients record an end as unknown before the call, and with its outcome after the call."""
+    An end without an answer may be undone: a server refuses the credential at once, before the end is durable, and a
+    server that takes over does not know the end. Clients record an end as unknown before the call, and with its outcome after the call."""
     verdict = Verdict("tokens")
     ends: dict[tuple[str, int], Record] = {}
     made: set[str] = set()
@@ -247,14 +248,13 @@ def tokens(records: Iterable[Record]) -> Verdict:
             verdict.unknown.append(r)
         else:
             verdict.faults.append(f"{r['op']} of token {r['token']}: {r['outcome']}")
-    for r in sorted(uses, key=lambda use: int(use["ret"])):
+    for r in uses:
         token = r["token"]
         if r["outcome"] == "works" and r["call"] > end_done.get(token, r["call"]):
-            verdict.faults.append(f"token {token} worked after its end was acknowledged or observed")
+            verdict.faults.append(f"token {token} worked after its end was acknowledged")
         elif r["outcome"] == "refused":
             if token in made and end_begun.get(token, r["ret"]) >= r["ret"]:
                 verdict.faults.append(f"token {token} was acknowledged and then refused")
-            end_done[token] = min(r["ret"], end_done.get(token, r["ret"]))
     return verdict
 
 
