@@ -1,4 +1,4 @@
-// One read of one byte more than the limit.
+// Reads one byte more than the limit, and keeps the content of pipes.
 #include "base/bounded_file.hpp"
 
 #include <sys/stat.h>

@@ -1,19 +1,33 @@
-// Lines on a terminal of which the last one may not have ended, as a progress bar has not.
+// Shows lines on a terminal. The last one can be unfinished, for example a progress bar.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
 namespace muster {
 
 /// Makes the bytes that show lines of several sources on one terminal. The next line of the same
-/// source replaces its unfinished line. A line of another source begins below it. One thread.
+/// source replaces its unfinished line. A line of another source begins below it. So that several
+/// progress bars do not fill the terminal, only the first unfinished line of another source is
+/// shown there. One thread.
 class unfinished_line {
  public:
+  /// Number of sources with unfinished lines. The lines of further ones are shown when they end.
+  static constexpr std::size_t sources_max = 256;
+
   /// Returns the bytes that show a line, which has no newline. An unfinished one is cut at the
   /// right edge of the terminal, since a line of two rows could not be replaced.
   std::string show(std::string_view source, std::string_view line, bool ended) {
+    if (ended) {
+      if (auto const found = shown_.find(source); found != shown_.end()) shown_.erase(found);
+    } else if (shown_.contains(source) || shown_.size() == sources_max) {
+      if (open_ && *open_ != source) return {};
+    } else {
+      shown_.emplace(source);
+    }
     auto bytes = !open_ ? std::string() : *open_ == source ? "\x1b[K" : "\n";
     open_.reset();
     if (!ended) open_ = source;
@@ -28,8 +42,9 @@ class unfinished_line {
 
  private:
   static constexpr std::string_view no_wrap = "\x1b[?7l", wrap_and_return = "\x1b[?7h\r";
-  std::optional<std::string>
-      open_;  // source of the unfinished line; the cursor is at its beginning
+  // The source of the unfinished line; the cursor is at its beginning.
+  std::optional<std::string> open_;
+  std::set<std::string, std::less<>> shown_;  // sources whose unfinished line was shown
 };
 
 }  // namespace muster

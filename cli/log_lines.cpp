@@ -41,7 +41,7 @@ void line_printer::line(std::string const& source, std::string const& text, bool
   if (terminal_)
     write_control(last_.show(source, for_terminal(text), ended));
   else
-    std::cout << text << '\n';
+    std::cout << for_terminal(text) << '\n';
 }
 
 void line_printer::end() {

@@ -40,8 +40,8 @@ class output {
   /// Shows a line of a task, with the task's name before it.
   void line(std::size_t task, stream s, std::string_view text);
   /// Shows a line that has not ended, on a terminal. If nothing is shown, stores it with a carriage
-  /// return at its end. The next line of the task replaces it for everybody who reads the file as
-  /// `overwritten` does. The text is cut at `unfinished_bytes_max`.
+  /// return at its end. Readers that use `overwritten` show only the next line of the task
+  /// instead. The text is cut at `unfinished_bytes_max`.
   void unfinished(std::size_t task, stream s, std::string_view text);
   static constexpr std::size_t unfinished_bytes_max = 1000;
   /// A line of the launcher's own, on stderr.

@@ -88,7 +88,7 @@ class task_process {
   std::deque<std::string> last_[2];  // by stream
   reader out_, err_;
   boost::asio::steady_timer timer_;
-  boost::asio::steady_timer look_;  // at lines that have begun; runs as long as there are some
+  boost::asio::steady_timer look_;  // polls for unfinished lines; runs while there are any
   bool looks_ = false;
 };
 

@@ -41,7 +41,7 @@ void add_log_search(CLI::App& verb, log_search& s) {
   add_number(verb, "--attempt", s.attempt, "Program: print this attempt", 1, UINT32_MAX);
   add_value(verb, "--job", s.job, "JOB", "search: only lines of this job");
   add_value(verb, "--cluster", s.cluster, "NAME", "search: only lines of this cluster");
-  add_time_range(verb, s.when, "search: only lines of closures from then on");
+  add_time_range(verb, s.when, "search: only lines of closures in a time range");
   add_count(verb, "--limit", s.limit, "search: maximum number of lines", 1);
 }
 

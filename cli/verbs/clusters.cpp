@@ -252,8 +252,8 @@ void add_clusters(CLI::App& app, choice& chosen) {
                run_clusters);
   add_value(*verb, "action", o->words,
             "list | create NAME [JOB=N…] | show NAME | runs NAME | fail NAME | delete NAME",
-            "What to do (list)");
-  add_time_range(*verb, o->when, "runs: those that have ended since then");
+            "Action (default: list)");
+  add_time_range(*verb, o->when, "runs: only those that ended in a time range");
   add_duration(*verb, "--heartbeat-timeout", o->heartbeat_timeout,
                "create: time without a heartbeat after which an agent is in error (100s)");
   add_duration(*verb, "--connection-grace", o->connection_grace,

@@ -164,7 +164,7 @@ void add_kv(CLI::App& app, choice& chosen) {
   o->literal = &chosen.literal;
   add_value(*verb, "action", o->words,
             "list [PREFIX] | get KEY | wait KEY | put KEY VALUE | delete KEY | waits [PREFIX]",
-            "What to do (list)");
+            "Action (default: list)");
   add_cluster_option(*verb, o->cluster);
   add_duration(*verb, "--timeout", o->timeout, "get, wait: time to wait for the key (wait: 60s)");
   verb->add_flag("--insert", o->insert, "put: fail if the key exists");

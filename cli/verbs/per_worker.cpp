@@ -113,7 +113,7 @@ void add_per_worker(CLI::App& app, choice& chosen) {
   o->literal = &chosen.literal;
   verb->allow_extras();
   add_value(*verb, "action", o->action, "list | create FUNCTION [ARG…] | show ID | release ID",
-            "What to do (list)");
+            "Action (default: list)");
   add_value(*verb, "--name", o->name, "NAME", "create: shown in listings");
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);

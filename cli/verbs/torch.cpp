@@ -115,7 +115,7 @@ void add_torch(CLI::App& app, choice& chosen) {
       app, chosen, "torch",
       "Look into a cluster's store of torch.distributed: ranks that are missing, keys", run_torch);
   add_value(*verb, "action", o->words, "show | keys | renew",
-            "What to do (show). renew: clients that connect from now on find no keys");
+            "Action (default: show). renew: clients that connect from now on find no keys");
   add_cluster_option(*verb, o->cluster);
   add_value(*verb, "--prefix", o->prefix, "TEXT", "keys: only those that begin with this")
       ->configurable(false);

@@ -57,9 +57,8 @@ void add_trace(CLI::App& app, choice& chosen) {
   add_pool_option(*verb, o->cluster);
   add_rest_options(*verb, o->rest);
   verb->footer(
-      "A trace of a time range has separate bars for the last hour. Closures shorter than 1 ms "
-      "are\n"
-      "added up.\n"
+      "A trace of the last hour has a bar for each closure, and one bar for closures shorter than\n"
+      "1 ms. Older times have sums of each minute.\n"
       "Examples:\n"
       "  muster trace job_0000000000000001 -o trace.json\n"
       "  muster trace --from 10m --to 5m -o trace.json");

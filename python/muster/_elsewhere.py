@@ -141,8 +141,12 @@ class Hints:
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for name in cls._instead:
-            if not hasattr(cls, name):
+            found = [vars(k)[name] for k in cls.__mro__ if name in vars(k)]
+            real = [each for each in found if not isinstance(each, _Absent)]
+            if not found:
                 setattr(cls, name, _Absent(cls._shown, name, cls._instead))
+            elif real and found[0] is not real[0]:  # of a base behind one that lacks it
+                setattr(cls, name, real[0])
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in self._instead or hasattr(self, name)]

@@ -12,8 +12,8 @@ from muster._bounded_file import read_bounded_file
 KEEPALIVE = [("grpc.keepalive_time_ms", 10_000), ("grpc.keepalive_timeout_ms", 10_000),
              ("grpc.http2.ping_timeout_ms", 10_000), ("grpc.http2.max_pings_without_data", 0)]
 """Options of every channel. Without them, a call that only waits never notices that its server was lost without closing the
-connection, for example in a partition. C++ clients have the same. gRPC has one ping on its way at a time: if that ping is
-one of its own, which measures the bandwidth, `ping_timeout_ms` (a minute) counts, and not the time-out of keepalive."""
+connection, for example in a partition. C++ clients have the same. gRPC sends one ping at a time. While it waits for a ping
+that measures the bandwidth, `ping_timeout_ms` counts (default: a minute) instead of the time-out of keepalive."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +60,8 @@ class Tls:
             return context
         # A pipe has been read before, when the options were checked.
         authorities = read_bounded_file(self.ca).decode("ascii", "ignore") if self.ca else None
+        if self.ca and not authorities:  # an empty text would select the system's authorities
+            raise ValueError(f"ca: {self.ca} is empty")
         context = ssl.create_default_context(cadata=authorities)
         if self.cert:
             load_certificate(context, read_bounded_file(self.cert) + b"\n" + read_bounded_file(self.key))

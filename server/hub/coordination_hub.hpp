@@ -67,7 +67,7 @@ struct coordination_dependencies {
 struct told_of {
   subject one = 0, other = 0;
   bool may_be_lost = true;  // it says something that the disk has to have
-  /// What an error can rest on that does not report `one`.
+  /// The subject that an error depends on, if the error does not report `one`.
   subject error = 0;
 };
 

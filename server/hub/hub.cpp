@@ -316,8 +316,8 @@ bool hub::creates_durable(core::submit_program const& e) const {
 
 namespace {
 
-// Returns whether an answer names a program, or the job or program of an idempotency key: it is
-// wrong if these are lost.
+// Returns whether an answer names a program, or the job or program of an idempotency key. Such an
+// answer is wrong if the disk loses what it names.
 bool names_created(core::reply const& r) {
   return std::holds_alternative<core::program_reply>(r.body) || r.status.field == "idempotency_key";
 }

@@ -44,6 +44,22 @@ TEST(task_output, keeps_the_newest_of_a_file_at_its_offset) {
   EXPECT_EQ(text[5 << 20], 'x');
 }
 
+TEST(task_output, gives_a_pipe_and_a_file_whole_lines_only) {
+  test::temporary_directory directory;
+  boost::asio::io_context io;
+  ::testing::internal::CaptureStdout();
+  output o(io, {.shown = true, .prefix = false, .directory = directory.path()});
+  auto const task = o.add_task("3");
+  o.unfinished(task, output::stream::out, "half");
+  o.line(task, output::stream::out, "half done");
+  bool done = false;
+  auto const work = boost::asio::make_work_guard(io);
+  o.finish([&done] { done = true; });
+  while (!done) io.run_one();
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "half done\n");
+  EXPECT_EQ(test::read_file(directory / "3.log"), "half done\n");
+}
+
 TEST(task_output, cuts_an_unfinished_line) {
   test::temporary_directory directory;
   boost::asio::io_context io;

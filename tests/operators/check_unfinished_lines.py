@@ -61,14 +61,13 @@ class UnfinishedLines(unittest.TestCase):
             shown.until(lambda text: "\x1b[Khalf done\r\n" in text, "the line replaces it")
             self.assertEqual(shown.process.wait(support.DEADLINE), 0)
 
-    def test_of_a_run_in_a_pipe(self):
-        run = subprocess.Popen([support.MUSTER, "run", "--no-prefix", "--output-dir",
-                                f"{self.folder}/out", "--", "sh", "-c", self.half],
-                               stdout=subprocess.PIPE, text=True, env=support.ENVIRONMENT)
-        time.sleep(1.5)  # longer than a line stands before it is shown on a terminal
-        self.go()
-        self.assertEqual(run.communicate(timeout=support.DEADLINE)[0], "half done\n")
-        self.assertEqual((self.folder / "out" / "worker-0.log").read_text(), "half done\n")
+    def test_control_characters_of_ranks_become_spaces_in_a_pipe(self):
+        with support.server() as server:
+            server.worker("--allow-programs")
+            done = support.run("launch", "--url", server.url, "--name", "p", "--", "printf",
+                               "a\\033[31mb\\n")
+            self.assertEqual(done.stdout, "rank 0 | a [31mb\n")
+            self.assertEqual(server.run("logs", "p").stdout, "rank 0 | a [31mb\n")
 
     def test_of_ranks(self):
         with support.server() as server:

@@ -27,11 +27,11 @@ coro::task<std::optional<problem>> check_access(web_context& context, exchange& 
 /// A line for the log and the event feed.
 void audit(web_context& context, request const& req, unsigned status);
 
-// For handlers that learn what the token is bound to from a body, or tell of several clusters.
 /// Returns a check for connections that outlive their request: whether the sign-in that admitted
 /// the request is still valid. True for a request that was admitted otherwise: `end_all_of` closes
 /// the connections of a token.
 std::function<bool()> sign_in_check(web_context& context, request const& req);
+// For handlers that read the cluster from a body, or report several clusters.
 /// What the caller may look at.
 server::shared_scope scope_of(web_context const& context, request const& req);
 /// What the gate refused. A 403 has the field "role", so that a program can tell it from one that

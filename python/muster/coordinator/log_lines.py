@@ -182,14 +182,29 @@ _unfinished: Optional[tuple[weakref.ref[Any], tuple[int, int, int]]] = None
 terminal."""
 
 
+_shown: set[tuple[int, int, int]] = set()
+"""Sources whose unfinished line was shown on the terminal."""
+_SHOWN_MAX = 256
+"""Sources with unfinished lines. The lines of further ones are shown when they end."""
+
+
 def _texts(lines: list[Any], stream: Any) -> Iterator[str]:
     """Yields what shows the lines. On a terminal, the next line of the same closure, attempt and level replaces an unfinished one.
-    Any other text begins below it."""
+    Any other text begins below it. Only the first unfinished line of another source is shown there, so that several progress bars
+    do not fill the terminal."""
     global _unfinished
     terminal = getattr(stream, "isatty", bool)()
     for line in lines:
         source = (0, 0, 0) if isinstance(line, str) else (line.closure, line.attempt, line.level)
         last = _unfinished if terminal else None
+        if terminal and not isinstance(line, str):
+            if not line.text.endswith(UNFINISHED):
+                _shown.discard(source)
+            elif source in _shown or len(_shown) == _SHOWN_MAX:
+                if last is not None and last[1] != source:
+                    continue
+            else:
+                _shown.add(source)
         if last is not None:
             _unfinished = None
             if last[0]() is not None:

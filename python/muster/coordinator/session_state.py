@@ -131,11 +131,13 @@ class SessionState:
         return not generation.draining and (not blocked or generation.failed)
 
     def _may_submit(self) -> bool:
-        """What has errors of its own waits for no drain but that of a cancel, which would take it."""
+        """Returns whether a closure with an error of its own may be added. It waits only while a cancel is processed, which would
+        cancel it, too."""
         return self._refuses or not (self._generation.cancelling or self._held and self._holds() or self._full())
 
     def _holds(self) -> bool:
-        """Somebody holds this thread back. A callback is never held back: the end of all that is waited for comes by its thread."""
+        """Returns whether this thread has to wait until nobody holds back submissions. Callbacks do not wait: they run on the
+        thread that receives outcomes."""
         return not self._is_reading()
 
     def _is_reading(self) -> bool:

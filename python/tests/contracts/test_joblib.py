@@ -8,7 +8,7 @@ from typing import Any
 import cloudpickle
 import joblib
 import pytest
-from conftest import Cluster
+from conftest import Cluster, until
 
 import muster
 import muster.joblib
@@ -60,17 +60,15 @@ def test_unknown_options_name_the_backend(address: str) -> None:
 
 
 def test_calls_that_run_end_with_an_error_of_another(address: str, tmp_path: pathlib.Path) -> None:
-    finished = tmp_path / "finished"
+    cancelled = tmp_path / "cancelled"
 
     def fails(i: int) -> None:
         if i == 1:
             raise KeyError(i)
-        import time
-
-        time.sleep(60)
-        finished.touch()
+        if muster.context().wait_cancelled(60):
+            cancelled.touch()
 
     with joblib.parallel_config(backend="muster", server=address):
         with pytest.raises(KeyError):
             joblib.Parallel(n_jobs=2, batch_size=1)(joblib.delayed(fails)(i) for i in range(2))
-    assert not finished.exists()
+    until(cancelled.exists, "the other call is cancelled")

@@ -53,7 +53,7 @@ struct task_row {
   struct index_claim {
     core::incarnation by{};
     time_point at{};
-    bool was_answered = false;  // the task's worker has sent something since
+    bool was_answered = false;  // by a later message of the task's worker
   };
   /// Processes of other hosts that asked for this index and were told to wait, the oldest first.
   std::vector<index_claim> claims;

@@ -24,7 +24,7 @@ def say(**event):
 
 
 class Signals:
-    """Counts the signals of one number, and waits for them. The handler takes no lock: the thread
+    """Waits for signals of one number, the only one with a handler in Python. The handler takes no lock: the thread
     that it interrupts may hold that lock, and both would wait for ever."""
 
     def __init__(self, number):

@@ -85,7 +85,6 @@ TEST_F(openapi_examples, each_request_and_answer_has_one_that_fits_its_schema) {
   EXPECT_GT(checked, 100u);
 }
 
-// What exists only after another request is 404, and a token that was never issued 401.
 TEST_F(openapi_examples, each_operation_with_lines_names_the_schema_of_a_line) {
   std::map<std::string, std::string> found;
   auto const look = [&](json::object const& o, json::value const& content) {
@@ -105,6 +104,7 @@ TEST_F(openapi_examples, each_operation_with_lines_names_the_schema_of_a_line) {
                                                        {"streamResults", "ResultLine"}}));
 }
 
+// What exists only after another request is 404, and a token that was never issued 401.
 TEST_F(openapi_examples, requests_are_answered_as_described) {
   start_guarded();
   std::set<std::string> const made{"submitJob", "createPerWorkerValue", "createToken",
