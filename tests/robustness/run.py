@@ -86,7 +86,7 @@ class Round:
         clients = [("calls", "calls-0"), ("calls", "calls-1"), ("objects", "objects-0"),
                    ("variables", "variables-0"), ("datasets", "datasets-0"), ("jobs", "jobs-0"),
                    ("programs", "programs-0"), ("torch", "torch-0"), ("torch", "torch-1"), ("grpc", "grpc-0"), ("tokens", "tokens-0"),
-                   ("streams", "streams-0"), ("leaders", "leaders-0"),
+                   ("streams", "streams-0"), ("maps", "streams-of-maps"), ("leaders", "leaders-0"),
                    *(("agent", name) for name in agents)]
         self.clients = [self._client(kind, name) for kind, name in clients]
         self.clients.append(self._process("calls-cpp", "clients", [

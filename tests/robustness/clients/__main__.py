@@ -12,7 +12,7 @@ import signal
 
 from clients.agents import Agent
 from clients.base import stopping
-from clients.coordinator import Calls, Datasets, Objects, Variables
+from clients.coordinator import Calls, Datasets, Maps, Objects, Variables
 from clients.grpc_keys import GrpcKeys
 from clients.jobs import Jobs, Programs
 from clients.leaders import Leaders
@@ -22,7 +22,7 @@ from clients.torch_store import TorchStore
 from recorder import Recorder
 
 KINDS = {"agent": Agent, "calls": Calls, "datasets": Datasets, "grpc": GrpcKeys, "jobs": Jobs, "leaders": Leaders,
-         "objects": Objects, "programs": Programs, "streams": Streams, "tokens": Tokens, "torch": TorchStore,
+         "maps": Maps, "objects": Objects, "programs": Programs, "streams": Streams, "tokens": Tokens, "torch": TorchStore,
          "variables": Variables}
 
 

@@ -1,4 +1,4 @@
-"""Base of the clients, and what all of them share."""
+"""Base classes of the clients, and the functions that several clients use."""
 from __future__ import annotations
 
 import http.client

@@ -1,4 +1,4 @@
-"""Clients of a ClusterCoordinator: calls, objects, variables and datasets."""
+"""Clients of a ClusterCoordinator: calls, maps, objects, variables and datasets."""
 from __future__ import annotations
 
 import collections
@@ -51,6 +51,33 @@ class Calls(Client):
             self.history.write(**record, outcome=outcome, error=f"{type(error).__name__}: {error}", ret=now())
         else:
             self.history.write(**record, outcome="ok", value=got, ret=now())
+
+
+class Maps(Client):
+    """Iterates over the values of a map, which arrive in order. Writes the same records as the clients of streams."""
+
+    calls = 60
+
+    def run(self) -> None:
+        self.use_coordinators(self.map)
+
+    def map(self, c: muster.ClusterCoordinator) -> None:
+        while not stopping.requested:
+            numbers = [self.random.randrange(1000) for _ in range(self.calls)]
+            record: dict[str, Any] = {"kind": "stream", "id": self.next_id(), "expected": [n + 5 for n in numbers],
+                                      "call": now()}
+            lines: list[list[Any]] = []
+            try:
+                for value in c.map(effects.add, numbers, [5] * len(numbers), chunksize=4, timeout=CALL_TIMEOUT):
+                    lines.append([len(lines), "SUCCEEDED", value])
+            except (muster.AbortedError, muster.UnavailableError) as error:
+                part = {"from": 0, "lines": lines, "outcome": "broken", "error": f"{type(error).__name__}: {error}"}
+                is_over = isinstance(error, muster.UnavailableError)  # the session is lost
+                self.history.write(**record, parts=[part], outcome="unknown" if is_over else "failed", ret=now())
+                if is_over:
+                    raise
+            else:
+                self.history.write(**record, parts=[{"from": 0, "lines": lines, "outcome": "complete"}], outcome="ok", ret=now())
 
 
 class Objects(Client):
