@@ -83,6 +83,7 @@ class client {
  private:
   void submit_calls(muster::cluster_coordinator& coordinator) {
     std::deque<call> waiting;
+    fetch(submit(coordinator));  // if no server opens the session, only this call has no outcome
     try {
       while (!stopping) {
         while (waiting.size() < in_flight_max) waiting.push_back(submit(coordinator));

@@ -22,6 +22,7 @@ class Calls(Client):
 
     def call(self, c: muster.ClusterCoordinator) -> None:
         waiting: collections.deque[tuple[str, int, int, Any]] = collections.deque()
+        self.fetch(*self.submit(c))  # if no server opens the session, only this call has no outcome
         try:
             while not stopping.requested:
                 while len(waiting) < self.in_flight_max:
