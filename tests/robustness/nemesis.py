@@ -92,9 +92,9 @@ class Nemesis:
         server.start()
 
     def restart_server(self) -> None:
-        """Stops the leader in order."""
+        """Stops the leader in order, or kills it after a few seconds: it waits for streams of paused clients."""
         server = self._leader()
-        server.stop()
+        server.stop(4.0)
         server.start()
 
     def pause_server(self) -> None:
