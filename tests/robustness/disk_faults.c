@@ -150,6 +150,9 @@ static long long nanoseconds(struct timespec const* t) {
 
 // Abseil, which gRPC uses for its timers, waits on futexes until a time of the wall clock. It reads the faked clock, but
 // the kernel compares with the real one. Without this correction, such a wait would end days too late or at once.
+//
+// A step of the real clock also moves the end of waits that have begun. This happens here only if MUSTER_CLOCK_STEPS is
+// set: then a wait consists of parts of 50 ms, and the faked clock is read before each part.
 long syscall(long number, ...) {
   static long (*original)(long, ...);
   if (!original) original = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
@@ -158,14 +161,21 @@ long syscall(long number, ...) {
   va_start(list, number);
   for (int i = 0; i < 6; ++i) a[i] = va_arg(list, long);
   va_end(list);
-  struct timespec fake, real, until;
-  if (number == SYS_futex && (a[1] & FUTEX_CLOCK_REALTIME) && a[3]) {
-    clock_gettime(CLOCK_REALTIME, &fake);
-    original(SYS_clock_gettime, CLOCK_REALTIME, &real);
-    long long const at = nanoseconds((struct timespec const*)a[3]) - nanoseconds(&fake) + nanoseconds(&real);
-    until.tv_sec = at > 0 ? at / 1000000000 : 0;
-    until.tv_nsec = at > 0 ? at % 1000000000 : 0;
-    a[3] = (long)&until;
+  if (number != SYS_futex || !(a[1] & FUTEX_CLOCK_REALTIME) || !a[3])
+    return original(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  long long const end = nanoseconds((struct timespec const*)a[3]), part = 50000000;
+  int const steps = getenv("MUSTER_CLOCK_STEPS") != NULL;
+  for (;;) {
+    struct timespec now, until;
+    clock_gettime(CLOCK_REALTIME, &now);
+    long long left = end - nanoseconds(&now);
+    int const last = !steps || left <= part;
+    if (!last) left = part;
+    original(SYS_clock_gettime, CLOCK_REALTIME, &now);
+    long long const at = nanoseconds(&now) + (left > 0 ? left : 0);
+    until.tv_sec = at / 1000000000;
+    until.tv_nsec = at % 1000000000;
+    long const result = original(number, a[0], a[1], a[2], (long)&until, a[4], a[5]);
+    if (last || result != -1 || errno != ETIMEDOUT) return result;
   }
-  return original(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

@@ -15,6 +15,8 @@ SERVERS = ["kill-server", "restart-server", "pause-server", "jump-clock", "parti
 LOCAL = [*PROCESSES, *SERVERS, "lose-power", "tear-write", "slow-disk", "full-disk", "failed-disk"]
 ETCD = [*PROCESSES, *SERVERS, "kill-etcd", "pause-etcd", "kill-server-and-etcd", "restart-etcd", "kill-quorum",
         "partition-etcd", "partition-member"]
+ON_REQUEST = ["step-clock"]
+"""Faults that only --nemesis names, because Muster does not survive them yet."""
 LEASE = 3.0
 """Seconds of `serve --store-lease`, by default."""
 
@@ -104,6 +106,10 @@ class Nemesis:
     def jump_clock(self) -> None:
         """Sets the wall clock of the servers forward or back by up to a day."""
         self.servers.disk.set_clock(self.random.randint(-86_400, 86_400))
+
+    def step_clock(self) -> None:
+        """Sets the wall clock as jump_clock does, and moves the end of gRPC's waits that have begun, as the kernel does."""
+        self.jump_clock()
 
     # Faults of the disk
 

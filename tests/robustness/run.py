@@ -24,7 +24,7 @@ from typing import Any, Callable
 
 import models
 import timeline
-from nemesis import PROCESSES, Nemesis, names_for
+from nemesis import ON_REQUEST, PROCESSES, Nemesis, names_for
 from network import Loopback, make_namespaces
 from processes import ADMIN_TOKEN, HERE, ROOT, Process, Servers, Stuck, get, get_text, program_worker_command, worker_command
 from recorder import Recorder, read
@@ -341,8 +341,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--disk-library", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--checker", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     words = parser.parse_args()
-    possible = names_for(words.store)
-    words.nemesis = words.nemesis.split(",") if words.nemesis else possible
+    possible = [*names_for(words.store), *ON_REQUEST]
+    words.nemesis = words.nemesis.split(",") if words.nemesis else names_for(words.store)
     if unknown := [name for name in words.nemesis if name not in possible]:
         parser.error(f"--nemesis: {', '.join(unknown)}: must be of {', '.join(possible)}")
     return words
@@ -387,6 +387,8 @@ def main() -> int:
     end = time.monotonic() + words.minutes * 60
     run = words.keep.resolve() / time.strftime("%Y%m%d-%H%M%S")
     copy_programs(words, run / "bin")
+    if "step-clock" in words.nemesis:
+        os.environ["MUSTER_CLOCK_STEPS"] = "1"
     results: list[Result] = []
     while (left := end - time.monotonic()) > 5 or not results:
         folder = run / f"{words.store}-{words.seed + len(results)}"
