@@ -77,7 +77,7 @@ def test_a_running_call_is_not_cancelled(one: Cluster, gate: Gate) -> None:
     with muster.Executor(one.server.grpc) as executor, gate:
         running = executor.submit(*gate.arguments("first"))
         until(lambda: gate.begun("first"))
-        assert running.running() and not running.cancel() and not running.cancelled()
+        assert not running.cancel() and running.running() and not running.cancelled()
         gate.go.touch()
         assert running.result(DEADLINE) == "ended"
         assert not running.cancel() and not running.running()
