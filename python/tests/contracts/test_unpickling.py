@@ -69,3 +69,18 @@ def test_a_class_that_another_thread_is_making_has_its_attributes(monkeypatch: p
         go.set()
         thread.join(DEADLINE)
     assert first[0].answer() == 42
+
+
+def test_copies_of_classes_of_functions_keep_their_qualified_names() -> None:
+    class Plain:
+        pass
+
+    class WithSlots:
+        __slots__ = ("value",)
+
+    for kind in (Plain, WithSlots):
+        data = picklers.dumps(kind)
+        for table in (cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS, cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID):
+            table.clear()  # as in another process
+        copy = unpicklers.loads(data)
+        assert copy is not kind and copy.__qualname__ == kind.__qualname__
