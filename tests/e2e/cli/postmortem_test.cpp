@@ -49,7 +49,7 @@ TEST(postmortem, of_a_program_that_failed_is_one_file_for_its_owner_that_begins_
   wrong({"nobody", "-o", "-"}, 1, "there is no program and no job 'nobody'");
   wrong({"default/9", "-o", "-"}, 1, "cluster 'default' has no run 9");
   wrong({"train", "-o", "-", "--job"}, 1, "there is no job 'train'");
-  wrong({"train", "-o", "-", "--job", "--program"}, 2, "not both");
+  wrong({"train", "-o", "-", "--job", "--program"}, 2, "--program excludes --job");
   wrong({"train", "-o", c.file("none/x").string()}, 1, "none/x: No such file or directory");
   wrong({"train", "-o", "/dev/null"}, 1, "it is no file");
   c.post("/api/v1/jobs", R"({"name":"train","closures":[{"function":"muster.noop"}]})");
