@@ -168,12 +168,20 @@ class Disk:
         return lost
 
 
+def remove_stale_clocks() -> None:
+    """Removes the shared memory of libfaketime that killed processes left. A new process with the same number would end at once."""
+    for path in glob.glob("/dev/shm/faketime_shm_*") + glob.glob("/dev/shm/sem.faketime_sem_*"):
+        if not os.path.exists("/proc/" + path.rpartition("_")[2]):
+            pathlib.Path(path).unlink(missing_ok=True)
+
+
 class Servers:
     """One server with a data directory, or two servers on an etcd cluster of three members."""
 
     def __init__(self, binary: pathlib.Path, folder: pathlib.Path, store: str, agents: int, disk_library: pathlib.Path,
                  network: Loopback) -> None:
         self.folder, self.store, self.network = folder, store, network
+        remove_stale_clocks()
         self.disk = Disk(folder, disk_library)
         self.etcd = [] if store == "local" else self._etcd(tls=store == "etcd3tls")
         self.servers: list[Process] = []
