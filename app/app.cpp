@@ -29,8 +29,8 @@
 #include "app/web_assembly.hpp"
 #include "app/webhooks/webhook_sender.hpp"
 #include "app/wire_assembly.hpp"
+#include "base/process/machine/machine_watch.hpp"
 #include "base/version.hpp"
-#include "process/machine/machine_watch.hpp"
 
 namespace muster::server {
 namespace {

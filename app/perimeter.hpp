@@ -7,9 +7,9 @@
 
 #include "app/configuration.hpp"
 #include "app/process.hpp"
-#include "net/accepting_server.hpp"
-#include "net/service_manager.hpp"
-#include "net/tls_files.hpp"
+#include "server/net/accepting_server.hpp"
+#include "server/net/service_manager.hpp"
+#include "server/net/tls_files.hpp"
 
 namespace muster::server {
 

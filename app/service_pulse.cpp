@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "base/text.hpp"
-#include "net/service_manager.hpp"
+#include "server/net/service_manager.hpp"
 
 namespace muster::server {
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "app/configuration.hpp"
-#include "net/service_manager.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/journal/etcd/leadership.hpp"
 #include "server/journal/store.hpp"
+#include "server/net/service_manager.hpp"
 #include "web/server/server.hpp"
 
 namespace muster::server {

@@ -20,7 +20,7 @@
 
 #include "app/logging.hpp"
 #include "app/process.hpp"
-#include "process/file_descriptor.hpp"
+#include "base/process/file_descriptor.hpp"
 
 namespace muster::server {
 namespace {

@@ -1,6 +1,6 @@
 // `muster serve --supervise`: a small parent that starts the server, keeps its listening sockets
 // and starts it again when it dies. It speaks systemd's protocol to it (see
-// net/service_manager.hpp).
+// server/net/service_manager.hpp).
 #pragma once
 
 #include <string>

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "base/version.hpp"
-#include "net/tls_credentials.hpp"
 #include "server/hub/id_text.hpp"
+#include "server/net/tls_credentials.hpp"
 
 namespace muster::server {
 namespace {

@@ -9,7 +9,7 @@
 #include "app/engine_assembly.hpp"
 #include "app/perimeter.hpp"
 #include "app/store_assembly.hpp"
-#include "net/accepting_server.hpp"
+#include "server/net/accepting_server.hpp"
 #include "server/rpc/coordination/agent_connections.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
 #include "server/rpc/coordination/service.hpp"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/http_client/http_client.hpp"
 #include "bench/process.hpp"
-#include "http_client/http_client.hpp"
 
 namespace muster::bench {
 

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "cli/durations.hpp"
 #include "cli/resolver_kinds.hpp"
-#include "cluster/text.hpp"
+#include "launch/cluster/text.hpp"
 
 namespace muster::cli {
 namespace {

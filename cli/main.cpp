@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process/init.hpp"
 #include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/neutral_text.hpp"
@@ -21,7 +22,6 @@
 #include "cli/tree/help_formatter.hpp"
 #include "cli/words/field_flags.hpp"
 #include "client/error_text.hpp"
-#include "process/init.hpp"
 
 #ifdef MUSTER_WITH_BENCH
 namespace muster::bench {

@@ -10,10 +10,10 @@
 
 #include "base/bounded_file.hpp"
 #include "base/host_port.hpp"
+#include "base/http_client/url.hpp"
 #include "base/plain_text.hpp"
 #include "base/utf8.hpp"
-#include "cluster/text.hpp"
-#include "http_client/url.hpp"
+#include "launch/cluster/text.hpp"
 
 namespace muster::cli {
 namespace {

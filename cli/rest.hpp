@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/http_client/http_client.hpp"
+#include "base/http_client/tls_client.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/durations.hpp"
-#include "http_client/http_client.hpp"
-#include "http_client/tls_client.hpp"
 
 namespace muster::cli {
 

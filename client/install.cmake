@@ -7,13 +7,13 @@ install(TARGETS muster_client muster_cluster muster_cluster_http muster_http_cli
                 muster_proto muster_options EXPORT muster_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT muster_targets NAMESPACE muster:: DESTINATION ${package_dir})
-install(DIRECTORY include/muster ${PROJECT_SOURCE_DIR}/cluster/include/muster
-                  ${PROJECT_SOURCE_DIR}/cluster/http/include/muster
+install(DIRECTORY include/muster ${PROJECT_SOURCE_DIR}/launch/cluster/include/muster
+                  ${PROJECT_SOURCE_DIR}/launch/cluster/http/include/muster
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/proto/muster DESTINATION ${CMAKE_INSTALL_DATADIR}/muster/proto
   FILES_MATCHING PATTERN "*.proto")
 
-configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/musterConfig.cmake.in
+configure_package_config_file(${PROJECT_SOURCE_DIR}/scripts/cmake/musterConfig.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/musterConfig.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/musterConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)

@@ -15,7 +15,7 @@
 #include <string>
 #include <thread>
 
-#include "process/steps/step_layout.hpp"
+#include "base/process/steps/step_layout.hpp"
 
 namespace muster {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-#include "process/child.hpp"
+#include "base/process/child.hpp"
 
 namespace muster::launch {
 namespace {

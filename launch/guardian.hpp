@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "process/file_descriptor.hpp"
+#include "base/process/file_descriptor.hpp"
 
 namespace muster::launch {
 

@@ -6,7 +6,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <functional>
 
-#include "process/file_descriptor.hpp"
+#include "base/process/file_descriptor.hpp"
 
 namespace muster::launch {
 

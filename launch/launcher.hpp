@@ -8,10 +8,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/process/file_descriptor.hpp"
 #include "launch/ending.hpp"
 #include "launch/output.hpp"
 #include "launch/plan.hpp"
-#include "process/file_descriptor.hpp"
 
 namespace muster::launch {
 

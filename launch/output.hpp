@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process/file_descriptor.hpp"
 #include "base/unfinished_line.hpp"
 #include "launch/descriptor_writer.hpp"
-#include "process/file_descriptor.hpp"
 
 namespace muster::launch {
 

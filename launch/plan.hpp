@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/process/child.hpp"
 #include "muster/cluster_spec.hpp"
-#include "process/child.hpp"
 
 namespace muster::launch {
 

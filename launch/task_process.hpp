@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "base/process/child.hpp"
+#include "base/process/line_splitter.hpp"
 #include "launch/output.hpp"
 #include "launch/plan.hpp"
-#include "process/child.hpp"
-#include "process/line_splitter.hpp"
 
 namespace muster::launch {
 

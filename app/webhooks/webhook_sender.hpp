@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "app/webhooks/webhook_settings.hpp"
+#include "base/http_client/http_client.hpp"
 #include "base/notice_totals.hpp"
 #include "base/status.hpp"
-#include "http_client/http_client.hpp"
 #include "server/disk/store_thread.hpp"
 
 namespace muster::server {

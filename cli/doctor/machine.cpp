@@ -14,10 +14,10 @@
 #include <memory>
 #include <utility>
 
-#include "base/host_port.hpp"
-#include "base/text.hpp"
-#include "http_client/tls_client.hpp"
 #include "app/process.hpp"
+#include "base/host_port.hpp"
+#include "base/http_client/tls_client.hpp"
+#include "base/text.hpp"
 
 namespace muster::cli::doctor {
 namespace {

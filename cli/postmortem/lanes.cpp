@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "cli/postmortem/text.hpp"
-#include "cluster/text.hpp"
+#include "launch/cluster/text.hpp"
 
 namespace muster::cli::postmortem {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-#include "archive/pack.hpp"
+#include "base/archive/pack.hpp"
 #include "cli/progress.hpp"
 
 namespace muster::cli {

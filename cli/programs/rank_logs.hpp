@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
+#include "base/process/line_splitter.hpp"
 #include "cli/log_lines.hpp"
 #include "cli/rest.hpp"
-#include "process/line_splitter.hpp"
 
 namespace muster::cli {
 

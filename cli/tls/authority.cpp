@@ -14,7 +14,7 @@
 #include <memory>
 #include <system_error>
 
-#include "http_client/tls_client.hpp"
+#include "base/http_client/tls_client.hpp"
 
 namespace muster::cli {
 namespace {

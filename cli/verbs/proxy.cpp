@@ -16,7 +16,7 @@
 #include "cli/durations.hpp"
 #include "cli/rest.hpp"
 #include "cli/verbs/logging_flags.hpp"
-#include "relay/relay.hpp"
+#include "server/relay/relay.hpp"
 
 namespace muster::cli {
 namespace {

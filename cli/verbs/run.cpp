@@ -8,6 +8,9 @@
 #include <stdexcept>
 
 #include "base/host_port.hpp"
+#include "base/process/child.hpp"
+#include "base/process/own_directory.hpp"
+#include "base/process/python_site.hpp"
 #include "base/text.hpp"
 #include "cli/rest.hpp"
 #include "cli/run_cluster.hpp"
@@ -17,9 +20,6 @@
 #include "launch/launcher.hpp"
 #include "launch/plan.hpp"
 #include "muster/cluster_error.hpp"
-#include "process/child.hpp"
-#include "process/own_directory.hpp"
-#include "process/python_site.hpp"
 
 namespace muster::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "cli/rest.hpp"
-#include "cluster/text.hpp"
+#include "launch/cluster/text.hpp"
 
 namespace muster::cli {
 namespace {

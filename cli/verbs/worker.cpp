@@ -6,13 +6,13 @@
 #include <muster/worker.hpp>
 #include <thread>
 
+#include "base/process/own_directory.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/rest.hpp"
 #include "cli/verbs/worker_programs.hpp"
 #include "client/functions/bundled_functions.hpp"
-#include "process/own_directory.hpp"
 
 namespace muster::cli {
 namespace {

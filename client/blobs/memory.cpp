@@ -13,7 +13,7 @@
 #include <fstream>
 
 #include "base/check.hpp"
-#include "process/machine/control_group.hpp"
+#include "base/process/machine/control_group.hpp"
 
 namespace muster::detail {
 namespace {

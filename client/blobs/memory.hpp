@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "process/file_descriptor.hpp"
+#include "base/process/file_descriptor.hpp"
 
 namespace muster::detail {
 

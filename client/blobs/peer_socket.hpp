@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/process/file_descriptor.hpp"
 #include "muster/blobs.hpp"
-#include "process/file_descriptor.hpp"
 
 namespace muster::detail {
 

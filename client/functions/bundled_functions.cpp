@@ -10,11 +10,11 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "base/process/file_descriptor.hpp"
+#include "base/process/process.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "muster/function_error.hpp"
-#include "process/file_descriptor.hpp"
-#include "process/process.hpp"
 
 namespace muster {
 namespace {

@@ -18,9 +18,9 @@
 #include <thread>
 #include <utility>
 
+#include "base/process/child.hpp"
+#include "base/process/line_splitter.hpp"
 #include "client/log.hpp"
-#include "process/child.hpp"
-#include "process/line_splitter.hpp"
 
 namespace muster {
 namespace {

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "base/host_port.hpp"
+#include "base/process/file_descriptor.hpp"
 #include "client/programs/program_options.hpp"
 #include "client/programs/ranks.hpp"
-#include "process/file_descriptor.hpp"
 
 namespace muster {
 namespace {

@@ -13,10 +13,10 @@
 #include <exception>
 #include <string_view>
 
+#include "base/process/child.hpp"
+#include "base/process/native/frames.hpp"
 #include "base/utf8.hpp"
 #include "client/log.hpp"
-#include "process/child.hpp"
-#include "process/native/frames.hpp"
 
 namespace muster {
 namespace {

@@ -1,7 +1,7 @@
 // Stacks of processes that are not Python, or do not answer: a worker copies registers and stacks
-// of its ranks (process/native), and another process, with the rights of the ranks' user and none
-// of the worker's secrets, finds out which functions these are, since the tables for that stand in
-// files of strangers.
+// of its ranks (base/process/native), and another process, with the rights of the ranks' user and
+// none of the worker's secrets, finds out which functions these are, since the tables for that
+// stand in files of strangers.
 //
 // Any thread; of() waits for that process, which is killed at the deadline.
 #pragma once

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "process/file_descriptor.hpp"
+#include "base/process/file_descriptor.hpp"
 
 namespace muster {
 namespace {

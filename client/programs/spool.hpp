@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "process/own_directory.hpp"
+#include "base/process/own_directory.hpp"
 
 namespace muster {
 

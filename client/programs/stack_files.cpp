@@ -18,11 +18,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/process/file_descriptor.hpp"
+#include "base/process/python_site.hpp"
 #include "base/utf8.hpp"
 #include "client/programs/processes.hpp"
 #include "client/programs/program_options.hpp"
-#include "process/file_descriptor.hpp"
-#include "process/python_site.hpp"
 
 namespace muster {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 #include <system_error>
 
-#include "process/steps/step_layout.hpp"
-#include "process/file_descriptor.hpp"
+#include "base/process/file_descriptor.hpp"
+#include "base/process/steps/step_layout.hpp"
 
 namespace muster {
 namespace {

@@ -1,6 +1,6 @@
-// The files by which ranks say their steps (process/steps/step_layout.hpp). A rank may write anything into
-// its own, cut it or put something else in its place: it is read, never mapped here, and only what
-// makes sense is taken.
+// The files by which ranks say their steps (base/process/steps/step_layout.hpp). A rank may write
+// anything into its own, cut it or put something else in its place: it is read, never mapped here,
+// and only what makes sense is taken.
 //
 // Any thread.
 #pragma once

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "process/steps/step_layout.hpp"
+#include "base/process/steps/step_layout.hpp"
 
 namespace muster {
 

@@ -12,8 +12,8 @@
 #include <system_error>
 #include <thread>
 
-#include "archive/copy_tree.hpp"
-#include "archive/unpack.hpp"
+#include "base/archive/copy_tree.hpp"
+#include "base/archive/unpack.hpp"
 #include "client/log.hpp"
 
 namespace muster {

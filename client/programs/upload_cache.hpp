@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include "archive/tree_limits.hpp"
-#include "process/file_descriptor.hpp"
+#include "base/archive/tree_limits.hpp"
+#include "base/process/file_descriptor.hpp"
 
 namespace muster {
 

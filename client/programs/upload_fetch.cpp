@@ -12,9 +12,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/process/file_descriptor.hpp"
 #include "client/link/client_engine.hpp"
 #include "muster/v1/blobs.grpc.pb.h"
-#include "process/file_descriptor.hpp"
 
 namespace muster {
 namespace {

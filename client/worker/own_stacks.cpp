@@ -6,8 +6,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/process/native/frames.hpp"
 #include "base/utf8.hpp"
-#include "process/native/frames.hpp"
 
 namespace muster {
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/backoff.hpp"
+#include "base/process/machine/machine_watch.hpp"
 #include "base/utf8.hpp"
 #include "client/checks.hpp"
 #include "client/link/server_list.hpp"
@@ -24,7 +25,6 @@
 #include "client/worker/idle_watch.hpp"
 #include "client/worker/own_stacks.hpp"
 #include "client/worker/worker_stream.hpp"
-#include "process/machine/machine_watch.hpp"
 
 namespace muster {
 namespace {

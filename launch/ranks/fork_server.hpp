@@ -19,8 +19,8 @@
 #include <set>
 #include <string>
 
+#include "base/process/line_splitter.hpp"
 #include "launch/ranks/fork_plan.hpp"
-#include "process/line_splitter.hpp"
 
 namespace muster::launch {
 

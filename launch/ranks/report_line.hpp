@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "process/file_descriptor.hpp"
+#include "base/process/file_descriptor.hpp"
 
 namespace muster::launch {
 

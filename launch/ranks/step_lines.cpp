@@ -8,8 +8,8 @@
 
 #include <cstddef>
 
+#include "base/process/steps/step_layout.hpp"
 #include "base/text.hpp"
-#include "process/steps/step_layout.hpp"
 
 namespace muster::launch {
 namespace {

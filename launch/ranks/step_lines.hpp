@@ -1,6 +1,6 @@
 // Reads steps off what a rank prints, for programs that do not call muster.step, and says them in
-// its place into the file that its worker reads (process/steps/step_layout.hpp). The file is the
-// rank's user's and may be cut or written to at any time, so it is not mapped.
+// its place into the file that its worker reads (base/process/steps/step_layout.hpp). The file is
+// the rank's user's and may be cut or written to at any time, so it is not mapped.
 //
 // Owned by the rank's set; its thread.
 #pragma once
@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "process/file_descriptor.hpp"
+#include "base/process/file_descriptor.hpp"
 
 namespace re2 {
 class RE2;

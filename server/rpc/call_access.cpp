@@ -1,10 +1,10 @@
 // Metadata and peers of gRPC for the gate.
 #include "server/rpc/call_access.hpp"
 
-#include "net/tls_credentials.hpp"
 #include "server/hub/access/gate.hpp"
 #include "server/hub/access/token_text.hpp"
 #include "server/hub/pools.hpp"
+#include "server/net/tls_credentials.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
 #include "server/rpc/status_convert.hpp"
 #include "server/rpc/stream_service.hpp"

@@ -1,4 +1,4 @@
-#include "archive/ignore_rules.hpp"
+#include "base/archive/ignore_rules.hpp"
 
 #include <gtest/gtest.h>
 

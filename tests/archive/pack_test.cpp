@@ -1,12 +1,12 @@
 // Packed trees, unpacked again.
-#include "archive/pack.hpp"
+#include "base/archive/pack.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "archive/copy_tree.hpp"
-#include "archive/unpack.hpp"
+#include "base/archive/copy_tree.hpp"
+#include "base/archive/unpack.hpp"
 #include "tests/archive/trees.hpp"
 
 namespace muster::test {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "archive/unpack.hpp"
+#include "base/archive/unpack.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace muster::test {

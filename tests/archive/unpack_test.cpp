@@ -1,5 +1,5 @@
 // Archives that somebody has made to harm, and those that break.
-#include "archive/unpack.hpp"
+#include "base/archive/unpack.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>

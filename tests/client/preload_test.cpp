@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
+#include "base/process/file_descriptor.hpp"
 #include "client/programs/kept_launchers.hpp"
 #include "muster/log.hpp"
-#include "process/file_descriptor.hpp"
 #include "tests/client/ranks_fixture.hpp"
 
 namespace muster::test {

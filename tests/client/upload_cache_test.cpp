@@ -7,7 +7,7 @@
 #include <atomic>
 #include <future>
 
-#include "archive/pack.hpp"
+#include "base/archive/pack.hpp"
 #include "tests/archive/trees.hpp"
 
 namespace muster::test {

@@ -2,7 +2,7 @@
 #include <absl/strings/escaping.h>
 #include <openssl/sha.h>
 
-#include "archive/pack.hpp"
+#include "base/archive/pack.hpp"
 #include "tests/archive/trees.hpp"
 #include "tests/client/ranks_fixture.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "http_client/http_client.hpp"
+#include "base/http_client/http_client.hpp"
 #include "tests/e2e/process.hpp"
 
 namespace muster::e2e {

@@ -4,7 +4,7 @@
 
 #include <boost/json.hpp>
 
-#include "http_client/http_client.hpp"
+#include "base/http_client/http_client.hpp"
 #include "muster/journal/v1/records.pb.h"
 #include "server/journal/etcd/etcd_store.hpp"
 #include "server/journal/etcd/upkeep.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "http_client/http_client.hpp"
+#include "base/http_client/http_client.hpp"
 #include "tests/e2e/cluster.hpp"
 #include "tests/etcd/lagging_member.hpp"
 #include "tests/etcd/members.hpp"

@@ -12,7 +12,7 @@
 #include <iostream>
 #include <thread>
 
-#include "http_client/http_client.hpp"
+#include "base/http_client/http_client.hpp"
 #include "tests/e2e/cluster.hpp"
 #include "tests/etcd/members.hpp"
 #include "tests/support/cannot_run.hpp"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "http_client/http_client.hpp"
+#include "base/http_client/http_client.hpp"
 #include "tests/e2e/cluster.hpp"
 #include "tests/etcd/members.hpp"
 #include "tests/support/cannot_run.hpp"

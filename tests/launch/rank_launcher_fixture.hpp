@@ -13,9 +13,9 @@
 #include <optional>
 #include <thread>
 
+#include "base/process/child.hpp"
+#include "base/process/line_splitter.hpp"
 #include "launch/ranks/rank_orders.hpp"
-#include "process/child.hpp"
-#include "process/line_splitter.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace muster::launch {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "process/steps/step_layout.hpp"
+#include "base/process/steps/step_layout.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace muster::launch {

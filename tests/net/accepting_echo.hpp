@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "net/accepting_server.hpp"
+#include "server/net/accepting_server.hpp"
 #include "tests/coro/echo_test_support.hpp"
 
 namespace muster::net::test {

@@ -1,5 +1,5 @@
 // Whoever else reads a connection: its end is told once, and only of the connection that was meant.
-#include "net/connection_ends.hpp"
+#include "server/net/connection_ends.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <condition_variable>
 #include <deque>
 
-#include "net/incoming.hpp"
+#include "server/net/incoming.hpp"
 
 namespace muster::net {
 namespace {

@@ -1,5 +1,5 @@
 // A gRPC server that bounds what its connections hold, with clients that try to make it hold more.
-#include "net/inspect/connection_guard.hpp"
+#include "server/net/inspect/connection_guard.hpp"
 
 #include <atomic>
 #include <functional>

@@ -1,5 +1,5 @@
 // Header blocks and messages of one connection, in pieces of every size.
-#include "net/inspect/frame_inspector.hpp"
+#include "server/net/inspect/frame_inspector.hpp"
 
 #include <gtest/gtest.h>
 

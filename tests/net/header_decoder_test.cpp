@@ -1,5 +1,5 @@
 // `authorization` in blocks of HPACK, in each form that clients write it in.
-#include "net/inspect/header_decoder.hpp"
+#include "server/net/inspect/header_decoder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <thread>
 
-#include "net/port_listener.hpp"
+#include "server/net/port_listener.hpp"
 #include "tests/support/raw_socket.hpp"
 
 namespace muster::net::test {

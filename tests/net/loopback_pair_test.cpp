@@ -1,5 +1,5 @@
 // A connection of this process with itself.
-#include "net/loopback_pair.hpp"
+#include "server/net/loopback_pair.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 // Which connections are handed on, which are closed, and who makes room, over real sockets.
-#include "net/port_listener.hpp"
+#include "server/net/port_listener.hpp"
 
 #include <sys/resource.h>
 

@@ -1,5 +1,5 @@
 // Connections that relays make in somebody's name, at the port of a listener.
-#include "net/proxied/proxy_header.hpp"
+#include "server/net/proxied/proxy_header.hpp"
 #include "tests/net/listener_test_support.hpp"
 
 namespace muster::net::test {

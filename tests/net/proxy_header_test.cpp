@@ -1,9 +1,9 @@
 // PROXY headers: those of haproxy as it sent them, ours, and what is none.
-#include "net/proxied/proxy_header.hpp"
+#include "server/net/proxied/proxy_header.hpp"
 
 #include <gtest/gtest.h>
 
-#include "net/incoming.hpp"
+#include "server/net/incoming.hpp"
 
 namespace muster::net::test {
 namespace {

@@ -2,9 +2,9 @@
 #include <functional>
 #include <thread>
 
-#include "net/abuse/cut_connection.hpp"
-#include "net/abuse/leaky_counts.hpp"
-#include "net/abuse/reset_watch.hpp"
+#include "server/net/abuse/cut_connection.hpp"
+#include "server/net/abuse/leaky_counts.hpp"
+#include "server/net/abuse/reset_watch.hpp"
 #include "tests/net/accepting_echo.hpp"
 #include "tests/support/rapid_resets.hpp"
 

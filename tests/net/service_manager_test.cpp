@@ -1,5 +1,5 @@
 // What a service hears from its manager and tells it, with the test in the manager's place.
-#include "net/service_manager.hpp"
+#include "server/net/service_manager.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

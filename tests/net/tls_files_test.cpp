@@ -1,5 +1,5 @@
 // Which files are taken, what is told of those that are not, and what follows when they change.
-#include "net/tls_files.hpp"
+#include "server/net/tls_files.hpp"
 
 #include <gtest/gtest.h>
 

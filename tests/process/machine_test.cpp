@@ -8,8 +8,8 @@
 #include <fstream>
 #include <future>
 
-#include "process/machine/machine_reader.hpp"
-#include "process/machine/machine_watch.hpp"
+#include "base/process/machine/machine_reader.hpp"
+#include "base/process/machine/machine_watch.hpp"
 
 namespace muster {
 namespace {

@@ -13,8 +13,8 @@
 #include <thread>
 #include <utility>
 
-#include "process/file_descriptor.hpp"
-#include "process/native/frames.hpp"
+#include "base/process/file_descriptor.hpp"
+#include "base/process/native/frames.hpp"
 
 namespace muster::native {
 

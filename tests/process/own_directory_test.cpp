@@ -1,4 +1,4 @@
-#include "process/own_directory.hpp"
+#include "base/process/own_directory.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "process/process.hpp"
+#include "base/process/process.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <system_error>
 #include <thread>
 
-#include "process/line_splitter.hpp"
+#include "base/process/line_splitter.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace muster {

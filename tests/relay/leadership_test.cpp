@@ -1,4 +1,4 @@
-#include "relay/leadership.hpp"
+#include "server/relay/leadership.hpp"
 
 #include <gtest/gtest.h>
 

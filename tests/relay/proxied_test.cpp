@@ -3,7 +3,7 @@
 
 #include <muster/coordination_agent.hpp>
 
-#include "net/proxied/proxy_header.hpp"
+#include "server/net/proxied/proxy_header.hpp"
 #include "tests/e2e/cluster.hpp"
 #include "tests/support/proxy.hpp"
 

@@ -1,5 +1,5 @@
 // The relay in front of two servers whose `/readyz` and whose sockets belong to the test.
-#include "relay/relay.hpp"
+#include "server/relay/relay.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include <mutex>
 #include <thread>
 
-#include "net/proxied/proxy_header.hpp"
+#include "server/net/proxied/proxy_header.hpp"
 #include "tests/support/http_service.hpp"
 
 namespace muster::relay {

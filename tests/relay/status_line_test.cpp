@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "relay/probe.hpp"
+#include "server/relay/probe.hpp"
 
 namespace muster::relay {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "net/loopback_pair.hpp"
+#include "server/net/loopback_pair.hpp"
 
 namespace muster::test {
 

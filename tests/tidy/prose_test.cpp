@@ -19,7 +19,7 @@ struct allowance {
 // Each with the reason.
 constexpr allowance allowed[] = {
     // Whether it is the same failure as before, so that it is logged once.
-    {"cluster/cluster_watch.cpp", "last_failure == e.what()"},
+    {"launch/cluster/cluster_watch.cpp", "last_failure == e.what()"},
     {"app/cluster_following.cpp", "last != e.what()"},
     // Words of gRPC, cut for a line that people read; it has no code for the cause.
     {"client/checks.cpp", "text.starts_with(before_last)"},

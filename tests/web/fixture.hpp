@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "http_client/http_client.hpp"
+#include "base/http_client/http_client.hpp"
 #include "tests/support/raw_socket.hpp"
 #include "tests/support/text.hpp"
 #include "tests/web/engine.hpp"

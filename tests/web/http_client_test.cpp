@@ -1,4 +1,4 @@
-#include "http_client/http_client.hpp"
+#include "base/http_client/http_client.hpp"
 
 #include "tests/web/fixture.hpp"
 

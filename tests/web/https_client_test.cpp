@@ -6,8 +6,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <fstream>
 
-#include "http_client/http_client.hpp"
-#include "http_client/name_lookup.hpp"
+#include "base/http_client/http_client.hpp"
+#include "base/http_client/name_lookup.hpp"
 #include "tests/support/cannot_run.hpp"
 #include "tests/support/http_service.hpp"
 

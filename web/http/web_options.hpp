@@ -13,14 +13,14 @@
 #include "base/connection_counts.hpp"
 #include "base/notice_totals.hpp"
 #include "base/version.hpp"
-#include "net/service_manager.hpp"
-#include "net/tls_files.hpp"
 #include "server/history/metrics/past_point.hpp"
+#include "server/net/service_manager.hpp"
+#include "server/net/tls_files.hpp"
 
 namespace muster::server {
 class gate;
 class past_reader;
-}
+}  // namespace muster::server
 
 namespace muster::web {
 

@@ -4,7 +4,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 
-#include "net/client_hello.hpp"
+#include "server/net/client_hello.hpp"
 #include "web/http/query.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/metrics.hpp"

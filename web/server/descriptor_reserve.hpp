@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "process/file_descriptor.hpp"
+#include "base/process/file_descriptor.hpp"
 
 namespace muster::web {
 

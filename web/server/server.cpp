@@ -16,10 +16,10 @@
 #include <cstdio>
 
 #include "coro/task_group.hpp"
-#include "net/client_hello.hpp"
-#include "net/incoming.hpp"
-#include "net/waiting_connections.hpp"
 #include "server/hub/access/gate.hpp"
+#include "server/net/client_hello.hpp"
+#include "server/net/incoming.hpp"
+#include "server/net/waiting_connections.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/metrics.hpp"
 #include "web/rest/context.hpp"

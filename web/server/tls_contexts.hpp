@@ -5,7 +5,7 @@
 #include <boost/asio/ssl/context.hpp>
 #include <memory>
 
-#include "net/tls_files.hpp"
+#include "server/net/tls_files.hpp"
 
 namespace muster::web {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "net/own_certificate.hpp"
+#include "server/net/own_certificate.hpp"
 #include "server/rpc/call_access.hpp"
 
 namespace muster::server {

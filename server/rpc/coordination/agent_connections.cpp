@@ -1,7 +1,7 @@
 // Sockets by what gRPC says of a call's peer, and whose they are.
 #include "server/rpc/coordination/agent_connections.hpp"
 
-#include "net/incoming.hpp"
+#include "server/net/incoming.hpp"
 
 namespace muster::server {
 

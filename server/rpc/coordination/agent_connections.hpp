@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "coro/engine_context.hpp"
-#include "net/connection_ends.hpp"
 #include "server/hub/coordination_hub.hpp"
+#include "server/net/connection_ends.hpp"
 
 namespace muster::server {
 

@@ -10,8 +10,8 @@
 #include <unordered_map>
 
 #include "base/text.hpp"
-#include "net/incoming.hpp"
-#include "net/loopback_pair.hpp"
+#include "server/net/incoming.hpp"
+#include "server/net/loopback_pair.hpp"
 #include "server/rpc/proxied_peers.hpp"
 
 namespace muster::server {

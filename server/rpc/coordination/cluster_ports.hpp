@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "net/accepting_server.hpp"
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
+#include "server/net/accepting_server.hpp"
 
 namespace muster::server {
 

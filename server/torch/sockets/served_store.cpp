@@ -11,7 +11,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "net/incoming.hpp"
+#include "server/net/incoming.hpp"
 
 namespace muster::torch {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "coro/task.hpp"
 #include "coro/task_group.hpp"
-#include "net/loopback_pair.hpp"
 #include "server/history/log/pace.hpp"
+#include "server/net/loopback_pair.hpp"
 #include "server/torch/sockets/torch_server.hpp"
 
 namespace muster::torch {

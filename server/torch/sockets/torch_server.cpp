@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "net/incoming.hpp"
+#include "server/net/incoming.hpp"
 #include "server/torch/sockets/served_store.hpp"
 
 namespace muster::torch {

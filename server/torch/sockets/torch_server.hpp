@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "net/loopback_pair.hpp"
 #include "server/hub/access/networks.hpp"
+#include "server/net/loopback_pair.hpp"
 #include "server/torch/torch_stores.hpp"
 
 namespace muster::torch {

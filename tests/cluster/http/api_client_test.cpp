@@ -1,9 +1,9 @@
-#include "cluster/http/api_client.hpp"
+#include "launch/cluster/http/api_client.hpp"
 
 #include <boost/json/parse.hpp>
 
-#include "cluster/http/json_place.hpp"
-#include "cluster/http/retry_after.hpp"
+#include "launch/cluster/http/json_place.hpp"
+#include "launch/cluster/http/retry_after.hpp"
 #include "tests/cluster/http/fixture.hpp"
 
 namespace muster::testing {

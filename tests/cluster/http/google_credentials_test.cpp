@@ -1,6 +1,6 @@
 // Application-default credentials: which file counts, what is asked for with it, and who is to
 // blame when there is no token.
-#include "cluster/http/google_credentials.hpp"
+#include "launch/cluster/http/google_credentials.hpp"
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>

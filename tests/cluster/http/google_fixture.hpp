@@ -1,7 +1,7 @@
 // One server that is the metadata server and Google's APIs at once: replies by path.
 #pragma once
 
-#include "cluster/http/google_metadata.hpp"
+#include "launch/cluster/http/google_metadata.hpp"
 #include "tests/cluster/http/fixture.hpp"
 
 namespace muster::testing {

@@ -1,4 +1,4 @@
-#include "cluster/http/natural_order.hpp"
+#include "launch/cluster/http/natural_order.hpp"
 #include "muster/kubernetes_resolver.hpp"
 #include "tests/cluster/http/kubernetes_fixture.hpp"
 

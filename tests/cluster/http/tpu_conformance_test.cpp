@@ -1,6 +1,6 @@
 // One test for each of TensorFlow's for its TPU resolver, by its name. Where ours does something
 // else on purpose, the test says so.
-#include "cluster/http/tpu_devices.hpp"
+#include "launch/cluster/http/tpu_devices.hpp"
 #include "tests/cluster/http/tpu_fixture.hpp"
 
 namespace muster::testing {

@@ -1,5 +1,5 @@
 // TPUs: what goes beyond TensorFlow's own tests.
-#include "cluster/http/tpu_devices.hpp"
+#include "launch/cluster/http/tpu_devices.hpp"
 #include "tests/cluster/http/tpu_fixture.hpp"
 
 namespace muster::testing {

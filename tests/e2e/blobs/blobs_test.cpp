@@ -5,8 +5,8 @@
 
 #include <thread>
 
+#include "base/http_client/http_client.hpp"
 #include "client/blobs/content_cache.hpp"
-#include "http_client/http_client.hpp"
 #include "muster/cluster_coordinator.hpp"
 #include "muster/worker.hpp"
 #include "tests/e2e/cluster.hpp"

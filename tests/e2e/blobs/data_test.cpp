@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "http_client/http_client.hpp"
+#include "base/http_client/http_client.hpp"
 #include "tests/e2e/cluster.hpp"
 
 namespace muster::e2e {

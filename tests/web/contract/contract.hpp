@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "http_client/http_client.hpp"
+#include "base/http_client/http_client.hpp"
 #include "tests/web/contract/json_schema.hpp"
 #include "web/http/route.hpp"
 

@@ -1,0 +1,79 @@
+// Who looks for what was left holds the lock while it removes: so nobody removes what another has
+// just made, and two do not remove the same.
+#include "base/process/own_directory.hpp"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(std::string const& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+// Whether the file is there that was opened: somebody may have removed it before it was locked.
+bool is_there(int fd) {
+  struct stat about {};
+  return ::fstat(fd, &about) == 0 && about.st_nlink > 0;
+}
+
+bool is_mine(fs::path const& path) {
+  struct stat about {};
+  return ::lstat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode) &&
+         about.st_uid == ::geteuid();
+}
+
+// Of processes of the Python package, which have the directory itself locked.
+bool is_of_python(std::string const& name) {
+  return name.starts_with("muster-worker-") || name.starts_with("muster-local-") ||
+         name.starts_with("muster-upload-");
+}
+
+// One without a lock is just being made, or of a version that had none.
+file_descriptor open_lock(fs::path const& directory, bool of_python) {
+  return file_descriptor(
+      of_python ? ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                : ::open((directory / "lock").c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+}
+
+}  // namespace
+
+void remove_left_directories(std::string const& name) {
+  std::error_code ignored;
+  for (auto const& entry : fs::directory_iterator(fs::temp_directory_path(ignored), ignored)) {
+    auto const found = entry.path().filename().string();
+    bool const of_python = is_of_python(found);
+    if ((!of_python && !found.starts_with(name)) || !is_mine(entry.path())) continue;
+    auto const lock = open_lock(entry.path(), of_python);
+    if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    fs::remove_all(entry.path(), ignored);
+  }
+}
+
+own_directory::own_directory(std::string const& name) {
+  remove_left_directories(name);
+  do {
+    auto made = (fs::temp_directory_path() / (name + "XXXXXX")).string();
+    if (!::mkdtemp(made.data())) fail(made);
+    path_ = made;
+    made += "/lock";
+    lock_ = file_descriptor(::open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!lock_) fail(made);
+  } while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 || !is_there(lock_.get()));
+}
+
+own_directory::~own_directory() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace muster

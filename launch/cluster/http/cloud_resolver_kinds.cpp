@@ -1,0 +1,220 @@
+// The table of the resolvers that ask services: their keys, and options made of them.
+#include "muster/cloud_resolver_kinds.hpp"
+
+#include "base/text.hpp"
+#include "launch/cluster/http/json_place.hpp"
+#include "launch/cluster/json_text.hpp"
+#include "launch/cluster/text.hpp"
+#include "muster/gce_resolver.hpp"
+#include "muster/kubernetes_resolver.hpp"
+#include "muster/tpu_resolver.hpp"
+
+namespace muster {
+namespace {
+
+using cluster::time_source;
+
+constexpr auto highest_index = static_cast<int>(cluster_spec::tasks_max) - 1;
+constexpr int port_max = 65535;
+constexpr std::chrono::seconds shortest_time_limit{1};
+constexpr std::chrono::hours longest_time_limit{1};
+
+resolver_key const task_type{"task_type", "the job of this process"};
+resolver_key const task_id{"task_id", "its index there"};
+resolver_key const rpc_layer{"rpc_layer", "what stands before :// in a master (grpc)"};
+resolver_key const port{"port", "of every task (8470)"};
+resolver_key const tasks{"tasks",
+                         "how many there are when the cluster is complete; else any number"};
+resolver_key const token_file{"token_file", "with a token; without it the platform's own is used"};
+resolver_key const time_limit{"time_limit", "for one question, tries included, as 20s or 2m (60s)"};
+resolver_key const api_url{"api_url", "of the service, in place of Google's own"};
+resolver_key const project{"project", "without it this machine's"};
+resolver_key const zone{"zone", "without it this machine's"};
+
+cluster::api_limits limits_from(resolver_arguments const& a) {
+  cluster::api_limits l;
+  auto const given = a.text("time_limit");
+  if (!given) return l;
+  bool const is_number = given->find_first_not_of("0123456789") == std::string::npos;
+  auto const limit = parse_duration(is_number ? *given + "s" : *given);
+  if (!limit || *limit < shortest_time_limit || *limit > longest_time_limit)
+    throw a.wrong("time_limit", cluster::quoted(*given) + " is not a time from 1s to 1h");
+  l.total = std::chrono::duration_cast<std::chrono::milliseconds>(*limit);
+  return l;
+}
+
+void set_task(cluster_resolver& r, resolver_arguments const& a) {
+  if (auto const type = a.text("task_type")) r.task_type(type);
+  if (auto const id = a.number("task_id", 0, highest_index)) r.task_id(id);
+}
+
+/// {"worker": ["app=a", "app=b"], "ps": "app=c"}
+std::map<std::string, std::vector<std::string>> selectors_from(std::string const& text) {
+  auto const origin = std::string("kubernetes: jobs");
+  auto const parsed = cluster::parse_json(text, origin);
+  if (!parsed.is_object())
+    throw cluster::invalid(origin + R"( is no object; write {"worker": ["app=a"]})");
+  std::map<std::string, std::vector<std::string>> jobs;
+  for (auto const& [name, value] : parsed.get_object()) {
+    auto& selectors = jobs[std::string(name)];
+    cluster::json_place const place(value, origin + "." + std::string(name));
+    if (value.is_string())
+      selectors.push_back(place.text());
+    else
+      for (auto const& one : place.items()) selectors.push_back(one.text());
+  }
+  return jobs;
+}
+
+std::shared_ptr<cluster_resolver> make_kubernetes(resolver_arguments const& a,
+                                                  time_source const& time) {
+  kubernetes_resolver::options o;
+  if (auto const jobs = a.text("jobs")) o.jobs = selectors_from(*jobs);
+  if (auto const selector = a.text("selector")) {
+    if (a.text("jobs")) throw a.wrong("selector", "jobs= has selectors already");
+    o.jobs = {{a.text_or("job", "worker"), {*selector}}};
+  } else if (a.text("job")) {
+    throw a.wrong("job", "goes with selector=; several jobs are written as jobs=");
+  }
+  o.tasks = a.number("tasks", 1, highest_index + 1).value_or(o.tasks);
+  o.port = a.number("port", 1, port_max).value_or(o.port);
+  o.name_space = a.text_or("namespace", "");
+  o.host_ip = a.flag("host_ip").value_or(false);
+  auto const order = a.text_or("order", "natural");
+  if (order != "natural" && order != "text")
+    throw a.wrong("order", cluster::quoted(order) + " is neither natural nor text");
+  o.natural_order = order == "natural";
+  o.skip_finished = a.flag("skip_finished").value_or(false);
+  o.rpc_layer = a.text_or("rpc_layer", o.rpc_layer);
+  o.where = kubernetes_resolver::parse_location(a.text_or("location", "auto"));
+  o.service_account = a.text_or("service_account", o.service_account);
+  o.server = a.text_or("server", "");
+  o.token_file = a.text_or("token_file", "");
+  o.ca_file = a.text_or("ca_file", "");
+  o.verify = !a.flag("insecure").value_or(false);
+  o.limits = limits_from(a);
+  o.time = time;
+  auto made = std::make_shared<kubernetes_resolver>(a.environment(), std::move(o));
+  set_task(*made, a);
+  return made;
+}
+
+std::shared_ptr<cluster_resolver> make_gce(resolver_arguments const& a, time_source const& time) {
+  gce_resolver::options o;
+  o.instance_group = a.text_or("group", "");
+  o.project = a.text_or("project", "");
+  o.zone = a.text_or("zone", "");
+  o.region = a.text_or("region", "");
+  o.tasks = a.number("tasks", 1, highest_index + 1).value_or(o.tasks);
+  o.port = a.number("port", 1, port_max).value_or(o.port);
+  o.task_type = a.text_or("job", o.task_type);
+  o.task_id = a.number("task_id", 0, highest_index).value_or(o.task_id);
+  o.find_own = a.flag("own").value_or(false);
+  if (o.find_own && a.text("task_id")) throw a.wrong("own", "task_id= says which task this is");
+  o.rpc_layer = a.text_or("rpc_layer", o.rpc_layer);
+  o.api_url = a.text_or("api_url", o.api_url);
+  o.token_file = a.text_or("token_file", "");
+  o.limits = limits_from(a);
+  o.time = time;
+  return std::make_shared<gce_resolver>(a.environment(), std::move(o));
+}
+
+std::shared_ptr<cluster_resolver> make_tpu(resolver_arguments const& a, time_source const& time) {
+  tpu_resolver::options o;
+  if (auto const name = a.text("name")) o.tpu.tpu = std::vector<std::string>{*name};
+  o.tpu.project = a.text_or("project", "");
+  o.tpu.zone = a.text_or("zone", "");
+  o.tpu.api_url = a.text_or("api_url", o.tpu.api_url);
+  o.tpu.api_version = a.text_or("api_version", o.tpu.api_version);
+  o.tpu.discovery_url = a.text_or("discovery_url", "");
+  o.tpu.token_file = a.text_or("token_file", "");
+  o.tpu.limits = limits_from(a);
+  o.tpu.time = time;
+  o.job_name = a.text_or("job", o.job_name);
+  o.coordinator_name = a.text_or("coordinator_name", "");
+  o.coordinator_address = a.text_or("coordinator_address", "");
+  o.rpc_layer = a.text_or("rpc_layer", o.rpc_layer);
+  auto made = std::make_shared<tpu_resolver>(a.environment(), std::move(o));
+  set_task(*made, a);
+  return made;
+}
+
+using maker = std::shared_ptr<cluster_resolver> (*)(resolver_arguments const&, time_source const&);
+
+std::function<std::shared_ptr<cluster_resolver>(resolver_arguments const&)> bound(
+    maker make, time_source const& time) {
+  return [make, time](resolver_arguments const& a) { return make(a, time); };
+}
+
+}  // namespace
+
+void add_cloud_resolver_kinds(resolver_kinds& kinds, time_source const& time) {
+  kinds.add({"kubernetes",
+             "pods that label selectors choose",
+             "",
+             {{"selector", "of the pods (job-name=tensorflow)"},
+              {"job", "the job that they are (worker)"},
+              {"jobs", R"(several: {"worker": ["app=a", "app=b"], "ps": "app=c"})"},
+              tasks,
+              port,
+              {"namespace", "of the pods, * for all; without it the own one"},
+              {"host_ip", "true: addresses of nodes, not of pods"},
+              {"order", "of the pods' names: natural (w-2 before w-10) or text"},
+              {"skip_finished", "true: pods that have ended do not count"},
+              {"location", "auto, within-cluster or off-cluster"},
+              {"server", "off the cluster: https://HOST:PORT"},
+              token_file,
+              {"ca_file", "off the cluster: PEM file with the server's authority"},
+              {"insecure", "true: any certificate will do"},
+              {"service_account", "directory of the pod's account"},
+              time_limit,
+              task_type,
+              task_id,
+              rpc_layer},
+             bound(make_kubernetes, time)});
+  kinds.add({"gce",
+             "running machines of a Compute Engine instance group",
+             "",
+             {{"group", "name of the instance group; must be there"},
+              {"job", "the job that they are (worker)"},
+              tasks,
+              port,
+              project,
+              zone,
+              {"region", "of a regional group, in place of a zone"},
+              {"own", "true: this machine is one of them, its index is found"},
+              task_id,
+              token_file,
+              api_url,
+              time_limit,
+              rpc_layer},
+             bound(make_gce, time)});
+  kinds.add({"tpu",
+             "hosts of a Cloud TPU",
+             "",
+             {{"name",
+               "of the TPU, local, localhost:PORT, or grpc://HOST:PORT,…; without it the "
+               "environment's"},
+              {"job", "the job that they are (worker)"},
+              project,
+              zone,
+              {"coordinator_name", "job of a coordinator beside them"},
+              {"coordinator_address", "without it this machine, port 8476"},
+              {"api_version", "v1 or v2 (v2)"},
+              {"discovery_url", "of a document that says where the API is"},
+              token_file,
+              api_url,
+              time_limit,
+              task_type,
+              task_id,
+              rpc_layer},
+             bound(make_tpu, time)});
+}
+
+resolver_kinds all_resolver_kinds() {
+  auto kinds = local_resolver_kinds();
+  add_cloud_resolver_kinds(kinds);
+  return kinds;
+}
+
+}  // namespace muster

@@ -1,0 +1,15 @@
+// A cluster spec from JSON that has been parsed already, e.g. one field of TF_CONFIG.
+#pragma once
+
+#include <string>
+
+#include "launch/cluster/json_text.hpp"
+#include "muster/cluster_spec.hpp"
+
+namespace muster::cluster {
+
+/// `path` is where the value stands in its text: "" or "cluster".
+/// invalid: "TF_CONFIG: cluster.worker[1] is a number, not a string such as \"host:2222\"".
+cluster_spec spec_from(json::value const& v, std::string const& origin, std::string const& path);
+
+}  // namespace muster::cluster

@@ -1,0 +1,112 @@
+// Follows the HTTP/2 frames that a client sends and tells how much memory gRPC needs for
+// unfinished work: header blocks, messages, and, of a client that is not identified, every call
+// without an answer. gRPC 1.51 has no limit for a header block, nor for the bytes that it reads
+// before a call's token is looked at; not tried with a newer one. Pure; one connection each, one
+// thread.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "server/net/inspect/header_decoder.hpp"
+
+namespace muster::net {
+
+struct inspection_limits {
+  /// Bytes of one header block: a HEADERS frame with its CONTINUATION frames.
+  std::size_t header_block_bytes_max = 64 << 10;
+  /// Bytes of calls that are not answered yet, on a connection whose client is not identified.
+  std::size_t anonymous_bytes_max = 64 << 10;
+};
+
+class frame_inspector {
+ public:
+  enum class finding {
+    none,
+    header_block_too_long,
+    too_much_before_token,
+  };
+  /// @return whether this value of an `authorization` field identifies a client.
+  using identify = std::function<bool(std::string_view authorization)>;
+
+  /// Charged for each call and each unfinished DATA frame in addition to its bytes, since gRPC
+  /// keeps a record of each.
+  static constexpr std::size_t call_overhead = 512, frame_overhead = 64;
+
+  /// @param is_limited whether `anonymous_bytes_max` holds until the client is identified.
+  frame_inspector(inspection_limits limits, bool is_limited)
+      : limits_(limits), is_limited_(is_limited) {}
+
+  /// Reads the next bytes of the connection. They can end anywhere. After a finding other than
+  /// `none` the connection must be closed.
+  /// @param is_known called for `authorization` values until it returns true once; null if the
+  ///   client is known already.
+  finding read(std::string_view bytes, identify const& is_known);
+
+  /// One of its calls is over, and nobody knows which one: the one that is charged least.
+  void call_ended();
+
+  /// The client has been identified by other means.
+  void set_identified();
+
+  [[nodiscard]] bool is_identified() const noexcept { return identified_; }
+  /// @return an upper bound of the bytes that gRPC holds for unfinished blocks, messages and calls.
+  [[nodiscard]] std::size_t held() const noexcept {
+    return std::max(block_bytes_ + message_bytes_, unanswered_bytes_);
+  }
+
+ private:
+  static constexpr std::size_t head_bytes = 9, prefix_bytes = 5;
+  struct message {
+    std::array<unsigned char, prefix_bytes> prefix{};
+    std::size_t prefix_have = 0;
+    std::size_t left = 0;
+    std::size_t held = 0;
+  };
+
+  finding begin_frame();
+  finding end_frame(identify const& is_known);
+  void take_payload(std::string_view payload);
+  void take_message(std::string_view payload);
+  bool is_header_frame() const { return type_ == 1 || type_ == 9; }
+  void charge_call();
+  void look_for_token(identify const& is_known);
+  void forget_message(std::uint32_t stream);
+
+  inspection_limits const limits_;
+  bool const is_limited_;
+  bool identified_ = false;
+
+  std::size_t preface_left_ = 24;
+  std::array<unsigned char, head_bytes> head_{};
+  std::size_t head_have_ = 0;
+  std::size_t left_ = 0;  // of the frame's payload
+  unsigned char type_ = 0, flags_ = 0;
+  std::uint32_t stream_ = 0;
+
+  std::size_t block_bytes_ = 0;  // of the block that is not complete
+  std::string block_;            // its bytes, until the client is identified
+  std::unique_ptr<header_decoder> headers_ = std::make_unique<header_decoder>();  // likewise
+
+  message current_;                                        // of the DATA frame
+  std::unordered_map<std::uint32_t, message> unfinished_;  // by stream, held() bounds it
+  std::size_t message_bytes_ = 0;                          // of all of them
+
+  struct charged_call {
+    std::uint32_t stream;
+    std::size_t bytes;
+  };
+  // Without an answer, of a client that is not identified; call_overhead bounds their number.
+  std::vector<charged_call> calls_;
+  std::size_t unanswered_bytes_ = 0;  // of all of them
+};
+
+}  // namespace muster::net

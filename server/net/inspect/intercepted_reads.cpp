@@ -1,0 +1,106 @@
+// `recvmsg`, `SSL_read` and `close` of this process: they call the system's, and show to the guard
+// what its connections received, and that they are closed. The dynamic linker prefers the
+// definitions of the program to those of libraries, so the gRPC library calls these; every other
+// caller gets the same answer as before. See connection_guard.hpp for why.
+#include "server/net/inspect/intercepted_reads.hpp"
+
+#include <dlfcn.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "server/net/inspect/connection_guard.hpp"
+
+namespace muster::net {
+namespace {
+
+template <class Function>
+Function* next(char const* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+bool is_accepted(guarded_connection& c, msghdr const& message, std::size_t bytes) {
+  for (std::size_t i = 0; i < message.msg_iovlen && bytes > 0; ++i) {
+    auto const n = std::min(bytes, message.msg_iov[i].iov_len);
+    if (!c.received({static_cast<char const*>(message.msg_iov[i].iov_base), n})) return false;
+    bytes -= n;
+  }
+  return true;
+}
+
+bool has_room(msghdr const& message) {
+  for (std::size_t i = 0; i < message.msg_iovlen; ++i)
+    if (message.msg_iov[i].iov_len > 0) return true;
+  return false;
+}
+
+// The common name in the certificate that the client showed, verified by OpenSSL; empty: none.
+std::string certificate_name(SSL const* ssl) {
+  auto* const certificate = SSL_get0_peer_certificate(ssl);
+  if (certificate == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) return {};
+  std::array<char, 256> name{};
+  auto const n = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName,
+                                           name.data(), name.size());
+  return n > 0 ? std::string(name.data(), static_cast<std::size_t>(n)) : std::string();
+}
+
+}  // namespace
+
+void intercept_reads() {}
+
+}  // namespace muster::net
+
+extern "C" ssize_t recvmsg(int socket, msghdr* message, int flags) {
+  static auto* const system = muster::net::next<ssize_t(int, msghdr*, int)>("recvmsg");
+  auto const n = system(socket, message, flags);
+  auto* const c = muster::net::guarded(socket);
+  // The queue of errors has no bytes of the stream.
+  if (c == nullptr || (flags & (MSG_PEEK | MSG_ERRQUEUE))) return n;
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return n;
+  // gRPC 1.51 also reads into no room; the stream has not ended then.
+  if (n == 0 && !muster::net::has_room(*message)) return n;
+  if (n <= 0) {
+    int const error = errno;
+    if (!c->is_tls()) c->ended();  // bytes of TLS that came before are still to be decrypted
+    errno = error;
+    return n;
+  }
+  bool const ok = c->is_tls() ? !c->is_cut()
+                              : muster::net::is_accepted(*c, *message, static_cast<std::size_t>(n));
+  if (ok) return n;
+  errno = ECONNRESET;
+  return -1;
+}
+
+extern "C" int close(int descriptor) {
+  static std::atomic<int (*)(int)> system = nullptr;  // no guard of its own: also after a fork
+  auto* call = system.load();
+  if (call == nullptr) system = call = muster::net::next<int(int)>("close");
+  muster::net::closing(descriptor);
+  return call(descriptor);
+}
+
+extern "C" int SSL_read(SSL* ssl, void* buffer, int size) {
+  // The same but for how it returns the number; it is there also where OpenSSL is linked in.
+  std::size_t bytes = 0;
+  if (SSL_read_ex(ssl, buffer, static_cast<std::size_t>(std::max(size, 0)), &bytes) != 1) return -1;
+  int const n = static_cast<int>(bytes);
+  auto* const c = muster::net::guarded_session(ssl);
+  if (c == nullptr) return n;
+  if (!c->certificate_looked_at()) {
+    auto const name = muster::net::certificate_name(ssl);
+    if (!name.empty()) c->shown(name);
+  }
+  if (c->received({static_cast<char const*>(buffer), static_cast<std::size_t>(n)})) return n;
+  ERR_raise(ERR_LIB_USER, ERR_R_OPERATION_FAIL);  // gRPC asks for the reason
+  return -1;
+}

@@ -1,0 +1,263 @@
+// One thread that polls the listening sockets and the connections that have yet to speak.
+#include "server/net/port_listener.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <map>
+#include <string_view>
+#include <thread>
+
+#include "base/check.hpp"
+#include "server/net/client_hello.hpp"
+#include "server/net/incoming.hpp"
+#include "server/net/waiting_connections.hpp"
+
+namespace muster::net {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+// Then those who are there already are heard.
+constexpr int accepts_a_turn = 16;
+constexpr auto pause_without_descriptors = std::chrono::milliseconds(100);
+
+// Accepted sockets inherit the options.
+error_code prepare(tcp::acceptor& acceptor, std::chrono::milliseconds user_timeout) {
+  error_code ec;
+  acceptor.set_option(tcp::no_delay(true), ec);
+  if (int const ms = static_cast<int>(user_timeout.count()); !ec && ms > 0)
+    ::setsockopt(acceptor.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+  if (!ec) acceptor.non_blocking(true, ec);
+  return ec;
+}
+
+error_code open_port(tcp::acceptor& acceptor, tcp::endpoint const& endpoint, bool both,
+                     std::chrono::milliseconds user_timeout) {
+  error_code ec;
+  acceptor.open(endpoint.protocol(), ec);
+  if (!ec && both) acceptor.set_option(asio::ip::v6_only(false), ec);
+  if (!ec) acceptor.set_option(tcp::acceptor::reuse_address(true), ec);
+  if (!ec) ec = prepare(acceptor, user_timeout);
+  if (!ec) acceptor.bind(endpoint, ec);
+  if (!ec) acceptor.listen(asio::socket_base::max_listen_connections, ec);
+  if (ec) {
+    error_code ignored;
+    acceptor.close(ignored);
+  }
+  return ec;
+}
+
+// One that listens already.
+error_code adopt_port(tcp::acceptor& acceptor, int socket, std::chrono::milliseconds user_timeout) {
+  error_code ec;
+  acceptor.assign(endpoint_of(socket, ::getsockname).protocol(), socket, ec);
+  if (!ec) ec = prepare(acceptor, user_timeout);
+  return ec;
+}
+
+// RFC 9113, section 3.4: the fixed part and the header of the SETTINGS frame behind it. Whatever
+// differs is for gRPC to judge.
+constexpr std::string_view preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+constexpr std::size_t preface_bytes = preface.size() + 9;
+
+std::size_t preface_wanted(std::string_view said) {
+  auto const compared = std::min(said.size(), preface.size());
+  bool const whole = said.size() >= preface_bytes;
+  return whole || said.substr(0, compared) != preface.substr(0, compared) ? 0 : preface_bytes;
+}
+
+waiting_connections::judge judge_of(wire spoken) {
+  if (spoken == wire::tls) return {hello_wanted, hello_bytes_max};
+  return {preface_wanted, preface_bytes};
+}
+
+// A machine without IPv6 has no socket for it, or no address to bind it to.
+bool no_ipv6(error_code ec) {
+  return ec == asio::error::address_family_not_supported ||
+         ec == boost::system::errc::address_not_available;
+}
+
+}  // namespace
+
+struct port_listener::state {
+  struct port {
+    port(asio::io_context& context, handler h, wire speaks) : acceptor(context), retry(context) {
+      auto hand_on = [accepted = std::move(h)](tcp::socket socket, tcp::endpoint const& peer,
+                                               tcp::endpoint const& client) {
+        error_code ec;
+        socket.native_non_blocking(true, ec);
+        file_descriptor fd(socket.release(ec));
+        if (ec || fd.get() < 0) return;  // it has gone meanwhile
+        // Asio of Boost 1.81 accepts without it; not tried with a newer one.
+        ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC);
+        accepted({std::move(fd), text_of(peer), text_of(client)});
+      };
+      waiting_connections::way_in d{judge_of(speaks), std::move(hand_on)};
+      through = std::make_shared<waiting_connections::way_in const>(std::move(d));
+    }
+    std::shared_ptr<waiting_connections::way_in const> through;
+    tcp::acceptor acceptor;
+    asio::steady_timer retry;
+  };
+
+  explicit state(port_listener_options o)
+      : options(std::move(o)), waiting(context, options.waiting, options.proxies) {}
+
+  // The manager's socket, or a new one, which it gets.
+  error_code open(tcp::acceptor& acceptor, std::string const& name, tcp::endpoint const& at) {
+    auto const ip = at.address();
+    auto* const manager = options.manager;
+    int const kept = manager ? manager->take(name, ip.to_string(), at.port()) : -1;
+    if (kept >= 0) return adopt_port(acceptor, kept, options.user_timeout);
+    bool const everywhere = ip.is_unspecified();
+    auto ec = open_port(acceptor, everywhere ? tcp::endpoint(tcp::v6(), at.port()) : at, everywhere,
+                        options.user_timeout);
+    if (everywhere && no_ipv6(ec))
+      ec = open_port(acceptor, tcp::endpoint(tcp::v4(), at.port()), false, options.user_timeout);
+    if (!ec && manager) manager->keep(name, acceptor.native_handle());
+    return ec;
+  }
+
+  // Waits for a client before it accepts: without a descriptor left, accepting fails also when
+  // nobody is there for whom to make room.
+  void accept(std::shared_ptr<port> p) {
+    auto& acceptor = p->acceptor;
+    auto somebody = [this, p = std::move(p)](error_code) mutable {
+      if (!p->acceptor.is_open()) return;
+      auto const ec = accept_some(*p);
+      if (!ec || gone_again(ec) || make_room(ec)) return accept(std::move(p));
+      accept_later(std::move(p));
+    };
+    acceptor.async_wait(tcp::acceptor::wait_read, std::move(somebody));
+  }
+
+  // Gives the error of the first accept; a later one means that nobody is left, or comes again in
+  // the next turn.
+  error_code accept_some(port& p) {
+    for (int i = 0; i < accepts_a_turn; ++i) {
+      tcp::endpoint peer;
+      error_code ec;
+      auto socket = p.acceptor.accept(peer, ec);
+      if (ec) return i == 0 ? ec : error_code();
+      waiting.add(std::move(socket), peer, p.through);
+    }
+    return {};
+  }
+
+  // True: a descriptor is free again.
+  bool make_room(error_code ec) {
+    if (!out_of_descriptors(ec)) return false;
+    ++no_descriptor;
+    options.out_of_descriptors();
+    return waiting.make_room();
+  }
+
+  void accept_later(std::shared_ptr<port> p) {
+    auto& retry = p->retry;
+    retry.expires_after(pause_without_descriptors);
+    retry.async_wait([this, p = std::move(p)](error_code) mutable {
+      if (p->acceptor.is_open()) accept(std::move(p));
+    });
+  }
+
+  // constant
+  port_listener_options const options;
+
+  // the owner's thread
+  asio::io_context context{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
+  std::thread thread;
+  std::uint32_t last_id = 0;
+  std::map<std::uint32_t, std::string> names;  // of open ports
+
+  // the listener's thread
+  std::map<std::uint32_t, std::shared_ptr<port>> ports;
+  waiting_connections waiting;
+
+  // any thread
+  std::atomic<std::uint64_t> no_descriptor = 0;
+};
+
+port_listener::port_listener(port_listener_options options)
+    : state_(std::make_unique<state>(std::move(options))) {}
+
+port_listener::~port_listener() {
+  stop();
+}
+
+muster::result<port_listener::listening> port_listener::listen(std::string const& name,
+                                                               std::string const& address,
+                                                               std::uint16_t port, handler accepted,
+                                                               wire spoken) {
+  auto& s = *state_;
+  error_code ec;
+  auto const ip = asio::ip::make_address(address, ec);
+  if (ec)
+    return muster::status{muster::code::invalid_argument, "'" + address + "' is no IP address"};
+  auto p = std::make_shared<state::port>(s.context, std::move(accepted), spoken);
+  tcp::endpoint const endpoint(ip, port);
+  ec = s.open(p->acceptor, name, endpoint);
+  auto const bound = ec ? tcp::endpoint() : p->acceptor.local_endpoint(ec);
+  if (ec)
+    return muster::status{muster::code::failed_precondition,
+                          "cannot listen on " + text_of(endpoint) + ": " + ec.message()};
+  auto const id = ++s.last_id;
+  s.names[id] = name;
+  asio::post(s.context, [&s, id, p] {
+    s.ports.emplace(id, p);
+    s.accept(p);
+  });
+  return listening{id, bound.port()};
+}
+
+void port_listener::start() {
+  auto& s = *state_;
+  check(!s.thread.joinable(), "a listener starts once");
+  s.thread = std::thread([&s] { s.context.run(); });
+}
+
+void port_listener::close(std::uint32_t id) {
+  auto& s = *state_;
+  // At once: a port of the same name may be opened next.
+  auto const name = s.names.extract(id);
+  if (name && s.options.manager) s.options.manager->drop(name.mapped());
+  asio::post(s.context, [&s, id] {
+    auto const node = s.ports.extract(id);
+    if (!node) return;
+    error_code ignored;
+    node.mapped()->acceptor.close(ignored);
+    node.mapped()->retry.cancel();
+  });
+}
+
+void port_listener::stop() {
+  auto& s = *state_;
+  s.context.stop();
+  if (s.thread.joinable()) s.thread.join();
+  // Pending waits hold the ports for as long as the context lives.
+  error_code ignored;
+  for (auto const& [id, p] : s.ports) p->acceptor.close(ignored);
+  s.ports.clear();
+  s.waiting.clear();
+}
+
+connection_counts port_listener::counts() const {
+  auto const& s = *state_;
+  auto c = s.waiting.counts();
+  c.out_of_descriptors = s.no_descriptor;
+  return c;
+}
+
+}  // namespace muster::net

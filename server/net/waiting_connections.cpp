@@ -1,0 +1,220 @@
+// A peek at each socket whenever more has come, and one timer for all.
+#include "server/net/waiting_connections.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "server/net/incoming.hpp"
+#include "server/net/proxied/proxy_header.hpp"
+
+namespace muster::net {
+
+namespace {
+
+using boost::system::error_code;
+using clock = std::chrono::steady_clock;
+
+// The socket is readable only once so many bytes are there, or at its end: a client that trickles
+// wakes nobody.
+void set_readable_at(int socket, std::size_t bytes) {
+  int const mark = static_cast<int>(bytes);
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof mark);
+}
+
+}  // namespace
+
+struct waiting_connections::waiting {
+  tcp::socket socket;
+  tcp::endpoint peer;
+  tcp::endpoint client;  // who is behind it
+  std::shared_ptr<way_in const> through;
+  clock::time_point until;
+  std::size_t bytes_wanted = 1;
+  half_open_table<waiting>::place place = {};
+  bool header_is_known = false;  // it came, or will not
+};
+
+waiting_connections::waiting_connections(boost::asio::io_context& context, waiting_options options,
+                                         proxy_rules rules)
+    : context_(context),
+      options_(options),
+      rules_(std::move(rules)),
+      table_(options.per_address_max),
+      sweep_timer_(context),
+      silent_(options.silent) {}
+
+void waiting_connections::add(tcp::socket socket, tcp::endpoint const& peer,
+                              std::shared_ptr<way_in const> through) {
+  words_.resize(std::max({words_.size(), through->of_words.bytes_max, proxy_header_bytes_max}));
+  waiting first{std::move(socket), peer, peer, std::move(through), {}};
+  auto const found = look(first);
+  if (found == verdict::speaks) return hand_on(first);
+  if (found == verdict::gone) return left_silent(first.client);
+  auto w = std::make_shared<waiting>(std::move(first));
+  place(*w);
+  wait(std::move(w));
+}
+
+// Once it has come, and anew once its relay has said who it is: that one's time begins then, so
+// that the oldest in the table are the first whose time is up.
+void waiting_connections::place(waiting& w) {
+  table_.remove(w.place);
+  auto const network = network_of(w.client.address());
+  if (auto* const surplus = table_.surplus(network))
+    drop(*surplus, address_limit_);
+  else if (table_.size() >= options_.all_max)
+    make_room();
+  w.until = clock::now() + options_.speak_timeout;
+  w.place = table_.add(w, network);
+  now_ = table_.size();
+  if (!sweeping_) sweep();
+}
+
+// Empty, and `w` unchanged: nothing is there yet. One that is over has a closed socket.
+std::string_view waiting_connections::peek(waiting& w, std::size_t bytes_max) {
+  auto const fd = w.socket.native_handle();
+  auto const n = ::recv(fd, words_.data(), bytes_max, MSG_PEEK | MSG_DONTWAIT);
+  if (n > 0) return std::string_view(words_).substr(0, static_cast<std::size_t>(n));
+  error_code ignored;
+  if (n == 0 || (errno != EAGAIN && errno != EINTR)) w.socket.close(ignored);
+  return {};
+}
+
+waiting_connections::verdict waiting_connections::await_bytes(waiting& w, std::size_t wanted) {
+  w.bytes_wanted = wanted;
+  set_readable_at(w.socket.native_handle(), wanted);
+  return verdict::waits;
+}
+
+waiting_connections::verdict waiting_connections::look(waiting& w) {
+  if (!w.header_is_known) {
+    auto const found = look_for_header(w);
+    if (found != verdict::speaks) return found;
+  }
+  auto const& of_words = w.through->of_words;
+  auto const said = peek(w, of_words.bytes_max);
+  if (said.empty()) return w.socket.is_open() ? verdict::waits : verdict::gone;
+  // Readable with fewer bytes than were to wake us: the client has closed its side.
+  if (said.size() < w.bytes_wanted) return verdict::gone;
+  auto const wanted = of_words.bytes_wanted(said);
+  if (wanted == 0) return verdict::speaks;
+  if (wanted == refused) return verdict::gone;
+  return await_bytes(w, wanted);
+}
+
+// Who is no relay has none, and says words of its own as always. A relay may do without one, too:
+// it asks for health itself, and what it says then cannot be taken for a header.
+waiting_connections::verdict waiting_connections::look_for_header(waiting& w) {
+  auto const said = peek(w, proxy_header_bytes_max);
+  if (said.empty()) return w.socket.is_open() ? verdict::waits : verdict::gone;
+  if (said.size() < w.bytes_wanted) return verdict::gone;
+  auto const header = read_proxy_header(said);
+  using state = proxy_header::state;
+  bool const believed = rules_.believed && rules_.believed(w.peer.address());
+  if (!believed && header.is != state::none) {
+    if (said.size() < proxy_signature_bytes) return verdict::speaks;  // it may be anything's
+    return refuse_header(w, "it is in none of the networks of --proxy-from");
+  }
+  if (header.is == state::wrong) return refuse_header(w, header.problem);
+  if (header.is == state::partial) return await_bytes(w, header.bytes);
+  w.header_is_known = true;
+  if (header.is == state::none) return verdict::speaks;
+  if (w.bytes_wanted != 1) set_readable_at(w.socket.native_handle(), w.bytes_wanted = 1);
+  ::recv(w.socket.native_handle(), words_.data(), header.bytes, MSG_DONTWAIT);
+  w.client = behind(w.peer, header);
+  if (w.place.number != 0) place(w);
+  return verdict::speaks;
+}
+
+waiting_connections::verdict waiting_connections::refuse_header(waiting const& w,
+                                                                std::string const& problem) {
+  constexpr auto pause = std::chrono::seconds(10);
+  auto const now = clock::now();
+  if (complained_ != clock::time_point() && now - complained_ < pause) {
+    ++not_told_;
+    return verdict::gone;
+  }
+  auto const others = not_told_ ? ", and " + std::to_string(not_told_) + " before" : std::string();
+  complained_ = now, not_told_ = 0;
+  rules_.complain("a PROXY header of " + text_of(w.peer) + " is refused: " + problem + others);
+  return verdict::gone;
+}
+
+// Its own wait keeps it alive.
+void waiting_connections::wait(std::shared_ptr<waiting> w) {
+  auto& socket = w->socket;
+  auto readable = [this, w = std::move(w)](error_code ec) mutable {
+    if (ec || !w->socket.is_open()) return;
+    auto const found = look(*w);
+    if (found == verdict::waits) return wait(std::move(w));
+    if (found == verdict::gone) {
+      left_silent(w->client);
+      return leave(*w);
+    }
+    hand_on(*w);
+  };
+  socket.async_wait(tcp::socket::wait_read, std::move(readable));
+}
+
+void waiting_connections::hand_on(waiting& w) {
+  if (w.bytes_wanted != 1) set_readable_at(w.socket.native_handle(), 1);
+  auto socket = std::move(w.socket);
+  leave(w);
+  w.through->spoken(std::move(socket), w.peer, w.client);
+}
+
+void waiting_connections::leave(waiting& w) {
+  table_.remove(w.place);
+  now_ = table_.size();
+  error_code ignored;
+  w.socket.close(ignored);
+}
+
+void waiting_connections::left_silent(tcp::endpoint const& peer) {
+  auto const network = network_of(peer.address());
+  if (!silent_.note(std::to_string(network), leaky_counts::clock::now())) return;
+  auto const text = text_of(peer);
+  options_.silent_flood(text.substr(0, text.rfind(':')));
+}
+
+void waiting_connections::drop(waiting& w, counter& reason) {
+  ++reason;
+  leave(w);
+}
+
+bool waiting_connections::make_room() {
+  auto* const oldest = table_.oldest();
+  if (oldest != nullptr) drop(*oldest, made_room_);
+  return oldest != nullptr;
+}
+
+void waiting_connections::clear() {
+  while (auto* const oldest = table_.oldest()) leave(*oldest);
+  sweep_timer_.cancel();
+}
+
+// All wait for the same time, so the oldest one's end is the next.
+void waiting_connections::sweep() {
+  auto const now = clock::now();
+  auto* oldest = table_.oldest();
+  for (; oldest != nullptr && oldest->until <= now; oldest = table_.oldest())
+    drop(*oldest, expired_);
+  sweeping_ = oldest != nullptr;
+  if (!sweeping_) return;
+  sweep_timer_.expires_at(oldest->until);
+  sweep_timer_.async_wait([this](error_code) { sweep(); });
+}
+
+connection_counts waiting_connections::counts() const {
+  connection_counts c;
+  c.half_open = now_;
+  c.header_timeout = expired_;
+  c.address_limit = address_limit_;
+  c.made_room = made_room_;
+  return c;
+}
+
+}  // namespace muster::net
