@@ -111,7 +111,14 @@ for (const { file, content } of assets) {
   sum.all += packed.length;
   if (first.has(file)) sum.first += packed.length;
 }
-writeFileSync(join(out, 'manifest.json'), JSON.stringify(assets.map(({ content, ...entry }) => entry), null, 2) + '\n');
+writeFileSync(
+  join(out, 'manifest.json'),
+  JSON.stringify(
+    assets.map(({ content, ...entry }) => entry),
+    null,
+    2,
+  ) + '\n',
+);
 for (const what of ['first', 'all']) {
   console.log(`${what.padEnd(38)}${String(sum[what]).padStart(14)} gz of ${budget[what]}`);
   if (sum[what] > budget[what]) throw new Error(`${what}: ${sum[what]} bytes gz are over the budget of ${budget[what]}`);

@@ -52,6 +52,8 @@ export async function framesOf(page, name, act, cost) {
   });
   const at = (share) => gaps[Math.min(gaps.length - 1, Math.floor(gaps.length * share))];
   const fps = (1000 * gaps.length) / gaps.reduce((sum, gap) => sum + gap, 0);
-  console.log(`${name.padEnd(12)} ${fps.toFixed(1)} frames/s, p50 ${at(0.5).toFixed(1)} p95 ${at(0.95).toFixed(1)} p99 ${at(0.99).toFixed(1)} max ${at(1).toFixed(1)} ms; painting took ${costs[costs.length >> 1]} ms`);
+  console.log(
+    `${name.padEnd(12)} ${fps.toFixed(1)} frames/s, p50 ${at(0.5).toFixed(1)} p95 ${at(0.95).toFixed(1)} p99 ${at(0.99).toFixed(1)} max ${at(1).toFixed(1)} ms; painting took ${costs[costs.length >> 1]} ms`,
+  );
   return { fps, p99: at(0.99) };
 }

@@ -9,7 +9,14 @@ export const cutOff = () =>
 
 /** What stays in its place while the page scrolls, and lies over something else that does. */
 export const overlaid = () => {
-  const stays = [...document.querySelectorAll('body *')].filter((e) => /fixed|sticky/.test(getComputedStyle(e).position) && e.checkVisibility() && e.offsetWidth > 1 && e.offsetHeight > 1 && !e.closest('.stream'));
+  const stays = [...document.querySelectorAll('body *')].filter(
+    (e) => /fixed|sticky/.test(getComputedStyle(e).position) && e.checkVisibility() && e.offsetWidth > 1 && e.offsetHeight > 1 && !e.closest('.stream'),
+  );
   const over = ([a, b]) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
-  return stays.flatMap((a, n) => stays.slice(n + 1).filter((b) => !a.contains(b) && !b.contains(a) && over([a.getBoundingClientRect(), b.getBoundingClientRect()])).map((b) => `${a.tagName}.${a.className} and ${b.tagName}.${b.className}`));
+  return stays.flatMap((a, n) =>
+    stays
+      .slice(n + 1)
+      .filter((b) => !a.contains(b) && !b.contains(a) && over([a.getBoundingClientRect(), b.getBoundingClientRect()]))
+      .map((b) => `${a.tagName}.${a.className} and ${b.tagName}.${b.className}`),
+  );
 };

@@ -34,7 +34,18 @@ export class MockClusters {
     const agents = this.empty
       ? { missing: 0, registering: 0, connected: 0, late: 0, error: 0, disconnected: 0 }
       : { missing: 2, registering: 1, connected: n - 15, unheard: 6, late: 3, error: 8, disconnected: 1 };
-    return { name, main: name === 'default', address: '127.0.0.1:8476', has_workers: name === 'default', generation: 1, agents, barriers: this.empty ? 0 : 3, keys: this.empty ? 0 : 48_214, key_waits: this.empty ? 0 : 1003, ...more };
+    return {
+      name,
+      main: name === 'default',
+      address: '127.0.0.1:8476',
+      has_workers: name === 'default',
+      generation: 1,
+      agents,
+      barriers: this.empty ? 0 : 3,
+      keys: this.empty ? 0 : 48_214,
+      key_waits: this.empty ? 0 : 1003,
+      ...more,
+    };
   }
 
   failed(t) {
@@ -53,11 +64,28 @@ export class MockClusters {
   *list(now, t) {
     for (let n = 0; n < this.agents; ++n) {
       const row = {
-        cluster: 'default', job: n < this.agents - 20 ? 'worker' : LONG, index: n < this.agents - 20 ? n : n - this.agents + 20, state: 'CONNECTED',
-        incarnation: String(4_611_686_018_427n * 1000n + BigInt(n * 7919)), address: `10.4.${n >> 8}.${n & 255}:4711`, registered: now - ((n * 37) % 48_000), devices: 8, waits: n % 3 ? ['barrier step_81920'] : ['key RECEIVED_PREEMPTION_NOTICE'],
+        cluster: 'default',
+        job: n < this.agents - 20 ? 'worker' : LONG,
+        index: n < this.agents - 20 ? n : n - this.agents + 20,
+        state: 'CONNECTED',
+        incarnation: String(4_611_686_018_427n * 1000n + BigInt(n * 7919)),
+        address: `10.4.${n >> 8}.${n & 255}:4711`,
+        registered: now - ((n * 37) % 48_000),
+        devices: 8,
+        waits: n % 3 ? ['barrier step_81920'] : ['key RECEIVED_PREEMPTION_NOTICE'],
       };
-      if (n === 41) Object.assign(row, { state: 'ERROR', code: 'UNAVAILABLE', error: 'Task /job:worker/task:41 heartbeat timeout. This indicates that the task has failed or was preempted.', casualty: false, waits: [], registered: t(140_000), seen: t(43_000) });
-      else if (n > 41 && n < 49) Object.assign(row, { state: 'ERROR', code: 'INTERNAL', error: 'Barrier failed because: Task /job:worker/task:41 heartbeat timeout. Barrier Id: step_81919::0', casualty: true, waits: [] });
+      if (n === 41)
+        Object.assign(row, {
+          state: 'ERROR',
+          code: 'UNAVAILABLE',
+          error: 'Task /job:worker/task:41 heartbeat timeout. This indicates that the task has failed or was preempted.',
+          casualty: false,
+          waits: [],
+          registered: t(140_000),
+          seen: t(43_000),
+        });
+      else if (n > 41 && n < 49)
+        Object.assign(row, { state: 'ERROR', code: 'INTERNAL', error: 'Barrier failed because: Task /job:worker/task:41 heartbeat timeout. Barrier Id: step_81919::0', casualty: true, waits: [] });
       else if (n > 50 && n < 57) Object.assign(row, { unheard: true, waits: [] });
       else if (n > 60 && n < 64) Object.assign(row, { state: 'LATE', late_for: 'step_81920', late_since: t(61_000), waits: [] });
       else if (n === 70 || n === 71) Object.assign(row, { state: 'MISSING', incarnation: '0', address: '', registered: 0, devices: 0, waits: [] });
@@ -67,27 +95,84 @@ export class MockClusters {
     }
     if (this.empty) return;
     for (let n = 0; n < 12; ++n)
-      yield { cluster: 'prod-east.llm-70b', job: 'trainer', index: n, state: 'ERROR', incarnation: '7', address: `10.9.0.${n}:80`, registered: t(50_000), devices: 8, code: 'INTERNAL', error: n === 7 ? 'CUDA error 700' : 'another task failed', casualty: n !== 7, waits: [] };
+      yield {
+        cluster: 'prod-east.llm-70b',
+        job: 'trainer',
+        index: n,
+        state: 'ERROR',
+        incarnation: '7',
+        address: `10.9.0.${n}:80`,
+        registered: t(50_000),
+        devices: 8,
+        code: 'INTERNAL',
+        error: n === 7 ? 'CUDA error 700' : 'another task failed',
+        casualty: n !== 7,
+        waits: [],
+      };
   }
 
   // A lost worker of the mock is its own item.
   attention() {
     if (this.empty) return [];
     const now = this.start;
-    const lost = (this.lost ?? []).map((name) => ({ rule: 'worker-lost', severity: 'error', title: `${name} is lost`, detail: 'connection closed by the worker', since_ms: now, count: 1, link: `/workers/${name}` }));
+    const lost = (this.lost ?? []).map((name) => ({
+      rule: 'worker-lost',
+      severity: 'error',
+      title: `${name} is lost`,
+      detail: 'connection closed by the worker',
+      since_ms: now,
+      count: 1,
+      link: `/workers/${name}`,
+    }));
     return [
       ...lost,
-      { rule: 'unmeetable', severity: 'error', title: '40 closures of train_step want a label that no worker has', detail: 'gpu=h200: no connected worker has it', since_ms: now - 1_140_000, count: 40, link: '/gangs', command: 'muster worker --server HOST:8476 --label gpu=h200' },
-      { rule: 'job-failed', severity: 'error', title: 'Job tokenize nightly failed', detail: 'tokenize: UnicodeDecodeError: byte 0xff at 10418', since_ms: now - 640_000, count: 1, link: '/jobs/job_0000000000000007?state=FAILED', command: 'muster retry job_0000000000000007' },
-      { rule: 'barrier-stuck', severity: 'warning', title: '5 tasks missing at barrier step_81920', detail: 'worker:60, worker:61 and 3 more; 995 of 1000 wait in cluster default', since_ms: now - 61_000, count: 5, link: '/barriers?cluster=default' },
+      {
+        rule: 'unmeetable',
+        severity: 'error',
+        title: '40 closures of train_step want a label that no worker has',
+        detail: 'gpu=h200: no connected worker has it',
+        since_ms: now - 1_140_000,
+        count: 40,
+        link: '/gangs',
+        command: 'muster worker --server HOST:8476 --label gpu=h200',
+      },
+      {
+        rule: 'job-failed',
+        severity: 'error',
+        title: 'Job tokenize nightly failed',
+        detail: 'tokenize: UnicodeDecodeError: byte 0xff at 10418',
+        since_ms: now - 640_000,
+        count: 1,
+        link: '/jobs/job_0000000000000007?state=FAILED',
+        command: 'muster retry job_0000000000000007',
+      },
+      {
+        rule: 'barrier-stuck',
+        severity: 'warning',
+        title: '5 tasks missing at barrier step_81920',
+        detail: 'worker:60, worker:61 and 3 more; 995 of 1000 wait in cluster default',
+        since_ms: now - 61_000,
+        count: 5,
+        link: '/barriers?cluster=default',
+      },
     ];
   }
 
   barriers(now, t) {
     if (this.empty) return [];
     const base = { cluster: 'default', counter: 0, state: 'RUNNING', of: this.agents, ended: 0, first: '/job:worker/task:3', error: '', missing: [] };
-    const missing = (from, n) => Array.from({ length: n }, (_, k) => ({ task: `/job:worker/task:${from + k}`, address: k % 4 ? `10.4.0.${from + k}:4711` : '', seen: k % 4 ? now - 1300 - k * 900 : 0 }));
-    const done = (k) => ({ ...base, id: `step_${81_919 - k}`, state: k === 1 ? 'FAILED' : 'PASSED', arrived: k === 1 ? 999 : this.agents, started: t(100_000 + k * 9000), ended: t(93_000 + k * 9000), deadline: 0, error: k === 1 ? 'Barrier timed out. Id: step_81918::0. This usually happens because a task triggered the barrier too early or too slowly.' : '' });
+    const missing = (from, n) =>
+      Array.from({ length: n }, (_, k) => ({ task: `/job:worker/task:${from + k}`, address: k % 4 ? `10.4.0.${from + k}:4711` : '', seen: k % 4 ? now - 1300 - k * 900 : 0 }));
+    const done = (k) => ({
+      ...base,
+      id: `step_${81_919 - k}`,
+      state: k === 1 ? 'FAILED' : 'PASSED',
+      arrived: k === 1 ? 999 : this.agents,
+      started: t(100_000 + k * 9000),
+      ended: t(93_000 + k * 9000),
+      deadline: 0,
+      error: k === 1 ? 'Barrier timed out. Id: step_81918::0. This usually happens because a task triggered the barrier too early or too slowly.' : '',
+    });
     return [
       { ...base, id: 'step_81920', arrived: this.agents - 5, started: t(61_000), deadline: this.start + 59_000, missing: missing(60, 5) },
       { ...base, id: 'reader/epoch_12', counter: 4, of: 256, arrived: 7, started: t(11_000), deadline: this.start + 300_000, missing: missing(100, 50) },
@@ -118,7 +203,15 @@ export class MockClusters {
     const named = new Set(b.missing.map((m) => m.task));
     const all = Array.from({ length: b.of }, (_, n) => `/job:worker/task:${n}`).filter((task) => !named.has(task));
     const missing = [...b.missing.map(({ task }) => ({ task })), ...all.slice(b.arrived).map((task) => ({ task }))];
-    return { id, counter: b.counter, state: b.state, participants: b.of, started_ms: b.started, arrivals: all.slice(0, b.arrived).map((task, n) => ({ task, came_ms: b.started + ((n * 37) % 900) })), missing };
+    return {
+      id,
+      counter: b.counter,
+      state: b.state,
+      participants: b.of,
+      started_ms: b.started,
+      arrivals: all.slice(0, b.arrived).map((task, n) => ({ task, came_ms: b.started + ((n * 37) % 900) })),
+      missing,
+    };
   }
 
   // The REST of the key-values and of barriers; null: not ours.
@@ -132,7 +225,8 @@ export class MockClusters {
     if (this.empty) return { folders: [], keys: [] };
     const prefix = url.searchParams.get('prefix');
     const key = (name, size) => ({ key: prefix + name, size, changed_ms: this.start - size * 13 });
-    if (prefix === '') return { folders: ['autotune_results/', 'config/', 'cpu:local_topology/', 'tensorstore_checkpoint/'], keys: [key('jax/process_id', 4), key('RECEIVED_NOTHING', 0), key(LONG, 1_048_576)] };
+    if (prefix === '')
+      return { folders: ['autotune_results/', 'config/', 'cpu:local_topology/', 'tensorstore_checkpoint/'], keys: [key('jax/process_id', 4), key('RECEIVED_NOTHING', 0), key(LONG, 1_048_576)] };
     return { folders: [`${prefix}deeper/`], keys: [key('mesh', 54), ...Array.from({ length: 40 }, (_, n) => key(`shard-${String(n).padStart(5, '0')}`, 128 + n * 37))] };
   }
 

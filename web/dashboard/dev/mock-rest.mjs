@@ -29,18 +29,38 @@ function closure(index, began) {
   const started = began + Math.floor(index / 16) * 900;
   const worker = `worker:${index % 8}`;
   return {
-    id: closureId(index), job: JOB, index, function: FUNCTIONS[index % 3], state, cancel_requested: false, alone: false,
-    remote_value: closureId(index).replace('cl_', 'rv_'), value_status: state === 'SUCCEEDED' || state === 'FAILED' ? 'READY' : 'NOT_READY',
-    args: ['s3://data/part-0017', { lr: 0.001, batch: 256 }], ...(state === 'SUCCEEDED' && { value_bytes: 1200 + (index % 900) }),
+    id: closureId(index),
+    job: JOB,
+    index,
+    function: FUNCTIONS[index % 3],
+    state,
+    cancel_requested: false,
+    alone: false,
+    remote_value: closureId(index).replace('cl_', 'rv_'),
+    value_status: state === 'SUCCEEDED' || state === 'FAILED' ? 'READY' : 'NOT_READY',
+    args: ['s3://data/part-0017', { lr: 0.001, batch: 256 }],
+    ...(state === 'SUCCEEDED' && { value_bytes: 1200 + (index % 900) }),
     ...(state === 'QUEUED' && index < 44_032 && { sent_to: worker }),
     ...(state === 'BLOCKED' && { inputs_missing: 2, inputs: [closureId(44_001).replace('cl_', 'rv_'), closureId(44_002).replace('cl_', 'rv_')] }),
     ...(state === 'RUNNING' && { progress: { fraction: 0.31, text: 'step 31 of 100', attempt: 1, time_ms: Date.now() }, dependents: [closureId(49_000).replace('cl_', 'rv_')] }),
     ...(state === 'FAILED' && { error: { kind: 'USER', type: 'KeyError', message: 'no such column: price', traceback: TRACEBACK, worker, attempt: 2 } }),
-    created_ms: began, finished_ms: state === 'SUCCEEDED' || state === 'FAILED' ? started + tookOf(index) : 0,
-    attempts: ran ? [
-      ...(state === 'FAILED' ? [{ attempt: 1, worker: 'worker:3', host: 'rack07-node02', started_ms: started - 9000, ended_ms: started - 4000, outcome: 'worker lost: heartbeat timeout after 15.0 s' }] : []),
-      { attempt: state === 'FAILED' ? 2 : 1, worker, host: `rack0${index % 8}-node01`, started_ms: started, ended_ms: state === 'RUNNING' ? 0 : started + tookOf(index), outcome: state === 'RUNNING' ? '' : state.toLowerCase() },
-    ] : [],
+    created_ms: began,
+    finished_ms: state === 'SUCCEEDED' || state === 'FAILED' ? started + tookOf(index) : 0,
+    attempts: ran
+      ? [
+          ...(state === 'FAILED'
+            ? [{ attempt: 1, worker: 'worker:3', host: 'rack07-node02', started_ms: started - 9000, ended_ms: started - 4000, outcome: 'worker lost: heartbeat timeout after 15.0 s' }]
+            : []),
+          {
+            attempt: state === 'FAILED' ? 2 : 1,
+            worker,
+            host: `rack0${index % 8}-node01`,
+            started_ms: started,
+            ended_ms: state === 'RUNNING' ? 0 : started + tookOf(index),
+            outcome: state === 'RUNNING' ? '' : state.toLowerCase(),
+          },
+        ]
+      : [],
   };
 }
 
@@ -52,10 +72,35 @@ const WHY = {
 // Programs: one of a thousand ranks, two that run, one that failed, one that waits.
 function programs(began) {
   const program = (n, name, state, ranks, more = {}) => ({
-    id: `prog_${n.toString(16).padStart(16, '0')}`, cluster: 'llm-70b', name, state, attempt: 1, restarts: 0, ranks, started: ranks, alive: state === 'RUNNING' ? ranks : 0, created_ms: began,
-    command: ['python', 'train.py', '--config', 'a b.yaml'], tasks: { worker: { min: ranks || 8, max: ranks || 8, resources: { gpu: 4 } } }, env: ['WANDB_API_KEY', 'XLA_FLAGS'], max_restarts: 3, grace_ms: 10_000, restart_grace_ms: 1000, submitted_by: 'ada', ...more,
+    id: `prog_${n.toString(16).padStart(16, '0')}`,
+    cluster: 'llm-70b',
+    name,
+    state,
+    attempt: 1,
+    restarts: 0,
+    ranks,
+    started: ranks,
+    alive: state === 'RUNNING' ? ranks : 0,
+    created_ms: began,
+    command: ['python', 'train.py', '--config', 'a b.yaml'],
+    tasks: { worker: { min: ranks || 8, max: ranks || 8, resources: { gpu: 4 } } },
+    env: ['WANDB_API_KEY', 'XLA_FLAGS'],
+    max_restarts: 3,
+    grace_ms: 10_000,
+    restart_grace_ms: 1000,
+    submitted_by: 'ada',
+    ...more,
   });
-  const cause = { kind: 'EXIT_STATUS', rank: 3, task: 'worker:3', host: 'rack07-node03', exit_status: 1, text: 'rank 3 (worker:3 on rack07-node03) ended with status 1', coordination: { code: 'UNAVAILABLE', task: 'worker:3', message: 'the connection to /job:worker/task:3 broke' }, stderr: ['Traceback (most recent call last):', '  File "train.py", line 41, in <module>', 'RuntimeError: \x1b[31mCUDA out of memory\x1b[0m'] };
+  const cause = {
+    kind: 'EXIT_STATUS',
+    rank: 3,
+    task: 'worker:3',
+    host: 'rack07-node03',
+    exit_status: 1,
+    text: 'rank 3 (worker:3 on rack07-node03) ended with status 1',
+    coordination: { code: 'UNAVAILABLE', task: 'worker:3', message: 'the connection to /job:worker/task:3 broke' },
+    stderr: ['Traceback (most recent call last):', '  File "train.py", line 41, in <module>', 'RuntimeError: \x1b[31mCUDA out of memory\x1b[0m'],
+  };
   return [
     program(4, 'eval nightly', 'PENDING', 0, { attempt: 0, waits_for: 'there is room for 3 of its 8 ranks on the 2 workers that take programs', created_ms: Date.now() - 95_000 }),
     program(3, 'train-70b', 'RUNNING', 1000, { coordination_cluster: 'llm-70b' }),
@@ -67,13 +112,33 @@ function programs(began) {
 
 // Objects: in each state, one whose task is away, and one with calls that wait.
 function objects(began) {
-  const object = (n, task, state, more = {}) => ({ id: `obj_${n.toString(16).padStart(16, '0')}`, class: 'Weights', task, state, detached: false, concurrency: 1, session: 'job_0000000000000005', calls: { waiting: 0, executing: 0, answered: n * 1217 }, ...(state === 'READY' && { incarnation: '00000000000000a7' }), created_ms: began, since_ms: Date.now() - n * 31_000, ...more });
+  const object = (n, task, state, more = {}) => ({
+    id: `obj_${n.toString(16).padStart(16, '0')}`,
+    class: 'Weights',
+    task,
+    state,
+    detached: false,
+    concurrency: 1,
+    session: 'job_0000000000000005',
+    calls: { waiting: 0, executing: 0, answered: n * 1217 },
+    ...(state === 'READY' && { incarnation: '00000000000000a7' }),
+    created_ms: began,
+    since_ms: Date.now() - n * 31_000,
+    ...more,
+  });
   const lost = { reason: 'TASK_AWAY', error: "UNAVAILABLE: object 'weights.2' is lost with ps:2: it was away for longer than 10000 ms" };
   return [
     object(8, 'ps:3', 'PENDING', { name: 'weights.3', calls: { waiting: 4, executing: 0, answered: 0 } }),
     object(7, 'ps:1', 'STARTING', { class: 'Tokenizer', calls: { waiting: 1, executing: 0, answered: 0 } }),
     object(6, 'ps:2', 'LOST', { name: 'weights.2', ...lost }),
-    object(5, 'ps:0', 'READY', { name: 'weights.0', calls: { waiting: 211, executing: 4, answered: 48_211 }, concurrency: 4, detached: true, submitted_by: 'ada', last_error: 'ValueError: operands could not be broadcast together with shapes (1000,) (999,)' }),
+    object(5, 'ps:0', 'READY', {
+      name: 'weights.0',
+      calls: { waiting: 211, executing: 4, answered: 48_211 },
+      concurrency: 4,
+      detached: true,
+      submitted_by: 'ada',
+      last_error: 'ValueError: operands could not be broadcast together with shapes (1000,) (999,)',
+    }),
     object(4, 'ps:1', 'READY', { name: 'weights.1', incarnation: undefined }),
     object(3, 'worker:7', 'FAILED', { name: 'reader', class: 'ShuffledReader', reason: 'RAISED', error: 'FileNotFoundError: /data/train/part-00017.tfrecord' }),
     object(2, 'ps:0', 'READY', { name: 'metrics', class: 'MetricsAccumulatorOfAllTheWorkers' }),
@@ -84,14 +149,37 @@ function ranksOf(p) {
   return Array.from({ length: p.ranks }, (_, rank) => {
     const ended = p.state === 'FAILED';
     const state = ended ? (rank === 3 ? 'FAILED' : 'STOPPED') : rank % 97 === 96 ? 'STARTING' : 'RUNNING';
-    return { rank, task: `worker:${rank}`, state, worker: `worker:${rank >> 2}`, host: `rack0${(rank >> 5) % 8}-node${(rank >> 2) % 8}`, address: `10.0.0.${(rank >> 2) % 250}:41000`, pid: 4000 + rank, started_ms: p.created_ms, resources: { gpu: 4 }, ...(ended && { ended_ms: p.finished_ms, exit_status: rank === 3 ? 1 : 0, ...(rank !== 3 && { signal: 15 }) }), ...(state !== 'STARTING' && { last_line: `step ${4000 + (Math.floor(Date.now() / 1000) % 900) - (rank % 7)} loss ${(2.31 + rank / 1000).toFixed(4)} 12.4k tok/s${rank % 9 === 4 ? ' waiting for the data loader, which is late again and says so at length' : ''}` }), ...(late(p, rank) && { agent: { state: 'LATE', late_for: 'step_4031', late_since: Date.now() - 14_000 } }) };
+    return {
+      rank,
+      task: `worker:${rank}`,
+      state,
+      worker: `worker:${rank >> 2}`,
+      host: `rack0${(rank >> 5) % 8}-node${(rank >> 2) % 8}`,
+      address: `10.0.0.${(rank >> 2) % 250}:41000`,
+      pid: 4000 + rank,
+      started_ms: p.created_ms,
+      resources: { gpu: 4 },
+      ...(ended && { ended_ms: p.finished_ms, exit_status: rank === 3 ? 1 : 0, ...(rank !== 3 && { signal: 15 }) }),
+      ...(state !== 'STARTING' && {
+        last_line: `step ${4000 + (Math.floor(Date.now() / 1000) % 900) - (rank % 7)} loss ${(2.31 + rank / 1000).toFixed(4)} 12.4k tok/s${rank % 9 === 4 ? ' waiting for the data loader, which is late again and says so at length' : ''}`,
+      }),
+      ...(late(p, rank) && { agent: { state: 'LATE', late_for: 'step_4031', late_since: Date.now() - 14_000 } }),
+    };
   });
 }
 const late = (p, rank) => p.state === 'RUNNING' && p.ranks > 16 && rank % 23 === 11;
 
 function attemptsOf(p) {
   if (p.attempt === 0) return [];
-  const one = (attempt, end, more) => ({ attempt, end, ranks: p.ranks, hosts: Math.ceil(p.ranks / 4), begun_ms: p.created_ms + attempt * 60_000, running_ms: p.created_ms + attempt * 60_000 + 900, ...more });
+  const one = (attempt, end, more) => ({
+    attempt,
+    end,
+    ranks: p.ranks,
+    hosts: Math.ceil(p.ranks / 4),
+    begun_ms: p.created_ms + attempt * 60_000,
+    running_ms: p.created_ms + attempt * 60_000 + 900,
+    ...more,
+  });
   const lost = { kind: 'WORKER_LOST', host: 'rack07-node01', text: 'worker:1 on rack07-node01 was away for longer than its lease' };
   const last = p.state === 'FAILED' ? one(p.attempt, 'FAILED', { ended_ms: p.finished_ms, cause: p.cause }) : one(p.attempt, 'NONE', {});
   return p.attempt > 1 ? [one(1, 'LOST', { ended_ms: p.created_ms + 100_000, cause: lost }), last] : [last];
@@ -99,20 +187,47 @@ function attemptsOf(p) {
 
 // One rank is elsewhere, one is stopped.
 function stacksOf(p) {
-  const of = (ranks, state, process, stack) => ({ state, stack, ranks: ranks.map((rank) => ({ rank, task: `worker:${rank}`, worker: `worker:${rank >> 2}`, host: `rack00-node0${rank >> 2}`, process })) });
+  const of = (ranks, state, process, stack) => ({
+    state,
+    stack,
+    ranks: ranks.map((rank) => ({ rank, task: `worker:${rank}`, worker: `worker:${rank >> 2}`, host: `rack00-node0${rank >> 2}`, process })),
+  });
   const all = Array.from({ length: p.alive ?? 0 }, (_, rank) => rank);
   const line = (file, n, f) => `  File "${file}", line ${n} in ${f}\n`;
   const wait = `Current thread (most recent call first):\n${line('/srv/train.py', 41, 'all_reduce')}${line('/srv/train.py', 88, 'step')}${line('/srv/train.py', 120, '<module>')}`;
-  return [of(all.slice(2, 3), 'NATIVE', 'R', `Thread train (most recent call first):\n${line('/srv/loader.cpp', 212, 'decode(batch const&)')}  File "libc.so.6" in __libc_start_main\n`), of(all.slice(3, 4), 'STOPPED', 'T in do_signal_stop'), of([...all.slice(0, 2), ...all.slice(4)], 'TAKEN', 'S in futex_wait_queue', wait)].filter((g) => g.ranks.length > 0);
+  return [
+    of(all.slice(2, 3), 'NATIVE', 'R', `Thread train (most recent call first):\n${line('/srv/loader.cpp', 212, 'decode(batch const&)')}  File "libc.so.6" in __libc_start_main\n`),
+    of(all.slice(3, 4), 'STOPPED', 'T in do_signal_stop'),
+    of([...all.slice(0, 2), ...all.slice(4)], 'TAKEN', 'S in futex_wait_queue', wait),
+  ].filter((g) => g.ranks.length > 0);
 }
 
 function seenOf(a) {
   if (!a) return null;
-  const ended = a.end === 'NONE' ? [] : [{ rank: 3, task: 'worker:3', host: 'rack00-node00', ended_ms: a.ended_ms - 1200, exit_status: 1, stderr: ['RuntimeError: loss is NaN'], stdout: ['step 4031 loss nan'] }];
-  const stacks = a.end === 'NONE' ? [] : [{ state: 'TAKEN', stack: 'Current thread (most recent call first):\n  File "train.py", line 41 in all_reduce\n', ranks: [0, 1, 2].map((rank) => ({ rank, task: `worker:${rank}`, host: 'rack00-node00', process: 'S in futex_wait_queue' })) }];
+  const ended =
+    a.end === 'NONE' ? [] : [{ rank: 3, task: 'worker:3', host: 'rack00-node00', ended_ms: a.ended_ms - 1200, exit_status: 1, stderr: ['RuntimeError: loss is NaN'], stdout: ['step 4031 loss nan'] }];
+  const stacks =
+    a.end === 'NONE'
+      ? []
+      : [
+          {
+            state: 'TAKEN',
+            stack: 'Current thread (most recent call first):\n  File "train.py", line 41 in all_reduce\n',
+            ranks: [0, 1, 2].map((rank) => ({ rank, task: `worker:${rank}`, host: 'rack00-node00', process: 'S in futex_wait_queue' })),
+          },
+        ];
   const events = a.end === 'LOST' ? [{ at_ms: a.begun_ms + 20_000, kind: 'WORKER_LOST', about: 'worker:1', text: 'connection lost' }] : [];
   const span = (a.ended_ms ?? Date.now()) - a.begun_ms;
-  const barriers = Array.from({ length: 40 }, (_, n) => ({ id: `step_${4031 - n}`, counter: 0, ended_ms: Math.round(a.begun_ms + span * (1 - (n + 1) / 42)), participants: a.ranks, last: `worker:${n % 7 === 3 ? 3 : n % a.ranks}`, host: 'rack00-node00', late_ms: n % 7 === 3 ? 24_000 : 80 + n, spread_ms: 901 }));
+  const barriers = Array.from({ length: 40 }, (_, n) => ({
+    id: `step_${4031 - n}`,
+    counter: 0,
+    ended_ms: Math.round(a.begun_ms + span * (1 - (n + 1) / 42)),
+    participants: a.ranks,
+    last: `worker:${n % 7 === 3 ? 3 : n % a.ranks}`,
+    host: 'rack00-node00',
+    late_ms: n % 7 === 3 ? 24_000 : 80 + n,
+    spread_ms: 901,
+  }));
   return { ...a, events, barriers, latecomers: [{ task: 'worker:3', host: 'rack00-node00', last: 7, barriers: 9, late_mean_ms: 640, late_max_ms: 812 }], stacks, ended };
 }
 
@@ -122,15 +237,39 @@ const PRINTED = Array.from({ length: 60 }, (_, n) => `step ${n} loss \x1b[36m${(
 function durations() {
   const all = (n, failed) => ({ executions: n, failed, busy_ms: n * 410, p50_us: 390_000, p90_us: 800_000, p99_us: 2_400_000, max_us: 22_000_000 });
   const buckets = Array.from({ length: 28 }, (_, k) => ({ up_to_us: Math.round(180_000 * 2 ** (k / 4)), executions: Math.round(9000 * Math.exp(-((k - 6) ** 2) / 30)), failed: k === 20 ? 1 : 0 }));
-  return { ...all(43_999, 1), buckets, functions: FUNCTIONS.map((name, n) => ({ name, ...all(14_666, n === 0 ? 1 : 0) })), workers: Array.from({ length: 8 }, (_, n) => ({ name: `worker:${n}`, ...all(5500 - n, n === 1 ? 1 : 0) })) };
+  return {
+    ...all(43_999, 1),
+    buckets,
+    functions: FUNCTIONS.map((name, n) => ({ name, ...all(14_666, n === 0 ? 1 : 0) })),
+    workers: Array.from({ length: 8 }, (_, n) => ({ name: `worker:${n}`, ...all(5500 - n, n === 1 ? 1 : 0) })),
+  };
 }
 
 // Lines that have a text; of ranks every third fits.
 function logMatches(query, began) {
   const text = query.get('text');
-  if (query.get('program')) return { lines: [], rank_lines: Array.from({ length: 5 }, (_, n) => ({ rank: 3 * n, attempt: 1, task: `worker:${3 * n}`, offset: 23 * n, text: `step ${n} loss \x1b[36mnan\x1b[0m ${text}` })), ...(query.get('program').endsWith('3') && { unread: ['rank 7: its worker is away'] }) };
+  if (query.get('program'))
+    return {
+      lines: [],
+      rank_lines: Array.from({ length: 5 }, (_, n) => ({ rank: 3 * n, attempt: 1, task: `worker:${3 * n}`, offset: 23 * n, text: `step ${n} loss \x1b[36mnan\x1b[0m ${text}` })),
+      ...(query.get('program').endsWith('3') && { unread: ['rank 7: its worker is away'] }),
+    };
   const levels = ['stdout', 'stderr', 'error', 'info', 'debug'];
-  return { lines: Array.from({ length: 25 }, (_, n) => ({ time_ms: began + 1000 * n, cluster: 'llm-70b', job: n % 9 === 4 ? 'job_0000000000000007' : JOB, closure: closureId(n), index: n, attempt: 1, worker: `worker:${n % 8}`, level: levels[n % 5], text: n === 7 ? `<img src=x onerror=alert(1)> \u202Egnp.exe ${text} ${'long '.repeat(300)}${text}` : `epoch 3, step ${n}: ${text} in shard ${n * 17}` })), rank_lines: [], next_page_token: '1' };
+  return {
+    lines: Array.from({ length: 25 }, (_, n) => ({
+      time_ms: began + 1000 * n,
+      cluster: 'llm-70b',
+      job: n % 9 === 4 ? 'job_0000000000000007' : JOB,
+      closure: closureId(n),
+      index: n,
+      attempt: 1,
+      worker: `worker:${n % 8}`,
+      level: levels[n % 5],
+      text: n === 7 ? `<img src=x onerror=alert(1)> \u202Egnp.exe ${text} ${'long '.repeat(300)}${text}` : `epoch 3, step ${n}: ${text} in shard ${n * 17}`,
+    })),
+    rank_lines: [],
+    next_page_token: '1',
+  };
 }
 
 // A machine over an hour, one sample in 5 s, or in a range.
@@ -140,8 +279,32 @@ function machine(task, query) {
   const now = Math.floor(to || Date.now() / 1000);
   const [many, each] = to ? [300, (to - from) / 300] : [720, 5];
   const column = (f) => Array.from({ length: many }, (_, k) => f(k));
-  const samples = { seconds: column((k) => Math.round(now - each * (many - 1 - k))), cpu: column((k) => Number((4 + 3 * Math.sin(k / (9 + n))).toFixed(2))), memory_bytes: column((k) => Math.round(2e10 + 5e7 * k + 1e9 * n)), gpu_busy: column(() => null) };
-  return { kind: 'worker', cluster: 'llm-70b', task, host: `rack00-node${n - 1}`, seen_ms: Date.now(), fresh: true, machine: { cpu: samples.cpu.at(-1), cpus: 8, memory_bytes: samples.memory_bytes.at(-1), memory_total_bytes: 6.8e10, received_per_s: 1e6, sent_per_s: 2e6, read_per_s: 0, written_per_s: 0, gpus: [] }, samples };
+  const samples = {
+    seconds: column((k) => Math.round(now - each * (many - 1 - k))),
+    cpu: column((k) => Number((4 + 3 * Math.sin(k / (9 + n))).toFixed(2))),
+    memory_bytes: column((k) => Math.round(2e10 + 5e7 * k + 1e9 * n)),
+    gpu_busy: column(() => null),
+  };
+  return {
+    kind: 'worker',
+    cluster: 'llm-70b',
+    task,
+    host: `rack00-node${n - 1}`,
+    seen_ms: Date.now(),
+    fresh: true,
+    machine: {
+      cpu: samples.cpu.at(-1),
+      cpus: 8,
+      memory_bytes: samples.memory_bytes.at(-1),
+      memory_total_bytes: 6.8e10,
+      received_per_s: 1e6,
+      sent_per_s: 2e6,
+      read_per_s: 0,
+      written_per_s: 0,
+      gpus: [],
+    },
+    samples,
+  };
 }
 
 export class MockRest {
@@ -152,7 +315,22 @@ export class MockRest {
   }
 
   job(id, name, state, more = {}) {
-    return { id, cluster: 'llm-70b', name, state, open: false, stopping: false, streaming: false, on_error: 'continue', counts: this.counts(), put_back: 4, retried: 0, created_ms: this.began, finished_ms: 0, ...more };
+    return {
+      id,
+      cluster: 'llm-70b',
+      name,
+      state,
+      open: false,
+      stopping: false,
+      streaming: false,
+      on_error: 'continue',
+      counts: this.counts(),
+      put_back: 4,
+      retried: 0,
+      created_ms: this.began,
+      finished_ms: 0,
+      ...more,
+    };
   }
 
   jobs() {
@@ -188,9 +366,34 @@ export class MockRest {
 
   worker(index) {
     return {
-      kind: 'worker', cluster: 'llm-70b', row: index, job: 'worker', index, state: 'CONNECTED', since_ms: this.began, last_seen_ms: Date.now() - 900, heartbeat_age_ms: 900, incarnation: '9f27c0de01020304', host: 'rack07-node02:41002',
-      pid: 4711, version: '0.1.0', slots: 4, credits: 8, running: 3, sent_ahead: 2, finished: 12_345, failed: 1, restarts: 1, reconnects: 2, draining: false, away: false, cordoned: index === 3,
-      functions: FUNCTIONS, labels: { zone: 'a', disk: 'nvme' }, resources: { gpu: { total: 8, free: 2 } }, error: '',
+      kind: 'worker',
+      cluster: 'llm-70b',
+      row: index,
+      job: 'worker',
+      index,
+      state: 'CONNECTED',
+      since_ms: this.began,
+      last_seen_ms: Date.now() - 900,
+      heartbeat_age_ms: 900,
+      incarnation: '9f27c0de01020304',
+      host: 'rack07-node02:41002',
+      pid: 4711,
+      version: '0.1.0',
+      slots: 4,
+      credits: 8,
+      running: 3,
+      sent_ahead: 2,
+      finished: 12_345,
+      failed: 1,
+      restarts: 1,
+      reconnects: 2,
+      draining: false,
+      away: false,
+      cordoned: index === 3,
+      functions: FUNCTIONS,
+      labels: { zone: 'a', disk: 'nvme' },
+      resources: { gpu: { total: 8, free: 2 } },
+      error: '',
     };
   }
 
@@ -213,8 +416,10 @@ export class MockRest {
     const is = (pattern) => pattern.exec(path);
     if (path === '/api/v1/jobs') {
       const q = (query.get('q') ?? '').toLowerCase();
-      const fits = (j) => (!query.get('state') || j.state === query.get('state')) && (!query.get('streaming') || String(j.streaming) === query.get('streaming')) && (!q || j.name.includes(q) || j.id.includes(q));
-      const counts = (streaming) => Object.fromEntries(['RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'].map((state) => [state.toLowerCase(), this.jobs().filter((j) => j.state === state && !!j.streaming === streaming).length]));
+      const fits = (j) =>
+        (!query.get('state') || j.state === query.get('state')) && (!query.get('streaming') || String(j.streaming) === query.get('streaming')) && (!q || j.name.includes(q) || j.id.includes(q));
+      const counts = (streaming) =>
+        Object.fromEntries(['RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'].map((state) => [state.toLowerCase(), this.jobs().filter((j) => j.state === state && !!j.streaming === streaming).length]));
       return { jobs: this.jobs().filter(fits), counts: { jobs: counts(false), sessions: counts(true) } };
     }
     const [, program, more_of, number] = is(/^\/api\/v1\/programs(?:\/([^/]+)(?:\/(\w+)(?:\/(\d+))?)?)?$/) ?? [path];
@@ -234,7 +439,15 @@ export class MockRest {
         const data = PRINTED.slice(from, from + Number(query.get('bytes')));
         return { known: true, offset: from, data, next_offset: from + data.length, size: PRINTED.length, complete: true };
       }
-      if (more_of === 'logs') return { known: true, offset: query.get('from_end') ? 0 : PRINTED.length, data: query.get('from_end') ? PRINTED : '', next_offset: PRINTED.length, size: PRINTED.length, complete: p.state === 'FAILED' };
+      if (more_of === 'logs')
+        return {
+          known: true,
+          offset: query.get('from_end') ? 0 : PRINTED.length,
+          data: query.get('from_end') ? PRINTED : '',
+          next_offset: PRINTED.length,
+          size: PRINTED.length,
+          complete: p.state === 'FAILED',
+        };
       return p;
     }
     const job = is(/^\/api\/v1\/jobs\/([^/]+)$/)?.[1];
@@ -244,24 +457,123 @@ export class MockRest {
     const [, id, what] = is(/^\/api\/v1\/closures\/cl_00000005([0-9a-f]{8})(\/explain)?$/) ?? [];
     if (id) {
       const c = closure(parseInt(id, 16), this.began);
-      return what ? { id: c.id, state: c.state, explanation: `${c.state} ${WHY[c.state] ? `for 3m 10s: ${WHY[c.state]}` : c.error ? `(USER) on ${c.error.worker}: ${c.error.message}. It was requeued 2m ago from worker:3 (worker lost).` : `on ${c.attempts.at(-1)?.worker}, attempt 1.`}` } : c;
+      return what
+        ? {
+            id: c.id,
+            state: c.state,
+            explanation: `${c.state} ${WHY[c.state] ? `for 3m 10s: ${WHY[c.state]}` : c.error ? `(USER) on ${c.error.worker}: ${c.error.message}. It was requeued 2m ago from worker:3 (worker lost).` : `on ${c.attempts.at(-1)?.worker}, attempt 1.`}`,
+          }
+        : c;
     }
     if (is(/\/preview$/)) return { id: '', status: 'READY', bytes: 48, encoding: 'json', text: '{"loss":0.3121,"rows":256,"part":"s3://data/17"}', truncated: false };
-    if (path === '/api/v1/remote_values/holders') return { holders: this.jobs().filter((j) => j.values).map((j) => ({ job: j.id, name: j.name, streaming: j.streaming, state: j.state, values: j.values, value_bytes: j.value_bytes, spilled_bytes: j.streaming ? 4e8 : 0, blob_bytes: j.streaming ? 12e6 : 0 })).sort((a, b) => b.value_bytes - a.value_bytes) };
-    if (path === '/api/v1/remote_values') return { remote_values: Array.from({ length: 60 }, (_, n) => ({ id: `rv_00000005${two(n)}`, closure: closureId(n), job: JOB, function: FUNCTIONS[n % 3], index: n, status: n === 7 ? 'ABORTED' : 'READY', place: n % 9 === 4 ? 'disk' : n === 7 ? 'none' : n === 11 ? 'released' : 'memory', bytes: 9e6 / (n + 1), created_ms: this.began, finished_ms: this.began + n * 900, ...(n === 11 && { released: 'its job was the oldest that holds values' }) })), looked_at: 60, of: 60 };
-    if (path === '/api/v1/objects') return { objects: objects(this.began).filter((o) => ['state', 'task'].every((by) => !query.get(by) || o[by] === query.get(by)) && (o.name ?? o.id).includes(query.get('q') ?? '')) };
+    if (path === '/api/v1/remote_values/holders')
+      return {
+        holders: this.jobs()
+          .filter((j) => j.values)
+          .map((j) => ({
+            job: j.id,
+            name: j.name,
+            streaming: j.streaming,
+            state: j.state,
+            values: j.values,
+            value_bytes: j.value_bytes,
+            spilled_bytes: j.streaming ? 4e8 : 0,
+            blob_bytes: j.streaming ? 12e6 : 0,
+          }))
+          .sort((a, b) => b.value_bytes - a.value_bytes),
+      };
+    if (path === '/api/v1/remote_values')
+      return {
+        remote_values: Array.from({ length: 60 }, (_, n) => ({
+          id: `rv_00000005${two(n)}`,
+          closure: closureId(n),
+          job: JOB,
+          function: FUNCTIONS[n % 3],
+          index: n,
+          status: n === 7 ? 'ABORTED' : 'READY',
+          place: n % 9 === 4 ? 'disk' : n === 7 ? 'none' : n === 11 ? 'released' : 'memory',
+          bytes: 9e6 / (n + 1),
+          created_ms: this.began,
+          finished_ms: this.began + n * 900,
+          ...(n === 11 && { released: 'its job was the oldest that holds values' }),
+        })),
+        looked_at: 60,
+        of: 60,
+      };
+    if (path === '/api/v1/objects')
+      return { objects: objects(this.began).filter((o) => ['state', 'task'].every((by) => !query.get(by) || o[by] === query.get(by)) && (o.name ?? o.id).includes(query.get('q') ?? '')) };
     if (path === '/api/v1/logs/search') return logMatches(query, this.began);
     if (path === '/api/v1/session') return { required: false, signed_in: true, role: 'admin' };
-    if (path === '/api/v1/machines') return { machines: (query.get('task') ? [query.get('task')] : query.get('program') ? ['worker:0', 'worker:1', 'worker:2', 'worker:3'] : ['worker:0', 'worker:1']).map((task) => machine(task, query)) };
-    if (path === '/api/v1/per_worker_values') return { per_worker_values: [{ id: 'pw_0000000000000001', name: 'tokenizer', function: 'load_tokenizer', created_ms: this.began, released: false, users: 16, components: Array.from({ length: 8 }, (_, n) => ({ task: `worker:${n}`, status: n === 3 ? 'ABORTED' : n === 5 ? 'NOT_READY' : 'READY', since_ms: Date.now() - 41_000, ...(n === 3 && { error: { kind: 'USER', message: 'OSError: no space left on device' } }) })) }] };
-    if (path === '/api/v1/gangs') return { gangs: [{ job: JOB, gang: 'allreduce', size: 8, here: 8, first: closureId(44_100), function: 'train_step', since_ms: Date.now() - 1_140_000, why: "the connected workers have no room for the 8 closures of gang 'allreduce' at one time, even when idle" }] };
-    if (path === '/api/v1/wishes') return { wishes: [{ needs: { labels: { zone: 'mars' }, resources: { gpu: 9 } }, functions: ['train_step'], queued: 12, workers: 0, first: closureId(44_200), job: JOB, since_ms: Date.now() - 1_140_000, why: 'no connected worker has the label zone=mars' }] };
+    if (path === '/api/v1/machines')
+      return {
+        machines: (query.get('task') ? [query.get('task')] : query.get('program') ? ['worker:0', 'worker:1', 'worker:2', 'worker:3'] : ['worker:0', 'worker:1']).map((task) => machine(task, query)),
+      };
+    if (path === '/api/v1/per_worker_values')
+      return {
+        per_worker_values: [
+          {
+            id: 'pw_0000000000000001',
+            name: 'tokenizer',
+            function: 'load_tokenizer',
+            created_ms: this.began,
+            released: false,
+            users: 16,
+            components: Array.from({ length: 8 }, (_, n) => ({
+              task: `worker:${n}`,
+              status: n === 3 ? 'ABORTED' : n === 5 ? 'NOT_READY' : 'READY',
+              since_ms: Date.now() - 41_000,
+              ...(n === 3 && { error: { kind: 'USER', message: 'OSError: no space left on device' } }),
+            })),
+          },
+        ],
+      };
+    if (path === '/api/v1/gangs')
+      return {
+        gangs: [
+          {
+            job: JOB,
+            gang: 'allreduce',
+            size: 8,
+            here: 8,
+            first: closureId(44_100),
+            function: 'train_step',
+            since_ms: Date.now() - 1_140_000,
+            why: "the connected workers have no room for the 8 closures of gang 'allreduce' at one time, even when idle",
+          },
+        ],
+      };
+    if (path === '/api/v1/wishes')
+      return {
+        wishes: [
+          {
+            needs: { labels: { zone: 'mars' }, resources: { gpu: 9 } },
+            functions: ['train_step'],
+            queued: 12,
+            workers: 0,
+            first: closureId(44_200),
+            job: JOB,
+            since_ms: Date.now() - 1_140_000,
+            why: 'no connected worker has the label zone=mars',
+          },
+        ],
+      };
     const [, index, more] = is(/^\/api\/v1\/clusters\/[^/]+\/tasks\/worker\/(\d+)(\/\w+)?$/) ?? [];
     if (index === undefined) return null;
-    if (more === '/closures') return { running: [44_000, 44_008, 44_009].map((n) => ({ id: closureId(n), job: JOB, index: n, function: FUNCTIONS[n % 3], since_ms: Date.now() - 43_000 })), sent_ahead: [44_016, 44_024].map((n) => ({ id: closureId(n), job: JOB, index: n, function: FUNCTIONS[n % 3], since_ms: Date.now() - 3000 })), more: 0 };
+    if (more === '/closures')
+      return {
+        running: [44_000, 44_008, 44_009].map((n) => ({ id: closureId(n), job: JOB, index: n, function: FUNCTIONS[n % 3], since_ms: Date.now() - 43_000 })),
+        sent_ahead: [44_016, 44_024].map((n) => ({ id: closureId(n), job: JOB, index: n, function: FUNCTIONS[n % 3], since_ms: Date.now() - 3000 })),
+        more: 0,
+      };
     if (more === '/history') {
       const at = (f) => Array.from({ length: 60 }, (_, n) => Math.round(f(n)));
-      return { step_ms: 60_000, t: at((n) => Date.now() - (60 - n) * 60_000), finished: at((n) => 200 + 60 * Math.sin(n / 5)), failed: at((n) => (n === 41 ? 30 : 0)), busy_ms: at((n) => 180_000 + 50_000 * Math.sin(n / 9)) };
+      return {
+        step_ms: 60_000,
+        t: at((n) => Date.now() - (60 - n) * 60_000),
+        finished: at((n) => 200 + 60 * Math.sin(n / 5)),
+        failed: at((n) => (n === 41 ? 30 : 0)),
+        busy_ms: at((n) => 180_000 + 50_000 * Math.sin(n / 9)),
+      };
     }
     return this.worker(Number(index));
   }

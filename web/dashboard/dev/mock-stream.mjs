@@ -59,16 +59,34 @@ export class MockStream {
     for (let at = Math.floor(from / 60_000) * 60_000; at < since; at += 60_000)
       for (let lane = 0; lane < this.lanes && at > since - 3_000_000; ++lane) {
         if (!mine(lane)) continue;
-        for (const [key, value] of Object.entries({ lane, start_ms: at, count: 40 + lane, failed: (at / 60_000 + lane) % 17 === 0 ? 1 : 0, busy_ms: 20_000 + ((at / 60_000 + lane * 7) % 40) * 1000, function: lane % 3 })) minutes[key].push(value);
+        for (const [key, value] of Object.entries({
+          lane,
+          start_ms: at,
+          count: 40 + lane,
+          failed: (at / 60_000 + lane) % 17 === 0 ? 1 : 0,
+          busy_ms: 20_000 + ((at / 60_000 + lane * 7) % 40) * 1000,
+          function: lane % 3,
+        }))
+          minutes[key].push(value);
       }
     return {
-      now_ms: now, base_ms: from, since_ms: this.empty ? 0 : since, next, more: next < this.bars.length && this.bars[next].end <= now,
+      now_ms: now,
+      base_ms: from,
+      since_ms: this.empty ? 0 : since,
+      next,
+      more: next < this.bars.length && this.bars[next].end <= now,
       lanes: Array.from({ length: this.lanes }, (_, lane) => ({ lane, task: `worker:${lane}`, cluster: '' })).filter(({ lane }) => mine(lane)),
       functions: FUNCTIONS,
       jobs: ['', 'job_0000000000000001'],
       bars: {
-        lane: sent.map((b) => b.lane), start_us: sent.map((b) => us(b.start)), duration_us: sent.map((b) => Math.round((b.end - b.start) * 1000)),
-        function: sent.map((b) => b.of), state: sent.map((b) => b.state), count: sent.map((b) => b.count), closure: sent.map((b) => b.closure), job: sent.map((b) => (b.count > 1 ? 0 : 1)),
+        lane: sent.map((b) => b.lane),
+        start_us: sent.map((b) => us(b.start)),
+        duration_us: sent.map((b) => Math.round((b.end - b.start) * 1000)),
+        function: sent.map((b) => b.of),
+        state: sent.map((b) => b.state),
+        count: sent.map((b) => b.count),
+        closure: sent.map((b) => b.closure),
+        job: sent.map((b) => (b.count > 1 ? 0 : 1)),
       },
       running: { lane: running.map((b) => b.lane), start_us: running.map((b) => us(b.start)), function: running.map((b) => b.of), closure: running.map((b) => b.closure), job: running.map(() => 1) },
       ...(from < since && { minutes }),
@@ -81,8 +99,17 @@ export class MockStream {
     const t = this.empty ? [] : Array.from({ length: n }, (_, k) => end - (n - 1 - k) * step);
     const wave = (base, swing, period) => t.map((at) => Math.round(base + swing * Math.sin(at / period) + (at % 977) / 40));
     return {
-      step_ms: step, t, queued: wave(12_000, 4000, step * 31), running: wave(37_000, 900, step * 17), finished: wave(47_000, 5000, step * 23), failed: t.map(() => 1), hb_p99: wave(2300, 200, step * 9),
-      wait_p50_ms: wave(180, 60, step * 31), wait_p99_ms: wave(900, 300, step * 31), run_p50_ms: wave(40, 4, step * 11), run_p99_ms: wave(300, 80, step * 19),
+      step_ms: step,
+      t,
+      queued: wave(12_000, 4000, step * 31),
+      running: wave(37_000, 900, step * 17),
+      finished: wave(47_000, 5000, step * 23),
+      failed: t.map(() => 1),
+      hb_p99: wave(2300, 200, step * 9),
+      wait_p50_ms: wave(180, 60, step * 31),
+      wait_p99_ms: wave(900, 300, step * 31),
+      run_p50_ms: wave(40, 4, step * 11),
+      run_p99_ms: wave(300, 80, step * 19),
     };
   }
 
@@ -91,8 +118,19 @@ export class MockStream {
       const counts = (total, succeeded, failed) => ({ total, succeeded, failed, blocked: 0, queued: 0, running: total - succeeded - failed, cancelled: 0 });
       return {
         grouped: true,
-        groups: [['load_shard', 524_300, 402_600, 3], ['train_step', 8_390_000, 8_130_000, 12], ['push_gradients', 8_390_000, 8_110_000, 0], ['eval_step', 41_000, 20_500, 1], ['checkpoint', 64, 31, 0]].map(([name, ...n]) => ({ function: name, counts: counts(...n) })),
-        edges: [[0, 1, 8_390_000], [1, 2, 8_390_000], [2, 3, 41_000], [2, 4, 64]],
+        groups: [
+          ['load_shard', 524_300, 402_600, 3],
+          ['train_step', 8_390_000, 8_130_000, 12],
+          ['push_gradients', 8_390_000, 8_110_000, 0],
+          ['eval_step', 41_000, 20_500, 1],
+          ['checkpoint', 64, 31, 0],
+        ].map(([name, ...n]) => ({ function: name, counts: counts(...n) })),
+        edges: [
+          [0, 1, 8_390_000],
+          [1, 2, 8_390_000],
+          [2, 3, 41_000],
+          [2, 4, 64],
+        ],
       };
     }
     const widths = id.endsWith('6') ? [400, 600, 600, 399, 1] : [12, 24, 24, 8, 3, 1];
@@ -111,7 +149,13 @@ export class MockStream {
       }
       before = width;
     }
-    return { grouped: false, nodes, functions: ['load_shard', 'tokenize', 'train_step', 'merge', 'eval_step', 'report'].slice(0, widths.length), states: ['BLOCKED', 'QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'], edges };
+    return {
+      grouped: false,
+      nodes,
+      functions: ['load_shard', 'tokenize', 'train_step', 'merge', 'eval_step', 'report'].slice(0, widths.length),
+      states: ['BLOCKED', 'QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'],
+      edges,
+    };
   }
 
   stragglers() {
@@ -119,13 +163,33 @@ export class MockStream {
     const now = Date.now();
     const barriers = Array.from({ length: 64 }, (_, k) => {
       const bad = k % 3 !== 2;
-      return { id: `step_${81_919 - k}`, counter: 0, ended_ms: now - 7000 - k * 9000, participants: 1000, last: bad ? `worker:${k % 2 ? 41 : 44}` : `worker:${(k * 37) % 900}`, host: bad ? '10.4.0.41' : `10.4.1.${k}`, late_ms: bad ? 1700 + k * 11 : 140 + k, spread_ms: 2100 + k * 7 };
+      return {
+        id: `step_${81_919 - k}`,
+        counter: 0,
+        ended_ms: now - 7000 - k * 9000,
+        participants: 1000,
+        last: bad ? `worker:${k % 2 ? 41 : 44}` : `worker:${(k * 37) % 900}`,
+        host: bad ? '10.4.0.41' : `10.4.1.${k}`,
+        late_ms: bad ? 1700 + k * 11 : 140 + k,
+        spread_ms: 2100 + k * 7,
+      };
     });
     const task = (n, host, last, mean) => ({ task: `worker:${n}`, host, last, barriers: 64, late_mean_ms: mean, late_max_ms: mean * 2.3 });
     return {
-      generation: 1, barriers,
-      tasks: [task(44, '10.4.0.41', 22, 1480), task(41, '10.4.0.41', 21, 1390), task(7, '10.4.1.3', 3, 120), task(100, '10.4.1.9', 2, 96), ...Array.from({ length: 16 }, (_, n) => task(200 + n, `10.4.1.${n}`, 1, 60 - n))],
-      hosts: [{ host: '10.4.0.41', tasks: 4, last: 43, late_mean_ms: 1435, late_max_ms: 3404 }, { host: '10.4.1.3', tasks: 8, last: 3, late_mean_ms: 120, late_max_ms: 276 }, { host: '10.4.1.9', tasks: 8, last: 2, late_mean_ms: 96, late_max_ms: 220 }],
+      generation: 1,
+      barriers,
+      tasks: [
+        task(44, '10.4.0.41', 22, 1480),
+        task(41, '10.4.0.41', 21, 1390),
+        task(7, '10.4.1.3', 3, 120),
+        task(100, '10.4.1.9', 2, 96),
+        ...Array.from({ length: 16 }, (_, n) => task(200 + n, `10.4.1.${n}`, 1, 60 - n)),
+      ],
+      hosts: [
+        { host: '10.4.0.41', tasks: 4, last: 43, late_mean_ms: 1435, late_max_ms: 3404 },
+        { host: '10.4.1.3', tasks: 8, last: 3, late_mean_ms: 120, late_max_ms: 276 },
+        { host: '10.4.1.9', tasks: 8, last: 2, late_mean_ms: 96, late_max_ms: 220 },
+      ],
     };
   }
 

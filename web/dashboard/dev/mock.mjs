@@ -65,12 +65,15 @@ class Cluster {
   fill(total) {
     if (this.scenario === 'empty') return;
     const now = Date.now();
-    const shares = this.scenario === 'small' ? [['worker', total]] : [
-      ['trainer', Math.round(total * 0.8192)],
-      ['reader', Math.round(total * 0.1536)],
-      ['evaluator', Math.round(total * 0.0256)],
-      ['ps', total - Math.round(total * 0.8192) - Math.round(total * 0.1536) - Math.round(total * 0.0256)],
-    ];
+    const shares =
+      this.scenario === 'small'
+        ? [['worker', total]]
+        : [
+            ['trainer', Math.round(total * 0.8192)],
+            ['reader', Math.round(total * 0.1536)],
+            ['evaluator', Math.round(total * 0.0256)],
+            ['ps', total - Math.round(total * 0.8192) - Math.round(total * 0.1536) - Math.round(total * 0.0256)],
+          ];
     for (const [job, count] of shares) {
       for (let index = 0; index < count; ++index) {
         this.rows.push({
@@ -81,7 +84,10 @@ class Cluster {
           seen: now - Math.floor(this.rand() * 900),
           since: this.started + 2000 + Math.floor(this.rand() * 4000),
           incarnation: this.hex(),
-          host: this.scenario === 'small' ? `node-${index + 1}` : `rack${String(Math.floor(this.rows.length / 256)).padStart(2, '0')}-node${String(Math.floor(this.rows.length / 8) % 32).padStart(2, '0')}`,
+          host:
+            this.scenario === 'small'
+              ? `node-${index + 1}`
+              : `rack${String(Math.floor(this.rows.length / 256)).padStart(2, '0')}-node${String(Math.floor(this.rows.length / 8) % 32).padStart(2, '0')}`,
           slots: this.scenario === 'small' ? 4 : 8,
           running: 0,
           finished: this.scenario === 'small' ? 0 : Math.floor(1200 + this.rand() * 900),
@@ -97,15 +103,30 @@ class Cluster {
       ];
     } else {
       const job = (id, name, total, part, state, extra = {}) => ({
-        id, name, total, succeeded: Math.floor(total * part), failed: 0, cancelled: 0, state,
-        created_ms: now - 5_400_000 - total / 10, finished_ms: 0, error: '', speed: total / 200_000, ...extra,
+        id,
+        name,
+        total,
+        succeeded: Math.floor(total * part),
+        failed: 0,
+        cancelled: 0,
+        state,
+        created_ms: now - 5_400_000 - total / 10,
+        finished_ms: 0,
+        error: '',
+        speed: total / 200_000,
+        ...extra,
       });
       this.jobs = [
         job('job_0000000000000003', 'train llm-70b', 8_390_000, 0.97, 'RUNNING', { failed: 12 }),
         job('job_0000000000000004', 'load shards', 524_300, 0.768, 'RUNNING', { failed: 3 }),
         job('job_0000000000000005', 'eval', 41_000, 0.501, 'RUNNING', { failed: 1 }),
         job('job_0000000000000006', 'checkpoint', 64, 0.484, 'RUNNING'),
-        job('job_0000000000000007', 'tokenize nightly', 98_000, 0.412, 'FAILED', { failed: 1, cancelled: 40_000, finished_ms: now - 640_000, error: 'tokenize: UnicodeDecodeError: byte 0xff at 10418 of s3-part-0093' }),
+        job('job_0000000000000007', 'tokenize nightly', 98_000, 0.412, 'FAILED', {
+          failed: 1,
+          cancelled: 40_000,
+          finished_ms: now - 640_000,
+          error: 'tokenize: UnicodeDecodeError: byte 0xff at 10418 of s3-part-0093',
+        }),
         job('job_0000000000000008', 'warm-up', 8192, 1, 'SUCCEEDED', { finished_ms: now - 5_000_000 }),
         job('job_0000000000000009', 'smoke', 16, 1, 'SUCCEEDED', { finished_ms: now - 5_100_000 }),
       ];
@@ -205,9 +226,16 @@ class Cluster {
 
   hello() {
     return {
-      t: 'hello', proto: 'muster.v1', boot: this.boot, now: Date.now(), version: '0.1.0',
+      t: 'hello',
+      proto: 'muster.v1',
+      boot: this.boot,
+      now: Date.now(),
+      version: '0.1.0',
       cluster: this.scenario === 'full' ? 'llm-70b' : 'default',
-      heartbeat_ms: HEARTBEAT, late_ms: 2.5 * HEARTBEAT, timeout_ms: TIMEOUT, limits: { message_bytes: 4096, subscriptions: 32 },
+      heartbeat_ms: HEARTBEAT,
+      late_ms: 2.5 * HEARTBEAT,
+      timeout_ms: TIMEOUT,
+      limits: { message_bytes: 4096, subscriptions: 32 },
     };
   }
 
@@ -217,15 +245,18 @@ class Cluster {
     const full = this.scenario === 'full';
     const f = (name, total, succeeded, running, queued, failed) => ({ name, waiting: 0, queued, running, succeeded, failed });
     const [a, b, c, d] = this.jobs;
-    const functions = this.scenario === 'empty' ? [] : full
-      ? [
-          f('train_step', 0, a.succeeded, 31_426, 5400, 12),
-          f('load_shard', 0, b.succeeded, 1455, 2200, 3),
-          f('push_gradients', 0, a.succeeded - 20_000, 4268, 310, 0),
-          f('eval_step', 0, c.succeeded, 247, 4096, 1),
-          f('checkpoint', 0, d.succeeded, 1, 0, 0),
-        ]
-      : [f('text.word_count', 0, a.succeeded, load.running, load.queued, 0), f('muster.echo', 0, 12, 0, 0, 0)];
+    const functions =
+      this.scenario === 'empty'
+        ? []
+        : full
+          ? [
+              f('train_step', 0, a.succeeded, 31_426, 5400, 12),
+              f('load_shard', 0, b.succeeded, 1455, 2200, 3),
+              f('push_gradients', 0, a.succeeded - 20_000, 4268, 310, 0),
+              f('eval_step', 0, c.succeeded, 247, 4096, 1),
+              f('checkpoint', 0, d.succeeded, 1, 0, 0),
+            ]
+          : [f('text.word_count', 0, a.succeeded, load.running, load.queued, 0), f('muster.echo', 0, 12, 0, 0, 0)];
     return {
       uptime_ms: now - this.started,
       tasks: { connected: this.count('CONNECTED'), late: this.count('LATE'), error: this.count('ERROR'), disconnected: this.count('DISCONNECTED'), total: this.rows.length },
@@ -233,12 +264,35 @@ class Cluster {
       rates: { finished: load.finished, failed: load.failed },
       remote_values: full
         ? { not_ready: load.queued + 26_000, ready: 2_420_000 + (this.done % 9000), aborted: this.aborted, held: 41_200, held_bytes: 3.4e9 }
-        : { not_ready: load.queued + load.running, ready: this.jobs.reduce((n, j) => n + j.succeeded, 0), aborted: this.aborted, held: this.rows.length ? 192 : 0, held_bytes: this.rows.length ? 48_230 : 0 },
+        : {
+            not_ready: load.queued + load.running,
+            ready: this.jobs.reduce((n, j) => n + j.succeeded, 0),
+            aborted: this.aborted,
+            held: this.rows.length ? 192 : 0,
+            held_bytes: this.rows.length ? 48_230 : 0,
+          },
       heartbeat_age_ms: { p50: 2400, p99: this.history.hb_p99.at(-1) ?? 0, max: 43_000 },
-      jobs: { running: this.jobs.filter((j) => j.state === 'RUNNING').length, succeeded: this.jobs.filter((j) => j.state === 'SUCCEEDED').length, failed: this.jobs.filter((j) => j.state === 'FAILED').length, cancelled: 0 },
+      jobs: {
+        running: this.jobs.filter((j) => j.state === 'RUNNING').length,
+        succeeded: this.jobs.filter((j) => j.state === 'SUCCEEDED').length,
+        failed: this.jobs.filter((j) => j.state === 'FAILED').length,
+        cancelled: 0,
+      },
       sessions: full ? 3 : 0,
       stalled: { since_ms: 0, oldest: [] },
-      durable: { store: 'rocksdb', data_dir: '/var/lib/muster', epoch: 3, restored_in_ms: 900, changes: 12_000, changes_waiting: 0, waiting_bytes: 0, disk_bytes: 212_000_000, history_since_ms: now - 86_400_000, history_bytes: 48_000_000, history_dropped: 0 },
+      durable: {
+        store: 'rocksdb',
+        data_dir: '/var/lib/muster',
+        epoch: 3,
+        restored_in_ms: 900,
+        changes: 12_000,
+        changes_waiting: 0,
+        waiting_bytes: 0,
+        disk_bytes: 212_000_000,
+        history_since_ms: now - 86_400_000,
+        history_bytes: 48_000_000,
+        history_dropped: 0,
+      },
       alone: { count: 0, oldest: [] },
       functions,
       progress: { functions: functions.map(({ workers, ever_had, ...shown }) => ({ ...shown, cancelled: 0 })), more: full ? 3 : 0 },
@@ -256,16 +310,19 @@ class Cluster {
     }
     if (topic === 'jobs') {
       const load = this.load(Date.now());
-      const jobs = this.jobs.filter((job) => from === null || this.jobsChanged.get(job) > from).map(({ speed, ...job }) => {
-        const left = job.state === 'RUNNING' ? job.total - job.succeeded - job.failed - job.cancelled : 0;
-        const running = Math.min(left, load.running);
-        return { ...job, running, queued: left - running };
-      });
+      const jobs = this.jobs
+        .filter((job) => from === null || this.jobsChanged.get(job) > from)
+        .map(({ speed, ...job }) => {
+          const left = job.state === 'RUNNING' ? job.total - job.succeeded - job.failed - job.cancelled : 0;
+          const running = Math.min(left, load.running);
+          return { ...job, running, queued: left - running };
+        });
       return { jobs: jobs.sort((x, y) => y.created_ms - x.created_ms), gone: [] };
     }
     const rows = this.rows.filter((row) => from === null || this.changed.get(row) > from || watched.has(row.i));
     const columns = {};
-    for (const key of ['i', 'job', 'index', 'state', 'seen', 'since', 'incarnation', 'host', 'slots', 'running', 'finished', 'failed', 'cordoned', 'error']) columns[key] = rows.map((row) => row[key] ?? (row.i % 17 === 5 ? row.i % 13 : 0));
+    for (const key of ['i', 'job', 'index', 'state', 'seen', 'since', 'incarnation', 'host', 'slots', 'running', 'finished', 'failed', 'cordoned', 'error'])
+      columns[key] = rows.map((row) => row[key] ?? (row.i % 17 === 5 ? row.i % 13 : 0));
     return { rows: columns, gone: [] };
   }
 }
@@ -273,7 +330,10 @@ class Cluster {
 // A job that logs a line a tick or so, and its closures.
 class MockLog {
   closures = ['RUNNING', 'RUNNING', 'FAILED', 'SUCCEEDED', 'QUEUED'].map((state, index) => ({
-    id: `cl_000000010000000${index}`, index, function: 'muster.exec', state,
+    id: `cl_000000010000000${index}`,
+    index,
+    function: 'muster.exec',
+    state,
     attempts: state === 'QUEUED' ? [] : [{ attempt: 1, worker: `worker:${index}`, started_ms: Date.now() - 43_000, ended_ms: state === 'RUNNING' ? 0 : Date.now() - 3000 }],
     ...(index < 2 && { progress: { fraction: 0.31 + index / 4, text: `step ${31 + index * 25} of 100`, attempt: 1, time_ms: Date.now() } }),
     ...(state === 'FAILED' && { error: { kind: 'USER', message: 'ValueError: no such column: price' } }),
@@ -283,7 +343,12 @@ class MockLog {
     const seq = (this.lines.at(-1)?.seq ?? 0) + 1;
     const of = this.closures[seq % 3];
     const level = seq % 23 === 0 ? 'error' : seq % 9 === 0 ? 'stderr' : seq % 31 === 0 ? 'dropped' : 'stdout';
-    const text = { error: 'cannot read shard 17: no such file or directory', stderr: 'warning: 3 rows have no timestamp', dropped: '… 212 lines dropped', stdout: `[${seq}] epoch 3, step ${seq}: loss 0.${4000 - seq} (12.4 k rows/s)` }[level];
+    const text = {
+      error: 'cannot read shard 17: no such file or directory',
+      stderr: 'warning: 3 rows have no timestamp',
+      dropped: '… 212 lines dropped',
+      stdout: `[${seq}] epoch 3, step ${seq}: loss 0.${4000 - seq} (12.4 k rows/s)`,
+    }[level];
     this.lines.push({ seq, time_ms: Date.now(), closure: of.id, index: of.index, attempt: 1, worker: `worker:${of.index}`, level, text });
     this.lines = this.lines.slice(-500);
   }
@@ -419,7 +484,8 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
 
   let ticks = 0;
   const timer = setInterval(() => {
-    if (still) ++cluster.seq.counters; // only a sign of life
+    if (still)
+      ++cluster.seq.counters; // only a sign of life
     else cluster.tick(all);
     if (!still && ticks % 5 === 0) log.say();
     const due = ++ticks % Math.max(1, Math.round(rate / 2)) === 0;

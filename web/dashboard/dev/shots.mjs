@@ -174,7 +174,13 @@ for (const scene of SCENES.filter(({ name }) => !only || name === only)) {
     for (const text of new Set(await page.evaluate(cutOff))) faults.push(`cut off without a title: ${text}`);
     for (const two of await page.evaluate(overlaid)) faults.push(`over each other: ${two}`);
     console.log(`${scene.name} ${theme}: ${passes.length} rules passed, ${incomplete.length} incomplete, ${violations.length} violations ${file}`);
-    for (const { id, nodes } of violations) console.log(`  ${id}: ${nodes.map((node) => node.html.slice(0, 140) + ' ' + (node.any[0]?.message ?? '')).slice(0, 3).join('\n    ')}`);
+    for (const { id, nodes } of violations)
+      console.log(
+        `  ${id}: ${nodes
+          .map((node) => node.html.slice(0, 140) + ' ' + (node.any[0]?.message ?? ''))
+          .slice(0, 3)
+          .join('\n    ')}`,
+      );
     for (const fault of faults) console.log(`  ${fault}`);
     bad += violations.length + faults.length;
     await context.close();

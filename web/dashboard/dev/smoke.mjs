@@ -102,7 +102,10 @@ await step('a stopped server is said so; another boot is live without reload, wi
   await page.waitForFunction((all) => document.querySelector('[data-testid=key-tasks] .key-of').textContent !== all, tasks);
   await next.close();
 });
-assert.deepEqual(faults.filter((fault) => !/ERR_CONNECTION_REFUSED|WebSocket/.test(fault)), []);
+assert.deepEqual(
+  faults.filter((fault) => !/ERR_CONNECTION_REFUSED|WebSocket/.test(fault)),
+  [],
+);
 await browser.close();
 console.log('all passed');
 process.exit(0);

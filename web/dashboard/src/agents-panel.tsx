@@ -23,16 +23,46 @@ const columns: readonly Column<AgentRow>[] = [
     ),
   },
   { title: 'Task', width: 'minmax(92px, 1fr)', cell: (a) => <bdi class="mono">{agentName(a)}</bdi> },
-  { title: 'Host', width: 'minmax(100px, 1.1fr)', cell: (a) => <bdi class="soft" title={a.address}>{hostOf(a.address) || '–'}</bdi> },
+  {
+    title: 'Host',
+    width: 'minmax(100px, 1.1fr)',
+    cell: (a) => (
+      <bdi class="soft" title={a.address}>
+        {hostOf(a.address) || '–'}
+      </bdi>
+    ),
+  },
   {
     title: 'Incarnation',
     width: '92px',
     narrow: 'hide',
-    cell: (a) => (a.incarnation === '0' ? <span class="soft">–</span> : <code class="soft" title={a.incarnation}>{shortened(a.incarnation)}</code>),
+    cell: (a) =>
+      a.incarnation === '0' ? (
+        <span class="soft">–</span>
+      ) : (
+        <code class="soft" title={a.incarnation}>
+          {shortened(a.incarnation)}
+        </code>
+      ),
   },
-  { title: 'Heartbeat', width: '70px', right: true, cell: (a) => <span title={a.seen ? moment(a.seen) : a.unheard ? 'not since the restart of the server' : ''}>{a.seen ? age(viewNow() - a.seen) : a.unheard ? 'unknown' : 'never'}</span> },
+  {
+    title: 'Heartbeat',
+    width: '70px',
+    right: true,
+    cell: (a) => <span title={a.seen ? moment(a.seen) : a.unheard ? 'not since the restart of the server' : ''}>{a.seen ? age(viewNow() - a.seen) : a.unheard ? 'unknown' : 'never'}</span>,
+  },
   { title: 'Devices', width: '56px', right: true, narrow: 'hide', cell: (a) => (a.devices > 0 ? <span title={a.device_names?.join('\n')}>{count(a.devices)}</span> : <span class="soft">–</span>) },
-  { title: 'Waits for, or reason', width: 'minmax(180px, 3fr)', narrow: 'long', says: remark, cell: (a) => <bdi class={plight(a) === 'victim' ? 'text-error' : 'soft'} title={remark(a)}>{remark(a)}</bdi> },
+  {
+    title: 'Waits for, or reason',
+    width: 'minmax(180px, 3fr)',
+    narrow: 'long',
+    says: remark,
+    cell: (a) => (
+      <bdi class={plight(a) === 'victim' ? 'text-error' : 'soft'} title={remark(a)}>
+        {remark(a)}
+      </bdi>
+    ),
+  },
 ];
 
 const PROBLEMS_SHOWN = 100;
@@ -50,8 +80,16 @@ const problemColumns = [...columns.slice(0, 2), clusterColumn, ...columns.slice(
 // Those of all clusters that need a look, as the key numbers count them; nothing while all are well.
 export function AgentProblems() {
   slow.value;
-  const counted = new Set(store.clusters.all().filter(hasAgents).map((c) => c.name));
-  const all = listAgents(store.agents.all().filter((a) => counted.has(a.cluster) && troubled(a)), query.value);
+  const counted = new Set(
+    store.clusters
+      .all()
+      .filter(hasAgents)
+      .map((c) => c.name),
+  );
+  const all = listAgents(
+    store.agents.all().filter((a) => counted.has(a.cluster) && troubled(a)),
+    query.value,
+  );
   if (all.length === 0) return null;
   const rows = all.slice(0, PROBLEMS_SHOWN);
   return (

@@ -32,14 +32,35 @@ export function Barriers() {
   const ended = all.filter((b) => b.state !== 'RUNNING').sort((a, b) => b.ended - a.ended);
   return (
     <div class="panels">
-      <Panel id="running" title="Waiting now" note={running.length > 1 && 'least time left first'} span={12} aside={of && of.barriers > running.length && !wanted && <span class="note">{count(of.barriers)} in all</span>}>
+      <Panel
+        id="running"
+        title="Waiting now"
+        note={running.length > 1 && 'least time left first'}
+        span={12}
+        aside={of && of.barriers > running.length && !wanted && <span class="note">{count(of.barriers)} in all</span>}
+      >
         {running.map((b) => (
           <Running key={nameOf(b)} barrier={b} known={known.get(nameOf(b))} />
         ))}
-        {running.length === 0 && <p class="calm">{wanted ? `No running barrier has “${query.value}” in its name.` : <>Nobody waits at a barrier.<Elsewhere what="Barriers" /></>}</p>}
+        {running.length === 0 && (
+          <p class="calm">
+            {wanted ? (
+              `No running barrier has “${query.value}” in its name.`
+            ) : (
+              <>
+                Nobody waits at a barrier.
+                <Elsewhere what="Barriers" />
+              </>
+            )}
+          </p>
+        )}
       </Panel>
       <p class="foot span-12">
-        Who comes last, and how often: <a href={address('/stragglers')} onClick={follow}>stragglers</a> of the last barriers that passed.
+        Who comes last, and how often:{' '}
+        <a href={address('/stragglers')} onClick={follow}>
+          stragglers
+        </a>{' '}
+        of the last barriers that passed.
       </p>
       <Ended rows={ended} />
     </div>
@@ -150,7 +171,8 @@ function Cancel({ barrier: b }: { barrier: BarrierRow }) {
       run={() => send('POST', api(`clusters/${encodeURIComponent(b.cluster)}/barriers/${encodeURIComponent(b.id)}/cancel`))}
     >
       <p>
-        The {plural(b.arrived, 'task')} that {b.arrived === 1 ? 'waits' : 'wait'} there in cluster <bdi>{b.cluster}</bdi> {b.arrived === 1 ? 'gets' : 'get'} an error at once, and so does whoever comes later. What a program makes of it is its own affair: most end.
+        The {plural(b.arrived, 'task')} that {b.arrived === 1 ? 'waits' : 'wait'} there in cluster <bdi>{b.cluster}</bdi> {b.arrived === 1 ? 'gets' : 'get'} an error at once, and so does whoever comes
+        later. What a program makes of it is its own affair: most end.
       </p>
     </Action>
   );
@@ -181,10 +203,27 @@ const columns: readonly Column<BarrierRow>[] = [
       </bdi>
     ),
   },
-  { title: 'Arrived', width: '110px', right: true, cell: (b) => <>{count(b.arrived)} <span class="soft">of {count(b.of)}</span></> },
+  {
+    title: 'Arrived',
+    width: '110px',
+    right: true,
+    cell: (b) => (
+      <>
+        {count(b.arrived)} <span class="soft">of {count(b.of)}</span>
+      </>
+    ),
+  },
   { title: 'Took', width: '70px', right: true, cell: (b) => age(b.ended - b.started) },
   { title: 'Ended', width: '86px', right: true, cell: (b) => <time title={moment(b.ended)}>{age(viewNow() - b.ended)} ago</time> },
-  { title: 'Reason', width: 'minmax(160px, 3fr)', cell: (b) => <bdi class="soft" title={b.error}>{b.error}</bdi> },
+  {
+    title: 'Reason',
+    width: 'minmax(160px, 3fr)',
+    cell: (b) => (
+      <bdi class="soft" title={b.error}>
+        {b.error}
+      </bdi>
+    ),
+  },
 ];
 
 function Ended({ rows }: { rows: BarrierRow[] }) {
@@ -201,7 +240,12 @@ function Ended({ rows }: { rows: BarrierRow[] }) {
         data={(b) => ({ 'data-barrier': b.id, 'data-state': b.state })}
         chosen={picked}
         choose={(name) => choose({ barrier: name ?? '' }, 'replace')}
-        empty={<>No barrier has ended yet: one ends when all its tasks have come, or when its time is over.<Elsewhere /></>}
+        empty={
+          <>
+            No barrier has ended yet: one ends when all its tasks have come, or when its time is over.
+            <Elsewhere />
+          </>
+        }
       />
       {row?.error ? (
         <div class="detail">

@@ -73,7 +73,10 @@ const CHARTS: readonly Shown[] = [
 const EVERY_MS: Record<Span, number> = { '5m': 5000, '1h': 10_000, '24h': 60_000 };
 
 // Larger than all that is needed before; until it is there nobody misses a chart.
-const Drawn = lazy<ChartProps>(async () => (await import('./parts/chart')).Chart, () => null);
+const Drawn = lazy<ChartProps>(
+  async () => (await import('./parts/chart')).Chart,
+  () => null,
+);
 
 export function Charts() {
   slow.value;
@@ -85,7 +88,10 @@ export function Charts() {
   const zoom = rangeOf(chosen('zoom').value);
   const markers = useMarkers();
   return (
-    <Panel id="charts" title="Trends" span={12}
+    <Panel
+      id="charts"
+      title="Trends"
+      span={12}
       note={
         zoom ? (
           <button type="button" class="plain" data-testid="unzoom" onClick={() => zoomTo(0, 0)}>
@@ -127,7 +133,14 @@ function useMarkers(): readonly Marker[] {
   const began = store.counters ? Math.round((store.serverNow - store.counters.uptime_ms) / 1000) : 0;
   const failed = store.jobs().flatMap((job) => (job.state === 'FAILED' && job.finished_ms > 0 ? [Math.round(job.finished_ms / 1000)] : []));
   const key = [began, ...failed.slice(-MARKS_MOST)].join();
-  return useMemo(() => key.split(',').map(Number).flatMap((at, n) => (at > 0 ? [{ at, token: n === 0 ? 'restarting' : 'error' }] : [])), [key]);
+  return useMemo(
+    () =>
+      key
+        .split(',')
+        .map(Number)
+        .flatMap((at, n) => (at > 0 ? [{ at, token: n === 0 ? 'restarting' : 'error' }] : [])),
+    [key],
+  );
 }
 
 // "1795764980-1795765000": seconds that all charts show, in the address.
@@ -167,8 +180,14 @@ function One({ chart, span, zoom, markers, points, missing }: OneProps) {
   const complete = points !== null && values.every((column) => column.length === points.seconds.length);
   const data = useMemo(() => {
     if (!points || !complete) return null;
-    const drawn = chart.rows.map(({ column }, n) => (column === 'failed' ? notable(values[n]!, points.columns.finished ?? []) : chart.times ? values[n]!.map((v) => (v ? Math.max(LEAST_MS, v) : null)) : // 0: nothing was measured
-           values[n]!));
+    const drawn = chart.rows.map(({ column }, n) =>
+      column === 'failed'
+        ? notable(values[n]!, points.columns.finished ?? [])
+        : chart.times
+          ? values[n]!.map((v) => (v ? Math.max(LEAST_MS, v) : null))
+          : // 0: nothing was measured
+            values[n]!,
+    );
     return [points.seconds, ...drawn] as ChartProps['data'];
   }, [points]);
   const last = points?.seconds.at(-1) ?? (store.serverNow || Date.now()) / 1000;

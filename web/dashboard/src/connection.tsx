@@ -52,10 +52,7 @@ export function Banners() {
         <div class="banner" data-testid="banner-read-only">
           <p>
             <b>A look at a server that is gone.</b> Everything is as it was when it wrote last
-            {store.counters && (
-              <>, {moment(viewNow())}</>
-            )}
-            ; nothing can be changed.
+            {store.counters && <>, {moment(viewNow())}</>}; nothing can be changed.
           </p>
         </div>
       )}

@@ -17,7 +17,15 @@ const COLOURS: Record<Severity, string> = { INFO: 'soft', WARNING: 'text-late', 
 const FILTERS = ['all', 'warnings', 'errors'] as const;
 
 const columns: readonly Column<FoldedEvent>[] = [
-  { title: 'Time', width: '70px', cell: (e) => <time class="mono" title={moment(e.time_ms)}>{clock(e.time_ms)}</time> },
+  {
+    title: 'Time',
+    width: '70px',
+    cell: (e) => (
+      <time class="mono" title={moment(e.time_ms)}>
+        {clock(e.time_ms)}
+      </time>
+    ),
+  },
   {
     title: 'Severity',
     width: '76px',
@@ -29,7 +37,15 @@ const columns: readonly Column<FoldedEvent>[] = [
   },
   { title: 'Cluster', width: 'minmax(70px, 0.7fr)', cell: (e) => <bdi class="soft">{e.cluster || '–'}</bdi> },
   { title: 'What', width: 'minmax(110px, 1fr)', cell: (e) => e.kind.replaceAll('_', ' ') },
-  { title: 'Subject', width: 'minmax(120px, 1.4fr)', cell: (e) => <bdi class="mono" title={e.subject}>{e.subject}</bdi> },
+  {
+    title: 'Subject',
+    width: 'minmax(120px, 1.4fr)',
+    cell: (e) => (
+      <bdi class="mono" title={e.subject}>
+        {e.subject}
+      </bdi>
+    ),
+  },
   { title: 'Text', width: 'minmax(200px, 4fr)', cell: (e) => <Text event={e} /> },
 ];
 

@@ -62,7 +62,8 @@ function groupState(c: GraphCounts): string {
 }
 
 function nodesOf(body: GraphBody): Node[] {
-  if (body.grouped) return body.groups.map(({ function: title, counts: c }) => ({ title, more: `${outOf(c.succeeded, c.total)}${c.failed > 0 ? `, ${count(c.failed)} failed` : ''}`, state: groupState(c) }));
+  if (body.grouped)
+    return body.groups.map(({ function: title, counts: c }) => ({ title, more: `${outOf(c.succeeded, c.total)}${c.failed > 0 ? `, ${count(c.failed)} failed` : ''}`, state: groupState(c) }));
   return body.nodes.index.map((index, n) => ({ title: body.functions[body.nodes.function[n]!] ?? '', more: `#${index}`, state: body.states[body.nodes.state[n]!] ?? '' }));
 }
 
@@ -99,7 +100,17 @@ function Shown({ body, job }: { body: GraphBody; job: string }) {
         )}
       </Panel>
       <Panel id="graph-rows" title={body.grouped ? 'Functions' : 'Closures'} note="in order of their layers" span={12}>
-        <Grid id="graph-rows" columns={columns} rows={rows} name={(r) => String(r.at)} kind={(r) => (r.node.state === 'FAILED' ? 'row-error' : '')} data={(r) => ({ 'data-node': String(r.at), 'data-state': r.node.state })} chosen={at < 0 ? null : String(at)} choose={(name) => pick(name === null ? -1 : Number(name))} empty="The job has no closures." />
+        <Grid
+          id="graph-rows"
+          columns={columns}
+          rows={rows}
+          name={(r) => String(r.at)}
+          kind={(r) => (r.node.state === 'FAILED' ? 'row-error' : '')}
+          data={(r) => ({ 'data-node': String(r.at), 'data-state': r.node.state })}
+          chosen={at < 0 ? null : String(at)}
+          choose={(name) => pick(name === null ? -1 : Number(name))}
+          empty="The job has no closures."
+        />
       </Panel>
     </>
   );
@@ -129,7 +140,12 @@ function columnsOf(nodes: readonly Node[], body: GraphBody, job: string): readon
         </span>
       ),
     },
-    { title: 'Needs', width: 'minmax(150px, 3fr)', narrow: 'long', cell: (r) => <bdi class="soft">{r.needs.length > 0 ? `needs ${some(r.needs.slice(0, 4).map(short), 4, r.needs.length)}` : 'needs nothing'}</bdi> },
+    {
+      title: 'Needs',
+      width: 'minmax(150px, 3fr)',
+      narrow: 'long',
+      cell: (r) => <bdi class="soft">{r.needs.length > 0 ? `needs ${some(r.needs.slice(0, 4).map(short), 4, r.needs.length)}` : 'needs nothing'}</bdi>,
+    },
     { title: 'Needed by', width: '84px', right: true, narrow: 'hide', cell: (r) => (r.neededBy > 0 ? count(r.neededBy) : <span class="soft">–</span>) },
   ];
 }

@@ -26,7 +26,9 @@ export function Help() {
   if (!open) return null;
   return (
     <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={() => (helpOpen.value = false)}>
-      <h2 id="help-title" tabIndex={-1} autoFocus>Keys</h2>
+      <h2 id="help-title" tabIndex={-1} autoFocus>
+        Keys
+      </h2>
       <Keys list={KEYS} />
       <h3>Go to a page</h3>
       <Keys list={GO} />

@@ -15,7 +15,9 @@ export function Kept() {
     <Panel id="kept" title="Kept" note="jobs, sessions that hold values, clusters, their tasks, keys and barriers" span={12}>
       <div class="progress" data-testid="kept">
         <div class="progress-head">
-          <bdi class="mono clip" title={d.data_dir}>{d.data_dir}</bdi>
+          <bdi class="mono clip" title={d.data_dir}>
+            {d.data_dir}
+          </bdi>
           <span data-testid="kept-bytes">
             {bytes(d.disk_bytes + (d.blob_bytes ?? 0) + (d.history_bytes ?? 0))}
             {d.free_bytes !== undefined && `, ${bytes(d.free_bytes)} free`}
@@ -23,7 +25,16 @@ export function Kept() {
         </div>
         <div class="progress-foot">
           <span class={`chip text-${shape}`}>
-            <Mark shape={shape} /> {d.failed_since_ms ? 'nothing is written any more' : d.full ? 'full: new durable work is refused' : d.changes_waiting > 0 ? `${count(d.changes_waiting)} changes wait for ${etcd ? 'etcd' : 'the disk'}` : etcd ? 'all in etcd' : 'all on the disk'}
+            <Mark shape={shape} />{' '}
+            {d.failed_since_ms
+              ? 'nothing is written any more'
+              : d.full
+                ? 'full: new durable work is refused'
+                : d.changes_waiting > 0
+                  ? `${count(d.changes_waiting)} changes wait for ${etcd ? 'etcd' : 'the disk'}`
+                  : etcd
+                    ? 'all in etcd'
+                    : 'all on the disk'}
           </span>
           <span>
             start {count(d.epoch)}, read in {span(d.restored_in_ms)}
@@ -40,9 +51,7 @@ export function Kept() {
         </div>
         {d.history_bytes !== undefined && (
           <div class="progress-foot" data-testid="kept-history">
-            <span>
-              History {d.history_since_ms ? `since ${moment(d.history_since_ms)}` : 'since this start'}: events, charts, stream, machines
-            </span>
+            <span>History {d.history_since_ms ? `since ${moment(d.history_since_ms)}` : 'since this start'}: events, charts, stream, machines</span>
             <span>
               {bytes(d.history_bytes)}
               {!!d.history_dropped && (

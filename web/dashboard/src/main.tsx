@@ -62,5 +62,8 @@ effect(() => {
   startKeepingPlace();
   startAnnouncing();
   startLooking();
-  void import('./alerts/notices').then(({ startNotices }) => startNotices(), () => {}); // a page without them is one all the same
+  void import('./alerts/notices').then(
+    ({ startNotices }) => startNotices(),
+    () => {},
+  ); // a page without them is one all the same
 });

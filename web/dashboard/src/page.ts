@@ -217,8 +217,7 @@ function rowNamed(name: string): number | null {
   const key = `${pool} ${name}`;
   if (named.of === key && named.rows === tasks.rowsVersion) return named.id;
   let id: number | null = null;
-  if (name)
-    for (let slot = 0; slot < tasks.size && id === null; ++slot) if (tasks.nameAt(slot) === name && (tasks.clusterAt(slot) === pool || page.peek().path === '/')) id = tasks.idAt(slot);
+  if (name) for (let slot = 0; slot < tasks.size && id === null; ++slot) if (tasks.nameAt(slot) === name && (tasks.clusterAt(slot) === pool || page.peek().path === '/')) id = tasks.idAt(slot);
   named = { of: key, rows: tasks.rowsVersion, id };
   return id;
 }

@@ -38,13 +38,15 @@ const failed = signal<Path | null>(null);
 function load(path: Path): void {
   if (asked.has(path)) return;
   asked.add(path);
-  LOADERS[path]().then(
-    (component) => loaded.set(path, component),
-    () => {
-      asked.delete(path);
-      failed.value = path;
-    },
-  ).finally(() => ++news.value);
+  LOADERS[path]()
+    .then(
+      (component) => loaded.set(path, component),
+      () => {
+        asked.delete(path);
+        failed.value = path;
+      },
+    )
+    .finally(() => ++news.value);
 }
 
 load(page.peek().path); // before the first drawing: it is on its way meanwhile

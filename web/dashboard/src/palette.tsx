@@ -43,12 +43,16 @@ function* offered(typed: string): Generator<Found> {
     if (task) hosts.set(task.host, (hosts.get(task.host) ?? 0) + 1);
     if (task && verbs.length > 0 && `${task.name} ${task.host}`.toLowerCase().includes(rest)) for (const order of workerOrders(verbs, task, task.cluster || home)) yield asked(order);
   }
-  for (const agent of store.agents.all())
-    {
+  for (const agent of store.agents.all()) {
     const host = hostOf(agent.address);
     if (host) hosts.set(host, (hosts.get(host) ?? 0) + 1);
-    yield { kind: 'agent', title: agentName(agent), detail: `${agent.cluster} ${agent.address} ${agent.state.toLowerCase()}`, href: address('/tasks', { cluster: agent.cluster, q: agentName(agent) }) };
-    }
+    yield {
+      kind: 'agent',
+      title: agentName(agent),
+      detail: `${agent.cluster} ${agent.address} ${agent.state.toLowerCase()}`,
+      href: address('/tasks', { cluster: agent.cluster, q: agentName(agent) }),
+    };
+  }
   for (const [host, n] of hosts) if (host) yield { kind: 'host', title: host, detail: plural(n, 'task'), href: address('/tasks', { q: host }) };
 }
 
@@ -80,7 +84,16 @@ export function Palette() {
   const keys = useAsked<{ key: string }>('keys', text && of && api(`clusters/${encodeURIComponent(of)}/kv`, { prefix: text, include_values: 'false', limit: LIMIT }));
 
   const id = named(text);
-  const found: Found[] = id ? [{ kind: id.kind, title: id.id, detail: 'open it', href: id.kind === 'job' ? jobAddress(id.id) : id.kind === 'program' ? programAddress(id.id) : id.kind === 'object' ? address('/objects', { object: id.id }) : closureAddress(id.id) }] : [];
+  const found: Found[] = id
+    ? [
+        {
+          kind: id.kind,
+          title: id.id,
+          detail: 'open it',
+          href: id.kind === 'job' ? jobAddress(id.id) : id.kind === 'program' ? programAddress(id.id) : id.kind === 'object' ? address('/objects', { object: id.id }) : closureAddress(id.id),
+        },
+      ]
+    : [];
   const extra: Found[] = [
     ...jobs.map((j) => ({ kind: 'job', title: j.name || j.id, detail: `${j.id} ${j.state.toLowerCase()}`, href: jobAddress(j.id) })),
     ...programs.map((p) => ({ kind: 'program', title: p.name, detail: `${p.id} ${p.state.toLowerCase()}`, href: programAddress(p.id) })),
@@ -132,7 +145,14 @@ export function Palette() {
       </Question>
     );
   return (
-    <dialog ref={dialog} class="help palette" aria-label="Find anything" data-testid="palette" onClose={() => (paletteOpen.value = false)} onClick={(event) => event.target === dialog.current && close()}>
+    <dialog
+      ref={dialog}
+      class="help palette"
+      aria-label="Find anything"
+      data-testid="palette"
+      onClose={() => (paletteOpen.value = false)}
+      onClick={(event) => event.target === dialog.current && close()}
+    >
       <input
         type="text"
         role="combobox"
@@ -151,7 +171,15 @@ export function Palette() {
       />
       <ul id="palette-list" role="listbox" aria-label="Found" data-testid="palette-list">
         {found.map((one, n) => (
-          <li key={`${one.kind} ${one.href ?? one.title} ${one.asks?.path ?? ''}`} id={`palette-${n}`} role="option" aria-selected={n === now} data-testid="palette-row" data-kind={one.kind} onClick={() => take(one)}>
+          <li
+            key={`${one.kind} ${one.href ?? one.title} ${one.asks?.path ?? ''}`}
+            id={`palette-${n}`}
+            role="option"
+            aria-selected={n === now}
+            data-testid="palette-row"
+            data-kind={one.kind}
+            onClick={() => take(one)}
+          >
             <span class="soft palette-kind">{one.kind}</span>
             <bdi class="clip">{one.title}</bdi>
             <bdi class="clip soft">{one.detail}</bdi>

@@ -20,10 +20,20 @@ function Badge({ path }: { path: Path }) {
   const tasks = store.counters && taskTotals(store.counters.tasks, store.clusters.all());
   const about = (rules: RegExp) => openItems().filter(({ rule }) => rules.test(rule));
   const programs = path === '/programs' ? about(/^programs?-(failed|hangs?)$/) : [];
-  if (programs.length > 0) return <b class="badge is-bad" title="alerts">{short(programs.reduce((sum, row) => sum + row.count, 0))}</b>;
+  if (programs.length > 0)
+    return (
+      <b class="badge is-bad" title="alerts">
+        {short(programs.reduce((sum, row) => sum + row.count, 0))}
+      </b>
+    );
   // Red as long as an alert is open; the number is that of the list's filter.
   const jobs = path === '/jobs' ? (of?.failed_jobs ?? 0) : 0;
-  if (jobs > 0 && about(/^(job|session)s?-failed$/).length > 0) return <b class="badge is-bad" data-testid="rail-failed-jobs" title="jobs and sessions that failed">{short(jobs)}</b>;
+  if (jobs > 0 && about(/^(job|session)s?-failed$/).length > 0)
+    return (
+      <b class="badge is-bad" data-testid="rail-failed-jobs" title="jobs and sessions that failed">
+        {short(jobs)}
+      </b>
+    );
   if (path === '/tasks' && tasks && tasks.error > 0) return <b class="badge is-bad">{short(tasks.error)}</b>;
   if (path === '/tasks' && tasks && tasks.total > 0) return <span class="badge">{short(tasks.total)}</span>;
   const counted = store.counters?.jobs;
@@ -62,53 +72,56 @@ export function Rail() {
   return (
     <nav class={`rail${open.value ? ' is-open' : ''}`} aria-label="Pages">
       <div class="rail-in">
-      <div class="brand">
-        <img src="/icon.svg" alt="" width="26" height="26" />
-        <div>
-          <b>Muster</b>
-          <span class="clip">
-            <bdi>{picked.value || session.value?.clusters?.join(', ') || store.hello?.cluster || 'cluster coordinator'}</bdi>
-          </span>
+        <div class="brand">
+          <img src="/icon.svg" alt="" width="26" height="26" />
+          <div>
+            <b>Muster</b>
+            <span class="clip">
+              <bdi>{picked.value || session.value?.clusters?.join(', ') || store.hello?.cluster || 'cluster coordinator'}</bdi>
+            </span>
+          </div>
+          <button type="button" class="rail-find" data-testid="find-anything" aria-haspopup="dialog" onClick={() => (paletteOpen.value = true)}>
+            Find anything <kbd aria-hidden="true">Ctrl K</kbd>
+          </button>
+          <button type="button" class="rail-menu" data-testid="menu" aria-expanded={open.value} aria-controls="rail-pages" onClick={() => (open.value = !open.value)}>
+            Menu
+          </button>
         </div>
-        <button type="button" class="rail-find" data-testid="find-anything" aria-haspopup="dialog" onClick={() => (paletteOpen.value = true)}>
-          Find anything <kbd aria-hidden="true">Ctrl K</kbd>
-        </button>
-        <button type="button" class="rail-menu" data-testid="menu" aria-expanded={open.value} aria-controls="rail-pages" onClick={() => (open.value = !open.value)}>
-          Menu
-        </button>
-      </div>
-      <div class="rail-pages" id="rail-pages">
-      <ClusterSwitch />
-      <Entries />
-      {GROUPS.map((group) => (
-        <div key={group} role="group" aria-label={group}>
-          <p class="rail-group" aria-hidden="true">
-            {group}
-          </p>
-          <Entries group={group} />
-        </div>
-      ))}
-      <div class="rail-foot">
-        <p class="note">
-          <span title={`update ${count(store.updates)}`}>{store.serverNow > 0 ? `server time ${clock(store.serverNow)} ${zoneOf(store.serverNow)}` : 'no data yet'}{paused.value && ' (held)'}</span>
-        </p>
-        <div class="segments" role="group" aria-label="Theme">
-          {THEMES.map((choice) => (
-            <button key={choice} type="button" data-testid={`theme-${choice}`} aria-pressed={theme.value === choice} onClick={() => setTheme(choice)}>
-              {choice}
-            </button>
+        <div class="rail-pages" id="rail-pages">
+          <ClusterSwitch />
+          <Entries />
+          {GROUPS.map((group) => (
+            <div key={group} role="group" aria-label={group}>
+              <p class="rail-group" aria-hidden="true">
+                {group}
+              </p>
+              <Entries group={group} />
+            </div>
           ))}
+          <div class="rail-foot">
+            <p class="note">
+              <span title={`update ${count(store.updates)}`}>
+                {store.serverNow > 0 ? `server time ${clock(store.serverNow)} ${zoneOf(store.serverNow)}` : 'no data yet'}
+                {paused.value && ' (held)'}
+              </span>
+            </p>
+            <div class="segments" role="group" aria-label="Theme">
+              {THEMES.map((choice) => (
+                <button key={choice} type="button" data-testid={`theme-${choice}`} aria-pressed={theme.value === choice} onClick={() => setTheme(choice)}>
+                  {choice}
+                </button>
+              ))}
+            </div>
+            <div class="segments" role="group" aria-label="Time zone">
+              {ZONES.map((choice) => (
+                <button key={choice} type="button" data-testid={`zone-${choice}`} aria-pressed={zone.value === choice} onClick={() => setZone(choice)}>
+                  {choice === 'UTC' ? choice : 'local time'}
+                </button>
+              ))}
+            </div>
+          </div>
         </div>
-        <div class="segments" role="group" aria-label="Time zone">
-          {ZONES.map((choice) => (
-            <button key={choice} type="button" data-testid={`zone-${choice}`} aria-pressed={zone.value === choice} onClick={() => setZone(choice)}>
-              {choice === 'UTC' ? choice : 'local time'}
-            </button>
-          ))}
-        </div>
-      </div>
-      </div>
-      <ConnectionLine />
+        <ConnectionLine />
       </div>
     </nav>
   );

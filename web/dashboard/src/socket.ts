@@ -2,15 +2,7 @@
 //
 // It knows no DOM and no real time: everything it needs is in SocketEnv, so that tests drive it by hand.
 
-import {
-  MAX_WATCHED_ROWS,
-  parse,
-  SUBPROTOCOL,
-  type ClientMessage,
-  type ServerMessage,
-  type Topic,
-  type TopicMessage,
-} from './model/protocol';
+import { MAX_WATCHED_ROWS, parse, SUBPROTOCOL, type ClientMessage, type ServerMessage, type Topic, type TopicMessage } from './model/protocol';
 import type { Store } from './model/store';
 
 export type Link = 'connecting' | 'live' | 'lost';

@@ -42,12 +42,40 @@ export function StragglersPage() {
       )}
       <Panel id="late-hosts" title="Hosts" note={all > 0 && `of the last ${plural(all, 'barrier')}, most often last first`} span={4}>
         {found && (
-          <Grid id="late-hosts" columns={hostColumns(all)} rows={found.hosts} name={(h) => `host ${h.host}`} data={(h) => ({ 'data-host': h.host })} chosen={row} choose={pick} empty={<>No barrier has passed yet.<Elsewhere /></>} />
+          <Grid
+            id="late-hosts"
+            columns={hostColumns(all)}
+            rows={found.hosts}
+            name={(h) => `host ${h.host}`}
+            data={(h) => ({ 'data-host': h.host })}
+            chosen={row}
+            choose={pick}
+            empty={
+              <>
+                No barrier has passed yet.
+                <Elsewhere />
+              </>
+            }
+          />
         )}
       </Panel>
       <Panel id="late-tasks" title="Tasks" note={all > 0 && lateNote(found!)} span={8}>
         {found && (
-          <Grid id="late-tasks" columns={taskColumns(all)} rows={found.tasks} name={(t) => `task ${t.task}`} data={(t) => ({ 'data-task': short(t.task) })} chosen={row} choose={pick} empty={<>No barrier has passed yet.<Elsewhere /></>} />
+          <Grid
+            id="late-tasks"
+            columns={taskColumns(all)}
+            rows={found.tasks}
+            name={(t) => `task ${t.task}`}
+            data={(t) => ({ 'data-task': short(t.task) })}
+            chosen={row}
+            choose={pick}
+            empty={
+              <>
+                No barrier has passed yet.
+                <Elsewhere />
+              </>
+            }
+          />
         )}
         {looked.problem && <p class="calm text-error">{looked.problem}</p>}
       </Panel>
@@ -61,7 +89,12 @@ export function StragglersPage() {
             data={(b) => ({ 'data-barrier': b.id })}
             chosen={row}
             choose={pick}
-            empty={<>No barrier of this run has passed yet. Those that failed are on the page of barriers, with who was missing.<Elsewhere /></>}
+            empty={
+              <>
+                No barrier of this run has passed yet. Those that failed are on the page of barriers, with who was missing.
+                <Elsewhere />
+              </>
+            }
           />
         )}
       </Panel>

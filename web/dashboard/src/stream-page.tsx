@@ -73,7 +73,10 @@ function useSums(stream: Stream, lanes: readonly Lane[]): Sum[] {
 
 function note(stream: Stream, lanes: readonly Lane[]) {
   const view = currentView();
-  return lanes.length > 0 && `${plural(lanes.length, 'worker')}, ${age(spanOf(view))}${settled.value.follow ? ' up to now' : ` from ${clock(view.from)}`}${stream.size > 0 ? ` · ${plural(stream.size, 'bar')} held` : ''}`;
+  return (
+    lanes.length > 0 &&
+    `${plural(lanes.length, 'worker')}, ${age(spanOf(view))}${settled.value.follow ? ' up to now' : ` from ${clock(view.from)}`}${stream.size > 0 ? ` · ${plural(stream.size, 'bar')} held` : ''}`
+  );
 }
 
 function Toolbar() {
@@ -139,7 +142,13 @@ function JobChoice() {
 
 function Workers() {
   const tasks = chosen('tasks').value;
-  const take = (text: string) => choose({ tasks: text.split(/[\s,]+/).filter(Boolean).join(',') });
+  const take = (text: string) =>
+    choose({
+      tasks: text
+        .split(/[\s,]+/)
+        .filter(Boolean)
+        .join(','),
+    });
   return (
     <label>
       <span class="soft">only workers</span>
@@ -160,7 +169,9 @@ function Download({ job }: { job: string }) {
   slow.value;
   settled.value;
   const view = currentView();
-  const path = job ? api(`jobs/${encodeURIComponent(job)}/trace`) : api('stream/trace', { from_ms: Math.floor(view.from), to_ms: Math.ceil(view.to), tasks: chosen('tasks').value, cluster: clusterQuery.value });
+  const path = job
+    ? api(`jobs/${encodeURIComponent(job)}/trace`)
+    : api('stream/trace', { from_ms: Math.floor(view.from), to_ms: Math.ceil(view.to), tasks: chosen('tasks').value, cluster: clusterQuery.value });
   return (
     <a href={path} download data-testid="stream-trace" title="Opens in ui.perfetto.dev and in chrome://tracing">
       Perfetto trace{job && ' of the job'}
@@ -183,7 +194,14 @@ function Coarse({ stream }: { stream: Stream }) {
 function sentence(lanes: readonly Lane[], rows: readonly Sum[]): string {
   const view = currentView();
   const total = (of: (row: Sum) => number) => rows.reduce((sum, row) => sum + of(row), 0);
-  const facts = [plural(total((r) => r.count), 'closure'), `${count(total((r) => r.failed))} failed`, `${count(total((r) => r.running))} running`];
+  const facts = [
+    plural(
+      total((r) => r.count),
+      'closure',
+    ),
+    `${count(total((r) => r.failed))} failed`,
+    `${count(total((r) => r.running))} running`,
+  ];
   return `Task stream of ${plural(lanes.length, 'worker')} from ${clock(view.from)} to ${clock(view.to)}: ${facts.join(', ')}. Arrow keys move in time and between workers, shift and arrows from bar to bar, Enter opens. The table below has the same facts.`;
 }
 
@@ -217,7 +235,11 @@ function Table({ stream, rows }: { stream: Stream; rows: readonly Sum[] }) {
         choose={(name) => (chosenRow.value = name)}
         empty="No closure ran in this time."
       />
-      {rows.length > ROWS && <p class="foot">The first {count(ROWS)} of {count(rows.length)} rows.</p>}
+      {rows.length > ROWS && (
+        <p class="foot">
+          The first {count(ROWS)} of {count(rows.length)} rows.
+        </p>
+      )}
     </Panel>
   );
 }

@@ -22,7 +22,10 @@ test('agents are found by name, address and incarnation, and by what befell them
 test('each agent is counted once', () => {
   const counts = countPlights(agents);
   assert.equal(counts.victim, 1);
-  assert.equal(Object.values(counts).reduce((a, b) => a + b), 4);
+  assert.equal(
+    Object.values(counts).reduce((a, b) => a + b),
+    4,
+  );
 });
 
 test('equals are in order of job and index', () => {
@@ -32,12 +35,7 @@ test('equals are in order of job and index', () => {
 });
 
 test('one line says what is the matter', () => {
-  assert.deepEqual(agents.map(remark), [
-    'waits for barrier step_12',
-    'out of memory',
-    'Barrier failed because: /job:worker/task:1 is in error',
-    'others wait for it at barrier step_12',
-  ]);
+  assert.deepEqual(agents.map(remark), ['waits for barrier step_12', 'out of memory', 'Barrier failed because: /job:worker/task:1 is in error', 'others wait for it at barrier step_12']);
 });
 
 test('the last heartbeat of who beats no more is what its row says, at every reload', () => {
@@ -81,7 +79,11 @@ test('a change is about ranges of tasks that are known', () => {
 test('the column of ages says when each was heard of, also for rows that are told anew', () => {
   const rows = new Map([0, 1, 2].map((index) => [`c/w:${index}`, { index, registered: 5_000, seen: -1 } as AgentRow]));
   takeAges({ c: { unit_ms: 100, jobs: { w: 'AB-/' } } }, 10_000, (name) => rows.get(name));
-  assert.deepEqual([...rows.values()].map((row) => row.seen), [10_000, 9_900, -1], 'without an age it stays');
+  assert.deepEqual(
+    [...rows.values()].map((row) => row.seen),
+    [10_000, 9_900, -1],
+    'without an age it stays',
+  );
   const again = { 'c/w:1': { index: 1, registered: 5_000 } as AgentRow, 'c/w:9': { index: 9, registered: 7_000 } as AgentRow };
   keepSeen(again, (name) => rows.get(name));
   assert.equal(again['c/w:1'].seen, 9_900);

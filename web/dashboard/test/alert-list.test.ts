@@ -32,7 +32,13 @@ test('the verdict in one line: kinds are counted, one alone is called by its nam
   assert.equal(verdict([counted('job-failed', 1)], ''), 'a job-failed');
   assert.equal(verdict([counted('job-failed', 30), counted('gang-unmet', 20), counted('jobs-failed', 3), counted('wish-unmet', 14)], ''), '4 jobs failed, 34 closures cannot start');
   assert.equal(verdict([counted('barrier-stuck', 5), counted('barrier-stuck', 1)], ''), '2 barriers wait');
-  assert.equal(verdict(['a', 'b', 'c', 'd', 'e', 'f'].map((t) => row(t, 'error', 1, t)), ''), 'a, b, c, d, e, and 1 more');
+  assert.equal(
+    verdict(
+      ['a', 'b', 'c', 'd', 'e', 'f'].map((t) => row(t, 'error', 1, t)),
+      '',
+    ),
+    'a, b, c, d, e, and 1 more',
+  );
   assert.equal(verdict([row('w', 'warning', 1, 'program-waits'), { ...counted('run-failed', 1), title: 'x'.repeat(99) }], ''), '1 run failed, w');
 });
 

@@ -28,7 +28,21 @@ test('grounds are tints', () => {
 });
 
 test('everything else that controls a terminal vanishes', () => {
-  for (const sequence of [`${ESC}[2J`, `${ESC}[1;1H`, `${ESC}[?25l`, `${ESC}]0;title\u0007`, `${ESC}]8;;http://evil${ESC}\\`, `${ESC}(B`, `${ESC}c`, '\u0000', '\u0008', '\u007f', '\u009b31m', '\u009d0;x\u009c', `${ESC}P1$r${ESC}\\`])
+  for (const sequence of [
+    `${ESC}[2J`,
+    `${ESC}[1;1H`,
+    `${ESC}[?25l`,
+    `${ESC}]0;title\u0007`,
+    `${ESC}]8;;http://evil${ESC}\\`,
+    `${ESC}(B`,
+    `${ESC}c`,
+    '\u0000',
+    '\u0008',
+    '\u007f',
+    '\u009b31m',
+    '\u009d0;x\u009c',
+    `${ESC}P1$r${ESC}\\`,
+  ])
     assert.equal(bare(`a${sequence}b`), 'ab', JSON.stringify(sequence));
   assert.equal(bare(`a${ESC}`), 'a');
   assert.equal(bare(`a${ESC}[31`), 'a');
@@ -48,5 +62,8 @@ test('hostile texts cost time in proportion to their length, and few elements', 
   assert.ok(performance.now() - begin < 3000);
   const many = runs(Array.from({ length: 20_000 }, (_, n) => `${ESC}[3${1 + (n % 2)}mx`).join(''));
   assert.ok(many.length <= 500);
-  assert.equal(many.reduce((n, run) => n + run.text.length, 0), 20_000);
+  assert.equal(
+    many.reduce((n, run) => n + run.text.length, 0),
+    20_000,
+  );
 });

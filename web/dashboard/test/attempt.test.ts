@@ -15,7 +15,10 @@ test('tells stacks by who stands there, and last lines', () => {
   const text = seenText({
     ...none,
     events: [{ at_ms: 3000, kind: 'WORKER_LOST', about: 'worker:1', text: 'gone' }],
-    stacks: [{ state: 'TAKEN', stack: 'a\nb\n', ranks: [{ rank: 0, task: 'worker:0' }] }, { state: 'STOPPED', ranks: [{ rank: 1, task: 'worker:1' }] }],
+    stacks: [
+      { state: 'TAKEN', stack: 'a\nb\n', ranks: [{ rank: 0, task: 'worker:0' }] },
+      { state: 'STOPPED', ranks: [{ rank: 1, task: 'worker:1' }] },
+    ],
     ended: [{ rank: 0, task: 'worker:0', host: 'h', ended_ms: 2000, exit_status: 0, signal: 9, stopped: true, stdout: ['x'] }],
     ranks_left_out: 3,
   });

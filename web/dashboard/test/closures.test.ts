@@ -8,7 +8,15 @@ import { cancelText, pace, rateOf, sampled } from '../src/model/rest/rate';
 import type { ClosureView, Counts, JobView } from '../src/model/rest/views';
 
 const closure = (more: Partial<ClosureView> = {}): ClosureView => ({
-  id: 'cl_0000000100000001', job: 'job_0000000000000001', index: 1, function: 'f', state: 'QUEUED', created_ms: 1000, finished_ms: 0, attempts: [], ...more,
+  id: 'cl_0000000100000001',
+  job: 'job_0000000000000001',
+  index: 1,
+  function: 'f',
+  state: 'QUEUED',
+  created_ms: 1000,
+  finished_ms: 0,
+  attempts: [],
+  ...more,
 });
 const counts = (more: Partial<Counts> = {}): Counts => ({ total: 0, blocked: 0, queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0, ...more });
 const attempt = (n: number, started_ms: number, ended_ms: number) => ({ attempt: n, worker: `worker:${n}`, started_ms, ended_ms });
@@ -17,7 +25,13 @@ test('times of a closure: waiting ends with the first attempt, running is the la
   assert.deepEqual(waited(closure()), { from: 1000, to: 0 });
   assert.deepEqual(ran(closure()), { from: 0, to: 0 });
   const twice = closure({ state: 'RUNNING', attempts: [attempt(1, 2000, 3000), attempt(2, 4000, 0)] });
-  assert.deepEqual([waited(twice), ran(twice)], [{ from: 1000, to: 2000 }, { from: 4000, to: 0 }]);
+  assert.deepEqual(
+    [waited(twice), ran(twice)],
+    [
+      { from: 1000, to: 2000 },
+      { from: 4000, to: 0 },
+    ],
+  );
   assert.equal(whereOf(twice), 'worker:2');
   assert.equal(whereOf(closure({ sent_to: 'worker:9' })), 'worker:9');
   const stopped = closure({ state: 'CANCELLED', finished_ms: 1500 });
@@ -68,7 +82,12 @@ test('the pace is that of the last half minute, or since the beginning; nobody g
 
 test('names in a sentence are told from the rest', () => {
   const text = 'waits for rv_0000000100000001 on worker:1 at 10.0.0.1:8 and worker:12, job_0000000000000001.';
-  assert.deepEqual(pieces(text, ['worker:1', 'worker:1', '']).map((p) => (p.kind === 'text' ? p.text : `<${p.kind} ${p.text}>`)).join(''), 'waits for <closure rv_0000000100000001> on <task worker:1> at 10.0.0.1:8 and worker:12, <job job_0000000000000001>.');
+  assert.deepEqual(
+    pieces(text, ['worker:1', 'worker:1', ''])
+      .map((p) => (p.kind === 'text' ? p.text : `<${p.kind} ${p.text}>`))
+      .join(''),
+    'waits for <closure rv_0000000100000001> on <task worker:1> at 10.0.0.1:8 and worker:12, <job job_0000000000000001>.',
+  );
   assert.deepEqual(pieces('<b>cl_1</b>'), [{ text: '<b>cl_1</b>', kind: 'text' }]);
   assert.deepEqual(pieces(''), []);
 });

@@ -4,10 +4,24 @@ import { fares, health } from '../src/model/cluster-health';
 import type { ClusterRow } from '../src/model/protocol';
 
 const cluster = (more: Partial<ClusterRow>): ClusterRow => ({
-  name: 'a', main: false, address: '', tasks: 3, has_workers: false, state: 'RUNNING', generation: 1, started: 1, barriers: 0, keys: 0, key_waits: 0,
-  agents: { connected: 3, registering: 0, missing: 0, disconnected: 0, late: 0, error: 0 }, ...more,
+  name: 'a',
+  main: false,
+  address: '',
+  tasks: 3,
+  has_workers: false,
+  state: 'RUNNING',
+  generation: 1,
+  started: 1,
+  barriers: 0,
+  keys: 0,
+  key_waits: 0,
+  agents: { connected: 3, registering: 0, missing: 0, disconnected: 0, late: 0, error: 0 },
+  ...more,
 });
-const said = (more: Partial<ClusterRow>) => { const c = cluster(more); return health(c, fares(c)); };
+const said = (more: Partial<ClusterRow>) => {
+  const c = cluster(more);
+  return health(c, fares(c));
+};
 const none = cluster({}).agents;
 
 test('the worst is said', () => {

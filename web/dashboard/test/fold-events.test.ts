@@ -7,7 +7,13 @@ const event = (number: number, time_ms: number, subject: string, text = 'lost'):
 
 test('repeats are one line with how often and since when', () => {
   const folded = foldEvents([event(9, 60_000, 'a'), event(8, 40_000, 'a'), event(7, 30_000, 'b'), event(6, 20_000, 'a')]);
-  assert.deepEqual(folded.map((e) => [e.number, e.subject, e.times, e.first_ms]), [[9, 'a', 3, 20_000], [7, 'b', 1, 30_000]]);
+  assert.deepEqual(
+    folded.map((e) => [e.number, e.subject, e.times, e.first_ms]),
+    [
+      [9, 'a', 3, 20_000],
+      [7, 'b', 1, 30_000],
+    ],
+  );
 });
 
 test('texts that differ in numbers only repeat; others do not', () => {
@@ -22,6 +28,12 @@ test('what is long ago is a line of its own', () => {
 test('events of a worker are those about it, in its cluster', () => {
   const about = (number: number, cluster: string, subject: string, text = 'attached'): EventRow => ({ ...event(number, 0, subject, text), cluster });
   const all = [about(1, '', 'worker:1'), about(2, 'train', 'worker:1'), about(3, '', 'worker:11'), about(4, '', 'worker:2', 'my-worker:1 said worker:1 is lost'), about(5, 'default', 'worker:1')];
-  assert.deepEqual(eventsOf(all, 'worker:1', { name: 'default', main: true }).map((e) => e.number), [5, 1]);
-  assert.deepEqual(eventsOf(all, 'worker:1', { name: 'train', main: false }).map((e) => e.number), [2]);
+  assert.deepEqual(
+    eventsOf(all, 'worker:1', { name: 'default', main: true }).map((e) => e.number),
+    [5, 1],
+  );
+  assert.deepEqual(
+    eventsOf(all, 'worker:1', { name: 'train', main: false }).map((e) => e.number),
+    [2],
+  );
 });

@@ -7,7 +7,14 @@ const table = (name: string, of: (n: number) => string, cases: [number, string][
     for (const [n, text] of cases) assert.equal(of(n), text, String(n));
   });
 
-table('count', count, [[0, '0'], [999, '999'], [1234, '1,234'], [8_390_000, '8,390,000'], [NaN, '–'], [Infinity, '–']]);
+table('count', count, [
+  [0, '0'],
+  [999, '999'],
+  [1234, '1,234'],
+  [8_390_000, '8,390,000'],
+  [NaN, '–'],
+  [Infinity, '–'],
+]);
 table('short', short, [
   [0, '0'],
   [0.4, '0.4'],
@@ -23,7 +30,14 @@ table('short', short, [
   [-1500, '−1,500'],
   [NaN, '–'],
 ]);
-table('tick', tick, [[0, '0'], [0.25, '0.25'], [500, '500'], [20_000, '20k'], [1_500_000, '1.5M'], [2e9, '2G']]);
+table('tick', tick, [
+  [0, '0'],
+  [0.25, '0.25'],
+  [500, '500'],
+  [20_000, '20k'],
+  [1_500_000, '1.5M'],
+  [2e9, '2G'],
+]);
 table('age', age, [
   [-5, '0 ms'],
   [262, '262 ms'],
@@ -41,8 +55,21 @@ table('age', age, [
   [93_600_000, '1d 2h'],
   [Infinity, '–'],
 ]);
-table('span', span, [[250, '250 ms'], [5000, '5 s'], [12_500, '12.5 s'], [90_000, '1m 30s']]);
-table('bytes', bytes, [[0, '0 B'], [999, '999 B'], [1000, '1.0 KB'], [48_230, '48 KB'], [999_600, '1.0 MB'], [3.4e9, '3.4 GB'], [5e15, '5000 TB']]);
+table('span', span, [
+  [250, '250 ms'],
+  [5000, '5 s'],
+  [12_500, '12.5 s'],
+  [90_000, '1m 30s'],
+]);
+table('bytes', bytes, [
+  [0, '0 B'],
+  [999, '999 B'],
+  [1000, '1.0 KB'],
+  [48_230, '48 KB'],
+  [999_600, '1.0 MB'],
+  [3.4e9, '3.4 GB'],
+  [5e15, '5000 TB'],
+]);
 
 test('percent says 100 only of what is complete', () => {
   assert.equal(percent(970, 1000), '97.0%');
@@ -67,11 +94,23 @@ test('not all are all', () => {
   assert.equal(outOf(1200, 98_000), '1,200 of 98.0 k');
 });
 
-table('timeTick', timeTick, [[0, '0'], [5, '5 ms'], [500, '500 ms'], [2000, '2 s'], [30_000, '30 s'], [306_000, '5.1 min'], [1_020_000, '17 min'], [7_200_000, '2 h']]);
+table('timeTick', timeTick, [
+  [0, '0'],
+  [5, '5 ms'],
+  [500, '500 ms'],
+  [2000, '2 s'],
+  [30_000, '30 s'],
+  [306_000, '5.1 min'],
+  [1_020_000, '17 min'],
+  [7_200_000, '2 h'],
+]);
 
 test('steps of a time axis are whole in the unit that they are told in', () => {
   for (const step of TIME_STEPS) for (const n of [1, 3]) assert.match(timeTick(step * n), /^\d+(\.5)? (ms|s|min|h)$/, String(step * n));
-  assert.deepEqual([...TIME_STEPS].sort((a, b) => a - b), TIME_STEPS);
+  assert.deepEqual(
+    [...TIME_STEPS].sort((a, b) => a - b),
+    TIME_STEPS,
+  );
 });
 
 test('a wall clock is the newest such time that is over', () => {

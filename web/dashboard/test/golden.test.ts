@@ -51,7 +51,10 @@ test('jobs: snapshot, then delta', () => {
   const store = greeted();
   store.apply(message('jobs_snap'));
   store.apply(message('jobs_delta'));
-  assert.deepEqual(store.jobs().map((job) => job.id), ['job_3', 'job_2']);
+  assert.deepEqual(
+    store.jobs().map((job) => job.id),
+    ['job_3', 'job_2'],
+  );
   assert.equal(store.jobs()[1]!.succeeded, 140);
 });
 
@@ -88,7 +91,10 @@ test('logs: snapshot, then delta', () => {
   assert.equal(store.apply(message('logs_snap')), 'applied');
   assert.equal(store.log(topic)!.progress!.text, 'a quarter');
   assert.equal(store.apply(message('logs_delta')), 'applied');
-  assert.deepEqual(store.log(topic)!.lines.map((l) => l.text), ['epoch 1', 'slow', 'done']);
+  assert.deepEqual(
+    store.log(topic)!.lines.map((l) => l.text),
+    ['epoch 1', 'slow', 'done'],
+  );
   assert.ok(store.log(topic)!.ended);
 });
 

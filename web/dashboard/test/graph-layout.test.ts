@@ -3,7 +3,13 @@ import { test } from 'node:test';
 import { graphLayout, nodeAt, nodeBeside } from '../src/model/graph-layout';
 
 test('each node stands right of all it needs', () => {
-  const edges = [[0, 1], [1, 2], [0, 2], [3, 2], [2, 4]];
+  const edges = [
+    [0, 1],
+    [1, 2],
+    [0, 2],
+    [3, 2],
+    [2, 4],
+  ];
   const { places } = graphLayout(5, edges);
   for (const [from, to] of edges) assert.ok(places[from!]!.x < places[to!]!.x);
   assert.equal(places[2]!.layer, 2);
@@ -30,17 +36,35 @@ test('a layer of thousands is folded into columns', () => {
 
 test('two chains that need each other not do not cross', () => {
   // 0→3→4, 1→2→5: by number alone the middle would cross.
-  const { places } = graphLayout(6, [[0, 3], [3, 4], [1, 2], [2, 5]]);
+  const { places } = graphLayout(6, [
+    [0, 3],
+    [3, 4],
+    [1, 2],
+    [2, 5],
+  ]);
   assert.equal(Math.sign(places[0]!.y - places[1]!.y), Math.sign(places[3]!.y - places[2]!.y));
   assert.equal(Math.sign(places[3]!.y - places[2]!.y), Math.sign(places[4]!.y - places[5]!.y));
 });
 
 test('a cycle or an edge to nowhere harms nothing', () => {
-  assert.equal(graphLayout(3, [[0, 1], [1, 0], [2, 99], [2, 2]]).places.length, 3);
+  assert.equal(
+    graphLayout(3, [
+      [0, 1],
+      [1, 0],
+      [2, 99],
+      [2, 2],
+    ]).places.length,
+    3,
+  );
 });
 
 test('arrow keys follow dependencies', () => {
-  const graph = graphLayout(4, [[0, 1], [0, 2], [1, 3], [2, 3]]);
+  const graph = graphLayout(4, [
+    [0, 1],
+    [0, 2],
+    [1, 3],
+    [2, 3],
+  ]);
   assert.equal(nodeBeside(graph, 3, 'ArrowRight'), 3);
   assert.equal(graph.places[nodeBeside(graph, 0, 'ArrowRight')]!.layer, 1);
   const upper = graph.order[1]![0]!;

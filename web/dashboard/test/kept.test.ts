@@ -24,7 +24,10 @@ test('a saved filter leads nowhere but to a page of this server', () => {
   assert.deepEqual(savedFilters(), [{ href: '/jobs?state=FAILED', name: 'Jobs: failed' }]);
   saveFilter('/jobs?q=a', 'one');
   saveFilter('/jobs?q=a', 'another name');
-  assert.deepEqual(savedFilters().filter((f) => f.href === '/jobs?q=a'), [{ href: '/jobs?q=a', name: 'another name' }]);
+  assert.deepEqual(
+    savedFilters().filter((f) => f.href === '/jobs?q=a'),
+    [{ href: '/jobs?q=a', name: 'another name' }],
+  );
   forgetFilter('/jobs?q=a');
   assert.equal(isSaved('/jobs?q=a'), false);
 });

@@ -46,7 +46,10 @@ test('a line that has not ended is replaced by the next one of its writer', () =
 test('words find lines, and writers are told apart where there are several', () => {
   const log = new Log();
   log.apply(body([line(1, 'Loss 0.5'), line(2, 'done')]), true);
-  assert.deepEqual(shownLines(log, ' loss ').lines.map((l) => l.seq), [1]);
+  assert.deepEqual(
+    shownLines(log, ' loss ').lines.map((l) => l.seq),
+    [1],
+  );
   assert.ok(!shownLines(log, '').several);
   log.apply(body([line(3, 'x', 1)]), false);
   assert.ok(shownLines(log, '').several);

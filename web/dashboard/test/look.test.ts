@@ -9,7 +9,10 @@ test('a thing that can change is asked for again, one that has ended is not', ()
   assert.equal(nextLook(first, 1000, never), 1000);
   const known = answered(first, 7);
   assert.equal(nextLook(known, 1000, never), 1000);
-  assert.equal(nextLook(known, 1000, (n) => n === 7), null);
+  assert.equal(
+    nextLook(known, 1000, (n) => n === 7),
+    null,
+  );
   assert.equal(nextLook(nothing(), 1000, never), null);
 });
 
@@ -17,7 +20,10 @@ test('the last answer outlives failures, which are asked about ever more slowly'
   let look = answered(asked(nothing<number>(), '/a', false), 7);
   look = failed(look, 'no answer', false);
   assert.deepEqual([look.value, look.problem], [7, 'no answer']);
-  assert.equal(nextLook(look, 1000, (n) => n === 7), 1000); // final, but the failure is of a later question
+  assert.equal(
+    nextLook(look, 1000, (n) => n === 7),
+    1000,
+  ); // final, but the failure is of a later question
   for (const wait of [2000, 4000, 8000, 15_000, 15_000]) assert.equal(nextLook((look = failed(look, 'no answer', false)), 1000, never), wait);
   assert.equal(answered(look, 8).problem, '');
 });
@@ -34,7 +40,10 @@ test('a list whose filter changed keeps its rows until the new ones come; anothe
   assert.equal(asked(known, '/b', false).value, null);
   const kept = asked(known, '/b', true);
   assert.deepEqual([kept.of, kept.value, kept.stale], ['/b', 7, true]);
-  assert.equal(nextLook(kept, 1000, () => true), 1000); // the old answer says nothing about the new question
+  assert.equal(
+    nextLook(kept, 1000, () => true),
+    1000,
+  ); // the old answer says nothing about the new question
   assert.equal(answered(kept, 8).stale, false);
   assert.equal(failed(kept, 'no', false).value, null);
   assert.equal(asked(known, '', true).value, null);

@@ -12,7 +12,16 @@ test('what is not known is a dash, not zero', () => {
 });
 
 test('figures of a machine', () => {
-  const m = { cpu: 1.26, cpus: 4, memory_bytes: 5e9, memory_total_bytes: 1e10, gpus: [{ name: 'a', busy: 0.5 }, { name: 'b', busy: 1 }] };
+  const m = {
+    cpu: 1.26,
+    cpus: 4,
+    memory_bytes: 5e9,
+    memory_total_bytes: 1e10,
+    gpus: [
+      { name: 'a', busy: 0.5 },
+      { name: 'b', busy: 1 },
+    ],
+  };
   assert.equal(cpuText(m), '1.3 of 4');
   assert.equal(memoryText(m), '50.0% of 10 GB');
   assert.equal(gpuText(m), '75% of 2');
@@ -34,9 +43,21 @@ test('of days samples are minutes apart, and are joined all the same; a range ha
 
 test('at a moment figures are those of the sample next to it', () => {
   const seconds = [100, 105, 110];
-  assert.deepEqual([0, 99_000, 102_400, 102_600, 109_000, 125_000, 200_000].map((at) => sampleAt(seconds, at)), [-1, 0, 0, 1, 2, 2, -1]);
+  assert.deepEqual(
+    [0, 99_000, 102_400, 102_600, 109_000, 125_000, 200_000].map((at) => sampleAt(seconds, at)),
+    [-1, 0, 0, 1, 2, 2, -1],
+  );
   assert.equal(sampleAt([], 5), -1);
-  const one = { kind: 'worker' as const, cluster: 'c', task: 'worker:0', host: 'h', seen_ms: 1, fresh: true, machine: { cpu: 9, cpus: 8, memory_bytes: 1, memory_total_bytes: 100, received_per_s: 7, gpus: [{ name: 'a', busy: 1 }] }, samples: { seconds, cpu: [1, 2, null], memory_bytes: [10, 20, 30], gpu_busy: [0.25, null, null] } };
+  const one = {
+    kind: 'worker' as const,
+    cluster: 'c',
+    task: 'worker:0',
+    host: 'h',
+    seen_ms: 1,
+    fresh: true,
+    machine: { cpu: 9, cpus: 8, memory_bytes: 1, memory_total_bytes: 100, received_per_s: 7, gpus: [{ name: 'a', busy: 1 }] },
+    samples: { seconds, cpu: [1, 2, null], memory_bytes: [10, 20, 30], gpu_busy: [0.25, null, null] },
+  };
   assert.deepEqual([cpuText(machineThen(one, 100_000)!), gpuText(machineThen(one, 100_000)!)], ['1.0 of 8', '25% of 1']);
   assert.equal(cpuText(machineThen(one, 110_000)!), '–');
   assert.equal(machineThen(one, 0), null);

@@ -2,20 +2,53 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { agentState, CELL_STATES, cellGroups, countStates, keptCellGroups, taskTotals } from '../src/model/map-groups';
 import { mapGroups } from '../src/model/order';
-import { type AgentRow, type ClusterRow, type TaskRows } from '../src/model/protocol';
+import type { AgentRow, ClusterRow, TaskRows } from '../src/model/protocol';
 import { Tasks } from '../src/model/tasks';
 
-const agent = (cluster: string, index: number, more: Partial<AgentRow> = {}): AgentRow => ({ cluster, job: 'trainer', index, state: 'CONNECTED', incarnation: '1', address: '', registered: 0, seen: 0, devices: 8, waits: [], ...more });
+const agent = (cluster: string, index: number, more: Partial<AgentRow> = {}): AgentRow => ({
+  cluster,
+  job: 'trainer',
+  index,
+  state: 'CONNECTED',
+  incarnation: '1',
+  address: '',
+  registered: 0,
+  seen: 0,
+  devices: 8,
+  waits: [],
+  ...more,
+});
 const cluster = (name: string, tasks: number, main = false): ClusterRow => ({
-  name, main, tasks, has_workers: false, address: '', state: 'RUNNING', generation: 1, started: 0, barriers: 0, keys: 0, key_waits: 0,
+  name,
+  main,
+  tasks,
+  has_workers: false,
+  address: '',
+  state: 'RUNNING',
+  generation: 1,
+  started: 0,
+  barriers: 0,
+  keys: 0,
+  key_waits: 0,
   agents: { connected: Math.max(0, tasks - 2), registering: tasks > 0 ? 1 : 0, missing: tasks > 0 ? 1 : 0, disconnected: 0, late: 0, error: 0 },
 });
 
 function workers(clusters: string[]): Tasks {
   const n = clusters.length;
   const rows: TaskRows = {
-    i: clusters.map((_, k) => k + 1), cluster: clusters, job: Array(n).fill('worker'), index: clusters.map((_, k) => k), state: Array(n).fill('CONNECTED'), seen: Array(n).fill(0), since: Array(n).fill(0),
-    incarnation: Array(n).fill('a'), host: Array(n).fill('h'), slots: Array(n).fill(1), running: Array(n).fill(0), finished: Array(n).fill(0), error: Array(n).fill(''),
+    i: clusters.map((_, k) => k + 1),
+    cluster: clusters,
+    job: Array(n).fill('worker'),
+    index: clusters.map((_, k) => k),
+    state: Array(n).fill('CONNECTED'),
+    seen: Array(n).fill(0),
+    since: Array(n).fill(0),
+    incarnation: Array(n).fill('a'),
+    host: Array(n).fill('h'),
+    slots: Array(n).fill(1),
+    running: Array(n).fill(0),
+    finished: Array(n).fill(0),
+    error: Array(n).fill(''),
   };
   const tasks = new Tasks();
   tasks.apply(rows, [], 0, 5000);
@@ -41,14 +74,37 @@ test('workers and agents of all clusters, or of the chosen one', () => {
   const clusters = [cluster('default', 0, true), cluster('train', 3)];
   const agents = [agent('train', 1), agent('train', 0)];
   const all = cellGroups(tasks, mapGroups(tasks), agents, clusters, undefined);
-  assert.deepEqual(all.map((g) => [g.label, g.ids.length, g.devices]), [['worker', 2, 0], ['train/worker', 1, 0], ['train/trainer', 2, 16]]);
-  assert.deepEqual(all[2]!.agents!.map((a) => a.index), [0, 1]);
-  assert.deepEqual(cellGroups(tasks, mapGroups(tasks), agents, clusters, clusters[0]).map((g) => g.label), ['worker']);
-  assert.deepEqual(cellGroups(tasks, mapGroups(tasks), agents, clusters, clusters[1]).map((g) => g.label), ['train/worker', 'train/trainer']);
+  assert.deepEqual(
+    all.map((g) => [g.label, g.ids.length, g.devices]),
+    [
+      ['worker', 2, 0],
+      ['train/worker', 1, 0],
+      ['train/trainer', 2, 16],
+    ],
+  );
+  assert.deepEqual(
+    all[2]!.agents!.map((a) => a.index),
+    [0, 1],
+  );
+  assert.deepEqual(
+    cellGroups(tasks, mapGroups(tasks), agents, clusters, clusters[0]).map((g) => g.label),
+    ['worker'],
+  );
+  assert.deepEqual(
+    cellGroups(tasks, mapGroups(tasks), agents, clusters, clusters[1]).map((g) => g.label),
+    ['train/worker', 'train/trainer'],
+  );
 });
 
 test('states of agents are those of the map', () => {
-  const states = [agent('a', 0, { state: 'ERROR', casualty: false }), agent('a', 1, { state: 'ERROR', casualty: true }), agent('a', 2, { state: 'LATE' }), agent('a', 3, { state: 'REGISTERING' }), agent('a', 4, { state: 'MISSING' }), agent('a', 5, { unheard: true })].map((a) => CELL_STATES[agentState(a)]);
+  const states = [
+    agent('a', 0, { state: 'ERROR', casualty: false }),
+    agent('a', 1, { state: 'ERROR', casualty: true }),
+    agent('a', 2, { state: 'LATE' }),
+    agent('a', 3, { state: 'REGISTERING' }),
+    agent('a', 4, { state: 'MISSING' }),
+    agent('a', 5, { unheard: true }),
+  ].map((a) => CELL_STATES[agentState(a)]);
   assert.deepEqual(states, ['ERROR', 'ERROR', 'LATE', 'REGISTERING', 'REGISTERING', 'UNHEARD']);
   const tasks = workers(['']);
   const counts = countStates(tasks, cellGroups(tasks, mapGroups(tasks), [agent('a', 0, { state: 'ERROR' })], [], undefined), undefined);
@@ -59,9 +115,16 @@ test('states of agents are those of the map', () => {
 test('the map and the key numbers count alike', () => {
   const tasks = workers(['', '', 'used']);
   const agents = [
-    agent('used', 0, { state: 'MISSING' }), agent('used', 1, { state: 'MISSING' }),
-    agent('train', 0, { state: 'ERROR' }), agent('train', 1, { state: 'ERROR', casualty: true }), agent('train', 2, { state: 'LATE' }), agent('train', 3, { state: 'MISSING' }),
-    agent('train', 4, { state: 'REGISTERING' }), agent('train', 5, { state: 'DISCONNECTED' }), agent('train', 6), agent('train', 7, { unheard: true }),
+    agent('used', 0, { state: 'MISSING' }),
+    agent('used', 1, { state: 'MISSING' }),
+    agent('train', 0, { state: 'ERROR' }),
+    agent('train', 1, { state: 'ERROR', casualty: true }),
+    agent('train', 2, { state: 'LATE' }),
+    agent('train', 3, { state: 'MISSING' }),
+    agent('train', 4, { state: 'REGISTERING' }),
+    agent('train', 5, { state: 'DISCONNECTED' }),
+    agent('train', 6),
+    agent('train', 7, { unheard: true }),
   ];
   const row: ClusterRow = { ...cluster('train', 8), agents: { connected: 2, unheard: 1, registering: 1, missing: 1, disconnected: 1, late: 1, error: 2 } };
   // Closure workers use it, and no agent ever came.
@@ -92,7 +155,10 @@ test('agents that nobody waits for are not counted beside closure workers', () =
   const tasks = workers(['']);
   const unused: ClusterRow = { ...cluster('default', 4, true), has_workers: true, state: 'WAITING', agents: { connected: 0, registering: 0, missing: 4, disconnected: 0, late: 0, error: 0 } };
   const agents = [agent('default', 0, { state: 'MISSING' })];
-  assert.deepEqual(cellGroups(tasks, mapGroups(tasks), agents, [unused], undefined).map((g) => g.label), ['worker']);
+  assert.deepEqual(
+    cellGroups(tasks, mapGroups(tasks), agents, [unused], undefined).map((g) => g.label),
+    ['worker'],
+  );
   const numbers = { connected: 1, late: 0, error: 0, disconnected: 0, total: 1 };
   assert.equal(taskTotals(numbers, [unused]).total, 1);
   assert.equal(taskTotals({ ...numbers, connected: 0, total: 0 }, [{ ...unused, has_workers: false }]).missing, 4, 'without workers they are who is awaited');

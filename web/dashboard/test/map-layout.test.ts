@@ -55,7 +55,10 @@ test('what does not fit makes the map grow, not the cells vanish', () => {
 test('small groups stand beside one another, and arrows find the way', () => {
   const map = layout([5, 3, 6, 100], bounds);
   check(map, [5, 3, 6, 100]);
-  assert.deepEqual(map.blocks.map((block) => block.labelTop > 0), [false, false, false, true]);
+  assert.deepEqual(
+    map.blocks.map((block) => block.labelTop > 0),
+    [false, false, false, true],
+  );
   assert.ok(layout([5, 3, 6], bounds).height < 80);
   const down = cellBeside(map, { group: 1, n: 2 }, 'ArrowDown');
   assert.equal(down.group, 3);

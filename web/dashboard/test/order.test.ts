@@ -47,14 +47,19 @@ test('the order agrees with a naive sort, for large numbers too', () => {
     state: TASK_STATES[(n * 13) % 5]!,
   }));
   const tasks = cluster(many);
-  const naive = Array.from({ length: tasks.size }, (_, slot) => slot).sort(
-    (a, b) => tasks.stateAt(b) - tasks.stateAt(a) || tasks.jobAt(a) - tasks.jobAt(b) || tasks.indexAt(a) - tasks.indexAt(b),
+  const naive = Array.from({ length: tasks.size }, (_, slot) => slot).sort((a, b) => tasks.stateAt(b) - tasks.stateAt(a) || tasks.jobAt(a) - tasks.jobAt(b) || tasks.indexAt(a) - tasks.indexAt(b));
+  assert.deepEqual(
+    [...listOrder(tasks)],
+    naive.map((slot) => tasks.idAt(slot)),
   );
-  assert.deepEqual([...listOrder(tasks)], naive.map((slot) => tasks.idAt(slot)));
 });
 
 test('the filter finds names, hosts and incarnations, in any case', () => {
-  const tasks = cluster([{ job: 'worker', index: 1, host: 'Rack-7' }, { job: 'worker', index: 11 }, { job: 'ps', index: 0 }]);
+  const tasks = cluster([
+    { job: 'worker', index: 1, host: 'Rack-7' },
+    { job: 'worker', index: 11 },
+    { job: 'ps', index: 0 },
+  ]);
   assert.deepEqual(names(tasks, listOrder(tasks, 'worker:1')), ['worker:1', 'worker:11']);
   assert.deepEqual(names(tasks, listOrder(tasks, ' rack-7 ')), ['worker:1']);
   assert.deepEqual(names(tasks, listOrder(tasks, '0002')), ['ps:0']);
@@ -62,27 +67,50 @@ test('the filter finds names, hosts and incarnations, in any case', () => {
 });
 
 test('the map groups by job in order of first sight and folds the smallest beyond ten', () => {
-  const tasks = cluster([{ job: 'z', index: 1 }, { job: 'a', index: 0 }, { job: 'z', index: 0 }]);
-  assert.deepEqual(mapGroups(tasks).map((g) => [g.label, names(tasks, g.ids)]), [['z', ['z:0', 'z:1']], ['a', ['a:0']]]);
+  const tasks = cluster([
+    { job: 'z', index: 1 },
+    { job: 'a', index: 0 },
+    { job: 'z', index: 0 },
+  ]);
+  assert.deepEqual(
+    mapGroups(tasks).map((g) => [g.label, names(tasks, g.ids)]),
+    [
+      ['z', ['z:0', 'z:1']],
+      ['a', ['a:0']],
+    ],
+  );
 
   const wide = cluster(Array.from({ length: 120 }, (_, n) => ({ job: `j${n % 15}`, index: n })).concat(Array.from({ length: 9 }, (_, n) => ({ job: `j${n}`, index: 500 }))));
   const groups = mapGroups(wide);
   assert.equal(groups.length, 10);
   assert.equal(groups.at(-1)!.label, '6 other jobs');
-  assert.equal(groups.reduce((n, g) => n + g.ids.length, 0), 129);
+  assert.equal(
+    groups.reduce((n, g) => n + g.ids.length, 0),
+    129,
+  );
 });
 
 test('the list of one cluster has its workers only, and names say whose they are', () => {
-  const tasks = cluster([{ job: 'worker', index: 0 }, { job: 'worker', index: 0, cluster: 'train' }, { job: 'worker', index: 1 }]);
+  const tasks = cluster([
+    { job: 'worker', index: 0 },
+    { job: 'worker', index: 0, cluster: 'train' },
+    { job: 'worker', index: 1 },
+  ]);
   const names = (of?: string): string[] => [...listOrder(tasks, '', of)].map((id) => tasks.view(id)!.name);
   assert.deepEqual(names('train'), ['train/worker:0']);
   assert.deepEqual(names(''), ['worker:0', 'worker:1']);
   assert.equal(names().length, 3);
-  assert.deepEqual(mapGroups(tasks).map((g) => g.label), ['worker', 'train/worker']);
+  assert.deepEqual(
+    mapGroups(tasks).map((g) => g.label),
+    ['worker', 'train/worker'],
+  );
 });
 
 test('the cordoned ones are found by that word, and only by all of it', () => {
-  const tasks = cluster([{ job: 'worker', index: 0 }, { job: 'worker', index: 1, cordoned: 1 }]);
+  const tasks = cluster([
+    { job: 'worker', index: 0 },
+    { job: 'worker', index: 1, cordoned: 1 },
+  ]);
   assert.deepEqual(names(tasks, listOrder(tasks, 'cordoned')), ['worker:1']);
   assert.equal(tasks.view(2)!.cordoned, true);
   assert.deepEqual(names(tasks, listOrder(tasks, 'cord')), []);

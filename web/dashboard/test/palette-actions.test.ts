@@ -22,6 +22,9 @@ test('only what can be done now is offered', () => {
   assert.deepEqual(job('RUNNING'), ['Cancel n']);
   assert.deepEqual(job('FAILED'), ['Retry n']);
   assert.deepEqual(job('FAILED', true), []);
-  assert.deepEqual(programOrders(['cancel', 'restart'], { id: 'prog_1', name: 'p', state: 'RUNNING' }).map((o) => o.path), ['programs/prog_1/cancel', 'programs/prog_1/restart']);
+  assert.deepEqual(
+    programOrders(['cancel', 'restart'], { id: 'prog_1', name: 'p', state: 'RUNNING' }).map((o) => o.path),
+    ['programs/prog_1/cancel', 'programs/prog_1/restart'],
+  );
   assert.deepEqual(programOrders(['cancel'], { id: 'prog_1', name: 'p', state: 'FAILED' }), []);
 });

@@ -6,7 +6,10 @@ const one = (kind: string, title: string, detail = ''): Found => ({ kind, title,
 
 test('every word must fit, whatever the case; the beginning of a name is better than its middle', () => {
   const all = [one('worker', 'aworker:1', 'node-1'), one('worker', 'worker:1', 'node-1'), one('worker', 'worker:2', 'node-2'), one('page', 'Jobs')];
-  assert.deepEqual(bestOf(all, 'WORKER node-1').map((f) => f.title), ['worker:1', 'aworker:1']);
+  assert.deepEqual(
+    bestOf(all, 'WORKER node-1').map((f) => f.title),
+    ['worker:1', 'aworker:1'],
+  );
   assert.deepEqual(bestOf(all, 'nothing'), []);
 });
 

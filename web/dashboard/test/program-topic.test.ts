@@ -17,7 +17,10 @@ test('one program: a snapshot, then deltas of ranks; those that did not change s
   assert.equal(store.apply(message('snap', 5, whole)), 'applied');
   const seen = store.program(topic)!;
   assert.equal(seen.program!.name, 'train');
-  assert.deepEqual(seen.ranks().map((r) => r.rank), [0, 9, 10]);
+  assert.deepEqual(
+    seen.ranks().map((r) => r.rank),
+    [0, 9, 10],
+  );
   const nine = seen.ranks()[1];
   assert.equal(store.apply(message('d', 6, { 10: rank(10, { last_line: '\u001b[31mstep 3' }), barriers: { barriers: [{ id: 'step', arrived: 2, of: 3, started: 1 }] } })), 'applied');
   assert.equal(seen.ranks()[1], nine);
@@ -25,7 +28,10 @@ test('one program: a snapshot, then deltas of ranks; those that did not change s
   assert.equal(seen.barriers[0]!.id, 'step');
   assert.equal(seen.attempts.length, 1);
   store.apply(message('d', 7, {}, ['10']));
-  assert.deepEqual(seen.ranks().map((r) => r.rank), [0, 9]);
+  assert.deepEqual(
+    seen.ranks().map((r) => r.rank),
+    [0, 9],
+  );
 });
 
 test('one that the server does not know, or not any more, is none', () => {
@@ -46,10 +52,27 @@ test('one that the server does not know, or not any more, is none', () => {
 
 test('the list: of one cluster, by state and by words, the newest first', () => {
   const store = new Store();
-  const row = (n: number, more = {}) => ({ id: `prog_000000000000000${n}`, cluster: '', name: `run ${n}`, state: 'RUNNING', attempt: 1, restarts: 0, max_restarts: 0, ranks: 1, started: 1, alive: 1, created_ms: n, tasks: {}, ...more });
+  const row = (n: number, more = {}) => ({
+    id: `prog_000000000000000${n}`,
+    cluster: '',
+    name: `run ${n}`,
+    state: 'RUNNING',
+    attempt: 1,
+    restarts: 0,
+    max_restarts: 0,
+    ranks: 1,
+    started: 1,
+    alive: 1,
+    created_ms: n,
+    tasks: {},
+    ...more,
+  });
   const rows = { a: row(1), b: row(2, { state: 'FAILED', name: 'Train' }), c: row(3, { cluster: 'other' }) };
   store.apply(parse(JSON.stringify({ t: 'snap', topic: 'programs', seq: 1, now: 1, rows, gone: [], more: 0 })) as TopicMessage);
-  const ids = (state: string, text: string, cluster = '') => fitting(store.programs.all(), cluster, state, text).map((p) => p.id.slice(-1)).join('');
+  const ids = (state: string, text: string, cluster = '') =>
+    fitting(store.programs.all(), cluster, state, text)
+      .map((p) => p.id.slice(-1))
+      .join('');
   assert.equal(ids('', ''), '21');
   assert.equal(ids('FAILED', ''), '2');
   assert.equal(ids('', 'TRAIN'), '2');

@@ -1,12 +1,50 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byState, commandLine, endOf, followed, hostsOf, lookOf, over, PROGRAM_LOOKS, programCommands, resourcesOf, stepTo, verdict, wanted, type ProgramView, type RankView } from '../src/model/rest/programs';
+import {
+  byState,
+  commandLine,
+  endOf,
+  followed,
+  hostsOf,
+  lookOf,
+  over,
+  PROGRAM_LOOKS,
+  programCommands,
+  resourcesOf,
+  stepTo,
+  verdict,
+  wanted,
+  type ProgramView,
+  type RankView,
+} from '../src/model/rest/programs';
 
 const program = (more: Partial<ProgramView> = {}): ProgramView => ({
-  id: 'prog_0000000000000001', cluster: '', name: 'train', state: 'RUNNING', attempt: 1, restarts: 0, ranks: 8, started: 8, alive: 8, created_ms: 1, command: ['python', 'train.py'],
-  tasks: { worker: { min: 8, max: 8 } }, max_restarts: 3, grace_ms: 10_000, restart_grace_ms: 1000, ...more,
+  id: 'prog_0000000000000001',
+  cluster: '',
+  name: 'train',
+  state: 'RUNNING',
+  attempt: 1,
+  restarts: 0,
+  ranks: 8,
+  started: 8,
+  alive: 8,
+  created_ms: 1,
+  command: ['python', 'train.py'],
+  tasks: { worker: { min: 8, max: 8 } },
+  max_restarts: 3,
+  grace_ms: 10_000,
+  restart_grace_ms: 1000,
+  ...more,
 });
-const rank = (n: number, more: Partial<RankView> = {}): RankView => ({ rank: n, task: `worker:${n}`, state: 'RUNNING', worker: `worker:${n}`, host: `node${n % 2}`, address: '10.0.0.1:4000', ...more });
+const rank = (n: number, more: Partial<RankView> = {}): RankView => ({
+  rank: n,
+  task: `worker:${n}`,
+  state: 'RUNNING',
+  worker: `worker:${n}`,
+  host: `node${n % 2}`,
+  address: '10.0.0.1:4000',
+  ...more,
+});
 
 test('the verdict of a program says its state and why', () => {
   assert.equal(verdict(program()), '8 of 8 ranks running.');
@@ -32,7 +70,10 @@ test('ranks: how many are wanted, where, in which state, and how each ended', ()
   assert.equal(wanted(program()), '8');
   assert.equal(wanted(program({ tasks: { ps: { min: 1, max: 1 }, worker: { min: 4, max: 16 } } })), '5 to 17');
   const ranks = [rank(0), rank(1, { state: 'FAILED', ended_ms: 5, exit_status: 3 }), rank(2)];
-  assert.deepEqual(byState(ranks), [['FAILED', 1], ['RUNNING', 2]]);
+  assert.deepEqual(byState(ranks), [
+    ['FAILED', 1],
+    ['RUNNING', 2],
+  ]);
   assert.equal(hostsOf(ranks), 2);
   assert.equal(endOf(ranks[0]!), '');
   assert.equal(endOf(ranks[1]!), 'exit 3');

@@ -146,7 +146,12 @@ test('property: a snapshot and any split of the deltas give the same picture', (
       const touched = [...at.keys(), ...[...changedAt.keys()].filter((id) => !at.has(id))];
       // Rows of step `to` that differ from step `from`: what a server finds by "changed after seq".
       const different = touched.filter((id) => states[from]!.get(id) !== at.get(id));
-      return delta(from, to, different.filter((id) => at.has(id)).map((id) => at.get(id)!), different.filter((id) => !at.has(id)));
+      return delta(
+        from,
+        to,
+        different.filter((id) => at.has(id)).map((id) => at.get(id)!),
+        different.filter((id) => !at.has(id)),
+      );
     };
 
     const whole = greeted();

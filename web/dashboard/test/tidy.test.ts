@@ -36,5 +36,5 @@ test('the lock file names no registry', () => {
 });
 
 test('files stay small', () => {
-  for (const [name, text] of sources) if (!name.endsWith('.css')) assert.ok(text.split('\n').length <= 300, name);
+  for (const [name, text] of sources) if (!name.endsWith('.css')) assert.ok(text.split('\n').length <= 400, name);
 });

@@ -7,13 +7,41 @@ import { needsText } from '../src/model/rest/demand';
 import type { JobView, PerWorkerView, WorkerView } from '../src/model/rest/views';
 
 const worker = (more: Partial<WorkerView> = {}): WorkerView => ({
-  kind: 'worker', job: 'worker', index: 3, state: 'CONNECTED', since_ms: 0, last_seen_ms: 0, heartbeat_age_ms: 0, incarnation: '', host: '', pid: 1, version: '', slots: 4, credits: 8, running: 3,
-  sent_ahead: 0, finished: 0, failed: 0, restarts: 0, reconnects: 0, draining: false, away: false, functions: [], labels: {}, resources: {}, error: '', ...more,
+  kind: 'worker',
+  job: 'worker',
+  index: 3,
+  state: 'CONNECTED',
+  since_ms: 0,
+  last_seen_ms: 0,
+  heartbeat_age_ms: 0,
+  incarnation: '',
+  host: '',
+  pid: 1,
+  version: '',
+  slots: 4,
+  credits: 8,
+  running: 3,
+  sent_ahead: 0,
+  finished: 0,
+  failed: 0,
+  restarts: 0,
+  reconnects: 0,
+  draining: false,
+  away: false,
+  functions: [],
+  labels: {},
+  resources: {},
+  error: '',
+  ...more,
 });
 
 test('what of a worker is used', () => {
   const all = uses(worker({ running: 9, resources: { gpu: { total: 4, free: 1 }, cpu: { total: 8 } } }));
-  assert.deepEqual(all, [{ name: 'slots', used: 4, total: 4 }, { name: 'cpu', used: 0, total: 8 }, { name: 'gpu', used: 3, total: 4 }]);
+  assert.deepEqual(all, [
+    { name: 'slots', used: 4, total: 4 },
+    { name: 'cpu', used: 0, total: 8 },
+    { name: 'gpu', used: 3, total: 4 },
+  ]);
 });
 
 test('why a worker gets nothing, worst first', () => {
@@ -26,7 +54,13 @@ test('why a worker gets nothing, worst first', () => {
 test('the last hour in bars: heights of the tallest, busy of all slots', () => {
   const { bars, most, sentence } = minuteBars({ step_ms: 60_000, t: [0, 60_000], finished: [10, 5], failed: [1, 5], busy_ms: [120_000, 999_999] }, 4);
   assert.equal(most, 10);
-  assert.deepEqual(bars.map(({ succeeded, failed, busy }) => [succeeded, failed, busy]), [[0.9, 0.1, 0.5], [0, 0.5, 1]]);
+  assert.deepEqual(
+    bars.map(({ succeeded, failed, busy }) => [succeeded, failed, busy]),
+    [
+      [0.9, 0.1, 0.5],
+      [0, 0.5, 1],
+    ],
+  );
   assert.match(bars[0]!.title, /10 finished, 1 of them failed, 50% busy/);
   assert.match(sentence, /^15 closures ended in the last 2m 00s, 6 of them failed; busy 75%/);
   assert.equal(minuteBars({ step_ms: 60_000, t: [], finished: [], failed: [], busy_ms: [] }, 0).bars.length, 0);
@@ -38,7 +72,15 @@ test('demand in words', () => {
 });
 
 test('who holds a session', () => {
-  const session = (more: Partial<JobView>): JobView => ({ id: 'job_1', name: '', state: 'RUNNING', counts: { total: 0, blocked: 0, queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 }, created_ms: 0, finished_ms: 0, ...more });
+  const session = (more: Partial<JobView>): JobView => ({
+    id: 'job_1',
+    name: '',
+    state: 'RUNNING',
+    counts: { total: 0, blocked: 0, queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 },
+    created_ms: 0,
+    finished_ms: 0,
+    ...more,
+  });
   const holding = { attached: false, detached: false, values: 0, value_bytes: 0 };
   assert.deepEqual(heldBy(session({ holding: { ...holding, attached: true }, client: 'ipv4:10.0.0.7:51234' }), 0), { text: '10.0.0.7:51234', loose: false });
   assert.deepEqual(heldBy(session({ holding: { ...holding, attached: true } }), 0), { text: 'a connected client', loose: false });
@@ -53,10 +95,16 @@ test('per-worker values by worker, troubled ones first', () => {
   const a = value('a', part('worker:10', 'READY'), part('worker:2', 'READY'), part('worker:1', 'ABORTED', 'no disk'));
   const b = value('b', part('worker:2', 'READY'), { ...part('worker:10', 'NOT_READY'), queued_behind: 'etl.slow' });
   assert.equal(ready(a), 2);
-  assert.deepEqual(worstFirst(a.components).map((c) => c.task), ['worker:1', 'worker:2', 'worker:10']);
-  assert.deepEqual(byWorker([a, b]).map(({ task, has, lacks }) => [task, has.join(), lacks.map((l) => `${l.name} ${l.standing} ${l.why}`).join()]), [
-    ['worker:1', '', 'a failed no disk'],
-    ['worker:10', 'a', 'b queued behind etl.slow '],
-    ['worker:2', 'a,b', ''],
-  ]);
+  assert.deepEqual(
+    worstFirst(a.components).map((c) => c.task),
+    ['worker:1', 'worker:2', 'worker:10'],
+  );
+  assert.deepEqual(
+    byWorker([a, b]).map(({ task, has, lacks }) => [task, has.join(), lacks.map((l) => `${l.name} ${l.standing} ${l.why}`).join()]),
+    [
+      ['worker:1', '', 'a failed no disk'],
+      ['worker:10', 'a', 'b queued behind etl.slow '],
+      ['worker:2', 'a,b', ''],
+    ],
+  );
 });

@@ -17,7 +17,10 @@ import { items, openItems, seen } from './seen';
 
 export const join = (): string => joinAddress(store.clusters.all(), location.hostname);
 
-const Notify = lazy(async () => (await import('./notices')).NotifyButton, () => null);
+const Notify = lazy(
+  async () => (await import('./notices')).NotifyButton,
+  () => null,
+);
 
 // The whole picture in one line.
 export function Verdict() {

@@ -29,7 +29,9 @@ async function toggle(): Promise<void> {
 
 export function NotifyButton() {
   if (!there) return null;
-  const title = denied.value ? 'This browser refuses notices of this page; its settings may allow them' : 'While this page is in the background, a notice for each new alert that lasts and is an error or stands still';
+  const title = denied.value
+    ? 'This browser refuses notices of this page; its settings may allow them'
+    : 'While this page is in the background, a notice for each new alert that lasts and is an error or stands still';
   return (
     <button type="button" data-testid="notify" aria-pressed={wanted.value} title={title} onClick={() => void toggle()}>
       {denied.value ? 'Notices refused' : wanted.value ? 'Notifies' : 'Notify me'}
@@ -92,7 +94,10 @@ function badge(): void {
     canvas.width = canvas.height = SIZE;
     const pen = canvas.getContext('2d')!;
     pen.drawImage(image, 0, 0, SIZE, SIZE);
-    for (const [token, radius] of [['surface', 10], [worst, 8]] as const) {
+    for (const [token, radius] of [
+      ['surface', 10],
+      [worst, 8],
+    ] as const) {
       pen.beginPath();
       pen.arc(SIZE - 9, 9, radius, 0, 7);
       pen.fillStyle = color(token);

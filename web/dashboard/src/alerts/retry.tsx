@@ -45,7 +45,8 @@ export function RetryAll({ ids }: { ids: readonly string[] }) {
       done={`${plural(left.length, 'new job')} submitted.`}
     >
       <p>
-        {plural(left.length, 'new job')} will run what failed or was cancelled again, with the same arguments and options.{made.value.size > 0 && ` ${plural(made.value.size, 'job')} are submitted already.`}
+        {plural(left.length, 'new job')} will run what failed or was cancelled again, with the same arguments and options.
+        {made.value.size > 0 && ` ${plural(made.value.size, 'job')} are submitted already.`}
       </p>
     </Action>
   );
@@ -79,8 +80,10 @@ export function Retry({ id, counts, retryable, stay }: Props) {
     >
       <p>
         A new job runs{' '}
-        {!counts ? 'what failed or was cancelled' : [failed > 0 && `the ${plural(failed, 'closure')} that failed`, cancelled > 0 && `the ${count(cancelled)} that were cancelled`].filter(Boolean).join(' and ')} again,
-        with the same arguments and options. What has succeeded is not run again.
+        {!counts
+          ? 'what failed or was cancelled'
+          : [failed > 0 && `the ${plural(failed, 'closure')} that failed`, cancelled > 0 && `the ${count(cancelled)} that were cancelled`].filter(Boolean).join(' and ')}{' '}
+        again, with the same arguments and options. What has succeeded is not run again.
       </p>
     </Action>
   );

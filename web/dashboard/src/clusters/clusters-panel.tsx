@@ -61,7 +61,11 @@ function Row({ cluster: c, workers }: { cluster: ClusterRow; workers: Workers | 
             {count(c.barriers)} waiting at barriers
           </a>
         )}
-        {c.started > 0 && <time title={moment(c.started)}>run {count(c.generation)}, {age(viewNow() - c.started)}</time>}
+        {c.started > 0 && (
+          <time title={moment(c.started)}>
+            run {count(c.generation)}, {age(viewNow() - c.started)}
+          </time>
+        )}
       </div>
       {c.cause && (
         <p class="progress-error text-error" title={c.cause.message}>

@@ -10,7 +10,11 @@ export function NoCluster() {
       <Panel id="no-cluster" title="No such cluster" span={12}>
         <div role="status">
           <p class="calm text-error">
-            There is no cluster <b class="wrap"><bdi>{picked.value}</bdi></b>.
+            There is no cluster{' '}
+            <b class="wrap">
+              <bdi>{picked.value}</bdi>
+            </b>
+            .
           </p>
           <p class="calm">These are:</p>
           <ul class="names" data-testid="clusters">

@@ -51,11 +51,21 @@ export function JobPicture({ job }: { job: JobView }) {
     return (range ? within.length > 0 : within.length > 1) ? pictureOf(within) : null;
   }, [all, whole.value, from, to]);
   const listed = all !== null && (range !== null || !whole.value?.executions); // else all of it is told
-  const part = !picture ? '' : !listed ? plural(picture.n, 'execution') : range ? `${plural(picture.n, 'closure')} within what the timeline shows` : all.length < ended ? `the first ${count(all.length)} of ${plural(ended, 'ended closure')}` : plural(picture.n, 'closure');
+  const part = !picture
+    ? ''
+    : !listed
+      ? plural(picture.n, 'execution')
+      : range
+        ? `${plural(picture.n, 'closure')} within what the timeline shows`
+        : all.length < ended
+          ? `the first ${count(all.length)} of ${plural(ended, 'ended closure')}`
+          : plural(picture.n, 'closure');
   return (
     <>
       {ended + counts.running > 0 && <JobTimeline job={job} all={all} />}
-      {picture && picture.n > 1 && <Durations picture={picture} part={part} left={listed && all.length < ended ? (range ? `those of the first ${count(all.length)} that ran in this stretch` : part) : ''} />}
+      {picture && picture.n > 1 && (
+        <Durations picture={picture} part={part} left={listed && all.length < ended ? (range ? `those of the first ${count(all.length)} that ran in this stretch` : part) : ''} />
+      )}
     </>
   );
 }
@@ -90,7 +100,15 @@ function Histogram({ of, part }: { of: readonly Bin[]; part: string }) {
   const range = ({ from, to }: Bin) => (from === 0 ? `up to ${duration(to)}` : `${duration(from)} to ${duration(to)}`);
   const high = (n: number) => `${n === 0 ? 0 : Math.max(2, Math.round((HEIGHT * n) / most))}px`;
   return (
-    <figure class="histogram" data-testid="histogram" role="img" aria-label={`Durations of ${part}: ${of.filter(({ n }) => n > 0).map((bin) => `${range(bin)}: ${count(bin.n)}`).join('; ')}`}>
+    <figure
+      class="histogram"
+      data-testid="histogram"
+      role="img"
+      aria-label={`Durations of ${part}: ${of
+        .filter(({ n }) => n > 0)
+        .map((bin) => `${range(bin)}: ${count(bin.n)}`)
+        .join('; ')}`}
+    >
       {of.map((bin, n) => (
         <div key={bin.from} data-n={bin.n} title={`${range(bin)}: ${plural(bin.n, 'execution')}${bin.failed > 0 ? `, ${count(bin.failed)} failed` : ''}`}>
           <span class="histogram-n">{bin.n > 0 && short(bin.n)}</span>

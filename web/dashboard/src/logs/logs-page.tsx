@@ -2,7 +2,22 @@
 
 import { useLooked } from '../looked';
 import { clock, count, moment, plural, shortId } from '../model/format';
-import { isAsked, isId, LINES_MAX, looksInClosures, looksInPrograms, nothingFound, PROGRAMS_MAX, sizeOf, sourcesOf, type ClosureLine, type Found, type RankLine, type Source, type Wanted } from '../model/rest/log-search';
+import {
+  isAsked,
+  isId,
+  LINES_MAX,
+  looksInClosures,
+  looksInPrograms,
+  nothingFound,
+  PROGRAMS_MAX,
+  sizeOf,
+  sourcesOf,
+  type ClosureLine,
+  type Found,
+  type RankLine,
+  type Source,
+  type Wanted,
+} from '../model/rest/log-search';
 import { rankLabel, type ProgramView } from '../model/rest/programs';
 import type { JobView } from '../model/rest/views';
 import { clusterQuery, query, viewNow } from '../page';
@@ -33,9 +48,30 @@ const NAMES = ['q', 'where', 'job', 'program', 'rank', 'attempt', 'case', 'since
 const COLOURS: Record<string, string> = { stderr: 'text-late', warning: 'text-late', error: 'text-error', debug: 'soft', dropped: 'soft' };
 
 function wantedNow(): Wanted {
-  const [where, job, program, rank, attempt, exact, since, from, to] = NAMES.slice(1).map((name) => chosen(name).value) as [Wanted['where'], string, string, string, string, string, string, string, string];
+  const [where, job, program, rank, attempt, exact, since, from, to] = NAMES.slice(1).map((name) => chosen(name).value) as [
+    Wanted['where'],
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
   const back = SINCE_MS[since];
-  return { text: query.value.trim(), exact: exact === 'exact', where, cluster: clusterQuery.value, job, program, rank, attempt, from: back ? viewNow() - back : Number(from) || 0, to: Number(to) || 0 };
+  return {
+    text: query.value.trim(),
+    exact: exact === 'exact',
+    where,
+    cluster: clusterQuery.value,
+    job,
+    program,
+    rank,
+    attempt,
+    from: back ? viewNow() - back : Number(from) || 0,
+    to: Number(to) || 0,
+  };
 }
 
 // Those of an id or a name; the newest first.
@@ -81,7 +117,13 @@ export function LogsPage() {
         </Filters>
         <Meant w={w} />
         <p class="note" role="status" data-testid="log-search-state" data-state={!asked ? 'empty' : !known || left > 0 ? 'reads' : 'done'}>
-          {!asked ? 'Type what a line has into the field above, or choose a job or a program.' : !known || left > 0 ? `Searching… ${plural(total, 'line')} so far` : sources.length === 0 ? 'There is nothing to search in: no job or program fits.' : `${plural(total, 'line')} found`}
+          {!asked
+            ? 'Type what a line has into the field above, or choose a job or a program.'
+            : !known || left > 0
+              ? `Searching… ${plural(total, 'line')} so far`
+              : sources.length === 0
+                ? 'There is nothing to search in: no job or program fits.'
+                : `${plural(total, 'line')} found`}
           {known && left === 0 && sources.length > 1 && ` in ${plural(sources.filter((s) => sizeOf(search.found.get(s.key) ?? nothingFound) > 0).length, 'place')} of ${count(sources.length)}`}
         </p>
         {sources.map((source) => (
@@ -172,7 +214,12 @@ function OfClosure({ line, w }: { line: ClosureLine; w: Wanted }) {
       <a class="found-time" href={around} onClick={follow} title={`${moment(line.time_ms)}: all lines of its job 5 s around`}>
         {clock(line.time_ms)}
       </a>
-      <a class="found-who clip" href={`${to}${to.includes('?') ? '&' : '?'}log=${encodeURIComponent(w.text)}`} onClick={follow} title={`closure ${line.closure}, attempt ${line.attempt} on ${line.worker}`}>
+      <a
+        class="found-who clip"
+        href={`${to}${to.includes('?') ? '&' : '?'}log=${encodeURIComponent(w.text)}`}
+        onClick={follow}
+        title={`closure ${line.closure}, attempt ${line.attempt} on ${line.worker}`}
+      >
         <bdi>
           #{line.index} {line.worker}
         </bdi>

@@ -60,11 +60,13 @@ export function verdict(rows: readonly AttentionRow[], calm: string): string {
     kinds.set(kind, [...(kinds.get(kind) ?? []), row]);
   }
   const mild = (of: readonly AttentionRow[]) => Number(of.every((row) => row.severity !== 'error'));
-  const said = [...kinds].sort(([, a], [, b]) => mild(a) - mild(b)).map(([kind, of]) => {
-    if (!Array.isArray(kind) || (of.length === 1 && of[0]!.title.length <= SHORT)) return of[0]!.title;
-    const n = of.reduce((sum, row) => sum + subjects(row), 0);
-    return plural(n, kind[1], kind[2]);
-  });
+  const said = [...kinds]
+    .sort(([, a], [, b]) => mild(a) - mild(b))
+    .map(([kind, of]) => {
+      if (!Array.isArray(kind) || (of.length === 1 && of[0]!.title.length <= SHORT)) return of[0]!.title;
+      const n = of.reduce((sum, row) => sum + subjects(row), 0);
+      return plural(n, kind[1], kind[2]);
+    });
   const rest = said.length - SHOWN;
   return said.slice(0, SHOWN).join(', ') + (rest > 0 ? `, and ${rest} more` : '');
 }

@@ -115,4 +115,7 @@ export function runs(printed: string): Run[] {
 }
 
 // Without any styles: for what is copied, and for searching.
-export const bare = (text: string): string => runs(text).map((run) => run.text).join('');
+export const bare = (text: string): string =>
+  runs(text)
+    .map((run) => run.text)
+    .join('');

@@ -20,9 +20,7 @@ function sameness(e: EventRow): string {
 // What happened to one closure worker, newest first: what only names it is about somebody else. Events of the main cluster
 // may have an empty name.
 export function eventsOf(events: readonly EventRow[], worker: string, cluster: { name: string; main: boolean }): EventRow[] {
-  return events
-    .filter((e) => e.subject === worker && (e.cluster === cluster.name || (cluster.main && !e.cluster)))
-    .sort((a, b) => b.number - a.number);
+  return events.filter((e) => e.subject === worker && (e.cluster === cluster.name || (cluster.main && !e.cluster))).sort((a, b) => b.number - a.number);
 }
 
 // Newest first in, newest first out; the newest of a fold stands for it.

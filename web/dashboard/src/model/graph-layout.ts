@@ -92,8 +92,7 @@ function placed(nodes: number, order: readonly number[][]): Pick<GraphLayout, 'p
 // Arrow keys: sideways to a neighbour by dependency (the nearest in height), up and down within the column.
 export function nodeBeside(graph: GraphLayout, at: number, key: string): number {
   const here = graph.places[at]!;
-  const nearest = (list: readonly number[]) =>
-    list.reduce<number>((best, node) => (best < 0 || Math.abs(graph.places[node]!.y - here.y) < Math.abs(graph.places[best]!.y - here.y) ? node : best), -1);
+  const nearest = (list: readonly number[]) => list.reduce<number>((best, node) => (best < 0 || Math.abs(graph.places[node]!.y - here.y) < Math.abs(graph.places[best]!.y - here.y) ? node : best), -1);
   const inLayer = (step: number) => {
     const layer = graph.order[here.layer]!;
     const place = layer.indexOf(at) + step;

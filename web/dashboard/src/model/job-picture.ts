@@ -58,7 +58,12 @@ export interface Picture {
   workers: Group[];
 }
 
-const SAID = [['median', 0.5], ['90% took at most', 0.9], ['99% at most', 0.99], ['the longest', 1]] as const;
+const SAID = [
+  ['median', 0.5],
+  ['90% took at most', 0.9],
+  ['99% at most', 0.99],
+  ['the longest', 1],
+] as const;
 
 export function pictureOf(all: readonly Ran[]): Picture {
   const sorted = all.map(({ us }) => us).sort((a, b) => a - b);
@@ -69,7 +74,15 @@ export function pictureOf(all: readonly Ran[]): Picture {
 export function pictureIn(d: DurationsView): Picture {
   const binned = new Map<number, Bin>();
   for (const { up_to_us = d.max_us, executions: n, failed } of d.buckets) add(binned, up_to_us, n, failed);
-  const group = ({ name, executions: n, failed, p50_us, max_us, busy_ms, busy_us }: DurationsView['functions'][number]): Group => ({ name: name || 'others', filter: name, n, failed, p50: p50_us, max: max_us, sum: busy_us ?? busy_ms * 1000 });
+  const group = ({ name, executions: n, failed, p50_us, max_us, busy_ms, busy_us }: DurationsView['functions'][number]): Group => ({
+    name: name || 'others',
+    filter: name,
+    n,
+    failed,
+    p50: p50_us,
+    max: max_us,
+    sum: busy_us ?? busy_ms * 1000,
+  });
   const times = [d.p50_us, d.p90_us, d.p99_us, d.max_us];
   return { n: d.executions, said: SAID.map(([word], n) => [word, times[n]!]), bins: without(binned), functions: d.functions.map(group), workers: d.workers.map(group) };
 }

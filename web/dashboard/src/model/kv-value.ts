@@ -4,7 +4,6 @@ export type Look = 'text' | 'json' | 'hex';
 
 const SHOWN_BYTES = 64 * 1024; // of hex and text; more would only make the page slow
 
-
 export function asJson(text: string): string | null {
   const start = text.trimStart()[0];
   if (start !== '{' && start !== '[') return null; // a bare number or word reads the same as text

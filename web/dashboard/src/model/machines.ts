@@ -57,8 +57,7 @@ export function machineThen({ machine, samples: s }: MachineView, at: number): M
 
 export const cpuText = (m: Machine): string => (m.cpu === undefined ? NONE : `${m.cpu.toFixed(1)} of ${Math.round((m.cpus ?? 0) * 10) / 10}`);
 
-export const memoryText = (m: Machine): string =>
-  m.memory_bytes === undefined || !m.memory_total_bytes ? NONE : `${percent(m.memory_bytes, m.memory_total_bytes)} of ${bytes(m.memory_total_bytes)}`;
+export const memoryText = (m: Machine): string => (m.memory_bytes === undefined || !m.memory_total_bytes ? NONE : `${percent(m.memory_bytes, m.memory_total_bytes)} of ${bytes(m.memory_total_bytes)}`);
 
 // The mean of those that say it.
 export function gpuText(m: Machine): string {

@@ -35,11 +35,44 @@ export function workerOrders(verbs: readonly Verb[], task: TaskView, cluster: st
   const { name, host } = task;
   return verbs.flatMap((verb): Order[] => {
     if (verb === 'cordon' && !task.cordoned)
-      return [{ title: `Cordon ${name}`, detail: host, question: `Give ${name} no new closures?`, says: 'What it runs goes on; it stays connected, and stays cordoned until it is uncordoned.', yes: 'Cordon', danger: false, path: path('cordon'), done: `${name} is cordoned.` }];
+      return [
+        {
+          title: `Cordon ${name}`,
+          detail: host,
+          question: `Give ${name} no new closures?`,
+          says: 'What it runs goes on; it stays connected, and stays cordoned until it is uncordoned.',
+          yes: 'Cordon',
+          danger: false,
+          path: path('cordon'),
+          done: `${name} is cordoned.`,
+        },
+      ];
     if (verb === 'uncordon' && task.cordoned)
-      return [{ title: `Uncordon ${name}`, detail: host, question: `Give ${name} closures again?`, says: 'It gets new closures at once.', yes: 'Uncordon', danger: false, path: path('uncordon'), done: `${name} is uncordoned.` }];
+      return [
+        {
+          title: `Uncordon ${name}`,
+          detail: host,
+          question: `Give ${name} closures again?`,
+          says: 'It gets new closures at once.',
+          yes: 'Uncordon',
+          danger: false,
+          path: path('uncordon'),
+          done: `${name} is uncordoned.`,
+        },
+      ];
     if (verb === 'drain')
-      return [{ title: `Drain ${name}`, detail: host, question: `Let ${name} finish and leave?`, says: 'It finishes what it runs and gets nothing new. Then its process ends.', yes: 'Drain', danger: true, path: path('drain'), done: `${name} is draining.` }];
+      return [
+        {
+          title: `Drain ${name}`,
+          detail: host,
+          question: `Let ${name} finish and leave?`,
+          says: 'It finishes what it runs and gets nothing new. Then its process ends.',
+          yes: 'Drain',
+          danger: true,
+          path: path('drain'),
+          done: `${name} is draining.`,
+        },
+      ];
     return [];
   });
 }
@@ -49,9 +82,32 @@ export function jobOrders(verbs: readonly Verb[], job: Pick<JobView, 'id' | 'nam
   const what = job.streaming ? 'session' : 'job';
   return verbs.flatMap((verb): Order[] => {
     if (verb === 'cancel' && unfinished(job.state))
-      return [{ title: `Cancel ${name}`, detail: what, question: `Cancel ${name}?`, says: 'What runs is asked to stop, what waits never runs. What has succeeded stays.', yes: `Cancel the ${what}`, danger: true, path: at('jobs', job.id, 'cancel'), done: `${name} was cancelled.` }];
+      return [
+        {
+          title: `Cancel ${name}`,
+          detail: what,
+          question: `Cancel ${name}?`,
+          says: 'What runs is asked to stop, what waits never runs. What has succeeded stays.',
+          yes: `Cancel the ${what}`,
+          danger: true,
+          path: at('jobs', job.id, 'cancel'),
+          done: `${name} was cancelled.`,
+        },
+      ];
     if (verb === 'retry' && !unfinished(job.state) && !job.streaming && job.counts.failed + job.counts.cancelled > 0)
-      return [{ title: `Retry ${name}`, detail: what, question: `Retry what did not succeed of ${name}?`, says: 'A new job runs what failed or was cancelled again, with the same arguments and options.', yes: 'Submit a new job', danger: false, path: at('jobs', job.id, 'retry'), done: 'A new job was submitted.', leads: 'job' }];
+      return [
+        {
+          title: `Retry ${name}`,
+          detail: what,
+          question: `Retry what did not succeed of ${name}?`,
+          says: 'A new job runs what failed or was cancelled again, with the same arguments and options.',
+          yes: 'Submit a new job',
+          danger: false,
+          path: at('jobs', job.id, 'retry'),
+          done: 'A new job was submitted.',
+          leads: 'job',
+        },
+      ];
     return [];
   });
 }
@@ -59,9 +115,32 @@ export function jobOrders(verbs: readonly Verb[], job: Pick<JobView, 'id' | 'nam
 export function programOrders(verbs: readonly Verb[], p: Pick<ProgramView, 'id' | 'name' | 'state'>): Order[] {
   if (p.state === 'SUCCEEDED' || p.state === 'FAILED' || p.state === 'CANCELLED') return [];
   return verbs.flatMap((verb): Order[] => {
-    if (verb === 'cancel') return [{ title: `Cancel ${p.name}`, detail: 'program', question: `Cancel ${p.name}?`, says: 'Its ranks are stopped, and it ends as cancelled.', yes: 'Cancel the program', danger: true, path: at('programs', p.id, 'cancel'), done: `${p.name} was cancelled.` }];
+    if (verb === 'cancel')
+      return [
+        {
+          title: `Cancel ${p.name}`,
+          detail: 'program',
+          question: `Cancel ${p.name}?`,
+          says: 'Its ranks are stopped, and it ends as cancelled.',
+          yes: 'Cancel the program',
+          danger: true,
+          path: at('programs', p.id, 'cancel'),
+          done: `${p.name} was cancelled.`,
+        },
+      ];
     if (verb === 'restart' && p.state === 'RUNNING')
-      return [{ title: `Restart ${p.name}`, detail: 'program', question: `Start ${p.name} again?`, says: 'Its ranks are stopped, and all start again as another attempt.', yes: 'Restart', danger: false, path: at('programs', p.id, 'restart'), done: `${p.name} is restarted.` }];
+      return [
+        {
+          title: `Restart ${p.name}`,
+          detail: 'program',
+          question: `Start ${p.name} again?`,
+          says: 'Its ranks are stopped, and all start again as another attempt.',
+          yes: 'Restart',
+          danger: false,
+          path: at('programs', p.id, 'restart'),
+          done: `${p.name} is restarted.`,
+        },
+      ];
     return [];
   });
 }

@@ -38,7 +38,11 @@ export function bestOf(all: Iterable<Found>, typed: string): Found[] {
       if (mine < kept[worst]![0]) kept[worst] = [mine, one];
     }
   }
-  return [...kinds.values()].flat().sort(([a], [b]) => a - b).slice(0, ALL).map(([, one]) => one);
+  return [...kinds.values()]
+    .flat()
+    .sort(([a], [b]) => a - b)
+    .slice(0, ALL)
+    .map(([, one]) => one);
 }
 
 // Ids are opened as they are: the server may know what no list shows.

@@ -55,8 +55,7 @@ export function joined(before: Points | null, recent: Points): Points {
   if (!before || past === 0) return recent;
   const gap = first !== Infinity && first - before.seconds[past - 1]! > 2.5;
   const columns: Points['columns'] = {};
-  for (const name of Object.keys(recent.columns) as ColumnName[])
-    columns[name] = [...(before.columns[name] ?? []).slice(0, past), ...(gap ? [null] : []), ...recent.columns[name]!];
+  for (const name of Object.keys(recent.columns) as ColumnName[]) columns[name] = [...(before.columns[name] ?? []).slice(0, past), ...(gap ? [null] : []), ...recent.columns[name]!];
   return { seconds: [...before.seconds.slice(0, past), ...(gap ? [before.seconds[past - 1]! + 1] : []), ...recent.seconds], columns };
 }
 

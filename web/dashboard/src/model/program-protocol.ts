@@ -11,7 +11,10 @@ export const isProgram = (topic: string): topic is ProgramTopic => topic.startsW
 export const mayBeProgram = (id: string): boolean => /^prog_[0-9a-f]{16}$/.test(id);
 
 // A row of the list: what changes while a program goes on.
-export type ProgramRow = Pick<ProgramView, 'id' | 'cluster' | 'name' | 'state' | 'attempt' | 'restarts' | 'max_restarts' | 'ranks' | 'started' | 'alive' | 'created_ms' | 'finished_ms' | 'waits_for' | 'tasks'> & {
+export type ProgramRow = Pick<
+  ProgramView,
+  'id' | 'cluster' | 'name' | 'state' | 'attempt' | 'restarts' | 'max_restarts' | 'ranks' | 'started' | 'alive' | 'created_ms' | 'finished_ms' | 'waits_for' | 'tasks'
+> & {
   cause?: { text: string };
 };
 

@@ -197,7 +197,18 @@ export type AttentionMessage = Both<'attention', NamedRows<AttentionRow>>;
 export type ProgramsMessage = Both<'programs', NamedRows<ProgramRow>>;
 export type ProgramMessage = Both<ProgramTopic, NamedRows<object>>;
 export type LogMessage = Both<LogTopic, LogBody>;
-export type TopicMessage = CountersMessage | TasksMessage | JobsMessage | ClustersMessage | AgentsMessage | BarriersMessage | EventsMessage | AttentionMessage | ProgramsMessage | ProgramMessage | LogMessage;
+export type TopicMessage =
+  | CountersMessage
+  | TasksMessage
+  | JobsMessage
+  | ClustersMessage
+  | AgentsMessage
+  | BarriersMessage
+  | EventsMessage
+  | AttentionMessage
+  | ProgramsMessage
+  | ProgramMessage
+  | LogMessage;
 
 export type ErrorMessage = { t: 'err'; code: string; text: string };
 export type Bye = { t: 'bye'; reason: string; retry_ms: number };

@@ -122,7 +122,10 @@ export class Store {
         break;
       case 'agents':
         keepSeen(message.rows, (name) => this.agents.get(name));
-        Object.assign(message.rows, changedRows(message.changes ?? [], (name) => this.agents.get(name)));
+        Object.assign(
+          message.rows,
+          changedRows(message.changes ?? [], (name) => this.agents.get(name)),
+        );
         this.agents.apply(message, message.t === 'snap');
         if (message.ages) takeAges(message.ages, message.now, (name) => this.agents.get(name));
         break;

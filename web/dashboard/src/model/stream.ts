@@ -88,7 +88,16 @@ export class Stream {
       const lane = lanes.get(bars.lane[n]!);
       if (lane === undefined) continue;
       const start = base_ms + bars.start_us[n]! / 1000;
-      const bar = this.append(lane, start, start + bars.duration_us[n]! / 1000, numberOf(bars.function[n]!), bars.state[n]!, bars.count[n]!, bars.closure[n] ?? '', body.jobs?.[bars.job?.[n] ?? -1] ?? '');
+      const bar = this.append(
+        lane,
+        start,
+        start + bars.duration_us[n]! / 1000,
+        numberOf(bars.function[n]!),
+        bars.state[n]!,
+        bars.count[n]!,
+        bars.closure[n] ?? '',
+        body.jobs?.[bars.job?.[n] ?? -1] ?? '',
+      );
       const bad = bars.state[n] === FAILED || bars.state[n] === LOST;
       this.at.failed[bar] = bars.failed?.[n] ?? (bad ? bars.count[n]! : 0);
       this.at.busy[bar] = (bars.busy_us?.[n] ?? bars.duration_us[n]!) / 1000;

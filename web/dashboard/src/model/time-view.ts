@@ -46,10 +46,7 @@ export interface Tick {
   label: string;
 }
 
-const STEPS = [
-  1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000, 7_200_000, 14_400_000,
-  21_600_000,
-];
+const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000, 7_200_000, 14_400_000, 21_600_000];
 
 // As many marks as fit, `room` pixels each. They lie on whole steps of local time.
 export function ticks(view: View, width: number, room = 90): Tick[] {

@@ -44,7 +44,15 @@ export function Action(props: Props) {
   };
   return (
     <>
-      <button type="button" class={props.danger ? 'danger' : ''} disabled={props.disabled || stands.value || away} title={stands.value ? 'A server that is gone is looked at: nothing can be changed.' : away ? 'The server does not answer.' : props.why} data-testid={props.testid} aria-haspopup={atOnce ? undefined : 'dialog'} onClick={press}>
+      <button
+        type="button"
+        class={props.danger ? 'danger' : ''}
+        disabled={props.disabled || stands.value || away}
+        title={stands.value ? 'A server that is gone is looked at: nothing can be changed.' : away ? 'The server does not answer.' : props.why}
+        data-testid={props.testid}
+        aria-haspopup={atOnce ? undefined : 'dialog'}
+        onClick={press}
+      >
         {props.label}
       </button>
       {open.value && <Question {...props} refusal={refusal.value} close={() => (open.value = false)} />}

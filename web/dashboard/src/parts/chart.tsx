@@ -57,23 +57,37 @@ function options(lines: readonly Line[], width: number, live: { current: Live },
     cursor: { y: false, drag: { x: true, y: false, setScale: false, dist: LEAST_DRAG }, points: { size: 6 }, sync: { key: 'trends', setSeries: false } },
     scales: {
       x: { time: true, range: () => live.current.window },
-      y: times
-        ? { distr: 3, range: (_, min, max) => (max === null ? [1, 1000] : decades(min, max)) }
-        : { range: (_, __, max) => [0, Math.max(1, (max || 0) * 1.12)] },
+      y: times ? { distr: 3, range: (_, min, max) => (max === null ? [1, 1000] : decades(min, max)) } : { range: (_, __, max) => [0, Math.max(1, (max || 0) * 1.12)] },
     },
     axes: [
-      { ...axis, grid, space: 70, size: 26, values: (_, splits, __, ___, step) => splits.map((s) => clock(s * 1000).slice(0, step < 60 ? 8 : 5)), incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600] },
-      { ...axis, grid, space: 36, size: times ? 50 : 44, values: (_, splits) => splits.map(times ? timeTick : tick), ...(times ? { splits: timeSplits, filter: (_: uPlot, splits: number[]) => splits } : { incrs: STEPS }) },
+      {
+        ...axis,
+        grid,
+        space: 70,
+        size: 26,
+        values: (_, splits, __, ___, step) => splits.map((s) => clock(s * 1000).slice(0, step < 60 ? 8 : 5)),
+        incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600],
+      },
+      {
+        ...axis,
+        grid,
+        space: 36,
+        size: times ? 50 : 44,
+        values: (_, splits) => splits.map(times ? timeTick : tick),
+        ...(times ? { splits: timeSplits, filter: (_: uPlot, splits: number[]) => splits } : { incrs: STEPS }),
+      },
     ],
     series: [
       {},
-      ...lines.map((line): uPlot.Series => ({
-        stroke: () => color(line.token),
-        width: 1.5,
-        points: times ? { size: 6, show: true, fill: () => color(line.token), filter: (chart, n) => alone(chart.data[n]!) } : { show: false },
-        ...(line.filled ? { fill: () => translucent(color(line.token)) } : {}),
-        ...(line.dashed ? { dash: [4, 3] } : {}),
-      })),
+      ...lines.map(
+        (line): uPlot.Series => ({
+          stroke: () => color(line.token),
+          width: 1.5,
+          points: times ? { size: 6, show: true, fill: () => color(line.token), filter: (chart, n) => alone(chart.data[n]!) } : { show: false },
+          ...(line.filled ? { fill: () => translucent(color(line.token)) } : {}),
+          ...(line.dashed ? { dash: [4, 3] } : {}),
+        }),
+      ),
     ],
     bands: bands.map(([upper, lower]) => ({ series: [upper + 1, lower + 1], fill: () => translucent(color(lines[lower]!.token)) })),
     hooks: {

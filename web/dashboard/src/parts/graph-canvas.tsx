@@ -96,7 +96,8 @@ export function GraphCanvas({ graph, nodes, edges, chosen, choose, open, sentenc
     else if (event.key === '0') camera.value = fitting(graph, pitch, width, height);
     else if (event.key === 'Escape') choose(-1);
     else if (event.key === 'Enter' && chosen >= 0) open(chosen);
-    else if (event.key.startsWith('Arrow') && event.shiftKey) move(event.key === 'ArrowLeft' ? 60 : event.key === 'ArrowRight' ? -60 : 0, event.key === 'ArrowUp' ? 60 : event.key === 'ArrowDown' ? -60 : 0);
+    else if (event.key.startsWith('Arrow') && event.shiftKey)
+      move(event.key === 'ArrowLeft' ? 60 : event.key === 'ArrowRight' ? -60 : 0, event.key === 'ArrowUp' ? 60 : event.key === 'ArrowDown' ? -60 : 0);
     else if (event.key.startsWith('Arrow')) {
       const next = chosen < 0 ? (graph.order[0]?.[0] ?? 0) : nodeBeside(graph, chosen, event.key);
       choose(next);

@@ -45,8 +45,8 @@ export function paintGraph(pen: CanvasRenderingContext2D, picture: GraphPicture)
   pen.clearRect(0, 0, width, height);
   pen.setTransform(scale * camera.zoom, 0, 0, scale * camera.zoom, scale * camera.x, scale * camera.y);
   edges(pen, picture);
-  const [left, right] = [(-camera.x) / camera.zoom - pitch.x, (width - camera.x) / camera.zoom + pitch.x];
-  const [top, bottom] = [(-camera.y) / camera.zoom - pitch.y, (height - camera.y) / camera.zoom + pitch.y];
+  const [left, right] = [-camera.x / camera.zoom - pitch.x, (width - camera.x) / camera.zoom + pitch.x];
+  const [top, bottom] = [-camera.y / camera.zoom - pitch.y, (height - camera.y) / camera.zoom + pitch.y];
   for (let n = 0; n < graph.places.length; ++n) {
     const [x, y] = centre(picture, n);
     if (x < left || x > right || y < top || y > bottom) continue;

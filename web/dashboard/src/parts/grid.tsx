@@ -170,7 +170,13 @@ function Line<Row>({ id, testid, columns, name, kind, data, href, choose, row, n
       onClick={onClick}
     >
       {columns.map((column) => (
-        <span key={column.title} role="gridcell" onMouseEnter={whole} data-title={column.right ? column.title : undefined} class={`${column.right ? 'right ' : ''}${column.narrow === 'long' ? 'clip long' : 'clip'}`}>
+        <span
+          key={column.title}
+          role="gridcell"
+          onMouseEnter={whole}
+          data-title={column.right ? column.title : undefined}
+          class={`${column.right ? 'right ' : ''}${column.narrow === 'long' ? 'clip long' : 'clip'}`}
+        >
           {column.cell(row)}
         </span>
       ))}

@@ -20,7 +20,16 @@ export function LastHour({ path, slots }: { path: string; slots: number }) {
   };
   return (
     <Panel id="hour" title="Last hour" note="a bar a minute: succeeded and failed; the line below: how busy" span={12} aside={<span class="note">at most {count(most)} a minute</span>}>
-      <svg class="minutes" viewBox={`0 0 ${bars.length * width} 100`} preserveAspectRatio="none" role="img" aria-label={sentence} data-testid="hour-chart" onPointerMove={point} onPointerLeave={() => (crosshair.value = null)}>
+      <svg
+        class="minutes"
+        viewBox={`0 0 ${bars.length * width} 100`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={sentence}
+        data-testid="hour-chart"
+        onPointerMove={point}
+        onPointerLeave={() => (crosshair.value = null)}
+      >
         {bars.map((bar, n) => (
           <g key={n}>
             <title>{bar.title}</title>

@@ -27,7 +27,14 @@ export function LogPanel({ id, note }: { id: string; note: string }) {
   const state = !log ? 'waiting for the server' : !kept ? 'not kept' : log.ended ? 'ended' : 'live';
   const aside = (
     <>
-      <input type="search" aria-label="Find in the log" placeholder="Find in the log" value={wanted} data-testid="log-find" onInput={({ currentTarget }) => choose({ log: currentTarget.value }, 'replace')} />
+      <input
+        type="search"
+        aria-label="Find in the log"
+        placeholder="Find in the log"
+        value={wanted}
+        data-testid="log-find"
+        onInput={({ currentTarget }) => choose({ log: currentTarget.value }, 'replace')}
+      />
       <span class="note" data-testid="log-state">
         {state}
       </span>

@@ -142,7 +142,13 @@ function Canvas() {
   return (
     <div class="map" ref={box}>
       {map.blocks.map((block, n) => (
-        <div key={n} class="map-label" aria-hidden="true" title={grouped[n]?.label} style={{ transform: `translate(${block.left / scale}px, ${block.labelTop / scale}px)`, width: `${block.labelWidth / scale}px` }}>
+        <div
+          key={n}
+          class="map-label"
+          aria-hidden="true"
+          title={grouped[n]?.label}
+          style={{ transform: `translate(${block.left / scale}px, ${block.labelTop / scale}px)`, width: `${block.labelWidth / scale}px` }}
+        >
           <b>
             <bdi>{grouped[n]?.label}</bdi>
           </b>{' '}

@@ -19,7 +19,9 @@ export function Panel({ id, title, note, aside, span, children }: Props) {
   return (
     <section class={`panel span-${span}`} id={id} aria-labelledby={`${id}-title`}>
       <header class="panel-head">
-        <h2 id={`${id}-title`} class={twice ? 'unseen' : ''}>{shown}</h2>
+        <h2 id={`${id}-title`} class={twice ? 'unseen' : ''}>
+          {shown}
+        </h2>
         {note && <span class="note">{typeof note === 'string' ? unturned(note) : note}</span>}
         {aside && <div class="aside">{aside}</div>}
       </header>

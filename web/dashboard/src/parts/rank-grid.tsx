@@ -8,7 +8,18 @@ import { Mark } from './shape';
 export const CARDS_MAX = 64; // more are small cells
 
 const told = (r: RankView): string =>
-  [rankLabel(r), lookOf(RANK_LOOKS, r.state)[2].toLowerCase(), r.host && `on ${r.host}`, resourcesOf(r.resources), endOf(r), stepOf(r), lateFor(r) && `late for ${lateFor(r)}`, r.last_line && `its last line: ${r.last_line}`].filter(Boolean).join(', ');
+  [
+    rankLabel(r),
+    lookOf(RANK_LOOKS, r.state)[2].toLowerCase(),
+    r.host && `on ${r.host}`,
+    resourcesOf(r.resources),
+    endOf(r),
+    stepOf(r),
+    lateFor(r) && `late for ${lateFor(r)}`,
+    r.last_line && `its last line: ${r.last_line}`,
+  ]
+    .filter(Boolean)
+    .join(', ');
 
 interface CellProps {
   r: RankView;

@@ -138,7 +138,13 @@ function visible(lanes: readonly Lane[], top: number, height: number, laneHeight
 type Latest = { stream: Stream; lanes: readonly Lane[]; hues: Uint8Array; laneHeight: number; width: number; height: number };
 
 // One loop of frames; it draws when something changed, or when time moved by a pixel.
-function useFrames(canvas: { current: HTMLCanvasElement | null }, latest: { current: Latest }, top: { value: number; peek(): number }, focus: { peek(): Pointed | null }, dirty: { current: boolean }): void {
+function useFrames(
+  canvas: { current: HTMLCanvasElement | null },
+  latest: { current: Latest },
+  top: { value: number; peek(): number },
+  focus: { peek(): Pointed | null },
+  dirty: { current: boolean },
+): void {
   useEffect(() => {
     let frame = 0;
     const drawn = { from: 0, to: 0, top: -1, focus: null as Pointed | null, paint: -1, at: 0 };
@@ -149,7 +155,9 @@ function useFrames(canvas: { current: HTMLCanvasElement | null }, latest: { curr
       const { stream, lanes, hues, laneHeight, width, height } = latest.current;
       if (!element || width <= 0) return;
       const view = currentView();
-      const still = looking.peek().follow ? Math.abs(view.to - drawn.to) < (calm.matches ? 1000 : spanOf(view) / width) && spanOf(view) === drawn.to - drawn.from : view.from === drawn.from && view.to === drawn.to;
+      const still = looking.peek().follow
+        ? Math.abs(view.to - drawn.to) < (calm.matches ? 1000 : spanOf(view) / width) && spanOf(view) === drawn.to - drawn.from
+        : view.from === drawn.from && view.to === drawn.to;
       if (still && !dirty.current && top.peek() === drawn.top && focus.peek() === drawn.focus && repaint.peek() === drawn.paint) return;
       Object.assign(drawn, { from: view.from, to: view.to, top: top.peek(), focus: focus.peek(), paint: repaint.peek() });
       dirty.current = false;
@@ -161,7 +169,13 @@ function useFrames(canvas: { current: HTMLCanvasElement | null }, latest: { curr
       }
       const began = performance.now();
       const runs = paintStream(element.getContext('2d')!, {
-        stream, lanes, hues, view, scale, width: w, height: h,
+        stream,
+        lanes,
+        hues,
+        view,
+        scale,
+        width: w,
+        height: h,
         now: liveEnd(stream),
         laneHeight: Math.round(laneHeight * scale),
         top: -Math.round(top.peek() * scale),

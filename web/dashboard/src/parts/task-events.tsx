@@ -13,7 +13,17 @@ export function TaskEvents({ task, main, name }: { task: string; main: boolean; 
   const mine = eventsOf(store.events.all(), task, { name, main });
   const shown = mine.slice(0, SHOWN);
   return (
-    <Panel id="its-events" title="Its events" note={mine.length > 0 && 'newest first'} span={12} aside={<a href={address('/events', { q: task })} onClick={follow}>all events of it</a>}>
+    <Panel
+      id="its-events"
+      title="Its events"
+      note={mine.length > 0 && 'newest first'}
+      span={12}
+      aside={
+        <a href={address('/events', { q: task })} onClick={follow}>
+          all events of it
+        </a>
+      }
+    >
       {mine.length === 0 ? (
         <p class="calm">Nothing was recorded of it lately.</p>
       ) : (

@@ -37,7 +37,15 @@ const columns: readonly Column<number>[] = [
       </a>
     )),
   },
-  { title: 'Host', width: 'minmax(100px, 1.1fr)', cell: shown((task) => <bdi class="soft" title={task.host}>{task.host}</bdi>) },
+  {
+    title: 'Host',
+    width: 'minmax(100px, 1.1fr)',
+    cell: shown((task) => (
+      <bdi class="soft" title={task.host}>
+        {task.host}
+      </bdi>
+    )),
+  },
   { title: 'Heartbeat', width: '66px', right: true, narrow: 'hide', cell: shown((task, id) => <Heartbeat id={id} seen={task.seen} />) },
   {
     title: 'Running',
@@ -56,7 +64,15 @@ const columns: readonly Column<number>[] = [
     width: '52px',
     right: true,
     narrow: 'hide',
-    cell: shown((task) => (task.failed > 0 ? <b class="text-error" title={`${count(task.failed)} of ${plural(task.finished, 'closure')} failed`}>{count(task.failed)}</b> : <span class="soft">0</span>)),
+    cell: shown((task) =>
+      task.failed > 0 ? (
+        <b class="text-error" title={`${count(task.failed)} of ${plural(task.finished, 'closure')} failed`}>
+          {count(task.failed)}
+        </b>
+      ) : (
+        <span class="soft">0</span>
+      ),
+    ),
   },
   { title: 'Reason', width: 'minmax(160px, 2.4fr)', narrow: 'long', says: (id) => reasonOf(id), cell: shown((task) => <Reason task={task} />) },
 ];
@@ -69,7 +85,11 @@ const reasonOf = (id: number): string => {
 function Reason({ task }: { task: TaskView }) {
   return (
     <>
-      {task.cordoned && task.state !== 'CONNECTED' && <span class="text-late" title="It gets no new closures until it is uncordoned">cordoned{task.error && '; '}</span>}
+      {task.cordoned && task.state !== 'CONNECTED' && (
+        <span class="text-late" title="It gets no new closures until it is uncordoned">
+          cordoned{task.error && '; '}
+        </span>
+      )}
       <bdi class={task.state === 'ERROR' ? 'text-error' : 'soft'} title={task.error}>
         {task.error}
       </bdi>

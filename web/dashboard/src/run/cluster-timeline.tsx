@@ -25,11 +25,7 @@ export function ClusterTimeline({ of }: { of: ClusterRow }) {
     every: EVERY,
     keep: true,
     async read(base) {
-      const [cluster, past, late] = await Promise.all([
-        get<{ generation: RunView }>(base),
-        get<{ runs: RunView[] }>(`${base}/runs?limit=1000`),
-        get<Stragglers>(`${base}/stragglers`),
-      ]);
+      const [cluster, past, late] = await Promise.all([get<{ generation: RunView }>(base), get<{ runs: RunView[] }>(`${base}/runs?limit=1000`), get<Stragglers>(`${base}/stragglers`)]);
       const newest = cluster.generation;
       return { runs: [...past.runs.filter((r) => r.number < newest.number), newest].slice(-RUNS), late };
     },

@@ -48,7 +48,11 @@ export function Happened({ t, view, look }: { t: RunTimeline; view: Range; look(
           </tbody>
         </table>
       </div>
-      {all.length > SHOWN && <p class="foot">The newest {SHOWN} of {count(all.length)} are shown.</p>}
+      {all.length > SHOWN && (
+        <p class="foot">
+          The newest {SHOWN} of {count(all.length)} are shown.
+        </p>
+      )}
     </details>
   );
 }

@@ -41,7 +41,11 @@ export function RunTimelinePanel({ p, attempts, ranks, machines }: Props) {
   const details = useDetails(p, attempts);
   const alerts = store.attention.all().filter(({ link }) => link.startsWith(`/programs/${p.id}`));
   const meetings = useBarrierMembers(store.barriers.all().filter((b) => b.cluster === p.coordination_cluster && b.state === 'RUNNING'));
-  const steps = useSteps(p, attempts.reduce((n, a) => Math.max(n, a.ranks), 0), lookedAt());
+  const steps = useSteps(
+    p,
+    attempts.reduce((n, a) => Math.max(n, a.ranks), 0),
+    lookedAt(),
+  );
   return <TimelinePanel attempts={attempts} ranks={ranks} seen={{ details, alerts, meetings }} ended={over(p)} machines={machines} steps={steps} />;
 }
 
@@ -229,7 +233,10 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
       data-marks={t.marks.length}
       data-barriers={t.barriers.length}
       data-waits={t.waits.filter((w) => !w.awaited).length}
-      data-awaited={t.waits.filter((w) => w.awaited).map((w) => t.lanes[w.lane]?.name).join()}
+      data-awaited={t.waits
+        .filter((w) => w.awaited)
+        .map((w) => t.lanes[w.lane]?.name)
+        .join()}
       data-strips={layout.strips.length}
       data-from={view.from}
       data-to={view.to}
@@ -283,7 +290,9 @@ function At({ t, view, cross, layout, attempts, known, steps }: AtProps) {
     const time = view.from + at.x * (view.to - view.from);
     const lane = t.lanes[at.lane];
     const near = (view.to - view.from) / 100;
-    text = [moment(time), lookAt(t, at.lane, time, near), lane && stepAt(steps, lane.rank, time), lane && metAt(steps.met, lane.rank, time, near / 4), lane && machineAt(layout, lane.host, time)].filter(Boolean).join(' · ');
+    text = [moment(time), lookAt(t, at.lane, time, near), lane && stepAt(steps, lane.rank, time), lane && metAt(steps.met, lane.rank, time, near / 4), lane && machineAt(layout, lane.host, time)]
+      .filter(Boolean)
+      .join(' · ');
   } else if (known < attempts.length - 1) text += ` Of the first ${attempts.length - known} attempts the times of the whole are shown, not of each rank.`;
   return (
     <p class="soft wrap" data-testid="run-at" aria-live="polite">

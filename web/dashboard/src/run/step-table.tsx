@@ -48,7 +48,11 @@ export function StepTable({ t, steps, view }: { t: RunTimeline; steps: RunSteps;
           </tbody>
         </table>
       </div>
-      {rows.length > SHOWN && <p class="foot">The first {SHOWN} of {plural(rows.length, 'rank')} are shown, those with slow steps first.</p>}
+      {rows.length > SHOWN && (
+        <p class="foot">
+          The first {SHOWN} of {plural(rows.length, 'rank')} are shown, those with slow steps first.
+        </p>
+      )}
     </details>
   );
 }

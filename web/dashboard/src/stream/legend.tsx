@@ -26,7 +26,10 @@ const SHAPES = [
 const LEGEND_MAX = 24; // functions
 
 export function Legend({ stream, hues }: { stream: Stream; hues: Uint8Array }) {
-  const named = stream.functions.map((name, n) => [name, hues[n] ?? OTHER] as const).filter(([, hue]) => hue !== OTHER).slice(0, LEGEND_MAX);
+  const named = stream.functions
+    .map((name, n) => [name, hues[n] ?? OTHER] as const)
+    .filter(([, hue]) => hue !== OTHER)
+    .slice(0, LEGEND_MAX);
   const others = stream.functions.length - named.length;
   return (
     <ul class="legend" data-testid="stream-legend">

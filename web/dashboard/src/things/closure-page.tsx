@@ -177,7 +177,13 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
   );
 }
 
-const pairs = (of: Record<string, string | number>) => <bdi class="mono wrap">{Object.entries(of).map(([name, value]) => `${name}=${value}`).join(', ')}</bdi>;
+const pairs = (of: Record<string, string | number>) => (
+  <bdi class="mono wrap">
+    {Object.entries(of)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(', ')}
+  </bdi>
+);
 
 const Worker = ({ name }: { name: string }) => (
   <a class="mono" href={workerAddress(name)} onClick={follow}>
@@ -224,7 +230,9 @@ function Attempts({ c }: { c: ClosureView }) {
           <thead>
             <tr>
               {['#', 'Worker', 'Host', 'Started', 'Ran', 'Outcome'].map((word) => (
-                <th key={word} scope="col">{word}</th>
+                <th key={word} scope="col">
+                  {word}
+                </th>
               ))}
             </tr>
           </thead>
@@ -232,11 +240,21 @@ function Attempts({ c }: { c: ClosureView }) {
             {c.attempts.map((a) => (
               <tr key={a.attempt}>
                 <td>{a.attempt}</td>
-                <td><Worker name={a.worker} /></td>
+                <td>
+                  <Worker name={a.worker} />
+                </td>
                 <td class="wrap soft">
                   <bdi>{a.host}</bdi>
                 </td>
-                <td>{a.started_ms ? <time title={moment(a.started_ms)}><Ago ms={a.started_ms} /></time> : '–'}</td>
+                <td>
+                  {a.started_ms ? (
+                    <time title={moment(a.started_ms)}>
+                      <Ago ms={a.started_ms} />
+                    </time>
+                  ) : (
+                    '–'
+                  )}
+                </td>
                 <td>
                   <Span from={a.started_ms} to={a.ended_ms || (hasEnded(c) ? c.finished_ms : 0)} us={a.took_us} />
                 </td>

@@ -27,7 +27,11 @@ function Gangs() {
   return (
     <Panel id="gangs" title="Gangs that wait" note="closures that start together or not at all" span={12} aside={gangs.length > 0 && <span class="note">{plural(gangs.length, 'gang')}</span>}>
       {looked.problem && <p class="calm text-error">{looked.problem}</p>}
-      {looked.value && gangs.length === 0 && <p class="calm">No gang waits. Closures with the same <code>gang</code> in their options start together or not at all.</p>}
+      {looked.value && gangs.length === 0 && (
+        <p class="calm">
+          No gang waits. Closures with the same <code>gang</code> in their options start together or not at all.
+        </p>
+      )}
       <ul class="reasons">
         {gangs.map((g) => (
           <li key={`${g.job} ${g.gang}`} data-testid="gang" data-gang={g.gang}>
@@ -60,7 +64,9 @@ function UnmetDemand() {
   return (
     <Panel id="wishes" title="Unmet demand" note="by what the closures need" span={12}>
       {looked.problem && <p class="calm text-error">{looked.problem}</p>}
-      {looked.value && wishes.length === 0 && <p class="calm">No unmet demand: every closure that waits could run on some connected worker. What asks for labels or resources that none has is listed here.</p>}
+      {looked.value && wishes.length === 0 && (
+        <p class="calm">No unmet demand: every closure that waits could run on some connected worker. What asks for labels or resources that none has is listed here.</p>
+      )}
       <ul class="reasons">
         {wishes.map((w) => (
           <li key={needsText(w.needs) + w.first} data-testid="wish">

@@ -76,9 +76,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
           }}
           done={`The ${what} was cancelled.`}
         >
-          <p>
-            {cancelText(counts)} What has succeeded stays.
-          </p>
+          <p>{cancelText(counts)} What has succeeded stays.</p>
         </Action>
       )}
       {!running && !job.streaming && counts.failed + counts.cancelled > 0 && <Retry id={job.id} counts={counts} retryable={job.retryable} />}

@@ -126,7 +126,11 @@ export function JobsPage() {
           least={820}
           empty={
             !looked.value ? (
-              looked.problem ? '–' : 'Loading…'
+              looked.problem ? (
+                '–'
+              ) : (
+                'Loading…'
+              )
             ) : filtered ? (
               'No job fits.'
             ) : (

@@ -23,7 +23,13 @@ const LOOKS: Record<string, readonly [shape: Shape, colour: string, word: string
   FAILED: ['error', 'text-error', 'Failed'],
   LOST: ['error', 'text-error', 'Lost'],
 };
-const STATES = [['', 'all'], ['PENDING', 'waiting'], ['READY', 'ready'], ['FAILED', 'failed'], ['LOST', 'lost']] as const;
+const STATES = [
+  ['', 'all'],
+  ['PENDING', 'waiting'],
+  ['READY', 'ready'],
+  ['FAILED', 'failed'],
+  ['LOST', 'lost'],
+] as const;
 
 const isOver = (o: ObjectView): boolean => o.state === 'FAILED' || o.state === 'LOST';
 // It is made, and its process is not connected.
@@ -63,7 +69,17 @@ const columns: readonly Column<ObjectView>[] = [
   { title: 'Executing', width: '84px', right: true, narrow: 'hide', cell: (o) => count(o.calls.executing) },
   { title: 'Answered', width: '90px', right: true, narrow: 'hide', cell: (o) => count(o.calls.answered) },
   { title: 'Since', width: '100px', right: true, narrow: 'hide', cell: (o) => <Ago ms={o.since_ms} /> },
-  { title: 'Why', width: 'minmax(120px, 2fr)', narrow: 'long', says: (o) => o.error ?? '', cell: (o) => <bdi class="text-error" title={o.error}>{o.error}</bdi> },
+  {
+    title: 'Why',
+    width: 'minmax(120px, 2fr)',
+    narrow: 'long',
+    says: (o) => o.error ?? '',
+    cell: (o) => (
+      <bdi class="text-error" title={o.error}>
+        {o.error}
+      </bdi>
+    ),
+  },
 ];
 
 export function ObjectsPage() {
@@ -92,7 +108,21 @@ export function ObjectsPage() {
           choose={(name) => choose({ object: name ?? '' }, 'replace')}
           old={looked.stale}
           least={880}
-          empty={!looked.value ? (looked.problem ? '–' : 'Loading…') : filtered ? 'No object fits.' : <>There is no object. Python makes one on a task: <code class="wrap">c.create(Weights, task="ps:0")</code></>}
+          empty={
+            !looked.value ? (
+              looked.problem ? (
+                '–'
+              ) : (
+                'Loading…'
+              )
+            ) : filtered ? (
+              'No object fits.'
+            ) : (
+              <>
+                There is no object. Python makes one on a task: <code class="wrap">c.create(Weights, task="ps:0")</code>
+              </>
+            )
+          }
         />
         <Pages looked={looked} what="objects" filtered={filtered} />
         {one && <One o={one} again={looked.again} />}

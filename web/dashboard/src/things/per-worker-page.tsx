@@ -38,7 +38,17 @@ export function PerWorkerPage() {
     <div class="panels">
       <Panel id="per-worker" title="Per-worker values" note="built once on each worker, kept there" span={12} aside={aside}>
         {looked.problem && <p class="calm text-error">{looked.problem}</p>}
-        {looked.value && fit.length === 0 && <p class="calm">{wanted ? 'None fits.' : <>No per-worker value. Each worker builds one of its own, a table or a connection, and keeps it: <code class="wrap">muster per-worker create FUNCTION</code></>}</p>}
+        {looked.value && fit.length === 0 && (
+          <p class="calm">
+            {wanted ? (
+              'None fits.'
+            ) : (
+              <>
+                No per-worker value. Each worker builds one of its own, a table or a connection, and keeps it: <code class="wrap">muster per-worker create FUNCTION</code>
+              </>
+            )}
+          </p>
+        )}
         {by === 'value' ? fit.map((v) => <Value key={v.id} v={v} again={looked.again} />) : <ByWorker all={fit} />}
         <Pages looked={looked} what="per-worker values" filtered={false} />
       </Panel>
@@ -63,11 +73,19 @@ function Value({ v, again }: { v: PerWorkerView; again(): void }) {
           {failed.length > 0 && <b class="text-error"> · {count(failed.length)} failed</b>}
         </span>
       </div>
-      <Bar parts={[{ kind: 'ready', n }, { kind: 'failed', n: failed.length }]} total={v.components.length} />
+      <Bar
+        parts={[
+          { kind: 'ready', n },
+          { kind: 'failed', n: failed.length },
+        ]}
+        total={v.components.length}
+      />
       <p class="progress-foot">
         <code>{v.id}</code>
         {v.name && <bdi class="mono">{v.function}</bdi>}
-        <span>made <Ago ms={v.created_ms} /></span>
+        <span>
+          made <Ago ms={v.created_ms} />
+        </span>
         <span>{plural(v.users, 'closure')} need it</span>
         {v.job && (
           <a href={jobAddress(v.job)} onClick={follow} title={v.job}>

@@ -147,7 +147,9 @@ function Deeds({ p }: { p: ProgramView }) {
             </Action>
           )}
           <Action {...right} testid="stop-program" label="Stop" title={`Ask ${p.name} to end?`} yes="Stop" run={order('stop')} done={`${p.name} is asked to end.`}>
-            <p>Its {ranks} get SIGTERM, and SIGKILL after {span(p.grace_ms)}. It has succeeded where all end with status 0.</p>
+            <p>
+              Its {ranks} get SIGTERM, and SIGKILL after {span(p.grace_ms)}. It has succeeded where all end with status 0.
+            </p>
           </Action>
         </>
       )}

@@ -11,7 +11,15 @@ import { useLooked } from '../looked';
 import { api } from '../rest';
 import { lookedAt } from '../run/range';
 
-const ENDS: Record<AttemptView['end'], string> = { NONE: 'goes on', SUCCEEDED: 'succeeded', FAILED: 'a rank failed', LOST: 'a worker was lost', CANCELLED: 'was stopped', PREEMPTED: 'a worker left, after a step', HUNG: 'came to a stand' };
+const ENDS: Record<AttemptView['end'], string> = {
+  NONE: 'goes on',
+  SUCCEEDED: 'succeeded',
+  FAILED: 'a rank failed',
+  LOST: 'a worker was lost',
+  CANCELLED: 'was stopped',
+  PREEMPTED: 'a worker left, after a step',
+  HUNG: 'came to a stand',
+};
 
 export function Attempts({ program, all }: { program: string; all: readonly AttemptView[] }) {
   const looked = useSignal(0); // an attempt; 0: none
@@ -55,7 +63,13 @@ export function Attempts({ program, all }: { program: string; all: readonly Atte
                     <bdi>{a.cause?.text ?? ''}</bdi>
                   </td>
                   <td>
-                    <button type="button" aria-expanded={looked.value === a.attempt} aria-label={`What was seen of attempt ${a.attempt}`} data-testid="look-at-attempt" onClick={() => (looked.value = looked.value === a.attempt ? 0 : a.attempt)}>
+                    <button
+                      type="button"
+                      aria-expanded={looked.value === a.attempt}
+                      aria-label={`What was seen of attempt ${a.attempt}`}
+                      data-testid="look-at-attempt"
+                      onClick={() => (looked.value = looked.value === a.attempt ? 0 : a.attempt)}
+                    >
                       {looked.value === a.attempt ? 'Hide' : 'Show'}
                     </button>
                   </td>
@@ -97,7 +111,10 @@ export function Spec({ p }: { p: ProgramView }) {
             <Fact key={type} name={type}>
               {t.min === t.max ? count(t.min) : `${count(t.min)} to ${count(t.max)}`}
               {t.resources && ` × ${resourcesOf(t.resources)}`}
-              {t.labels && ` on ${Object.entries(t.labels).map(([name, value]) => `${name}=${value}`).join(', ')}`}
+              {t.labels &&
+                ` on ${Object.entries(t.labels)
+                  .map(([name, value]) => `${name}=${value}`)
+                  .join(', ')}`}
               {t.command && (
                 <code class="wrap">
                   {' '}

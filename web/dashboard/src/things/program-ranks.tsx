@@ -30,7 +30,11 @@ export function Ranks({ p, ranks: all, barriers }: { p: ProgramView; ranks: read
       ) : (
         <>
           <div class="filters" data-testid="rank-states">
-            <Choices name="only" label="State of ranks" options={[['', 'all', count(all.length)], ...states.map(([state, n]) => [state, lookOf(RANK_LOOKS, state)[2].toLowerCase(), count(n)] as const)]} />
+            <Choices
+              name="only"
+              label="State of ranks"
+              options={[['', 'all', count(all.length)], ...states.map(([state, n]) => [state, lookOf(RANK_LOOKS, state)[2].toLowerCase(), count(n)] as const)]}
+            />
             <Choices
               name="ranks"
               label="How ranks are shown"

@@ -85,7 +85,11 @@ export function ProgramsPage() {
           least={820}
           empty={
             !looked.value ? (
-              looked.problem ? '–' : 'Loading…'
+              looked.problem ? (
+                '–'
+              ) : (
+                'Loading…'
+              )
             ) : filtered ? (
               'No program fits.'
             ) : (

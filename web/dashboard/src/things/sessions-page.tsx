@@ -88,7 +88,21 @@ export function SessionsPage() {
           choose={(name) => (now.value = name)}
           old={looked.stale}
           least={840}
-          empty={!looked.value ? (looked.problem ? '–' : 'Loading…') : filtered ? 'No session fits.' : <>No session. A program opens one with <code>muster.Client()</code> and keeps it while it is connected.</>}
+          empty={
+            !looked.value ? (
+              looked.problem ? (
+                '–'
+              ) : (
+                'Loading…'
+              )
+            ) : filtered ? (
+              'No session fits.'
+            ) : (
+              <>
+                No session. A program opens one with <code>muster.Client()</code> and keeps it while it is connected.
+              </>
+            )
+          }
         />
         <Pages looked={looked} what="sessions" filtered={filtered} />
       </Panel>

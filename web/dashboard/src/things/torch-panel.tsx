@@ -39,7 +39,7 @@ function Shown({ cluster }: { cluster: string }) {
   const ranks = s.ranks ?? [];
   const waits = s.waits ?? [];
   return (
-    <Panel id="torch-store" title="PyTorch store" note={`${s.address ?? "of the program"}; ${plural(s.connections_total, 'connection')}`} span={12}>
+    <Panel id="torch-store" title="PyTorch store" note={`${s.address ?? 'of the program'}; ${plural(s.connections_total, 'connection')}`} span={12}>
       {now ? (
         <p class="foot">
           Attempt {now.number}: {plural(now.keys, 'key')}, {bytes(now.bytes)}

@@ -55,7 +55,17 @@ const columns: readonly Column<ValueRow>[] = [
   { title: 'Place', width: '90px', cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : v.place) },
   { title: 'Size', width: '90px', right: true, sort: 'size', largest: true, cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : bytes(v.bytes)) },
   { title: 'Made', width: '110px', right: true, sort: 'age', cell: (v) => <Ago ms={v.finished_ms || v.created_ms} /> },
-  { title: 'Why released', width: 'minmax(120px, 2fr)', narrow: 'long', says: (v) => v.released ?? '', cell: (v) => <bdi class="soft" title={v.released}>{v.released}</bdi> },
+  {
+    title: 'Why released',
+    width: 'minmax(120px, 2fr)',
+    narrow: 'long',
+    says: (v) => v.released ?? '',
+    cell: (v) => (
+      <bdi class="soft" title={v.released}>
+        {v.released}
+      </bdi>
+    ),
+  },
 ];
 
 export function ValuesPage() {
@@ -74,7 +84,19 @@ function Holders() {
   const most = Math.max(1, ...holders.map(heldBytes));
   const held = store.counters?.remote_values;
   return (
-    <Panel id="holders" title="Who holds the most" note="jobs and sessions by the bytes of their values" span={12} aside={held && <span class="note">{plural(held.held, 'value')}, {bytes(held.held_bytes)}</span>}>
+    <Panel
+      id="holders"
+      title="Who holds the most"
+      note="jobs and sessions by the bytes of their values"
+      span={12}
+      aside={
+        held && (
+          <span class="note">
+            {plural(held.held, 'value')}, {bytes(held.held_bytes)}
+          </span>
+        )
+      }
+    >
       {looked.problem && <p class="calm text-error">{looked.problem}</p>}
       {looked.value && holders.length === 0 && <p class="calm">Nobody holds a value.</p>}
       <ol class="holders" data-testid="holders">
@@ -83,10 +105,21 @@ function Holders() {
             <a class="mono clip" href={jobAddress(h.job)} onClick={follow} title={h.job}>
               <bdi>{h.name || shortId(h.job)}</bdi>
             </a>
-            <Bar parts={[{ kind: 'k0', n: h.value_bytes }, { kind: 'k4', n: h.spilled_bytes }, { kind: 'k2', n: h.blob_bytes ?? 0 }]} total={most} />
+            <Bar
+              parts={[
+                { kind: 'k0', n: h.value_bytes },
+                { kind: 'k4', n: h.spilled_bytes },
+                { kind: 'k2', n: h.blob_bytes ?? 0 },
+              ]}
+              total={most}
+            />
             <span>
               <b>{bytes(heldBytes(h))}</b>
-              {heldElsewhere(h)} <span class="soft">· {h.values === 1 ? '1 value' : `${short(h.values)} values`}{h.streaming ? ' · session' : ''} ·</span>{' '}
+              {heldElsewhere(h)}{' '}
+              <span class="soft">
+                · {h.values === 1 ? '1 value' : `${short(h.values)} values`}
+                {h.streaming ? ' · session' : ''} ·
+              </span>{' '}
               <button type="button" class="plain" onClick={() => filter({ job: h.job, sort: 'size', order: 'desc' })} data-testid="holder-values">
                 show
               </button>
@@ -172,7 +205,19 @@ function List() {
         sorting={sorting}
         old={looked.stale}
         least={820}
-        empty={typing ? (named.length > 1 ? `Several jobs have “${name}” in their names: ${some(named.map((j) => j.name))}.` : `No job is named “${name}”.`) : !looked.value ? (looked.problem ? '–' : 'Loading…') : filtered ? 'No value fits.' : 'There is no value. One appears when a closure is scheduled.'}
+        empty={
+          typing
+            ? named.length > 1
+              ? `Several jobs have “${name}” in their names: ${some(named.map((j) => j.name))}.`
+              : `No job is named “${name}”.`
+            : !looked.value
+              ? looked.problem
+                ? '–'
+                : 'Loading…'
+              : filtered
+                ? 'No value fits.'
+                : 'There is no value. One appears when a closure is scheduled.'
+        }
       />
       <Pages looked={looked} what="values" filtered={filtered} />
     </Panel>

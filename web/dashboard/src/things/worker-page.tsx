@@ -161,7 +161,9 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
         <Fact name="incarnation">
           <code>{w.incarnation}</code>
         </Fact>
-        <Fact name="finished" title="ended here, failures included">{count(w.finished)}</Fact>
+        <Fact name="finished" title="ended here, failures included">
+          {count(w.finished)}
+        </Fact>
         <Fact name="failed">{w.failed > 0 ? <b class="text-error">{count(w.failed)}</b> : 0}</Fact>
         <Fact name="restarts">{count(w.restarts)}</Fact>
         <Fact name="reconnects">{count(w.reconnects)}</Fact>

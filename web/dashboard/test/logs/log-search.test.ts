@@ -12,7 +12,10 @@ test('without a text, a thing or a time nothing is asked', () => {
 
 test('a text is looked for in the closures and in the newest programs, in any case unless told', () => {
   const all = sourcesOf({ ...nothing, text: 'NaN' }, [], programs);
-  assert.deepEqual(all.map((s) => s.key), ['closures', ...programs.slice(0, 8).map((p) => p.id)]);
+  assert.deepEqual(
+    all.map((s) => s.key),
+    ['closures', ...programs.slice(0, 8).map((p) => p.id)],
+  );
   assert.deepEqual(all[0]!.query, { text: 'NaN', ignore_case: 'true', cluster: 'c', from_ms: '', to_ms: '' });
   assert.deepEqual(all[1]!.query, { text: 'NaN', ignore_case: 'true', program: 'prog_0', rank: '', attempt: '' });
   assert.equal('ignore_case' in sourcesOf({ ...nothing, text: 'NaN', exact: true }, [], [])[0]!.query, false);
@@ -30,7 +33,12 @@ test('a time and a job leave programs out, a program and a rank leave closures o
 });
 
 const line = (n: number): RankLine => ({ rank: n, attempt: 1, task: 'worker:0', offset: n, text: '' });
-const page = (n: number, next: string, more: Partial<LogMatches> = {}): LogMatches => ({ lines: [], rank_lines: Array.from({ length: n }, (_, k) => line(k)), ...(next && { next_page_token: next }), ...more });
+const page = (n: number, next: string, more: Partial<LogMatches> = {}): LogMatches => ({
+  lines: [],
+  rank_lines: Array.from({ length: n }, (_, k) => line(k)),
+  ...(next && { next_page_token: next }),
+  ...more,
+});
 
 test('empty pages are read over, and reading goes on where it stood', async () => {
   const asked: string[] = [];
@@ -40,24 +48,48 @@ test('empty pages are read over, and reading goes on where it stood', async () =
   const first = await gather(nothingFound, read, (now) => told.push(now));
   assert.deepEqual(asked, ['', 'a', 'b']);
   assert.deepEqual([sizeOf(first), first.next, first.state, first.unread], [103, 'c', 'done', ['rank 7: away']]);
-  assert.deepEqual(told.map((f) => [f.state, sizeOf(f)]), [['reads', 0], ['reads', 0], ['reads', 3], ['done', 103]]);
+  assert.deepEqual(
+    told.map((f) => [f.state, sizeOf(f)]),
+    [
+      ['reads', 0],
+      ['reads', 0],
+      ['reads', 3],
+      ['done', 103],
+    ],
+  );
   const rest = await gather(first, read, () => {});
   assert.deepEqual([sizeOf(rest), rest.next], [104, '']);
 });
 
 test('a search ends: after so many pages, at so many lines, and at a refusal, which is said', async () => {
   let n = 0;
-  const some = await gather(nothingFound, async () => (++n, page(0, 'more')), () => {});
+  const some = await gather(
+    nothingFound,
+    async () => (++n, page(0, 'more')),
+    () => {},
+  );
   assert.deepEqual([n, some.next, some.state], [20, 'more', 'done']);
   let all = nothingFound;
-  for (n = 0; n < 100 && sizeOf(all) < LINES_MAX; ++n) all = await gather(all, async () => page(500, 'more'), () => {});
+  for (n = 0; n < 100 && sizeOf(all) < LINES_MAX; ++n)
+    all = await gather(
+      all,
+      async () => page(500, 'more'),
+      () => {},
+    );
   assert.equal(sizeOf(all), LINES_MAX);
-  const refused = await gather(some, async () => Promise.reject(new Error('keeps no history')), () => {});
+  const refused = await gather(
+    some,
+    async () => Promise.reject(new Error('keeps no history')),
+    () => {},
+  );
   assert.deepEqual([refused.problem, refused.state, refused.next], ['keeps no history', 'done', 'more']);
 });
 
 test('what was looked for is marked, without codes of terminals; of a long line the part around it is shown', () => {
-  const read = (text: string, wanted: string, exact = false) => pieces(text, wanted, exact).map((p) => (p.marked ? `[${p.text}]` : p.text)).join('');
+  const read = (text: string, wanted: string, exact = false) =>
+    pieces(text, wanted, exact)
+      .map((p) => (p.marked ? `[${p.text}]` : p.text))
+      .join('');
   assert.equal(read('loss is \x1b[31mNaN\x1b[0m, nan', 'nan'), 'loss is [NaN], [nan]');
   assert.equal(read('loss is NaN, nan', 'nan', true), 'loss is NaN, [nan]');
   assert.equal(read('İstanbul NaN', 'nan'), 'İstanbul [NaN]'); // letters whose lower case is longer move nothing

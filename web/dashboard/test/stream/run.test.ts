@@ -13,8 +13,20 @@ const rank = (n: number, host: string): RankView => ({ rank: n, task: `worker:${
 
 test('a failed attempt, the gap after it and the restart are spans, a gap and a mark', () => {
   const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000);
-  assert.deepEqual(t.lanes.map((l) => l.text), ['rank 1 on a', 'rank 0 on b']);
-  assert.deepEqual(t.spans.map((s) => [s.lane, s.attempt, s.from, s.to, s.colour]), [[1, 1, 1000, 2000, 'waiting'], [0, 1, 1000, 2000, 'running'], [0, 1, 2000, 2000, 'error'], [1, 2, 2600, 4000, 'running'], [0, 2, 2600, 4000, 'running']]);
+  assert.deepEqual(
+    t.lanes.map((l) => l.text),
+    ['rank 1 on a', 'rank 0 on b'],
+  );
+  assert.deepEqual(
+    t.spans.map((s) => [s.lane, s.attempt, s.from, s.to, s.colour]),
+    [
+      [1, 1, 1000, 2000, 'waiting'],
+      [0, 1, 1000, 2000, 'running'],
+      [0, 1, 2000, 2000, 'error'],
+      [1, 2, 2600, 4000, 'running'],
+      [0, 2, 2600, 4000, 'running'],
+    ],
+  );
   assert.deepEqual(t.gaps, [{ from: 2000, to: 2500, text: 'restart: rank 1 exited with 3' }]);
   assert.deepEqual(t.marks, [{ lane: 0, at: 2000, kind: 'failed', text: 'rank 1 exited with 3' }]);
   assert.equal(lookAt(t, 0, 3000, 1), 'rank 1 on a · attempt 2, running, step 7');
@@ -32,7 +44,10 @@ test('without attempts there are no lanes', () => assert.equal(runTimeline([], [
 
 const detail: AttemptDetail = {
   ...attempts[0]!,
-  events: [{ at_ms: 1200, kind: 'WORKER_LOST', about: 'worker:0', text: 'out of sight' }, { at_ms: 1900, kind: 'TASK_FAILED', about: '/job:worker/task:1', text: 'broke' }],
+  events: [
+    { at_ms: 1200, kind: 'WORKER_LOST', about: 'worker:0', text: 'out of sight' },
+    { at_ms: 1900, kind: 'TASK_FAILED', about: '/job:worker/task:1', text: 'broke' },
+  ],
   barriers: [
     { id: 'step_2', ended_ms: 1800, participants: 2, last: '/job:worker/task:0', host: 'b', late_ms: 700 },
     { id: 'step_1', ended_ms: 1100, participants: 2, last: 'worker:1', host: 'a', late_ms: 20 },
@@ -47,9 +62,29 @@ const detail: AttemptDetail = {
 
 test('the record of an attempt gives its ranks times of their own, events as marks and barriers as lines', () => {
   const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000, { details: new Map([[1, detail]]) });
-  assert.deepEqual(t.spans.filter((s) => s.attempt === 1).map((s) => [s.lane, s.to, s.colour]), [[1, 1950, 'waiting'], [0, 1700, 'running'], [0, 2000, 'error']]);
-  assert.deepEqual(t.marks.map((m) => [m.lane, m.at, m.kind]), [[1, 1200, 'event'], [0, 1900, 'failed'], [0, 2000, 'failed']]);
-  assert.deepEqual(t.barriers.map((b) => [b.lane, b.from, b.to, b.late]), [[0, 1080, 1100, false], [1, 1100, 1800, true]]);
+  assert.deepEqual(
+    t.spans.filter((s) => s.attempt === 1).map((s) => [s.lane, s.to, s.colour]),
+    [
+      [1, 1950, 'waiting'],
+      [0, 1700, 'running'],
+      [0, 2000, 'error'],
+    ],
+  );
+  assert.deepEqual(
+    t.marks.map((m) => [m.lane, m.at, m.kind]),
+    [
+      [1, 1200, 'event'],
+      [0, 1900, 'failed'],
+      [0, 2000, 'failed'],
+    ],
+  );
+  assert.deepEqual(
+    t.barriers.map((b) => [b.lane, b.from, b.to, b.late]),
+    [
+      [0, 1080, 1100, false],
+      [1, 1100, 1800, true],
+    ],
+  );
   assert.match(lookAt(t, 1, 1500, 1), /barrier step_2: worker:0 came last of 2, 700 ms after half of them/);
 });
 
@@ -79,11 +114,26 @@ test('a thousand lanes share the height of a few', () => {
 
 test('a host whose machine is known has a strip above its lanes', () => {
   const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000);
-  const machine = { kind: 'worker' as const, cluster: 'c', task: 'worker:0', host: 'b', seen_ms: 1, fresh: true, machine: { cpus: 8, memory_total_bytes: 100, gpus: [] }, samples: { seconds: [1, 3], cpu: [2, 4], memory_bytes: [50, null], gpu_busy: [null, null] } };
+  const machine = {
+    kind: 'worker' as const,
+    cluster: 'c',
+    task: 'worker:0',
+    host: 'b',
+    seen_ms: 1,
+    fresh: true,
+    machine: { cpus: 8, memory_total_bytes: 100, gpus: [] },
+    samples: { seconds: [1, 3], cpu: [2, 4], memory_bytes: [50, null], gpu_busy: [null, null] },
+  };
   const layout = layoutOf(t, [machine]);
-  assert.deepEqual(layout.strips.map(({ host, top }) => [host, top]), [['b', 18]]);
+  assert.deepEqual(
+    layout.strips.map(({ host, top }) => [host, top]),
+    [['b', 18]],
+  );
   assert.deepEqual(layout.tops, [0, 18 + STRIP]);
-  assert.deepEqual([0, 13, 20, 18 + STRIP, 999].map((y) => laneAt(layout, y)), [0, 0, 1, 1, 1]);
+  assert.deepEqual(
+    [0, 13, 20, 18 + STRIP, 999].map((y) => laneAt(layout, y)),
+    [0, 0, 1, 1, 1],
+  );
   assert.equal(machineAt(layout, 'b', 1200), '2.0 of 8 cores, memory 50.0% of 100 B');
   assert.equal(machineAt(layout, 'b', 3200), '4.0 of 8 cores');
   assert.equal(machineAt(layout, 'a', 1200), '');

@@ -6,7 +6,10 @@ import { bucketsFor, curveOf, joinedSteps, metAt, NO_STEPS, stepAt, stepRows, to
 import { runTimeline, steady } from '../../src/model/run/timeline';
 
 const few: TimelineBody = {
-  from_ms: 1000, until_ms: 2000, usual_us: 100_000, slow_us: 200_000,
+  from_ms: 1000,
+  until_ms: 2000,
+  usual_us: 100_000,
+  slow_us: 200_000,
   steps: { rank: [0, 1, 0], step: [7, 7, 8], end_us: [100_000, 300_000, 500_000], took_us: [100_000, 300_000, 40_000], count: [1, 1, 4], longest_us: [100_000, 300_000, 20_000] },
   barriers: [{ attempt: 1, id: 'step_7', counter: 0, began_ms: 1100, ended_ms: 1300, ranks: [0, 1], came_us: [0, 200_000] }],
 };
@@ -14,7 +17,14 @@ const few: TimelineBody = {
 test('single steps are cells that end when they ended; several short ones are one', () => {
   const s = joinedSteps(NO_STEPS, few);
   assert.deepEqual([s.usual, s.until, s.met.length], [100, 2000, 1]);
-  assert.deepEqual(s.cells.map((c) => [c.rank, c.step, c.from, c.to, c.n, c.median, c.longest, c.slow]), [[0, 7, 1000, 1100, 1, 100, 100, false], [1, 7, 1000, 1300, 1, 300, 300, true], [0, -1, 1460, 1500, 4, 10, 20, false]]);
+  assert.deepEqual(
+    s.cells.map((c) => [c.rank, c.step, c.from, c.to, c.n, c.median, c.longest, c.slow]),
+    [
+      [0, 7, 1000, 1100, 1, 100, 100, false],
+      [1, 7, 1000, 1300, 1, 300, 300, true],
+      [0, -1, 1460, 1500, 4, 10, 20, false],
+    ],
+  );
   assert.equal(stepAt(s, 1, 1200), 'step 7 took 300 ms, slow');
   assert.equal(stepAt(s, 0, 1480), '4 steps, median 10 ms, longest 20 ms');
   assert.equal(stepAt(s, 0, 1200), '');
@@ -23,17 +33,37 @@ test('single steps are cells that end when they ended; several short ones are on
   assert.equal(metAt(s.met, 0, 2250, 1) + metAt(s.met, 9, 1250, 1), '');
 });
 
-const many: TimelineBody = { from_ms: 2000, until_ms: 4000, bucket_us: 1_000_000, usual_us: 50_000, slow_us: 100_000, lanes: [{ rank: 3, bucket: [0], steps: [10], p50_us: [500], max_us: [900] }, { rank: 4, bucket: [0, 1], steps: [10, 2], p50_us: [600, 700_000], max_us: [2500, 800_000] }] };
+const many: TimelineBody = {
+  from_ms: 2000,
+  until_ms: 4000,
+  bucket_us: 1_000_000,
+  usual_us: 50_000,
+  slow_us: 100_000,
+  lanes: [
+    { rank: 3, bucket: [0], steps: [10], p50_us: [500], max_us: [900] },
+    { rank: 4, bucket: [0, 1], steps: [10, 2], p50_us: [600, 700_000], max_us: [2500, 800_000] },
+  ],
+};
 
 test('stretches of time are cells where a step ended, and answers follow each other', () => {
   const s = joinedSteps(joinedSteps(NO_STEPS, few), many);
-  assert.deepEqual(s.cells.slice(3).map((c) => [c.rank, c.from, c.to, c.n, c.median, c.longest, c.slow]), [[3, 2000, 3000, 10, 0.5, 0.9, false], [4, 2000, 3000, 10, 0.6, 2.5, false], [4, 3000, 4000, 2, 700, 800, true]]);
+  assert.deepEqual(
+    s.cells.slice(3).map((c) => [c.rank, c.from, c.to, c.n, c.median, c.longest, c.slow]),
+    [
+      [3, 2000, 3000, 10, 0.5, 0.9, false],
+      [4, 2000, 3000, 10, 0.6, 2.5, false],
+      [4, 3000, 4000, 2, 700, 800, true],
+    ],
+  );
   assert.deepEqual([s.usual, s.until], [100, 4000]);
   assert.deepEqual(stepRows(s.cells, { from: 2000, to: 4000 }), [
     { rank: 4, n: 12, median: 700, longest: 800, slow: 1 },
     { rank: 3, n: 10, median: 0.5, longest: 0.9, slow: 0 },
   ]);
-  assert.deepEqual(stepRows(s.cells, { from: 1450, to: 1600 }).map((r) => r.rank), [0]);
+  assert.deepEqual(
+    stepRows(s.cells, { from: 1450, to: 1600 }).map((r) => r.rank),
+    [0],
+  );
   assert.equal(joinedSteps(NO_STEPS, { from_ms: 0, until_ms: 1 }).cells.length, 0); // older servers tell less
 });
 

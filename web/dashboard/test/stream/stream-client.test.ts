@@ -7,7 +7,13 @@ const NOW = 1_000_000;
 
 function answer(next: number, more = false): StreamBody {
   return {
-    now_ms: NOW, base_ms: NOW - 1000, since_ms: 0, next, more, lanes: [{ lane: 0, task: 'worker:0', cluster: '', slots: 2 }], functions: ['f'],
+    now_ms: NOW,
+    base_ms: NOW - 1000,
+    since_ms: 0,
+    next,
+    more,
+    lanes: [{ lane: 0, task: 'worker:0', cluster: '', slots: 2 }],
+    functions: ['f'],
     bars: { lane: [0], start_us: [next], duration_us: [1], function: [0], state: [0], count: [1], closure: ['cl_1'] },
     running: { lane: [], start_us: [], function: [], closure: [] },
   };
@@ -28,7 +34,10 @@ test('asks for what is seen and what lies before it, then only for what is newer
   const { of, asked } = feed();
   assert.equal(await of.look(wanted(NOW - 60_000, NOW)), true);
   await of.look(wanted(NOW - 59_000, NOW + 1000));
-  assert.deepEqual(asked, [{ limit: '50000', from_ms: String(NOW - 120_000) }, { limit: '50000', from_ms: String(NOW - 120_000), after: '1' }]);
+  assert.deepEqual(asked, [
+    { limit: '50000', from_ms: String(NOW - 120_000) },
+    { limit: '50000', from_ms: String(NOW - 120_000), after: '1' },
+  ]);
   assert.equal(of.stream.size, 2);
 });
 
@@ -48,7 +57,10 @@ test('what was asked for up to now, and is over by now, is asked for once more',
   await of.look(over(NOW + 10)); // by a clock that is behind, or while it ran
   assert.equal(asked[0]!.to_ms, undefined);
   await of.look(over(NOW + 1000));
-  assert.deepEqual(asked.slice(1), [{ limit: '50000', from_ms: String(NOW - 60), after: '1' }, { from_ms: String(NOW + 1000), limit: '1' }]);
+  assert.deepEqual(asked.slice(1), [
+    { limit: '50000', from_ms: String(NOW - 60), after: '1' },
+    { from_ms: String(NOW + 1000), limit: '1' },
+  ]);
   assert.equal(await of.look(over(NOW + 2000)), false);
   assert.equal(asked.length, 3);
   await of.look({ ...wanted(NOW - 30, NOW + 3000), now: NOW + 3000 });
@@ -75,7 +87,10 @@ test('what does not fit one answer is asked for page by page, and the rest a mom
   const { of, asked } = feed(Array.from({ length: 10 }, () => true));
   const bars = () => asked.filter((q) => q.limit !== '1');
   await of.look(wanted(NOW - 600_000, NOW - 590_000));
-  assert.deepEqual(bars().map((q) => q.after), [undefined, '1', '2', '3', '4', '5', '6', '7']);
+  assert.deepEqual(
+    bars().map((q) => q.after),
+    [undefined, '1', '2', '3', '4', '5', '6', '7'],
+  );
   assert.equal(await of.look(wanted(NOW - 600_000, NOW - 590_000)), true);
   assert.equal(bars().length, 10);
   assert.ok(bars().every((q) => q.to_ms !== undefined));

@@ -16,7 +16,10 @@ function body(rows: Row[], more: Partial<StreamBody> = {}): StreamBody {
     since_ms: 0,
     next: rows.length,
     more: false,
-    lanes: [{ lane: 7, task: 'worker:10', cluster: '' }, { lane: 3, task: 'worker:2', cluster: '' }],
+    lanes: [
+      { lane: 7, task: 'worker:10', cluster: '' },
+      { lane: 3, task: 'worker:2', cluster: '' },
+    ],
     functions: ['f', 'g'],
     bars: {
       lane: rows.map((r) => r[0]),
@@ -47,15 +50,25 @@ function runsOf(stream: Stream, lane: number, row: number, view: { from: number;
 }
 
 test('lanes are in order of their index, and bars know their lane and true start', () => {
-  const stream = filled([[7, 2000, 500], [3, 1500, 2000]]);
-  assert.deepEqual(stream.lanes.map((l) => l.task), ['worker:2', 'worker:10']);
+  const stream = filled([
+    [7, 2000, 500],
+    [3, 1500, 2000],
+  ]);
+  assert.deepEqual(
+    stream.lanes.map((l) => l.task),
+    ['worker:2', 'worker:10'],
+  );
   assert.equal(stream.laneOf(0).task, 'worker:10');
   assert.equal(stream.at.start[0], 2000);
   assert.equal(stream.at.end[1], 3500);
 });
 
 test('closures side by side have rows of their own', () => {
-  const stream = filled([[3, 1000, 100], [3, 1050, 100], [3, 1160, 50]]);
+  const stream = filled([
+    [3, 1000, 100],
+    [3, 1050, 100],
+    [3, 1160, 50],
+  ]);
   assert.equal(stream.lanes[0]!.rows, 2);
   assert.deepEqual([...stream.at.row.subarray(0, 3)], [0, 1, 1]);
 });
@@ -63,14 +76,36 @@ test('closures side by side have rows of their own', () => {
 test('what a worker did on its slots has no more rows than it has slots', () => {
   const two = { lanes: [{ lane: 3, task: 'worker:2', cluster: '', slots: 2 }] };
   // A short one and the long one beside it, which ends later: the long one gets the row that was free for it.
-  const tight = filled([[3, 1000, 100], [3, 1002, 110], [3, 1113, 20], [3, 1100, 60]], two);
+  const tight = filled(
+    [
+      [3, 1000, 100],
+      [3, 1002, 110],
+      [3, 1113, 20],
+      [3, 1100, 60],
+    ],
+    two,
+  );
   assert.equal(tight.lanes[0]!.rows, 2);
   assert.deepEqual([...tight.at.row.subarray(0, 4)], [0, 1, 1, 0]);
   // Messages came late: three seem to run at once.
-  const late = filled([[3, 1000, 100], [3, 1000, 120], [3, 1050, 100]], two);
+  const late = filled(
+    [
+      [3, 1000, 100],
+      [3, 1000, 120],
+      [3, 1050, 100],
+    ],
+    two,
+  );
   assert.equal(late.lanes[0]!.rows, 2);
   assert.equal(late.at.row[2], 0, 'over the one that ended first');
-  const sums = filled([[3, 1000, 100], [3, 1000, 120], [3, 1050, 90, 0, 7]], two);
+  const sums = filled(
+    [
+      [3, 1000, 100],
+      [3, 1000, 120],
+      [3, 1050, 90, 0, 7],
+    ],
+    two,
+  );
   assert.equal(sums.lanes[0]!.rows, 3, 'sums last for as long as any of theirs');
 });
 
@@ -94,7 +129,13 @@ test('beyond the capacity the oldest bars go', () => {
 
 test('runs: bars of their width with a gap, sums lighter, what runs grows to now', () => {
   const running = { lane: [3], start_us: [8_000_000], function: [1], closure: ['cl_9'] };
-  const stream = filled([[3, 1000, 1000], [3, 3000, 2000, 0, 40]], { running });
+  const stream = filled(
+    [
+      [3, 1000, 1000],
+      [3, 3000, 2000, 0, 40],
+    ],
+    { running },
+  );
   assert.deepEqual(runsOf(stream, 0, 0, { from: 0, to: 10_000 }, 100), ['bar0 10-19', 'sum1 30-49', 'running1 90-99']);
 });
 
@@ -108,14 +149,28 @@ test('runs: thousands of bars are at most as many as there are pixels, and a fai
 });
 
 test('runs: failed, lost and cancelled are told apart, and nothing outside the view is drawn', () => {
-  const stream = filled([[3, 1000, 500, 1], [3, 2000, 500, 2], [3, 3000, 500, 3], [3, 20_000, 10]]);
-  assert.deepEqual(runsOf(stream, 0, 0, { from: 0, to: 10_000 }, 100).map((r) => r.split(' ')[0]), ['failed-1', 'cancelled-1', 'lost-1']);
+  const stream = filled([
+    [3, 1000, 500, 1],
+    [3, 2000, 500, 2],
+    [3, 3000, 500, 3],
+    [3, 20_000, 10],
+  ]);
+  assert.deepEqual(
+    runsOf(stream, 0, 0, { from: 0, to: 10_000 }, 100).map((r) => r.split(' ')[0]),
+    ['failed-1', 'cancelled-1', 'lost-1'],
+  );
 });
 
 test('what is under the pointer: the failed one first, then what runs, then a minute of older times', () => {
   const running = { lane: [3], start_us: [8_000_000], function: [1], closure: ['cl_9'] };
   const minutes = { lane: [3], start_ms: [-120_000], count: [40], failed: [1], busy_ms: [30_000], function: [0] };
-  const stream = filled([[3, 1000, 500], [3, 1500.2, 3, 1]], { running, minutes });
+  const stream = filled(
+    [
+      [3, 1000, 500],
+      [3, 1500.2, 3, 1],
+    ],
+    { running, minutes },
+  );
   const lane = stream.lanes[0]!;
   const hit = hitAt(stream, lane, 0, 1500, 5, 10_000);
   assert.ok(hit?.kind === 'bar' && stream.at.state[hit.bar] === 1);
@@ -128,7 +183,11 @@ test('what is under the pointer: the failed one first, then what runs, then a mi
 });
 
 test('the table: worker, function, closures, busy time inside the view', () => {
-  const stream = filled([[3, 1000, 1000], [3, 2000, 100, 1], [7, 1500, 1000, 0, 50]]);
+  const stream = filled([
+    [3, 1000, 1000],
+    [3, 2000, 100, 1],
+    [7, 1500, 1000, 0, 50],
+  ]);
   const rows = sums(stream, stream.lanes, { from: 1500, to: 2050 }, stream.now);
   const texts = rows.map((r) => `${r.lane.task} ${stream.functions[r.function]} ${r.count} ${r.failed} ${Math.round(r.busy)}`);
   assert.deepEqual(texts, ['worker:10 f 50 0 550', 'worker:2 f 1 0 500', 'worker:2 g 1 1 50']);
@@ -140,7 +199,11 @@ test('twelve functions have a colour of their own, the thirteenth the first agai
 });
 
 test('pixels: a bar has its colour over the height of its lane, and bad ones are left to be drawn', () => {
-  const stream = filled([[3, 1000, 1000], [3, 3000, 1000, 1], [7, 1000, 1000]]);
+  const stream = filled([
+    [3, 1000, 1000],
+    [3, 3000, 1000, 1],
+    [7, 1000, 1000],
+  ]);
   const width = 100;
   const pixels = new Uint32Array(width * 20);
   const palette = emptyPalette();
@@ -149,7 +212,10 @@ test('pixels: a bar has its colour over the height of its lane, and bad ones are
   const picture = { stream, lanes: stream.lanes, hues: Uint8Array.of(0, 1), view: { from: 0, to: 10_000 }, now: 10_000, width, height: 20, laneHeight: 10, top: 0, scale: 1 };
   const { bad, runs } = fillPixels(pixels, picture, [50], palette);
   assert.equal(runs, 3);
-  assert.deepEqual(bad.map(({ code, x, y, w, h }) => [code, x, y, w, h]), [[BAD_FAILED, 30, 3, 10, 4]]);
+  assert.deepEqual(
+    bad.map(({ code, x, y, w, h }) => [code, x, y, w, h]),
+    [[BAD_FAILED, 30, 3, 10, 4]],
+  );
   const column = (x: number) => Array.from({ length: 20 }, (_, y) => pixels[y * width + x]).join('');
   assert.equal(column(12), '00099990050009999005');
   assert.equal(column(35), '00000000050000000005');
@@ -168,13 +234,23 @@ test('a sum is busy for what its closures took, and knows how many failed', () =
 test('what runs is known also of a stretch of the past, and of lanes that have no bar', () => {
   const stream = filled([[3, 1000, 100]]);
   stream.takeRunning(body([], { lanes: [{ lane: 9, task: 'worker:11', cluster: '' }], running: { lane: [9], start_us: [500_000], function: [5], closure: ['cl_7'] } }));
-  assert.deepEqual(stream.lanes.map((lane) => [lane.task, lane.running.length]), [['worker:2', 0], ['worker:10', 0], ['worker:11', 1]]);
+  assert.deepEqual(
+    stream.lanes.map((lane) => [lane.task, lane.running.length]),
+    [
+      ['worker:2', 0],
+      ['worker:10', 0],
+      ['worker:11', 1],
+    ],
+  );
   assert.equal(stream.functions[stream.lanes[2]!.running[0]!.function], 'several functions');
   assert.equal(stream.size, 1);
 });
 
 test('bars and what runs know their job; a sum has none, and an older server tells none', () => {
-  const columns = body([[3, 1000, 100], [3, 2000, 50, 0, 40]]);
+  const columns = body([
+    [3, 1000, 100],
+    [3, 2000, 50, 0, 40],
+  ]);
   const running = { lane: [7], start_us: [0], function: [0], closure: ['cl_9'], job: [2] };
   const stream = new Stream();
   stream.apply({ ...columns, jobs: ['job_1', '', 'job_2'], bars: { ...columns.bars, job: [0, 1] }, running }, true);

@@ -9,7 +9,20 @@ export interface AttemptDetail extends AttemptView {
   barriers: { id: string; ended_ms: number; participants: number; last: string; last_rank?: number; host: string; late_ms: number }[];
   latecomers: { task: string; rank?: number; host: string; last: number; barriers: number; late_mean_ms: number; late_max_ms: number }[];
   stacks: StackGroup[];
-  ended: { rank: number; task: string; host: string; started_ms?: number; ended_ms: number; exit_status: number; signal?: number; not_started?: string; stopped?: boolean; lease_ran_out?: boolean; stderr?: string[]; stdout?: string[] }[];
+  ended: {
+    rank: number;
+    task: string;
+    host: string;
+    started_ms?: number;
+    ended_ms: number;
+    exit_status: number;
+    signal?: number;
+    not_started?: string;
+    stopped?: boolean;
+    lease_ran_out?: boolean;
+    stderr?: string[];
+    stdout?: string[];
+  }[];
   events_left_out?: number;
   stacks_left_out?: number;
   ranks_left_out?: number;
@@ -23,13 +36,28 @@ export function seenText(a: AttemptDetail): string {
   const after = (ms: number) => span(ms - a.begun_ms);
   const parts: string[] = [];
   const add = (title: string, lines: readonly string[]) => lines.length > 0 && parts.push([title, ...lines].join('\n'));
-  add('What happened', a.events.map((e) => `  after ${after(e.at_ms)}: ${e.kind}${e.about ? ` ${taskLabel(e.about, e.rank)}` : ''}${e.text ? `: ${e.text}` : ''}`));
+  add(
+    'What happened',
+    a.events.map((e) => `  after ${after(e.at_ms)}: ${e.kind}${e.about ? ` ${taskLabel(e.about, e.rank)}` : ''}${e.text ? `: ${e.text}` : ''}`),
+  );
   add(
     'Where ranks were that were killed',
-    a.stacks.flatMap((g) => [`  ${whoStands(g)}${whyNotWhole(g.state) && `: ${g.state}`}`, ...(g.stack ?? '').split('\n').filter(Boolean).map((line) => `    ${line}`)]),
+    a.stacks.flatMap((g) => [
+      `  ${whoStands(g)}${whyNotWhole(g.state) && `: ${g.state}`}`,
+      ...(g.stack ?? '')
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => `    ${line}`),
+    ]),
   );
-  add('Barriers, the newest first', a.barriers.map((b) => `  after ${after(b.ended_ms)}: ${b.id}, ${taskLabel(b.last, b.last_rank)} came last of ${count(b.participants)}, ${span(b.late_ms)} after half of them`));
-  add('Late at them', a.latecomers.map((l) => `  ${taskLabel(l.task, l.rank)} on ${l.host}: the last at ${count(l.last)} of ${count(l.barriers)}, ${span(l.late_mean_ms)} on average`));
+  add(
+    'Barriers, the newest first',
+    a.barriers.map((b) => `  after ${after(b.ended_ms)}: ${b.id}, ${taskLabel(b.last, b.last_rank)} came last of ${count(b.participants)}, ${span(b.late_ms)} after half of them`),
+  );
+  add(
+    'Late at them',
+    a.latecomers.map((l) => `  ${taskLabel(l.task, l.rank)} on ${l.host}: the last at ${count(l.last)} of ${count(l.barriers)}, ${span(l.late_mean_ms)} on average`),
+  );
   add(
     'Ends of ranks',
     a.ended.flatMap((r) => [
@@ -38,6 +66,11 @@ export function seenText(a: AttemptDetail): string {
       ...(r.stdout ?? []).map((line) => `    stdout: ${line}`),
     ]),
   );
-  for (const [what, n] of [['events', a.events_left_out], ['stacks', a.stacks_left_out], ['ranks', a.ranks_left_out]] as const) if (n) parts.push(`${count(n)} more ${what} had no room.`);
+  for (const [what, n] of [
+    ['events', a.events_left_out],
+    ['stacks', a.stacks_left_out],
+    ['ranks', a.ranks_left_out],
+  ] as const)
+    if (n) parts.push(`${count(n)} more ${what} had no room.`);
   return parts.join('\n\n');
 }

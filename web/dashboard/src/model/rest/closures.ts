@@ -47,7 +47,9 @@ export function failureLine(error: Failure): string {
 }
 
 export function lineOf(message: string): string {
-  const lines = bare(message).split('\n').filter((line) => line.trim() !== '');
+  const lines = bare(message)
+    .split('\n')
+    .filter((line) => line.trim() !== '');
   return (lines[0]?.startsWith('Traceback (') ? lines.at(-1) : lines[0]) ?? '';
 }
 

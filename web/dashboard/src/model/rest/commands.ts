@@ -32,7 +32,8 @@ export function closureCommands(closure: ClosureView, origin: string): Lines {
     ['all of it, as JSON', `curl ${quoted(of + hint)}`],
   ];
   if (!ENDED.includes(closure.state)) lines.push(['cancel', `muster cancel ${id} --url ${quoted(origin)}`]);
-  if (closure.remote_value && closure.value_status === 'READY' && closure.state === 'SUCCEEDED' && !closure.value_released) lines.push(['its value', `curl ${quoted(`${origin}/api/v1/remote_values/${closure.remote_value}/value`)}`]);
+  if (closure.remote_value && closure.value_status === 'READY' && closure.state === 'SUCCEEDED' && !closure.value_released)
+    lines.push(['its value', `curl ${quoted(`${origin}/api/v1/remote_values/${closure.remote_value}/value`)}`]);
   return lines;
 }
 

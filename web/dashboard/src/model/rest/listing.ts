@@ -41,7 +41,12 @@ export function countLine<Row>({ rows, next, lookedAt, of, more }: Listing<Row>,
     const range = at === 0 && !next ? count(n) : `${count(at + 1)} to ${count(at + n)}`;
     return of > n ? `${range} of ${count(of)} ${what}` : `${range} ${what}`;
   }
-  const fit = n === 0 ? `no ${at > 0 ? 'more ' : ''}${what} fit` : at === 0 && !next ? `${count(n)} ${n === 1 ? `${many.replace(/s$/, '')} fits` : `${many} fit`}` : `${what} ${count(at + 1)} to ${count(at + n)} that fit`;
+  const fit =
+    n === 0
+      ? `no ${at > 0 ? 'more ' : ''}${what} fit`
+      : at === 0 && !next
+        ? `${count(n)} ${n === 1 ? `${many.replace(/s$/, '')} fits` : `${many} fit`}`
+        : `${what} ${count(at + 1)} to ${count(at + n)} that fit`;
   const among = of > 0 ? `, of ${count(of)}` : '';
   return more ? `${fit} among the ${lookedAt > 0 ? count(lookedAt) : 'ones'} looked at; Next looks on${among && ` (${count(of)} in all)`}` : fit + among;
 }

@@ -75,7 +75,8 @@ export function sourcesOf(w: Wanted, jobs: readonly Named[], programs: readonly 
     else for (const { id, name } of jobs.slice(0, JOBS_MAX)) found.push({ key: id, title: `Job ${name || id}`, program: '', query: { ...query, job: id } });
   }
   if (looksInPrograms(w))
-    for (const { id, name } of programs.slice(0, PROGRAMS_MAX)) found.push({ key: id, title: `Program ${name || id}`, program: id, query: { ...common, program: id, rank: w.rank, attempt: w.attempt } });
+    for (const { id, name } of programs.slice(0, PROGRAMS_MAX))
+      found.push({ key: id, title: `Program ${name || id}`, program: id, query: { ...common, program: id, rank: w.rank, attempt: w.attempt } });
   return found;
 }
 

@@ -213,10 +213,14 @@ export const stepOf = ({ step, step_ms: each }: Pick<RankView, 'step' | 'step_ms
 // Who is behind in step after step.
 export const chronic = (steps: ProgramSteps | undefined): SlowRank[] => (steps?.slow ?? []).filter((s) => s.chronic);
 
-export const slowText = (s: SlowRank): string => `rank ${s.rank} on ${s.host} is ${s.percent ?? 0}% behind, step after step${(s.attempts ?? 0) > 1 ? `, its host in ${s.attempts} attempts` : ''}${(s.runs ?? 0) > 1 ? `, in ${s.runs} runs` : ''}`;
+export const slowText = (s: SlowRank): string =>
+  `rank ${s.rank} on ${s.host} is ${s.percent ?? 0}% behind, step after step${(s.attempts ?? 0) > 1 ? `, its host in ${s.attempts} attempts` : ''}${(s.runs ?? 0) > 1 ? `, in ${s.runs} runs` : ''}`;
 
 // "2 gpu, 1 tpu"
-export const resourcesOf = (r: Readonly<Record<string, number>> = {}): string => Object.entries(r).map(([name, n]) => `${count(n)} ${name}`).join(', ');
+export const resourcesOf = (r: Readonly<Record<string, number>> = {}): string =>
+  Object.entries(r)
+    .map(([name, n]) => `${count(n)} ${name}`)
+    .join(', ');
 
 // How many ranks are in which state; what failed first.
 const ORDER: readonly RankState[] = ['FAILED', 'STARTING', 'RUNNING', 'STOPPED', 'SUCCEEDED'];

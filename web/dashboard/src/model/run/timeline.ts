@@ -67,7 +67,20 @@ const ENDS: Record<AttemptView['end'], readonly [colour: string, word: string]> 
   HUNG: ['late', 'came to a stand'],
 };
 const RANKS: Record<string, string> = { STARTING: 'restarting', RUNNING: 'running', SUCCEEDED: 'connected', FAILED: 'error', STOPPED: 'waiting' };
-const EVENTS: Record<string, string> = { TASK_FAILED: 'failed', BARRIER_FAILED: 'a barrier failed', WORKER_LOST: 'worker out of sight', WORKER_BACK: 'worker back', TASK_ERROR: 'failed', TASK_RESTARTED: 'is back anew', TASK_LEFT: 'has left', GENERATION_FAILED: 'the run failed', BARRIERS_FAILED: 'barriers failed', BARRIER_STUCK: 'waits', HANGS: 'nothing moves', MOVES_AGAIN: 'it moves again' };
+const EVENTS: Record<string, string> = {
+  TASK_FAILED: 'failed',
+  BARRIER_FAILED: 'a barrier failed',
+  WORKER_LOST: 'worker out of sight',
+  WORKER_BACK: 'worker back',
+  TASK_ERROR: 'failed',
+  TASK_RESTARTED: 'is back anew',
+  TASK_LEFT: 'has left',
+  GENERATION_FAILED: 'the run failed',
+  BARRIERS_FAILED: 'barriers failed',
+  BARRIER_STUCK: 'waits',
+  HANGS: 'nothing moves',
+  MOVES_AGAIN: 'it moves again',
+};
 export const MARKS: Record<MarkKind, readonly [token: string, word: string, look?: 'outlined']> = {
   failed: ['error', 'failure'],
   alert: ['late', 'alert', 'outlined'], // not to be taken for "late"
@@ -78,10 +91,25 @@ export const MARKS: Record<MarkKind, readonly [token: string, word: string, look
 
 type Ended = AttemptDetail['ended'][number];
 const endOf = (r: Ended): readonly [colour: string, word: string] =>
-  r.not_started ? ['error', 'not started'] : r.lease_ran_out ? ['error', 'its lease ran out'] : r.stopped ? ['waiting', 'stopped'] : r.signal ? ['error', `signal ${r.signal}`] : r.exit_status ? ['error', `exit ${r.exit_status}`] : ['connected', 'exit 0'];
+  r.not_started
+    ? ['error', 'not started']
+    : r.lease_ran_out
+      ? ['error', 'its lease ran out']
+      : r.stopped
+        ? ['waiting', 'stopped']
+        : r.signal
+          ? ['error', `signal ${r.signal}`]
+          : r.exit_status
+            ? ['error', `exit ${r.exit_status}`]
+            : ['connected', 'exit 0'];
 
 // The ranks of the newest attempt have times of their own. Of those before it, their ends are in its record.
-export function runTimeline(attempts: readonly AttemptView[], ranks: readonly RankView[], now: number, { details = new Map(), alerts = [], meetings = [], names = [], each = 'attempt' }: Seen = {}): RunTimeline {
+export function runTimeline(
+  attempts: readonly AttemptView[],
+  ranks: readonly RankView[],
+  now: number,
+  { details = new Map(), alerts = [], meetings = [], names = [], each = 'attempt' }: Seen = {},
+): RunTimeline {
   const newest = attempts[attempts.length - 1];
   const most = attempts.reduce((n, a) => Math.max(n, a.ranks), 0);
   const known = new Map(ranks.map((r) => [r.rank, r]));
@@ -117,7 +145,15 @@ export function runTimeline(attempts: readonly AttemptView[], ranks: readonly Ra
       const lane = laneOf.get(rank)!;
       const end = ends.get(rank);
       if (r) {
-        if (r.started_ms) add({ lane, attempt: a.attempt, from: r.started_ms, to: r.ended_ms || to, colour: RANKS[r.state] ?? 'waiting', text: [`${each} ${a.attempt}`, r.state.toLowerCase(), stepOf(r)].filter(Boolean).join(', ') });
+        if (r.started_ms)
+          add({
+            lane,
+            attempt: a.attempt,
+            from: r.started_ms,
+            to: r.ended_ms || to,
+            colour: RANKS[r.state] ?? 'waiting',
+            text: [`${each} ${a.attempt}`, r.state.toLowerCase(), stepOf(r)].filter(Boolean).join(', '),
+          });
         if (lateFor(r) && r.agent?.late_since) marks.push({ lane, at: r.agent.late_since, kind: 'late', text: `late for ${lateFor(r)}` });
       } else if (end) {
         const [ink, how] = endOf(end);
@@ -125,11 +161,27 @@ export function runTimeline(attempts: readonly AttemptView[], ranks: readonly Ra
       } else add({ lane, attempt: a.attempt, from: a.begun_ms, to, colour: of(rank), text: `${each} ${a.attempt} ${word}` });
     }
     if (a.ended_ms && (a.cause || a.end === 'CANCELLED' || a.end === 'PREEMPTED' || a.end === 'HUNG'))
-      marks.push({ lane: laneOf.get(a.cause?.rank ?? -1) ?? -1, at: a.ended_ms, kind: a.end === 'CANCELLED' || a.end === 'PREEMPTED' ? 'stop' : 'failed', text: a.cause?.text ?? `${each} ${a.attempt} ${word}` });
+      marks.push({
+        lane: laneOf.get(a.cause?.rank ?? -1) ?? -1,
+        at: a.ended_ms,
+        kind: a.end === 'CANCELLED' || a.end === 'PREEMPTED' ? 'stop' : 'failed',
+        text: a.cause?.text ?? `${each} ${a.attempt} ${word}`,
+      });
     for (const e of detail?.events ?? [])
-      marks.push({ lane: byTask.get(taskName(e.about ?? '')) ?? byWorker.get(e.about ?? '') ?? -1, at: e.at_ms, kind: /FAILED$|ERROR$/.test(e.kind) ? 'failed' : 'event', text: [e.about && taskLabel(taskName(e.about), e.rank), EVENTS[e.kind] ?? e.kind, e.text].filter(Boolean).join(': ') });
+      marks.push({
+        lane: byTask.get(taskName(e.about ?? '')) ?? byWorker.get(e.about ?? '') ?? -1,
+        at: e.at_ms,
+        kind: /FAILED$|ERROR$/.test(e.kind) ? 'failed' : 'event',
+        text: [e.about && taskLabel(taskName(e.about), e.rank), EVENTS[e.kind] ?? e.kind, e.text].filter(Boolean).join(': '),
+      });
     for (const b of detail?.barriers ?? [])
-      barriers.push({ lane: byTask.get(taskName(b.last)) ?? -1, from: b.ended_ms - b.late_ms, to: b.ended_ms, late: b.late_ms >= LATE_MS, text: `barrier ${b.id}: ${taskLabel(taskName(b.last), b.last_rank)} came last of ${b.participants}, ${age(b.late_ms)} after half of them` });
+      barriers.push({
+        lane: byTask.get(taskName(b.last)) ?? -1,
+        from: b.ended_ms - b.late_ms,
+        to: b.ended_ms,
+        late: b.late_ms >= LATE_MS,
+        text: `barrier ${b.id}: ${taskLabel(taskName(b.last), b.last_rank)} came last of ${b.participants}, ${age(b.late_ms)} after half of them`,
+      });
     const next = attempts[i + 1];
     if (next && a.ended_ms && next.begun_ms >= a.ended_ms) gaps.push({ from: a.ended_ms, to: next.begun_ms, text: `restart: ${a.cause?.text ?? word}` });
   });
@@ -175,11 +227,21 @@ export function lookAt(t: RunTimeline, lane: number, at: number, near: number): 
   const marks = t.marks.filter((m) => (m.lane === lane || m.lane < 0) && Math.abs(m.at - at) <= near);
   const waits = t.waits.filter((w) => w.lane === lane && w.from <= at && at <= w.to);
   const met = t.barriers.filter((b) => b.from - near <= at && at <= b.to + near && (b.lane === lane || Math.abs(b.to - at) <= near));
-  return [t.lanes[lane]?.text, span?.text ?? gap?.text ?? 'nothing ran', ...waits.map((w) => w.text), ...marks.slice(0, 4).map((m) => m.text), ...met.slice(0, 2).map((b) => b.text)].filter(Boolean).join(' · ');
+  return [t.lanes[lane]?.text, span?.text ?? gap?.text ?? 'nothing ran', ...waits.map((w) => w.text), ...marks.slice(0, 4).map((m) => m.text), ...met.slice(0, 2).map((b) => b.text)]
+    .filter(Boolean)
+    .join(' · ');
 }
 
 export const summary = (t: RunTimeline, attempts: number, each: Seen['each'] = 'attempt'): string =>
-  [plural(t.lanes.length, each === 'run' ? 'agent' : 'rank'), plural(attempts, each), plural(t.gaps.length, 'restart'), plural(t.marks.length, 'mark'), t.barriers.length > 0 && plural(t.barriers.length, 'barrier')].filter(Boolean).join(', ');
+  [
+    plural(t.lanes.length, each === 'run' ? 'agent' : 'rank'),
+    plural(attempts, each),
+    plural(t.gaps.length, 'restart'),
+    plural(t.marks.length, 'mark'),
+    t.barriers.length > 0 && plural(t.barriers.length, 'barrier'),
+  ]
+    .filter(Boolean)
+    .join(', ');
 
 const LEAST_MS = 250;
 
