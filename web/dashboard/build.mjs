@@ -113,11 +113,11 @@ for (const { file, content } of assets) {
 }
 writeFileSync(
   join(out, 'manifest.json'),
-  JSON.stringify(
+  `${JSON.stringify(
     assets.map(({ content, ...entry }) => entry),
     null,
     2,
-  ) + '\n',
+  )}\n`,
 );
 for (const what of ['first', 'all']) {
   console.log(`${what.padEnd(38)}${String(sum[what]).padStart(14)} gz of ${budget[what]}`);

@@ -231,7 +231,7 @@ function seenOf(a) {
   return { ...a, events, barriers, latecomers: [{ task: 'worker:3', host: 'rack00-node00', last: 7, barriers: 9, late_mean_ms: 640, late_max_ms: 812 }], stacks, ended };
 }
 
-const PRINTED = Array.from({ length: 60 }, (_, n) => `step ${n} loss \x1b[36m${(4 / (n + 1)).toFixed(3)}\x1b[0m`).join('\n') + '\n';
+const PRINTED = `${Array.from({ length: 60 }, (_, n) => `step ${n} loss \x1b[36m${(4 / (n + 1)).toFixed(3)}\x1b[0m`).join('\n')}\n`;
 
 // How long all executions of a job took.
 function durations() {

@@ -243,20 +243,20 @@ class Cluster {
     const now = Date.now();
     const load = this.load(now);
     const full = this.scenario === 'full';
-    const f = (name, total, succeeded, running, queued, failed) => ({ name, waiting: 0, queued, running, succeeded, failed });
+    const f = (name, succeeded, running, queued, failed) => ({ name, waiting: 0, queued, running, succeeded, failed });
     const [a, b, c, d] = this.jobs;
     const functions =
       this.scenario === 'empty'
         ? []
         : full
           ? [
-              f('train_step', 0, a.succeeded, 31_426, 5400, 12),
-              f('load_shard', 0, b.succeeded, 1455, 2200, 3),
-              f('push_gradients', 0, a.succeeded - 20_000, 4268, 310, 0),
-              f('eval_step', 0, c.succeeded, 247, 4096, 1),
-              f('checkpoint', 0, d.succeeded, 1, 0, 0),
+              f('train_step', a.succeeded, 31_426, 5400, 12),
+              f('load_shard', b.succeeded, 1455, 2200, 3),
+              f('push_gradients', a.succeeded - 20_000, 4268, 310, 0),
+              f('eval_step', c.succeeded, 247, 4096, 1),
+              f('checkpoint', d.succeeded, 1, 0, 0),
             ]
-          : [f('text.word_count', 0, a.succeeded, load.running, load.queued, 0), f('muster.echo', 0, 12, 0, 0, 0)];
+          : [f('text.word_count', a.succeeded, load.running, load.queued, 0), f('muster.echo', 12, 0, 0, 0)];
     return {
       uptime_ms: now - this.started,
       tasks: { connected: this.count('CONNECTED'), late: this.count('LATE'), error: this.count('ERROR'), disconnected: this.count('DISCONNECTED'), total: this.rows.length },

@@ -177,7 +177,7 @@ for (const scene of SCENES.filter(({ name }) => !only || name === only)) {
     for (const { id, nodes } of violations)
       console.log(
         `  ${id}: ${nodes
-          .map((node) => node.html.slice(0, 140) + ' ' + (node.any[0]?.message ?? ''))
+          .map((node) => `${node.html.slice(0, 140)} ${node.any[0]?.message ?? ''}`)
           .slice(0, 3)
           .join('\n    ')}`,
       );

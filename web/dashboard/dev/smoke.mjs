@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { launch, watched } from './browser.mjs';
 import { startMock } from './mock.mjs';
 
-const HOSTILE = '<img src=x onerror=alert(1)> \u202Egnp.exe 🙂 \u0000 ' + 'long '.repeat(800);
+const HOSTILE = `<img src=x onerror=alert(1)> \u202Egnp.exe 🙂 \u0000 ${'long '.repeat(800)}`;
 const mock = await startMock({ scenario: 'small', tasks: 1200 });
 const { port } = new URL(mock.url);
 const browser = await launch();

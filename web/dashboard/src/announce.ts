@@ -27,7 +27,7 @@ export function startAnnouncing(): void {
   };
   const queue = (topic: string, text: string) => {
     pending.set(topic, text);
-    timer ??= setTimeout(say, Math.max(0, said + EVERY_MS - performance.now()));
+    if (timer === undefined) timer = setTimeout(say, Math.max(0, said + EVERY_MS - performance.now()));
   };
 
   effect(() => {

@@ -16,7 +16,7 @@ Object.assign(globalThis, {
     },
   },
   history: {
-    pushState: (_state: unknown, _title: string, to: string) => (visited.splice(++at), visited.push(to)),
+    pushState: (_state: unknown, _title: string, to: string) => visited.splice(++at, Infinity, to),
     replaceState: (_state: unknown, _title: string, to: string) => (visited[at] = to),
   },
   addEventListener: (event: string, call: () => void) => event === 'popstate' && heard.push(call),

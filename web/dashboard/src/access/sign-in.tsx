@@ -46,5 +46,5 @@ export function SignIn() {
 // Whether the page has to be opened first.
 export function isClosed(): boolean {
   const who = session.value;
-  return who !== null && who.required && (!who.signed_in || who.role === 'worker');
+  return !!who?.required && (!who.signed_in || who.role === 'worker');
 }

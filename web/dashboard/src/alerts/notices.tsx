@@ -89,7 +89,11 @@ function badge(): void {
     if (!ready.value || now === drawn) return;
     drawn = now;
     link.dataset.state = worst;
-    if (!worst) return void ((link.type = 'image/svg+xml'), (link.href = plain));
+    if (!worst) {
+      link.type = 'image/svg+xml';
+      link.href = plain;
+      return;
+    }
     const canvas = document.createElement('canvas');
     canvas.width = canvas.height = SIZE;
     const pen = canvas.getContext('2d')!;

@@ -11,13 +11,13 @@ export function count(n: number): string {
 // "9,954", "12.4 k", "2.42 M": at most five characters and the unit, so that a key number never jumps in width by much.
 export function short(n: number): string {
   if (!Number.isFinite(n)) return NONE;
-  if (n < 0) return '−' + short(-n);
+  if (n < 0) return `−${short(-n)}`;
   if (n < 10 && !Number.isInteger(n)) return n.toFixed(1);
   if (n < 9999.5) return grouped.format(n);
   // The limits sit where rounding would show 1000.0 of the smaller unit.
-  if (n < 999_950) return (n / 1e3).toFixed(1) + ' k';
-  if (n < 999_995_000) return (n / 1e6).toFixed(2) + ' M';
-  return (n / 1e9).toFixed(2) + ' G';
+  if (n < 999_950) return `${(n / 1e3).toFixed(1)} k`;
+  if (n < 999_995_000) return `${(n / 1e6).toFixed(2)} M`;
+  return `${(n / 1e9).toFixed(2)} G`;
 }
 
 // "12.4 k of 98.0 k"; exact where rounding would say that all are done.
@@ -49,7 +49,7 @@ export const TIME_STEPS: readonly number[] = [
 // One decimal, rounded down: 100% is said only of what is complete.
 export function percent(part: number, whole: number): string {
   if (!(whole > 0)) return NONE;
-  return (Math.floor((part / whole) * 1000) / 10).toFixed(1) + '%';
+  return `${(Math.floor((part / whole) * 1000) / 10).toFixed(1)}%`;
 }
 
 const two = (n: number): string => String(n).padStart(2, '0');
@@ -59,7 +59,7 @@ export function age(ms: number): string {
   if (!Number.isFinite(ms)) return NONE;
   const whole = Math.max(0, Math.floor(ms));
   if (whole < 1000) return `${whole} ms`;
-  if (whole < 10_000) return (Math.floor(whole / 100) / 10).toFixed(1) + ' s';
+  if (whole < 10_000) return `${(Math.floor(whole / 100) / 10).toFixed(1)} s`;
   const s = Math.floor(whole / 1000);
   if (s < 60) return `${s} s`;
   if (s < 3600) return `${Math.floor(s / 60)}m ${two(s % 60)}s`;
@@ -141,7 +141,7 @@ export function shortId(id: string): string {
 }
 
 // "1 task", "2 tasks"
-export function plural(n: number, one: string, many = one + 's'): string {
+export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 

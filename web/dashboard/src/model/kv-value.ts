@@ -42,5 +42,5 @@ export function looks(value: string | null): Look[] {
 // "a/b/" -> [["a", "a/"], ["b", "a/b/"]]
 export function crumbs(prefix: string): [name: string, prefix: string][] {
   const parts = prefix.split('/').slice(0, -1);
-  return parts.map((name, n) => [name, parts.slice(0, n + 1).join('/') + '/']);
+  return parts.map((name, n) => [name, `${parts.slice(0, n + 1).join('/')}/`]);
 }

@@ -34,7 +34,7 @@ export function RankLog({ program, rank, attempt }: { program: string; rank: num
         problem.value = error instanceof Error ? error.message : String(error);
       }
       const now = tail.peek();
-      if (!still && !now?.complete) timer = setTimeout(look, now && now.behind && !problem.peek() ? 0 : EVERY_MS);
+      if (!still && !now?.complete) timer = setTimeout(look, now?.behind && !problem.peek() ? 0 : EVERY_MS);
     };
     if (!tail.peek()?.complete && (!still || !tail.peek())) void look();
     return () => {

@@ -43,7 +43,7 @@ export function ValuePanel({ c, wide }: { c: ClosureView; wide: boolean }) {
       {shown?.note && <p class="calm">{shown.note}</p>}
       {tree !== undefined && <JsonTree value={tree} job={c.job} testid="value" label="Value" />}
       {shown?.text && tree === undefined && (
-        <pre class="value" tabIndex={0} data-testid="value" aria-label="Value">
+        <pre class="value" tabIndex={0} role="region" data-testid="value" aria-label="Value">
           {shown.text}
         </pre>
       )}

@@ -73,7 +73,9 @@ export function paintCurve(pen: CanvasRenderingContext2D, width: number, { media
   pen.fillRect(0, top, width, CHART);
   pen.fillStyle = color('k0');
   pen.globalAlpha = 0.45;
-  median.forEach((ms, n) => ms !== null && pen.fillRect(n * each, y(ms), each, top + CHART - y(ms)));
+  median.forEach((ms, n) => {
+    if (ms !== null) pen.fillRect(n * each, y(ms), each, top + CHART - y(ms));
+  });
   pen.globalAlpha = 1;
   pen.beginPath();
   let joined = false;

@@ -51,7 +51,14 @@ export function ClosurePage() {
       {!closure && !looked.problem && <p class="calm">Loading…</p>}
       {closure && (
         <>
-          <Summary c={closure} why={why.value?.explanation ?? ''} again={() => (looked.again(), why.again())} />
+          <Summary
+            c={closure}
+            why={why.value?.explanation ?? ''}
+            again={() => {
+              looked.again();
+              why.again();
+            }}
+          />
           {closure.error && <Wrong error={closure.error} />}
           <Attempts c={closure} />
           <Given c={closure} />
@@ -207,7 +214,7 @@ function Wrong({ error }: { error: Failure }) {
         </p>
       )}
       {(error.traceback || error.message.includes('\n')) && (
-        <pre class="value" tabIndex={0} data-testid="traceback" aria-label="Traceback">
+        <pre class="value" tabIndex={0} role="region" data-testid="traceback" aria-label="Traceback">
           <Ansi text={whole} />
         </pre>
       )}

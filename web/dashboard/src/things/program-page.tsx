@@ -123,7 +123,7 @@ function Why({ cause }: { cause: Cause }) {
         </p>
       )}
       {cause.stderr && cause.stderr.length > 0 && (
-        <pre class="log mono stderr" tabIndex={0} aria-label="The last lines on stderr" data-testid="cause-stderr">
+        <pre class="log mono stderr" tabIndex={0} role="region" aria-label="The last lines on stderr" data-testid="cause-stderr">
           <Ansi text={cause.stderr.join('\n')} />
         </pre>
       )}

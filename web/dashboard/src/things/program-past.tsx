@@ -91,7 +91,7 @@ function Seen({ program, attempt }: { program: string; attempt: number }) {
   if (!seen.value) return <p class="calm">{seen.problem || 'Loading…'}</p>;
   const text = seenText(seen.value);
   return text ? (
-    <pre class="log stack mono" tabIndex={0} aria-label={`What was seen of attempt ${attempt}`} data-testid="seen-of-attempt">
+    <pre class="log stack mono" tabIndex={0} role="region" aria-label={`What was seen of attempt ${attempt}`} data-testid="seen-of-attempt">
       <bdi>{text}</bdi>
     </pre>
   ) : (
@@ -103,7 +103,7 @@ export function Spec({ p }: { p: ProgramView }) {
   return (
     <Panel id="spec" title="What was submitted" span={4}>
       <div data-testid="spec">
-        <pre class="log mono stderr" tabIndex={0} aria-label="Command">
+        <pre class="log mono stderr" tabIndex={0} role="region" aria-label="Command">
           <bdi>{commandLine(p.command)}</bdi>
         </pre>
         <dl class="facts-line">

@@ -45,7 +45,7 @@ function Stack({ state, text }: { state: string; text?: string }) {
     <>
       {why && <p class="calm">{why}</p>}
       {text && (
-        <pre class="log stack mono" tabIndex={0} aria-label="Stacks" data-testid="stacks">
+        <pre class="log stack mono" tabIndex={0} role="region" aria-label="Stacks" data-testid="stacks">
           <bdi>{text}</bdi>
         </pre>
       )}

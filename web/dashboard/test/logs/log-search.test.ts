@@ -43,7 +43,10 @@ const page = (n: number, next: string, more: Partial<LogMatches> = {}): LogMatch
 test('empty pages are read over, and reading goes on where it stood', async () => {
   const asked: string[] = [];
   const answers = [page(0, 'a'), page(3, 'b', { unread: ['rank 7: away'] }), page(100, 'c', { unread: ['rank 7: away'] })];
-  const read = async (token: string) => (asked.push(token), answers.shift() ?? page(1, ''));
+  const read = async (token: string) => {
+    asked.push(token);
+    return answers.shift() ?? page(1, '');
+  };
   const told: Found[] = [];
   const first = await gather(nothingFound, read, (now) => told.push(now));
   assert.deepEqual(asked, ['', 'a', 'b']);
@@ -65,7 +68,10 @@ test('a search ends: after so many pages, at so many lines, and at a refusal, wh
   let n = 0;
   const some = await gather(
     nothingFound,
-    async () => (++n, page(0, 'more')),
+    async () => {
+      ++n;
+      return page(0, 'more');
+    },
     () => {},
   );
   assert.deepEqual([n, some.next, some.state], [20, 'more', 'done']);
@@ -94,7 +100,7 @@ test('what was looked for is marked, without codes of terminals; of a long line 
   assert.equal(read('loss is NaN, nan', 'nan', true), 'loss is NaN, [nan]');
   assert.equal(read('İstanbul NaN', 'nan'), 'İstanbul [NaN]'); // letters whose lower case is longer move nothing
   assert.equal(read('all is well', ''), 'all is well');
-  const long = read('x'.repeat(5000) + 'NaN' + 'y'.repeat(5000), 'nan');
+  const long = read(`${'x'.repeat(5000)}NaN${'y'.repeat(5000)}`, 'nan');
   assert.match(long, /^…x{120}\[NaN\]y+…$/);
   assert.ok(long.length < 620);
   assert.match(read('x'.repeat(5000), 'nan'), /^x{600}…$/);

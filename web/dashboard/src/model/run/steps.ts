@@ -72,9 +72,9 @@ function cellsOf(body: TimelineBody): StepCell[] {
   });
   const each = bucket_us / 1000;
   for (const { rank, bucket, steps, p50_us, max_us } of each > 0 ? lanes : [])
-    bucket.forEach((at, n) =>
-      cells.push({ rank, step: -1, from: from_ms + at * each, to: from_ms + (at + 1) * each, n: steps[n]!, median: p50_us[n]! / 1000, longest: max_us[n]! / 1000, slow: slow(max_us[n]!) }),
-    );
+    bucket.forEach((at, n) => {
+      cells.push({ rank, step: -1, from: from_ms + at * each, to: from_ms + (at + 1) * each, n: steps[n]!, median: p50_us[n]! / 1000, longest: max_us[n]! / 1000, slow: slow(max_us[n]!) });
+    });
   return cells;
 }
 
