@@ -7,7 +7,8 @@ import { query, slow, store } from './page';
 import { Linked } from './parts/linked';
 import { Panel } from './parts/panel';
 import type { EventRow } from './model/protocol';
-import { Mark, type Shape } from './parts/shape';
+import type { Shape } from './model/shape';
+import { Mark } from './parts/shape';
 import { choose, chosen } from './route';
 
 type Severity = EventRow['severity'];

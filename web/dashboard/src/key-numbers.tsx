@@ -7,7 +7,8 @@ import type { Series } from './model/history';
 import { taskTotals, type TaskTotals } from './model/map-groups';
 import { slow, store } from './page';
 import type { Counters } from './model/protocol';
-import { Mark, type Shape } from './parts/shape';
+import type { Shape } from './model/shape';
+import { Mark } from './parts/shape';
 import { Spark } from './parts/spark';
 
 export function KeyNumbers() {

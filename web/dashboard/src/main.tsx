@@ -9,7 +9,7 @@ import { paletteOpen, start, unknownCluster } from './page';
 import { Content } from './pages';
 import { Lazy } from './parts/lazy-dialog';
 import { Rail } from './rail';
-import { look, startLooking } from './access/session';
+import { readSession } from './access/session';
 import { isClosed, SignIn } from './access/sign-in';
 import { startKeepingPlace } from './scroll';
 import { startTheme } from './theme';
@@ -50,7 +50,7 @@ options.vnode = (vnode) => {
 
 startTheme();
 // Whether the page is closed is known before it is drawn, unless the server takes its time.
-await Promise.race([look(), new Promise((done) => setTimeout(done, 500))]);
+await Promise.race([readSession(), new Promise((done) => setTimeout(done, 500))]);
 const root = document.getElementById('app')!;
 root.replaceChildren(); // what stood there while this was loaded
 render(<App />, root);
@@ -61,7 +61,6 @@ effect(() => {
   start();
   startKeepingPlace();
   startAnnouncing();
-  startLooking();
   void import('./alerts/notices').then(
     ({ startNotices }) => startNotices(),
     () => {},

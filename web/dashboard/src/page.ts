@@ -5,7 +5,7 @@
 //   fast  once per animation frame at most, when the state of a task changed: canvas and rows turn red at once
 // A hidden page gets neither, but a tick of `slow` when its alerts change: the tab's title and icon tell of them.
 
-import { session } from './access/session';
+import { readSession, session } from './access/session';
 import { computed, effect, signal } from '@preact/signals';
 import { mayLog } from './model/log-protocol';
 import { mayBeProgram } from './model/program-protocol';
@@ -62,7 +62,7 @@ export function dataAge(): number {
 }
 
 // The server's clock stands: it shows what one that is gone has left.
-export const stands = signal(false);
+export const stands = computed(() => session.value?.read_only ?? false);
 
 // The server's clock now; while the picture stands still, so does its clock, or healthy heartbeats would seem to age.
 export function viewNow(): number {
@@ -233,6 +233,10 @@ export function start(): void {
   effect(() => {
     void [page.value, picked.value, query.value];
     sort();
+  });
+  // A token that was revoked ends the connection: then it is asked again who we are.
+  effect(() => {
+    if (link.value === 'lost') void readSession();
   });
   socket.connect();
   setInterval(onSlow, SLOW_MS);

@@ -4,7 +4,8 @@ import { Bar } from './parts/bar';
 import { bytes, count, percent, plural } from './model/format';
 import { slow, store } from './page';
 import { Panel } from './parts/panel';
-import { Mark, type Shape } from './parts/shape';
+import type { Shape } from './model/shape';
+import { Mark } from './parts/shape';
 
 export function Values() {
   slow.value;

@@ -1,22 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  byState,
-  commandLine,
-  endOf,
-  followed,
-  hostsOf,
-  lookOf,
-  over,
-  PROGRAM_LOOKS,
-  programCommands,
-  resourcesOf,
-  stepTo,
-  verdict,
-  wanted,
-  type ProgramView,
-  type RankView,
-} from '../src/model/rest/programs';
+import { byState, endOf, followed, hostsOf, lookOf, over, PROGRAM_LOOKS, resourcesOf, stepTo, verdict, wanted, type ProgramView, type RankView } from '../src/model/rest/programs';
+import { commandLine, programCommands } from '../src/model/rest/commands';
 
 const program = (more: Partial<ProgramView> = {}): ProgramView => ({
   id: 'prog_0000000000000001',

@@ -1,6 +1,5 @@
 // The session of this browser: signing in exchanges a token for a cookie that scripts cannot read.
-import { effect, signal } from '@preact/signals';
-import { link, retryNow, stands } from '../page';
+import { signal } from '@preact/signals';
 import { get, send } from '../rest';
 
 export interface Session {
@@ -17,27 +16,16 @@ export const session = signal<Session | null>(null); // null: not asked yet, or 
 
 const PATH = '/api/v1/session';
 
-export async function look(): Promise<void> {
+export async function readSession(): Promise<void> {
   session.value = await get<Session>(PATH).catch(() => session.peek());
 }
 
 // Rejects with the server's words.
 export async function signIn(token: string): Promise<void> {
   session.value = await send<Session>('POST', PATH, { token });
-  if (link.peek() === 'lost') retryNow();
 }
 
 export async function signOut(): Promise<void> {
   await send('DELETE', PATH).catch(() => null);
   location.reload();
-}
-
-// A token that was revoked ends the connection: then it is asked again who we are.
-export function startLooking(): void {
-  effect(() => {
-    stands.value = session.value?.read_only ?? false;
-  });
-  effect(() => {
-    if (link.value === 'lost') void look();
-  });
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { link, retryNow } from '../page';
 import { session, signIn } from './session';
 
 export function SignIn() {
@@ -15,6 +16,9 @@ export function SignIn() {
     if (!token || busy) return;
     setBusy(true);
     signIn(token)
+      .then(() => {
+        if (link.peek() === 'lost') retryNow();
+      })
       .catch((error: Error) => setSaid(error.message))
       .finally(() => setBusy(false));
   };

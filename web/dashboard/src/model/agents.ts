@@ -1,7 +1,7 @@
 // Which agents are listed and in which order: who caused the trouble first, then who suffers from it.
 
 import type { AgentChange, AgentRow, HeartbeatAges } from './protocol';
-import type { Shape } from '../parts/shape';
+import type { Shape } from './shape';
 
 export type Plight = 'victim' | 'late' | 'casualty' | 'missing' | 'unheard' | 'registering' | 'disconnected' | 'connected';
 

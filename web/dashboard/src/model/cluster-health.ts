@@ -1,6 +1,6 @@
 // How a cluster fares, in a shape and a word: its agents, and the closure workers that have come to it. Pure.
 
-import type { Shape } from '../parts/shape';
+import type { Shape } from './shape';
 import { connectedOf, hasAgents } from './map-groups';
 import type { ClusterRow } from './protocol';
 import { TASK_STATES } from './protocol';

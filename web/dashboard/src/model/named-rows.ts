@@ -1,6 +1,10 @@
 // Rows of a topic by name, and how they change. Plain data.
 
-import type { NamedRows } from './protocol';
+export interface NamedRows<Row> {
+  rows: Record<string, Row>;
+  gone: string[];
+  more: number; // rows that were left out
+}
 
 export class RowSet<Row> {
   version = 0; // any change

@@ -1,7 +1,7 @@
 // Topics on programs, see protocol.ts: `programs` has a row for each, "program:prog_…" what there is to see of one.
 
 import { bare } from './ansi';
-import type { NamedRows } from './protocol';
+import type { NamedRows } from './named-rows';
 import type { AttemptView, ProgramView, RankView } from './rest/programs';
 
 export type ProgramTopic = `program:${string}`;

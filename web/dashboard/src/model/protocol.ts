@@ -5,6 +5,7 @@
 
 import type { Counters } from './counters-protocol';
 import { isLog, type LogBody, type LogTopic } from './log-protocol';
+import type { NamedRows } from './named-rows';
 import { isProgram, type ProgramRow, type ProgramTopic } from './program-protocol';
 
 export type { Counters, FunctionCounts } from './counters-protocol';
@@ -184,11 +185,6 @@ type Both<T extends Topic, Body> = Snap<T, Body> | Delta<T, Body>;
 export type CountersMessage = Both<'counters', { data: Counters; history: HistoryPoints }>;
 export type TasksMessage = Both<'tasks', { rows: TaskRows; gone: number[] }>;
 export type JobsMessage = Both<'jobs', { jobs: Job[]; gone: string[] }>;
-export interface NamedRows<Row> {
-  rows: Record<string, Row>;
-  gone: string[];
-  more: number; // rows that were left out
-}
 export type ClustersMessage = Both<'clusters', NamedRows<ClusterRow>>;
 export type AgentsMessage = Both<'agents', NamedRows<AgentRow> & { changes?: AgentChange[]; ages?: HeartbeatAges }>;
 export type BarriersMessage = Both<'barriers', NamedRows<BarrierRow>>;

@@ -12,7 +12,8 @@ import { AgentFacts, WorkerFacts } from './map-tip';
 import { cluster, fast, groups, selected, slow, stands, store, viewNow } from '../page';
 import { address, go, picked } from '../route';
 import { Panel } from './panel';
-import { Mark, SHAPES, WORDS, type Shape } from './shape';
+import type { Shape } from '../model/shape';
+import { Mark, SHAPES, WORDS } from './shape';
 import { useSize } from './size';
 import { color, repaint } from '../theme';
 

@@ -2,8 +2,7 @@
 
 import type { JSX } from 'preact';
 import type { TaskState } from '../model/protocol';
-
-export type Shape = 'connected' | 'late' | 'running' | 'restarting' | 'error' | 'disconnected' | 'waiting' | 'put-back';
+import type { Shape } from '../model/shape';
 
 export const SHAPES: Record<TaskState, Shape> = {
   CONNECTED: 'connected',

@@ -1,7 +1,8 @@
 import { CLOSURE_SHAPES } from '../model/rest/closures';
 import { doing, type Doing } from '../model/rest/doing';
 import type { ClosureState, JobView } from '../model/rest/views';
-import { Mark, type Shape } from './shape';
+import type { Shape } from '../model/shape';
+import { Mark } from './shape';
 
 const COLOURS: Partial<Record<string, string>> = { RUNNING: 'text-running', SUCCEEDED: 'text-connected', FAILED: 'text-error' };
 const title = (word: string): string => word[0] + word.slice(1).toLowerCase();

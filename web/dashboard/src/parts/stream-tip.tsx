@@ -4,7 +4,8 @@ import { age, clock, count, moment, plural } from '../model/format';
 import type { Stream } from '../model/stream';
 import type { Hit } from '../model/stream-look';
 import { STATES, SUCCEEDED } from '../model/stream-protocol';
-import { Mark, type Shape } from './shape';
+import type { Shape } from '../model/shape';
+import { Mark } from './shape';
 
 const SHAPES: readonly Shape[] = ['connected', 'error', 'waiting', 'disconnected'];
 

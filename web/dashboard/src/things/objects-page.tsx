@@ -3,7 +3,7 @@
 import { session } from '../access/session';
 import { count } from '../model/format';
 import type { ObjectView } from '../model/rest/views';
-import type { Shape } from '../parts/shape';
+import type { Shape } from '../model/shape';
 import { Action } from '../parts/action';
 import { Fact } from '../parts/fact';
 import { Grid, type Column } from '../parts/grid';

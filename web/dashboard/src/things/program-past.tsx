@@ -3,7 +3,8 @@
 import { useSignal } from '@preact/signals';
 import { count, moment, plural, span } from '../model/format';
 import { seenText, type AttemptDetail } from '../model/rest/attempt';
-import { commandLine, resourcesOf, type AttemptView, type ProgramView } from '../model/rest/programs';
+import { commandLine } from '../model/rest/commands';
+import { resourcesOf, type AttemptView, type ProgramView } from '../model/rest/programs';
 import { Fact } from '../parts/fact';
 import { Panel } from '../parts/panel';
 import { Ago, Span } from '../parts/when';

@@ -3,7 +3,7 @@
 import { bare } from '../ansi';
 import { percent } from '../format';
 import type { ClosureState, ClosureView, Counts, Failure } from './views';
-import type { Shape } from '../../parts/shape';
+import type { Shape } from '../shape';
 
 export const CLOSURE_SHAPES: Record<ClosureState, Shape> = {
   BLOCKED: 'waiting',

@@ -1,12 +1,16 @@
 // Lines for a terminal that do what the page does.
 
 import { unfinished } from '../protocol';
+import { over, type ProgramView } from './programs';
 import { ENDED, type ClosureView, type JobView } from './views';
 
 type Lines = [what: string, line: string][];
 
 // Safe between the single quotes of a shell.
 export const quoted = (text: string): string => (/^[\w.,:/@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+// As one would type it.
+export const commandLine = (words: readonly string[]): string => words.map((word) => (word === '' ? "''" : quoted(word))).join(' ');
 
 export function jobCommands(job: JobView, origin: string): Lines {
   const url = ` --url ${quoted(origin)}`;
@@ -34,6 +38,17 @@ export function closureCommands(closure: ClosureView, origin: string): Lines {
   if (!ENDED.includes(closure.state)) lines.push(['cancel', `muster cancel ${id} --url ${quoted(origin)}`]);
   if (closure.remote_value && closure.value_status === 'READY' && closure.state === 'SUCCEEDED' && !closure.value_released)
     lines.push(['its value', `curl ${quoted(`${origin}/api/v1/remote_values/${closure.remote_value}/value`)}`]);
+  return lines;
+}
+
+export function programCommands(p: ProgramView, origin: string): Lines {
+  const id = quoted(p.id);
+  const url = ` --url ${quoted(origin)}`;
+  const lines: Lines = [
+    ['look', `muster programs show ${id}${url}`],
+    ['its ranks, as JSON', `curl ${quoted(`${origin}/api/v1/programs/${encodeURIComponent(p.id)}/ranks`)}`],
+  ];
+  if (!over(p)) lines.push(['ask it to end', `muster programs stop ${id}${url}`], ['cancel', `muster programs cancel ${id}${url}`], ['restart', `muster programs restart ${id}${url}`]);
   return lines;
 }
 

@@ -1,8 +1,7 @@
 // Programs as REST tells them, and what is said of one in a line. Pure.
 
 import { count, plural } from '../format';
-import { quoted } from './commands';
-import type { Shape } from '../../parts/shape';
+import type { Shape } from '../shape';
 
 export type ProgramState = 'PENDING' | 'STARTING' | 'RUNNING' | 'RESTARTING' | 'STOPPING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
 export type RankState = 'STARTING' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'STOPPED';
@@ -234,20 +233,6 @@ export function byState(ranks: readonly RankView[]): [state: RankState, n: numbe
 export const rankLabel = ({ rank, task }: { rank: number; task: string }): string => (!task || task === `worker:${rank}` ? `rank ${rank}` : `rank ${rank} (${task})`);
 
 export const hostsOf = (ranks: readonly RankView[]): number => new Set(ranks.map((r) => r.host)).size;
-
-// As one would type it.
-export const commandLine = (words: readonly string[]): string => words.map((word) => (word === '' ? "''" : quoted(word))).join(' ');
-
-export function programCommands(p: ProgramView, origin: string): [what: string, line: string][] {
-  const id = quoted(p.id);
-  const url = ` --url ${quoted(origin)}`;
-  const lines: [string, string][] = [
-    ['look', `muster programs show ${id}${url}`],
-    ['its ranks, as JSON', `curl ${quoted(`${origin}/api/v1/programs/${encodeURIComponent(p.id)}/ranks`)}`],
-  ];
-  if (!over(p)) lines.push(['ask it to end', `muster programs stop ${id}${url}`], ['cancel', `muster programs cancel ${id}${url}`], ['restart', `muster programs restart ${id}${url}`]);
-  return lines;
-}
 
 // Where a key leads in a grid of `n` cells, `across` in a row; null: the key is not of the grid.
 export function stepTo(key: string, at: number, n: number, across: number): number | null {
