@@ -79,21 +79,22 @@ enum class flag {
   waits
 };
 
-/// How the server is spoken to, and who works for one that runs already.
+/// Adds the flags for the connection to the server and for workers of an existing server.
 void add_access(CLI::App& verb, options& o) {
-  verb.add_flag("--tls", o.tls,
-                "speak TLS: its own server by an authority that is thrown away, --server by --ca "
-                "or the system's");
+  verb.add_flag(
+      "--tls", o.tls,
+      "use TLS: --server is verified with --ca or the system's CA certificates, a server that "
+      "the benchmark starts with a temporary CA");
   verb.add_flag("--auth", o.auth, "its own server asks for a token");
   verb.add_flag("--start-workers", o.start_workers,
                 "start --workers for --server, too; without it the server has to have some");
   auto const file = [&verb](char const* name, std::string& into, char const* what) {
     verb.add_option(name, into, what)->type_name("FILE");
   };
-  file("--ca", o.files.ca, "of --server: who vouches for it, PEM");
-  file("--cert", o.files.certificate, "of --server: the certificate that it is shown, PEM");
-  file("--key", o.files.key, "of --server: private key of --cert, PEM");
-  file("--token-file", o.token_file, "of --server: a file with the token (else MUSTER_TOKEN)");
+  file("--ca", o.files.ca, "CA certificates that verify --server, PEM");
+  file("--cert", o.files.certificate, "client certificate for --server, PEM");
+  file("--key", o.files.key, "private key of --cert, PEM");
+  file("--token-file", o.token_file, "file with the token for --server (default: MUSTER_TOKEN)");
 }
 
 /// Also of flags that came from the environment or a file.
@@ -101,7 +102,7 @@ void check_access(options const& o) {
   bool const of_server = o.start_workers || o.files.on() || !o.token_file.empty();
   if (o.server.empty() && of_server)
     throw std::invalid_argument(
-        "--ca, --cert, --key, --token-file and --start-workers are about a --server that runs");
+        "--ca, --cert, --key, --token-file and --start-workers need --server");
   if (!o.server.empty() && o.auth)
     throw std::invalid_argument("--auth is about a server of its own, without --server");
 }

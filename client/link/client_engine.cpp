@@ -33,7 +33,8 @@ std::optional<std::string> contents(std::string const& path) {
 
 std::shared_ptr<grpc::ChannelCredentials> credentials(tls_options const& tls) {
   if (!tls.on()) return grpc::InsecureChannelCredentials();
-  // An authority that vouches for nobody: without its file nobody else's word counts.
+  // "unreadable" is not a certificate, so it verifies no server. An empty text would select the CA
+  // certificates of the system.
   grpc::SslCredentialsOptions o;
   o.pem_root_certs = contents(tls.ca).value_or("unreadable");
   o.pem_private_key = contents(tls.key).value_or("");

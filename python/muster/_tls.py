@@ -18,7 +18,7 @@ that measures the bandwidth, `ping_timeout_ms` counts (default: a minute) instea
 
 @dataclasses.dataclass(frozen=True)
 class Tls:
-    """All empty: plaintext over gRPC, and over https:// the system's authorities."""
+    """PEM files for TLS. All empty: gRPC uses plaintext, and https:// the CA certificates of the system."""
 
     ca: str = ""
     cert: str = ""
@@ -26,7 +26,11 @@ class Tls:
 
     @classmethod
     def of(cls, ca: Optional[str], cert: Optional[str], key: Optional[str]) -> Tls:
-        """What is None is taken from MUSTER_CA, MUSTER_CERT and MUSTER_KEY. Raises ValueError."""
+        """Returns these files; None selects the file that MUSTER_CA, MUSTER_CERT or MUSTER_KEY names.
+
+        Raises:
+            ValueError: a file is missing or not in PEM form, or only one of `cert` and `key` is given.
+        """
         from_environment = os.environ.get
         tls = cls(from_environment("MUSTER_CA", "") if ca is None else ca,
                   from_environment("MUSTER_CERT", "") if cert is None else cert,

@@ -1,5 +1,5 @@
-// A key and a certificate that vouches for itself, for who is given it by somebody that both ends
-// trust already. Any thread.
+// A private key with a self-signed certificate. A peer verifies the certificate with a copy that it
+// received over a connection that is already trusted. Any thread.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct own_certificate {
   std::string certificate, key;  // PEM
 };
 
-/// Of the name "muster", for a year. INTERNAL: the library refused.
+/// Returns a new certificate for the name "muster", valid for a year. INTERNAL: OpenSSL failed.
 muster::result<own_certificate> make_own_certificate();
 
 }  // namespace muster::net

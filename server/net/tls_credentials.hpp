@@ -1,5 +1,5 @@
-// TLS for gRPC's side of accepted connections, and who a caller's certificate says that it is.
-// Free functions; any thread.
+// TLS credentials of a gRPC server, and the name in a caller's certificate. Free functions; any
+// thread.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>
@@ -12,14 +12,15 @@
 
 namespace muster::net {
 
-/// TLS 1.2 and later with whatever `files` has at the time of the handshake. Clients are asked for
-/// a certificate where there is an authority for it; `required`: those without are refused.
+/// Returns credentials for TLS 1.2 and later. Each handshake uses the current contents of `files`.
+/// If `files` has CA certificates for clients, the server asks clients for a certificate, and with
+/// `required` rejects clients without one.
 /// REQUIRES: `files` outlives the server.
 std::shared_ptr<grpc::ServerCredentials> tls_server_credentials(tls_files const& files,
                                                                 bool required);
 
-/// The common name in the certificate that the caller showed and an authority of --tls-client-ca
-/// vouches for; empty: there is none. Any thread, while the call is alive.
+/// Returns the common name of the caller's certificate, which a CA certificate of --tls-client-ca
+/// verified. Empty: the caller sent no certificate. Any thread, while the call is alive.
 std::string certificate_name(grpc::ServerContext const& context);
 
 }  // namespace muster::net

@@ -190,7 +190,7 @@ TEST_F(etcd_with_users, and_tls_lets_in_who_has_a_password) {
   auto unknown = mine;
   unknown.authorities.clear();
   leadership doubts(unknown, {"a:1", 1, 3s, over});
-  EXPECT_FALSE(doubts.try_to_lead()) << "nobody vouches for this certificate";
+  EXPECT_FALSE(doubts.try_to_lead()) << "no CA certificate verifies etcd";
 }
 
 }  // namespace store_cases

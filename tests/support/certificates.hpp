@@ -35,7 +35,7 @@ class authority {
   std::string pem_;
 };
 
-/// A certificate that nobody but itself vouches for.
+/// Returns a self-signed certificate.
 certificate self_signed(certificate_request const& request = {});
 
 }  // namespace muster::test

@@ -16,8 +16,8 @@ class peer_watch {
   virtual void arm(boost::asio::steady_timer& timer, bool& gone) = 0;
   virtual void disarm() = 0;
 
-  /// The common name in the certificate that the client showed and an authority of --tls-client-ca
-  /// vouches for; empty: there is none.
+  /// Common name of the client's certificate, which a CA certificate of --tls-client-ca verified.
+  /// Empty: the client sent no certificate.
   std::string certificate_name;
 };
 

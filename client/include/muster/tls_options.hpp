@@ -1,21 +1,21 @@
-// How a client speaks TLS with its server. Plain data.
+// TLS settings of a client. Plain data.
 #pragma once
 
 #include <string>
 
 namespace muster {
 
-/// PEM files, read again for each connection, so that they may be replaced.
+/// PEM files. Each new connection reads them again, so they can be replaced while a client runs.
 struct tls_options {
-  /// Who vouches for the server. Empty: the system's authorities.
+  /// CA certificates that verify the server. Empty: those of the system.
   std::string ca{};
-  /// What the server is shown when it asks who calls. Both or none.
+  /// Client certificate and its private key, for a server that asks for them. Set both or neither.
   std::string certificate{}, key{};
-  /// TLS also when none of the above is set.
+  /// Use TLS even if none of the files above is set.
   bool use_tls = false;
 
   bool on() const { return use_tls || !ca.empty() || !certificate.empty() || !key.empty(); }
-  /// MUSTER_CA, MUSTER_CERT and MUSTER_KEY.
+  /// Reads MUSTER_CA, MUSTER_CERT and MUSTER_KEY.
   static tls_options from_environment();
 };
 

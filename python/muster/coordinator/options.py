@@ -72,12 +72,11 @@ class CoordinatorOptions:
     """The session outlives the server's process. None: where the server has a data directory;
     True: else it is refused."""
     ca: Optional[str] = None
-    """PEM file of who vouches for the server; None: MUSTER_CA. With one of these three the server is
-    spoken to over TLS."""
+    """PEM file with the CA certificates that verify the server; None: MUSTER_CA. Any of `ca`, `cert` and `key` turns TLS on."""
     cert: Optional[str] = None
-    """PEM file of the certificate that the server is shown; None: MUSTER_CERT."""
+    """PEM file with the client certificate, for a server that asks for one; None: MUSTER_CERT."""
     key: Optional[str] = None
-    """PEM file of its private key; None: MUSTER_KEY."""
+    """PEM file with the private key of `cert`; None: MUSTER_KEY."""
     log_to_driver: Optional[bool] = None
     """Whether lines that functions print and log on workers are printed here, too: ``(train.step worker:1) text``. What functions
     print to stdout goes to stdout, all other lines go to stderr. None: yes, unless MUSTER_LOG_TO_DRIVER is 0."""

@@ -23,10 +23,15 @@ POLL = 30.0
 
 
 class Client:
-    """``muster.Client("http://127.0.0.1:8477")``; without an address MUSTER_URL, else that one.
-    `token` is sent where the server asks for one; without it MUSTER_TOKEN. For https:// `ca`
-    vouches for the server, and `cert` with its `key` is what that is shown (PEM files; None:
-    MUSTER_CA, MUSTER_CERT, MUSTER_KEY)."""
+    """Client of the REST API, for example ``muster.Client("http://127.0.0.1:8477")``.
+
+    Args:
+        url: Address of the server, several with commas between. None: MUSTER_URL, else http://127.0.0.1:8477.
+        token: Sent with every request. Empty: MUSTER_TOKEN.
+        ca: PEM file with the CA certificates that verify the server, for https://. None: MUSTER_CA, else those of the system.
+        cert: PEM file with the client certificate, for a server that asks for one. None: MUSTER_CERT.
+        key: PEM file with the private key of `cert`. None: MUSTER_KEY.
+    """
 
     def __init__(self, url: Optional[str] = None, *, token: str = "", ca: Optional[str] = None,
                  cert: Optional[str] = None, key: Optional[str] = None) -> None:

@@ -40,12 +40,11 @@ class WorkerOptions:
     host: str = ""
     version: str = f"{__version__} (python {platform.python_version()})"
     ca: Optional[str] = None
-    """PEM file of who vouches for the server; None: MUSTER_CA. With one of these three the server is
-    spoken to over TLS."""
+    """PEM file with the CA certificates that verify the server; None: MUSTER_CA. Any of `ca`, `cert` and `key` turns TLS on."""
     cert: Optional[str] = None
-    """PEM file of the certificate that the server is shown; None: MUSTER_CERT."""
+    """PEM file with the client certificate, for a server that asks for one; None: MUSTER_CERT."""
     key: Optional[str] = None
-    """PEM file of its private key; None: MUSTER_KEY."""
+    """PEM file with the private key of `cert`; None: MUSTER_KEY."""
     backoff_min: float = 0.1
     backoff_max: float = 5.0
     backoff_reset_after: float = 5.0

@@ -194,7 +194,8 @@ TEST(tls, a_replaced_certificate_is_for_new_connections_and_breaks_none) {
       << server.errors();
 
   auto const ca = c.write("next.pem", next.pem()).string();
-  EXPECT_NE(c.ask({"tasks"}).status, 0) << "the authority before vouches for it no more";
+  EXPECT_NE(c.ask({"tasks"}).status, 0)
+      << "the old CA certificate must not verify the new certificate";
   EXPECT_EQ(c.run({"tasks", "--url", "https://" + c.http(), "--ca", ca}).status, 0);
   muster::session on_new({.server = c.grpc(), .tls = {ca}});
   on_new.wait_open();
