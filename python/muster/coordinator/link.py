@@ -157,8 +157,9 @@ class Link:
         """Cancels closures that no worker has started; `dry_run` only asks. `timeout`: seconds for each message.
 
         Returns:
-            The tokens of closures that run or have ended, and tokens that the server does not know. None: an older
-            server does not have the method.
+            The tokens of closures that run or have ended other than by a cancel, and tokens that the session on the
+            server does not have. With `dry_run`, cancelled closures are also among the latter. None: an older server
+            does not have the method.
 
         Raises:
             UnavailableError: there is no connection, or the server refused the call.
