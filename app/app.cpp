@@ -21,7 +21,7 @@
 #include "app/history/read_only.hpp"
 #include "app/logging.hpp"
 #include "app/perimeter.hpp"
-#include "app/process.hpp"
+#include "app/process_setup.hpp"
 #include "app/ready_file.hpp"
 #include "app/service_pulse.hpp"
 #include "app/store_assembly.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "app/process.hpp"
+#include "app/process_setup.hpp"
 
 namespace muster::server {
 namespace {

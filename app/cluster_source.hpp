@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "muster/cluster_resolver.hpp"
-#include "server/core/coordination/api/cluster_spec.hpp"
+#include "server/core/coordination/api/declared_cluster.hpp"
 
 namespace muster::server {
 

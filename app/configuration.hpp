@@ -15,7 +15,7 @@
 #include "base/status.hpp"
 #include "server/core/api/config.hpp"
 #include "server/core/blobs/blob_table.hpp"
-#include "server/core/coordination/api/cluster_spec.hpp"
+#include "server/core/coordination/api/declared_cluster.hpp"
 #include "server/history/store/history_store.hpp"
 #include "server/journal/etcd/address.hpp"
 #include "web/http/web_options.hpp"

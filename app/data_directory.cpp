@@ -7,11 +7,11 @@
 #include <chrono>
 #include <utility>
 
-#include "app/process.hpp"
+#include "app/process_setup.hpp"
 #include "base/no_room.hpp"
 #include "muster/journal/v1/records.pb.h"
 #include "server/journal/entries.hpp"
-#include "server/journal/etcd/version.hpp"
+#include "server/journal/etcd/etcd_version.hpp"
 #include "server/journal/rocks_store.hpp"
 
 namespace muster::server {

@@ -7,7 +7,7 @@
 
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/hub_dependencies.hpp"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "server/journal/journal.hpp"
 
 namespace muster::server {

@@ -14,7 +14,7 @@
 
 #include "app/clock.hpp"
 #include "app/configuration.hpp"
-#include "app/process.hpp"
+#include "app/process_setup.hpp"
 #include "coro/engine_context.hpp"
 #include "coro/task_group.hpp"
 #include "server/hub/event_log.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "app/configuration.hpp"
-#include "app/process.hpp"
+#include "app/process_setup.hpp"
 #include "server/net/accepting_server.hpp"
 #include "server/net/service_manager.hpp"
 #include "server/net/tls_files.hpp"

@@ -6,7 +6,7 @@
 #include <future>
 
 #include "app/logging.hpp"
-#include "app/process.hpp"
+#include "app/process_setup.hpp"
 #include "app/store_access.hpp"
 #include "server/journal/etcd/etcd_store.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "app/process.hpp"
+#include "app/process_setup.hpp"
 #include "server/core/queries/closure_queries.hpp"
 #include "server/disk/own_files.hpp"
 #include "server/hub/access/use.hpp"

@@ -19,7 +19,7 @@
 #include <system_error>
 
 #include "app/logging.hpp"
-#include "app/process.hpp"
+#include "app/process_setup.hpp"
 #include "base/process/file_descriptor.hpp"
 
 namespace muster::server {

@@ -2,7 +2,7 @@
 #include "cli/actions.hpp"
 
 #include "base/text.hpp"
-#include "cli/submission.hpp"
+#include "cli/job_submission.hpp"
 #include "cli/suggestion.hpp"
 
 namespace muster::cli {

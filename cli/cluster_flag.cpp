@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "cli/durations.hpp"
 #include "cli/resolver_kinds.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cli {
 namespace {

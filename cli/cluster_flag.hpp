@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "app/cluster_source.hpp"
-#include "server/core/coordination/api/cluster_spec.hpp"
+#include "server/core/coordination/api/declared_cluster.hpp"
 
 namespace muster::cli {
 

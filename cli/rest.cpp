@@ -13,7 +13,7 @@
 #include "base/http_client/url.hpp"
 #include "base/plain_text.hpp"
 #include "base/utf8.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "server/hub/access/token_text.hpp"
 #include "server/journal/entries.hpp"
 #include "server/journal/etcd/etcd_store.hpp"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "server/journal/rocks_store.hpp"
 
 namespace muster::server {

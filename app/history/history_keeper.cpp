@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "server/core/queries/session_queries.hpp"
-#include "server/history/activity/pages.hpp"
+#include "server/history/activity/activity_pages.hpp"
 
 namespace muster::server {
 namespace {

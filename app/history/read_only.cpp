@@ -6,7 +6,7 @@
 
 #include "server/history/store/history_store.hpp"
 #include "server/hub/id_text.hpp"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "server/journal/rocks_view.hpp"
 
 namespace muster::server {

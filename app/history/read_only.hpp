@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "server/core/api/time.hpp"
-#include "server/core/coordination/api/cluster_spec.hpp"
+#include "server/core/coordination/api/declared_cluster.hpp"
 
 namespace muster::server {
 

@@ -3,9 +3,9 @@
 
 #include <iosfwd>
 
-#include "server/journal/blobs.hpp"
 #include "server/journal/etcd/etcd_view.hpp"
 #include "server/journal/rocks_view.hpp"
+#include "server/journal/stored_blobs.hpp"
 
 namespace muster::cli {
 

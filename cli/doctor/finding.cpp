@@ -11,7 +11,7 @@
 
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
-#include "server/journal/etcd/version.hpp"
+#include "server/journal/etcd/etcd_version.hpp"
 
 namespace muster::cli::doctor {
 namespace {

@@ -1,7 +1,7 @@
 #include "cli/past/log_search.hpp"
 
 #include "cli/log_lines.hpp"
-#include "cli/programs/program.hpp"
+#include "cli/programs/program_lookup.hpp"
 #include "cli/table.hpp"
 #include "cli/words/targets.hpp"
 

@@ -6,11 +6,11 @@
 #include <set>
 
 #include "base/text.hpp"
-#include "cli/postmortem/job.hpp"
-#include "cli/postmortem/program.hpp"
+#include "cli/postmortem/html_text.hpp"
+#include "cli/postmortem/job_report.hpp"
+#include "cli/postmortem/program_report.hpp"
 #include "cli/postmortem/run.hpp"
-#include "cli/postmortem/text.hpp"
-#include "cli/programs/program.hpp"
+#include "cli/programs/program_lookup.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli::postmortem {

@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 
-#include "cli/postmortem/text.hpp"
-#include "launch/cluster/text.hpp"
+#include "cli/postmortem/html_text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cli::postmortem {
 namespace {

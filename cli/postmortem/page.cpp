@@ -6,7 +6,7 @@
 #include "cli/postmortem/lanes.hpp"
 #include "cli/postmortem/style.hpp"
 #include "cli/table.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cli::postmortem {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/postmortem/text.hpp"
+#include "cli/postmortem/html_text.hpp"
 #include "cli/rest.hpp"
 
 namespace muster::cli::postmortem {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/percentile.hpp"
-#include "cli/postmortem/text.hpp"
+#include "cli/postmortem/html_text.hpp"
 
 namespace muster::cli::postmortem {
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "cli/programs/program.hpp"
+#include "cli/programs/program_lookup.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli {

@@ -11,8 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include "cli/programs/program.hpp"
-#include "cli/programs/rank_logs.hpp"
+#include "cli/programs/program_lookup.hpp"
+#include "cli/programs/rank_log_reader.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli {
@@ -42,12 +42,12 @@ class follower {
         say("preload: " + why);
       auto const left = logs_.look(program, ranks);
       if (auto const text = logs_.missing(); !text.empty()) say(text);
-      if (left == rank_logs::left::nothing) {
+      if (left == rank_log_reader::left::nothing) {
         explain(attempt);
         return end(program);
       }
       // A thousand ranks are not asked for a thousand logs three times a second.
-      if (left == rank_logs::left::waiting) rest_for(300ms + 10ms * ranks.size());
+      if (left == rank_log_reader::left::waiting) rest_for(300ms + 10ms * ranks.size());
     }
   }
 
@@ -113,7 +113,7 @@ class follower {
 
   rest& server_;
   std::string const path_;
-  rank_logs logs_;
+  rank_log_reader logs_;
   std::string told_, without_, hang_;
   std::int64_t explained_ = 1;  // the last attempt whose reason was told; the first has none
   int passed_on_ = 0;

@@ -6,7 +6,7 @@
 #include "cli/past/moments.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cli {
 namespace {

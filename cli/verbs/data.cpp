@@ -4,7 +4,7 @@
 #include <cstring>
 #include <iostream>
 
-#include "app/process.hpp"
+#include "app/process_setup.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "cli/actions.hpp"

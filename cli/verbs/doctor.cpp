@@ -5,7 +5,7 @@
 
 #include "app/configuration.hpp"
 #include "cli/actions.hpp"
-#include "cli/doctor/machine.hpp"
+#include "cli/doctor/machine_checks.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "cli/actions.hpp"
 #include "cli/command.hpp"
-#include "cli/programs/program.hpp"
+#include "cli/programs/program_lookup.hpp"
 #include "cli/progress.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"

@@ -6,7 +6,7 @@
 #include "cli/programs/code_upload.hpp"
 #include "cli/programs/following.hpp"
 #include "cli/programs/launch_tasks.hpp"
-#include "cli/programs/program.hpp"
+#include "cli/programs/program_lookup.hpp"
 #include "cli/rest.hpp"
 #include "cli/suggestion.hpp"
 #include "cli/torchrun.hpp"

@@ -4,7 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/log_lines.hpp"
 #include "cli/past/log_search.hpp"
-#include "cli/programs/rank_logs.hpp"
+#include "cli/programs/rank_log_reader.hpp"
 #include "cli/progress.hpp"
 #include "cli/words/targets.hpp"
 

@@ -3,8 +3,8 @@
 #include <iostream>
 
 #include "cli/actions.hpp"
+#include "cli/job_submission.hpp"
 #include "cli/rest.hpp"
-#include "cli/submission.hpp"
 #include "cli/table.hpp"
 #include "cli/words/targets.hpp"
 

@@ -4,10 +4,10 @@
 
 #include "base/text.hpp"
 #include "cli/actions.hpp"
-#include "cli/programs/attempt.hpp"
+#include "cli/programs/attempt_text.hpp"
 #include "cli/programs/compare.hpp"
-#include "cli/programs/program.hpp"
-#include "cli/programs/rank_logs.hpp"
+#include "cli/programs/program_lookup.hpp"
+#include "cli/programs/rank_log_reader.hpp"
 #include "cli/programs/stacks.hpp"
 #include "cli/table.hpp"
 

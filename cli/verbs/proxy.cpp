@@ -7,7 +7,7 @@
 #include <set>
 
 #include "app/logging.hpp"
-#include "app/process.hpp"
+#include "app/process_setup.hpp"
 #include "app/ready_file.hpp"
 #include "base/host_port.hpp"
 #include "base/text.hpp"

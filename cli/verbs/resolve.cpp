@@ -11,7 +11,7 @@
 #include "cli/resolver_kinds.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 #include "muster/cluster_rules.hpp"
 #include "muster/cluster_watch.hpp"
 #include "muster/tpu_resolver.hpp"

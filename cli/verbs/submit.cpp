@@ -10,10 +10,10 @@
 
 #include "cli/actions.hpp"
 #include "cli/interrupt_note.hpp"
+#include "cli/job_submission.hpp"
 #include "cli/log_lines.hpp"
 #include "cli/progress.hpp"
 #include "cli/results.hpp"
-#include "cli/submission.hpp"
 #include "cli/table.hpp"
 #include "cli/waiting_reason.hpp"
 

@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "cli/rest.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cli {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/text.hpp"
 #include "cli/table.hpp"
-#include "cli/words/ids.hpp"
+#include "cli/words/id_kinds.hpp"
 
 namespace muster::cli {
 namespace {

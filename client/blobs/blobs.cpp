@@ -12,11 +12,11 @@
 #include <thread>
 #include <vector>
 
-#include "client/blobs/blob_calls.hpp"
+#include "client/blobs/blocking_blob_calls.hpp"
 #include "client/blobs/content_cache.hpp"
 #include "client/blobs/shared_values.hpp"
 #include "client/checks.hpp"
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 #include "client/value_wait.hpp"
 #include "muster/context.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "base/check.hpp"
 #include "client/blobs/memory.hpp"
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 #include "proto/byte_buffer.hpp"
 
 namespace muster::detail {

@@ -2,7 +2,7 @@
 #include <absl/strings/escaping.h>
 
 #include "client/blobs/shared_values.hpp"
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 
 namespace muster::detail {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/check.hpp"
 #include "client/link/server_list.hpp"
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 
 namespace muster::detail {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "client/coordinator/coordinator_session.hpp"
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 
 namespace muster {
 namespace detail {

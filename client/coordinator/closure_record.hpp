@@ -12,7 +12,7 @@
 
 #include "base/utf8.hpp"
 #include "client/checks.hpp"
-#include "client/session/columns.hpp"
+#include "client/session/session_columns.hpp"
 #include "client/session/waiting.hpp"
 #include "muster/detail/value_handle.hpp"
 #include "muster/v1/coordinator.pb.h"

@@ -10,7 +10,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "client/coordinator/coordinator_session.hpp"
-#include "client/coordinator/explanation.hpp"
+#include "client/coordinator/explain_call.hpp"
 #include "client/session/session_link.hpp"
 #include "muster/per_worker.hpp"
 

@@ -5,7 +5,7 @@
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "client/coordinator/coordinator_session.hpp"
-#include "client/coordinator/explanation.hpp"
+#include "client/coordinator/explain_call.hpp"
 #include "client/link/client_engine.hpp"
 #include "client/session/session_link.hpp"
 #include "proto/byte_buffer.hpp"

@@ -3,7 +3,7 @@
 
 #include "client/distribute/inputs.hpp"
 #include "client/distribute/serving.hpp"
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 #include "muster/cluster_error.hpp"
 #include "muster/thread_coordinator.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 
 namespace muster {
 namespace {

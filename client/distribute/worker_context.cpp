@@ -2,7 +2,7 @@
 #include "muster/worker_context.hpp"
 
 #include "client/distribute/inputs.hpp"
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 #include "muster/cluster_error.hpp"
 #include "muster/strategy.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "base/backoff.hpp"
 #include "client/distribute/inputs.hpp"
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 #include "muster/cluster_error.hpp"
 
 namespace muster {

@@ -20,7 +20,7 @@
 
 #include "base/process/child.hpp"
 #include "base/process/line_splitter.hpp"
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 
 namespace muster {
 namespace {

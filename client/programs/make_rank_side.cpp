@@ -7,7 +7,7 @@
 #include "base/host_port.hpp"
 #include "base/process/file_descriptor.hpp"
 #include "client/programs/program_options.hpp"
-#include "client/programs/ranks.hpp"
+#include "client/programs/rank_runner.hpp"
 
 namespace muster {
 namespace {
@@ -41,7 +41,7 @@ std::unique_ptr<rank_side> make_rank_side(program_options o,
   if (o.address.empty() && !servers.empty())
     o.address = own_address_towards(host_port::parse(servers.front()));
   if (o.address.empty()) o.address = "127.0.0.1";
-  return std::make_unique<ranks>(std::move(o));
+  return std::make_unique<rank_runner>(std::move(o));
 }
 
 }  // namespace muster

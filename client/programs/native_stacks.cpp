@@ -16,7 +16,7 @@
 #include "base/process/child.hpp"
 #include "base/process/native/frames.hpp"
 #include "base/utf8.hpp"
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 
 namespace muster {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 #include "coro/client_bidi.hpp"
 #include "coro/socket_tunnel.hpp"
 #include "coro/timer_queue.hpp"

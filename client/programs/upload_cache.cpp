@@ -14,7 +14,7 @@
 
 #include "base/archive/copy_tree.hpp"
 #include "base/archive/unpack.hpp"
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 
 namespace muster {
 namespace {

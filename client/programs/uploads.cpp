@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 
 namespace muster {
 namespace {

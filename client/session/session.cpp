@@ -8,7 +8,7 @@
 
 #include "base/check.hpp"
 #include "client/link/server_list.hpp"
-#include "client/session/columns.hpp"
+#include "client/session/session_columns.hpp"
 #include "client/session/session_link.hpp"
 #include "proto/byte_buffer.hpp"
 

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "client/variables/sha256.hpp"
+#include "client/variables/checkpoint_digest.hpp"
 #include "muster/detail/array_view.hpp"
 
 namespace muster::detail {

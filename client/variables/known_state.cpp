@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 #include "client/variables/saved_variables.hpp"
 #include "muster/closure_error.hpp"
 

@@ -21,7 +21,7 @@
 #include "base/utf8.hpp"
 #include "client/checks.hpp"
 #include "client/link/server_list.hpp"
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 #include "client/worker/idle_watch.hpp"
 #include "client/worker/own_stacks.hpp"
 #include "client/worker/worker_stream.hpp"

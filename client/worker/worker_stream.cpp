@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 #include "proto/byte_buffer.hpp"
 
 namespace muster {

@@ -3,7 +3,7 @@
 #include <iterator>
 #include <utility>
 
-#include "client/log.hpp"
+#include "client/log_line.hpp"
 #include "client/wire.hpp"
 #include "client/worker/machine_report.hpp"
 #include "client/worker/worker_stream.hpp"

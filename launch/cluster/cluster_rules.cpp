@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "launch/cluster/resolver_text.hpp"
 #include "launch/cluster/task_rules.hpp"
-#include "launch/cluster/text.hpp"
 
 namespace muster {
 namespace cluster {

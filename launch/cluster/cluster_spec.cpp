@@ -3,8 +3,8 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "launch/cluster/resolver_text.hpp"
 #include "launch/cluster/spec_json.hpp"
-#include "launch/cluster/text.hpp"
 
 namespace muster {
 namespace {

@@ -2,7 +2,7 @@
 #include <charconv>
 #include <set>
 
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 #include "muster/slurm_resolver.hpp"
 
 namespace muster {

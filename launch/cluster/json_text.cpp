@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cluster {
 namespace {

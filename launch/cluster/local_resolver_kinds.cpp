@@ -1,6 +1,6 @@
 // The table of the resolvers that ask nobody over the network. Those that do have a table of their
 // own in the library that makes their requests.
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 #include "launch/cluster/text_file.hpp"
 #include "muster/file_resolver.hpp"
 #include "muster/make_resolver.hpp"

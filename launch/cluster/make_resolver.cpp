@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 #include "muster/union_resolver.hpp"
 
 namespace muster {

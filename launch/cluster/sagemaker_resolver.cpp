@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "launch/cluster/json_text.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster {
 

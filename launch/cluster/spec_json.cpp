@@ -3,7 +3,7 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cluster {
 namespace {

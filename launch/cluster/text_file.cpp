@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "launch/cluster/json_text.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cluster {
 namespace {

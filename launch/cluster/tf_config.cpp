@@ -4,9 +4,9 @@
 #include <boost/json/serialize.hpp>
 #include <sstream>
 
+#include "launch/cluster/resolver_text.hpp"
 #include "launch/cluster/spec_json.hpp"
 #include "launch/cluster/task_rules.hpp"
-#include "launch/cluster/text.hpp"
 
 namespace muster {
 namespace {

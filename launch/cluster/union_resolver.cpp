@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster {
 namespace {

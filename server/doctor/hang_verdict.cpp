@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "server/doctor/hangs.hpp"
+#include "server/doctor/hang_watch.hpp"
 
 namespace muster::doctor {
 namespace {

@@ -2,7 +2,7 @@
 // waits for other ranks.
 #include <optional>
 
-#include "server/doctor/hangs.hpp"
+#include "server/doctor/hang_watch.hpp"
 
 namespace muster::doctor {
 namespace {

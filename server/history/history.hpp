@@ -15,7 +15,7 @@
 #include "server/history/jobs/job_lists.hpp"
 #include "server/history/jobs/job_times.hpp"
 #include "server/history/log/log_events.hpp"
-#include "server/history/metrics/closure_metrics.hpp"
+#include "server/history/metrics/closure_meter.hpp"
 #include "server/history/metrics/program_meter.hpp"
 #include "server/history/names.hpp"
 #include "server/history/rows/session_rows.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/status.hpp"
-#include "server/core/coordination/api/effects.hpp"
+#include "server/core/coordination/api/coordination_effects.hpp"
 
 namespace muster::server {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "server/core/coordination/api/effects.hpp"
+#include "server/core/coordination/api/coordination_effects.hpp"
 
 namespace muster::server {
 

@@ -4,7 +4,7 @@
 
 #include "muster/journal/v1/records.pb.h"
 #include "server/journal/entries.hpp"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "server/journal/program_keys.hpp"
 #include "server/journal/times.hpp"
 

@@ -11,7 +11,7 @@
 #include "server/core/api/id_text.hpp"
 #include "server/journal/closure_words.hpp"
 #include "server/journal/each_entry.hpp"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "server/journal/job_entries.hpp"
 
 namespace muster::server::journal {

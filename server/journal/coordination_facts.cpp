@@ -5,7 +5,7 @@
 #include "muster/journal/v1/records.pb.h"
 #include "server/core/coordination/barriers/barrier.hpp"
 #include "server/journal/entries.hpp"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "server/journal/times.hpp"
 
 namespace muster::server::journal {

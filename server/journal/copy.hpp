@@ -3,9 +3,9 @@
 // thread.
 #pragma once
 
-#include "server/journal/blobs.hpp"
 #include "server/journal/inspection.hpp"
 #include "server/journal/rocks_view.hpp"
+#include "server/journal/stored_blobs.hpp"
 
 namespace muster::server::journal {
 

@@ -5,7 +5,7 @@
 #include "muster/journal/v1/records.pb.h"
 #include "server/core/api/id_text.hpp"
 #include "server/journal/entries.hpp"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 
 namespace muster::server::journal {
 namespace {

@@ -1,5 +1,5 @@
 #include "muster/journal/v1/records.pb.h"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "server/journal/program_keys.hpp"
 #include "server/journal/times.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "muster/journal/v1/records.pb.h"
 #include "server/journal/each_entry.hpp"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "server/journal/program_keys.hpp"
 #include "server/journal/times.hpp"
 

@@ -1,7 +1,7 @@
 // One entry a token, its key "u\0ID".
 #include "muster/journal/v1/records.pb.h"
 #include "server/journal/entries.hpp"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "server/journal/times.hpp"
 
 namespace muster::server::journal {

@@ -13,7 +13,7 @@
 #include "base/text.hpp"
 #include "coro/task_group.hpp"
 #include "server/net/proxied/proxy_header.hpp"
-#include "server/relay/leadership.hpp"
+#include "server/relay/leader_choice.hpp"
 #include "server/relay/probe.hpp"
 #include "server/relay/pump.hpp"
 
@@ -291,7 +291,7 @@ struct relay::state {
   relay_options const options;
   tcp::acceptor acceptor;
   asio::steady_timer room, pause;
-  leadership leaders;
+  leader_choice leaders;
   std::vector<std::string> reasons;  // why each does not serve
   bool all_answered = false;         // once at least
   clock::time_point leaderless_since = clock::now();

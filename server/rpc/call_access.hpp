@@ -10,7 +10,7 @@
 #include "coro/grpc_server.hpp"
 #include "server/core/access/token.hpp"
 #include "server/hub/access/networks.hpp"
-#include "server/rpc/coordination/service.hpp"
+#include "server/rpc/coordination/coordination_service.hpp"
 
 namespace muster::server {
 

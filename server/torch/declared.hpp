@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "server/core/coordination/api/cluster_spec.hpp"
+#include "server/core/coordination/api/declared_cluster.hpp"
 #include "server/torch/torch_stores.hpp"
 
 namespace muster::torch {

@@ -19,7 +19,7 @@
 #include "server/core/api/time.hpp"
 #include "server/torch/key_space.hpp"
 #include "server/torch/limits.hpp"
-#include "server/torch/views.hpp"
+#include "server/torch/store_views.hpp"
 #include "server/torch/wire/command_reader.hpp"
 
 namespace muster::torch {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "server/core/coordination/api/facts.hpp"
-#include "server/core/coordination/api/limits.hpp"
+#include "server/core/coordination/api/coordination_facts.hpp"
+#include "server/core/coordination/api/coordination_limits.hpp"
 
 namespace muster::core::coordination {
 

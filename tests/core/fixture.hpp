@@ -26,7 +26,7 @@
 #include "server/core/queries/session_queries.hpp"
 #include "server/core/queries/value_queries.hpp"
 #include "server/core/queries/worker_queries.hpp"
-#include "server/history/activity/pages.hpp"
+#include "server/history/activity/activity_pages.hpp"
 #include "tests/core/changes_model.hpp"
 #include "tests/core/printers.hpp"
 #include "tests/core/witness.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "server/doctor/hangs.hpp"
+#include "server/doctor/hang_watch.hpp"
 
 namespace muster::doctor {
 

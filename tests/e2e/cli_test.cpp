@@ -5,10 +5,10 @@
 
 #include "app/configuration.hpp"
 #include "cli/durations.hpp"
+#include "cli/job_submission.hpp"
 #include "cli/neutral_text.hpp"
 #include "cli/progress.hpp"
 #include "cli/rest.hpp"
-#include "cli/submission.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli {

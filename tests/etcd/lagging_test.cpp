@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "muster/journal/v1/records.pb.h"
+#include "server/journal/etcd/etcd_version.hpp"
 #include "server/journal/etcd/etcd_view.hpp"
 #include "server/journal/etcd/upkeep.hpp"
-#include "server/journal/etcd/version.hpp"
 #include "tests/etcd/lagging_member.hpp"
 #include "tests/etcd/store_fixture.hpp"
 

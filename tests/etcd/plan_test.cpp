@@ -1,5 +1,5 @@
 // Batches as operations of etcd, done by a map that refuses what etcd refuses.
-#include "server/journal/etcd/plan.hpp"
+#include "server/journal/etcd/transaction_plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Every field of an attempt's record survives the store, and none keeps a server from starting.
 #include <gtest/gtest.h>
 
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "tests/journal/memory_store.hpp"
 
 namespace muster::server::journal {

@@ -1,7 +1,7 @@
 // Every field of every fact of jobs survives the store, and what does not fit is refused.
 #include <gtest/gtest.h>
 
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "tests/journal/memory_store.hpp"
 
 namespace muster::server::journal {

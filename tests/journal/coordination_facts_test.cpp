@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "server/core/coordination/clusters.hpp"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "tests/coordination/fact_book.hpp"
 #include "tests/journal/memory_store.hpp"
 

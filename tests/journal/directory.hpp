@@ -7,7 +7,7 @@
 #include <map>
 
 #include "muster/journal/v1/records.pb.h"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "server/journal/rocks.hpp"
 #include "server/journal/rocks_store.hpp"
 #include "tests/support/temporary_directory.hpp"

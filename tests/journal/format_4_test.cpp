@@ -10,7 +10,7 @@
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/session_queries.hpp"
 #include "server/core/queries/value_queries.hpp"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "tests/journal/format_4_world.hpp"
 
 namespace muster::server::journal {

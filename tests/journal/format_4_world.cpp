@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "muster/journal/v1/records.pb.h"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 
 namespace muster::server::journal {
 namespace {

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "server/journal/entries.hpp"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "server/journal/rocks_view.hpp"
 #include "tests/journal/directory.hpp"
 #include "tests/support/temporary_directory.hpp"

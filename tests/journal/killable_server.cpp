@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 
 namespace muster::server::journal {
 

@@ -7,7 +7,7 @@
 #include <deque>
 #include <random>
 
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "tests/core/programs/model_worker.hpp"
 #include "tests/journal/memory_store.hpp"
 

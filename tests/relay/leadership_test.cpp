@@ -1,4 +1,4 @@
-#include "server/relay/leadership.hpp"
+#include "server/relay/leader_choice.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@ class leadership_of_three : public testing::Test {
   void answered(std::size_t server, bool serves) { l.answered(server, serves, now); }
   std::optional<std::size_t> leader() const { return l.leader(); }
 
-  leadership l{3, 1s};
-  leadership::time_point now{};
+  leader_choice l{3, 1s};
+  leader_choice::time_point now{};
 };
 
 TEST_F(leadership_of_three, nobody_leads_before_somebody_says_so) {

@@ -3,7 +3,7 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include "proto/byte_buffer.hpp"
-#include "server/rpc/coordination/fault.hpp"
+#include "server/rpc/coordination/fault_status.hpp"
 #include "tensorflow/distributed_runtime_payloads.pb.h"
 #include "tests/support/served_agents.hpp"
 

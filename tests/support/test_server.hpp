@@ -25,7 +25,7 @@
 #include "server/hub/hub.hpp"
 #include "server/net/accepting_server.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
-#include "server/rpc/coordination/service.hpp"
+#include "server/rpc/coordination/coordination_service.hpp"
 #include "server/rpc/health_service.hpp"
 #include "server/rpc/stream_service.hpp"
 #include "server/rpc/workers/rank_tunnels.hpp"

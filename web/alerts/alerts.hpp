@@ -12,8 +12,8 @@
 
 #include "base/machine.hpp"
 #include "server/core/api/waiting_views.hpp"
-#include "server/core/coordination/api/views.hpp"
-#include "server/history/jobs/pages.hpp"
+#include "server/core/coordination/api/coordination_views.hpp"
+#include "server/history/jobs/job_pages.hpp"
 #include "web/json/members.hpp"
 
 namespace muster::web {

@@ -9,7 +9,7 @@
 #include "server/core/queries/session_queries.hpp"
 #include "server/core/queries/value_queries.hpp"
 #include "server/core/queries/worker_queries.hpp"
-#include "server/history/jobs/pages.hpp"
+#include "server/history/jobs/job_pages.hpp"
 #include "server/hub/access/program_scope.hpp"
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"

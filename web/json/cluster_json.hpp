@@ -2,8 +2,8 @@
 // JSON. Pure functions.
 #pragma once
 
+#include "server/core/coordination/api/coordination_views.hpp"
 #include "server/core/coordination/api/events.hpp"
-#include "server/core/coordination/api/views.hpp"
 #include "server/history/barriers/stragglers.hpp"
 #include "server/hub/event_log.hpp"
 #include "web/json/json_in.hpp"

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "server/core/queries/worker_queries.hpp"
-#include "server/history/jobs/pages.hpp"
+#include "server/history/jobs/job_pages.hpp"
 #include "web/alerts/collect.hpp"
 #include "web/live/programs_topics.hpp"
 #include "web/live/subscriber.hpp"

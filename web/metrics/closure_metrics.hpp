@@ -6,7 +6,7 @@
 
 #include "base/machine.hpp"
 #include "server/core/api/program_views.hpp"
-#include "server/history/metrics/closure_metrics.hpp"
+#include "server/history/metrics/closure_meter.hpp"
 #include "server/history/metrics/program_meter.hpp"
 #include "server/hub/pools.hpp"
 #include "web/metrics/counters.hpp"

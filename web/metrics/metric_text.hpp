@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/core/coordination/api/views.hpp"
-#include "server/history/metrics/closure_metrics.hpp"
+#include "server/core/coordination/api/coordination_views.hpp"
+#include "server/history/metrics/closure_meter.hpp"
 
 namespace muster::web {
 

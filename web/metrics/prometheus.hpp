@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/core/coordination/api/views.hpp"
+#include "server/core/coordination/api/coordination_views.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "web/metrics/closure_metrics.hpp"
 #include "web/metrics/counters.hpp"

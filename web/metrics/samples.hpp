@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/history/metrics/closure_metrics.hpp"
+#include "server/history/metrics/closure_meter.hpp"
 #include "server/history/metrics/past_point.hpp"
 #include "web/metrics/counters.hpp"
 

@@ -7,8 +7,8 @@
 #include "base/text.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/http/query.hpp"
-#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/caller_check.hpp"
 #include "web/rest/submit.hpp"
 
 namespace muster::web {

@@ -10,7 +10,7 @@
 #include "web/http/http.hpp"
 #include "web/http/query.hpp"
 #include "web/json/problem.hpp"
-#include "web/rest/context.hpp"
+#include "web/rest/web_context.hpp"
 
 namespace muster::web {
 

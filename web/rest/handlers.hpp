@@ -3,7 +3,7 @@
 #pragma once
 
 #include "web/json/schema.hpp"
-#include "web/rest/context.hpp"
+#include "web/rest/web_context.hpp"
 
 namespace muster::server {
 struct blob_figures;

@@ -1,7 +1,7 @@
 // What needs a person, as the page shows it.
 #include "web/alerts/collect.hpp"
-#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/caller_check.hpp"
 
 namespace muster::web {
 

@@ -6,8 +6,8 @@
 #include "server/torch/declared.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/live/cluster_topics.hpp"
-#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/caller_check.hpp"
 #include "web/rest/cluster_access.hpp"
 
 namespace muster::web {

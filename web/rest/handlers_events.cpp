@@ -4,8 +4,8 @@
 #include "server/hub/access/program_scope.hpp"
 #include "server/hub/event_log.hpp"
 #include "web/json/cluster_json.hpp"
-#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/caller_check.hpp"
 #include "web/rest/past/past_reading.hpp"
 
 namespace muster::web {

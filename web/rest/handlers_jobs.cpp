@@ -1,7 +1,7 @@
 // Jobs: list, look, seal, cancel, wait, forget.
 #include "base/text.hpp"
 #include "server/core/queries/session_queries.hpp"
-#include "server/history/jobs/pages.hpp"
+#include "server/history/jobs/job_pages.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"

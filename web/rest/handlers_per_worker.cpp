@@ -2,8 +2,8 @@
 #include "server/core/queries/value_queries.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/json/submission_json.hpp"
-#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/caller_check.hpp"
 #include "web/rest/cluster_access.hpp"
 
 namespace muster::web {

@@ -7,10 +7,10 @@
 #include "server/torch/torch_stores.hpp"
 #include "web/json/attempt_json.hpp"
 #include "web/json/program_json.hpp"
-#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/caller_check.hpp"
 #include "web/rest/cluster_access.hpp"
-#include "web/rest/idempotency.hpp"
+#include "web/rest/idempotency_key.hpp"
 
 namespace muster::web {
 

@@ -11,8 +11,8 @@
 #include "server/core/queries/worker_queries.hpp"
 #include "server/hub/task_stack.hpp"
 #include "web/json/attempt_json.hpp"
-#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/caller_check.hpp"
 #include "web/rest/cluster_access.hpp"
 
 namespace muster::web {

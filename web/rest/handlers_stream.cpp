@@ -1,9 +1,9 @@
 // What workers did: the task stream, and a task's last hour. Large answers are gathered from the
 // engine in steps, for a quarter of a second; who wants more goes on behind `next`.
 #include "server/core/queries/worker_queries.hpp"
-#include "server/history/activity/pages.hpp"
-#include "web/rest/access.hpp"
+#include "server/history/activity/activity_pages.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/caller_check.hpp"
 #include "web/rest/cluster_access.hpp"
 #include "web/rest/past/past_charts.hpp"
 #include "web/rest/stream_query.hpp"

@@ -4,8 +4,8 @@
 #include "server/hub/coordination_hub.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/prometheus.hpp"
-#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/caller_check.hpp"
 #include "web/rest/cluster_access.hpp"
 #include "web/rest/stream_query.hpp"
 

@@ -3,8 +3,8 @@
 #include "web/json/token_json.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/metric_text.hpp"
-#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/caller_check.hpp"
 #include "web/rest/sign_ins.hpp"
 #include "web/rest/submit.hpp"
 

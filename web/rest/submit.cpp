@@ -5,9 +5,9 @@
 
 #include "server/core/queries/session_queries.hpp"
 #include "server/hub/id_text.hpp"
-#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
-#include "web/rest/idempotency.hpp"
+#include "web/rest/caller_check.hpp"
+#include "web/rest/idempotency_key.hpp"
 
 namespace muster::web {
 

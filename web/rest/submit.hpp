@@ -6,7 +6,7 @@
 #include "server/core/api/views.hpp"
 #include "web/json/members.hpp"
 #include "web/json/submission_json.hpp"
-#include "web/rest/context.hpp"
+#include "web/rest/web_context.hpp"
 
 namespace muster::web {
 

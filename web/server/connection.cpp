@@ -8,7 +8,7 @@
 #include "web/http/query.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/metrics.hpp"
-#include "web/rest/access.hpp"
+#include "web/rest/caller_check.hpp"
 #include "web/server/dispatch.hpp"
 #include "web/server/framing.hpp"
 #include "web/server/http_connection.hpp"

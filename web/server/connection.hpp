@@ -12,7 +12,7 @@
 
 #include "base/half_open.hpp"
 #include "coro/task.hpp"
-#include "web/rest/context.hpp"
+#include "web/rest/web_context.hpp"
 
 namespace muster::web {
 

@@ -7,7 +7,7 @@
 #include "base/text.hpp"
 #include "web/http/query.hpp"
 #include "web/json/json_in.hpp"
-#include "web/rest/access.hpp"
+#include "web/rest/caller_check.hpp"
 #include "web/server/assets.hpp"
 
 namespace muster::web {

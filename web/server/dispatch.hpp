@@ -2,7 +2,7 @@
 // Stateless, web thread.
 #pragma once
 
-#include "web/rest/context.hpp"
+#include "web/rest/web_context.hpp"
 
 namespace muster::web {
 

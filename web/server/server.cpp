@@ -22,7 +22,7 @@
 #include "server/net/waiting_connections.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/metrics.hpp"
-#include "web/rest/context.hpp"
+#include "web/rest/web_context.hpp"
 #include "web/server/assets.hpp"
 #include "web/server/client_stream.hpp"
 #include "web/server/connection.hpp"

@@ -6,7 +6,7 @@
 #include <boost/beast/http/message.hpp>
 #include <functional>
 
-#include "web/rest/context.hpp"
+#include "web/rest/web_context.hpp"
 #include "web/server/client_stream.hpp"
 
 namespace muster::web {

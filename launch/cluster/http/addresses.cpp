@@ -1,7 +1,7 @@
 // Hosts and ports, checked and joined; endpoints with or without a scheme, taken apart.
 #include "launch/cluster/http/addresses.hpp"
 
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cluster {
 

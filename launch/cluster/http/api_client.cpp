@@ -8,7 +8,7 @@
 #include "base/http_client/url.hpp"
 #include "launch/cluster/http/addresses.hpp"
 #include "launch/cluster/http/retry_after.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cluster {
 

@@ -4,7 +4,7 @@
 #include "base/text.hpp"
 #include "launch/cluster/http/json_place.hpp"
 #include "launch/cluster/json_text.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 #include "muster/gce_resolver.hpp"
 #include "muster/kubernetes_resolver.hpp"
 #include "muster/tpu_resolver.hpp"

@@ -8,7 +8,7 @@
 #include "launch/cluster/http/google_credentials.hpp"
 #include "launch/cluster/http/json_place.hpp"
 #include "launch/cluster/http/retry_after.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cluster {
 

@@ -11,7 +11,7 @@
 
 #include "base/text.hpp"
 #include "launch/cluster/http/secret_file.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 #include "launch/cluster/text_file.hpp"
 
 namespace muster::cluster {

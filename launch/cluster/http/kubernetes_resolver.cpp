@@ -10,7 +10,7 @@
 #include "launch/cluster/http/json_place.hpp"
 #include "launch/cluster/http/natural_order.hpp"
 #include "launch/cluster/http/secret_file.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster {
 

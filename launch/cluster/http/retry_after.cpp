@@ -5,7 +5,7 @@
 #include <ctime>
 #include <string>
 
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cluster {
 

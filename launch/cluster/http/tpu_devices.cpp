@@ -1,7 +1,7 @@
 // Cores of TPUs, by device names, by type and by topology.
 #include "launch/cluster/http/tpu_devices.hpp"
 
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cluster {
 

@@ -4,7 +4,7 @@
 #include "launch/cluster/http/addresses.hpp"
 #include "launch/cluster/http/json_place.hpp"
 #include "launch/cluster/json_text.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster::cluster {
 

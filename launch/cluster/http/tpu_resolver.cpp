@@ -8,7 +8,7 @@
 #include "launch/cluster/http/addresses.hpp"
 #include "launch/cluster/http/google_metadata.hpp"
 #include "launch/cluster/http/tpu_devices.hpp"
-#include "launch/cluster/text.hpp"
+#include "launch/cluster/resolver_text.hpp"
 
 namespace muster {
 

@@ -137,7 +137,7 @@ struct restored_program {
 
 /// An event, before all of workers and clients: these programs are known from before, with their
 /// ids, which nothing else has. Workers that may have their ranks are away until they come.
-/// REQUIRES: each is consistent, see server/journal/facts.hpp.
+/// REQUIRES: each is consistent, see server/journal/fact_encoding.hpp.
 struct restore_programs {
   std::vector<restored_program> programs;  // consumed
 };

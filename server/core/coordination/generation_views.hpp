@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "server/core/coordination/api/views.hpp"
+#include "server/core/coordination/api/coordination_views.hpp"
 #include "server/core/coordination/barriers/barrier_table.hpp"
 #include "server/core/coordination/groups/device_exchange.hpp"
 #include "server/core/coordination/tasks/task_registry.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/core/coordination/api/changes.hpp"
+#include "server/core/coordination/api/coordination_changes.hpp"
 
 namespace muster::core::coordination {
 

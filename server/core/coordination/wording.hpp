@@ -3,7 +3,7 @@
 // keeps. Owned by `service`; engine thread only.
 #pragma once
 
-#include "server/core/coordination/api/cluster_spec.hpp"
+#include "server/core/coordination/api/declared_cluster.hpp"
 #include "server/core/coordination/barriers/barrier.hpp"
 #include "server/core/coordination/tasks/task_registry.hpp"
 

@@ -6,9 +6,9 @@
 
 #include <optional>
 
+#include "server/core/programs/controller_output.hpp"
 #include "server/core/programs/hosts.hpp"
 #include "server/core/programs/ledger.hpp"
-#include "server/core/programs/output.hpp"
 #include "server/core/programs/placement.hpp"
 #include "server/core/programs/ports.hpp"
 #include "server/core/programs/program.hpp"

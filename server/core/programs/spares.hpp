@@ -8,8 +8,8 @@
 
 #include <set>
 
+#include "server/core/programs/controller_output.hpp"
 #include "server/core/programs/fleet.hpp"
-#include "server/core/programs/output.hpp"
 #include "server/core/programs/program_table.hpp"
 
 namespace muster::core::programs {

@@ -24,7 +24,7 @@
 #include "server/core/api/config.hpp"
 #include "server/core/api/model.hpp"
 #include "server/core/api/server_wide.hpp"
-#include "server/core/workers/worker.hpp"
+#include "server/core/workers/connected_worker.hpp"
 
 namespace muster::core {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "server/core/coordination/api/changes.hpp"
+#include "server/core/coordination/api/coordination_changes.hpp"
 
 namespace muster::history {
 

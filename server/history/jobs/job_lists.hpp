@@ -1,5 +1,5 @@
 // Which jobs and sessions there are, in the lists that people look at: those that run, ended or
-// failed lately, and those that a search finds. A listener; pages.hpp makes views of its ids.
+// failed lately, and those that a search finds. A listener; job_pages.hpp makes views of its ids.
 //
 // Owned by the history of a cluster; engine thread only. Limit: what the core knows, a line each
 // (config::sessions_max and the ended ones that it keeps). Each list looks at every line once, but

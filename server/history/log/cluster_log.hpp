@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "server/core/coordination/api/changes.hpp"
-#include "server/core/coordination/api/effects.hpp"
+#include "server/core/coordination/api/coordination_changes.hpp"
+#include "server/core/coordination/api/coordination_effects.hpp"
 
 namespace muster::history {
 

@@ -12,7 +12,7 @@
 
 #include "server/core/api/changes.hpp"
 #include "server/core/api/config.hpp"
-#include "server/core/coordination/api/effects.hpp"
+#include "server/core/coordination/api/coordination_effects.hpp"
 #include "server/history/log/pace.hpp"
 
 namespace muster::history {

@@ -12,7 +12,7 @@
 
 #include "server/core/api/activity.hpp"
 #include "server/core/api/views.hpp"
-#include "server/core/coordination/api/views.hpp"
+#include "server/core/coordination/api/coordination_views.hpp"
 #include "server/doctor/step_log.hpp"
 #include "server/history/history.hpp"
 #include "server/history/machines/machines.hpp"

@@ -19,7 +19,7 @@
 #include "server/core/api/attempt_record.hpp"
 #include "server/core/api/program_views.hpp"
 #include "server/core/api/ranks.hpp"
-#include "server/doctor/hangs.hpp"
+#include "server/doctor/hang_watch.hpp"
 #include "server/hub/coordination_hub.hpp"
 
 namespace muster::server {

@@ -17,7 +17,7 @@
 
 #include "server/core/api/effects.hpp"
 #include "server/core/api/program_views.hpp"
-#include "server/doctor/hangs.hpp"
+#include "server/doctor/hang_watch.hpp"
 #include "server/hub/programs/rank_stacks.hpp"
 
 namespace muster::server {

@@ -10,7 +10,7 @@
 
 #include "server/journal/etcd/client.hpp"
 #include "server/journal/etcd/leadership.hpp"
-#include "server/journal/etcd/plan.hpp"
+#include "server/journal/etcd/transaction_plan.hpp"
 #include "server/journal/store.hpp"
 
 namespace muster::server::journal::etcd {

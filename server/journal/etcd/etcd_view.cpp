@@ -4,7 +4,7 @@
 #include "server/journal/etcd/etcd_view.hpp"
 
 #include "server/journal/entries.hpp"
-#include "server/journal/etcd/plan.hpp"
+#include "server/journal/etcd/transaction_plan.hpp"
 
 namespace muster::server::journal::etcd {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/text.hpp"
-#include "server/journal/etcd/plan.hpp"
+#include "server/journal/etcd/transaction_plan.hpp"
 
 namespace muster::server::journal::etcd {
 namespace {

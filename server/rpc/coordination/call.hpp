@@ -21,8 +21,8 @@
 #include "coro/rpc_tag.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/rpc/coordination/answer_writers.hpp"
+#include "server/rpc/coordination/coordination_service.hpp"
 #include "server/rpc/coordination/method.hpp"
-#include "server/rpc/coordination/service.hpp"
 
 namespace muster::server {
 

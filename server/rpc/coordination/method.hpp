@@ -11,7 +11,7 @@
 
 #include "server/core/coordination/clusters.hpp"
 #include "server/rpc/coordination/encoding_cache.hpp"
-#include "server/rpc/coordination/fault.hpp"
+#include "server/rpc/coordination/fault_status.hpp"
 
 namespace muster::server {
 

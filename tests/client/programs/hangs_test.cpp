@@ -1,6 +1,6 @@
 // Real processes that hang, as their worker sees them, and the rule that names the rank. Without a
 // server: its part is played here.
-#include "server/doctor/hangs.hpp"
+#include "server/doctor/hang_watch.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -12,7 +12,7 @@
 #include "cli/tree/help_formatter.hpp"
 #include "cli/words/config_file.hpp"
 #include "cli/words/field_flags.hpp"
-#include "cli/words/ids.hpp"
+#include "cli/words/id_kinds.hpp"
 #include "cli/words/values.hpp"
 #include "tests/support/http_service.hpp"
 #include "tests/support/text.hpp"

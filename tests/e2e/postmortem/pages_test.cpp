@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "cli/postmortem/gather.hpp"
-#include "cli/postmortem/job.hpp"
+#include "cli/postmortem/job_report.hpp"
 #include "cli/postmortem/page.hpp"
-#include "cli/postmortem/program.hpp"
+#include "cli/postmortem/program_report.hpp"
 #include "cli/postmortem/run.hpp"
 
 namespace muster::cli::postmortem {

@@ -1,7 +1,7 @@
 // What is recorded of what happens to closures: events in, spans out.
 #include <gtest/gtest.h>
 
-#include "server/history/activity/pages.hpp"
+#include "server/history/activity/activity_pages.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,5 +1,5 @@
 // Lists of jobs: by changes alone, and with a whole core.
-#include "server/history/jobs/pages.hpp"
+#include "server/history/jobs/job_pages.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,5 +1,5 @@
 // What is counted and timed for /metrics, by exact values.
-#include "server/history/metrics/closure_metrics.hpp"
+#include "server/history/metrics/closure_meter.hpp"
 
 #include "tests/core/fixture.hpp"
 

@@ -1,6 +1,6 @@
 // Idempotency keys over HTTP: repeated requests, different requests with a used key, and the
 // header.
-#include "web/rest/idempotency.hpp"
+#include "web/rest/idempotency_key.hpp"
 
 #include "tests/web/fixture.hpp"
 

@@ -5,8 +5,8 @@
 #include "server/core/programs/controller.hpp"
 #include "server/hub/access/cluster_scope.hpp"
 #include "web/json/machine_json.hpp"
-#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/caller_check.hpp"
 #include "web/rest/cluster_access.hpp"
 #include "web/rest/machines/past_machines.hpp"
 

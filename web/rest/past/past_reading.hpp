@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "server/history/store/past_reader.hpp"
-#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/caller_check.hpp"
 
 namespace muster::web {
 

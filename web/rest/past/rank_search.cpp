@@ -6,7 +6,7 @@
 #include "server/core/programs/controller.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/cluster_access.hpp"
-#include "web/rest/past/log_search.hpp"
+#include "web/rest/past/log_matches.hpp"
 
 namespace muster::web {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <variant>
 
-#include "server/core/coordination/api/cluster_spec.hpp"
-#include "server/core/coordination/api/effects.hpp"
-#include "server/core/coordination/api/facts.hpp"
+#include "server/core/coordination/api/coordination_effects.hpp"
+#include "server/core/coordination/api/coordination_facts.hpp"
+#include "server/core/coordination/api/declared_cluster.hpp"
 #include "server/core/coordination/api/requests.hpp"
 
 namespace muster::core::coordination {

@@ -1,6 +1,6 @@
 // What enumerators are called in texts and on the outside.
 #include "base/enum_names.hpp"
-#include "server/core/coordination/api/views.hpp"
+#include "server/core/coordination/api/coordination_views.hpp"
 
 namespace muster::core::coordination {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "server/core/api/time.hpp"
-#include "server/core/coordination/api/changes.hpp"
+#include "server/core/coordination/api/coordination_changes.hpp"
 
 namespace muster::core::coordination {
 

@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "server/core/common/slot_table.hpp"
-#include "server/core/coordination/api/facts.hpp"
-#include "server/core/coordination/api/limits.hpp"
+#include "server/core/coordination/api/coordination_facts.hpp"
+#include "server/core/coordination/api/coordination_limits.hpp"
 #include "server/core/coordination/barriers/barrier.hpp"
 
 namespace muster::core::coordination {

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "server/core/coordination/api/views.hpp"
+#include "server/core/coordination/api/coordination_views.hpp"
 
 namespace muster::core::coordination {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "server/core/common/slot_table.hpp"
-#include "server/core/coordination/api/effects.hpp"
+#include "server/core/coordination/api/coordination_effects.hpp"
 
 namespace muster::core::coordination {
 

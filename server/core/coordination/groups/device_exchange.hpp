@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "server/core/api/blob.hpp"
+#include "server/core/coordination/api/coordination_limits.hpp"
 #include "server/core/coordination/api/fault.hpp"
-#include "server/core/coordination/api/limits.hpp"
 
 namespace muster::core::coordination {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/core/coordination/api/effects.hpp"
+#include "server/core/coordination/api/coordination_effects.hpp"
 
 namespace muster::core::coordination {
 

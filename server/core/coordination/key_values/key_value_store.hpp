@@ -11,8 +11,8 @@
 
 #include "server/core/api/blob.hpp"
 #include "server/core/common/slot_table.hpp"
-#include "server/core/coordination/api/effects.hpp"
-#include "server/core/coordination/api/limits.hpp"
+#include "server/core/coordination/api/coordination_effects.hpp"
+#include "server/core/coordination/api/coordination_limits.hpp"
 
 namespace muster::core::coordination {
 

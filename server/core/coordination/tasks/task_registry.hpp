@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/core/coordination/api/cluster_spec.hpp"
-#include "server/core/coordination/api/effects.hpp"
+#include "server/core/coordination/api/coordination_effects.hpp"
+#include "server/core/coordination/api/declared_cluster.hpp"
 
 namespace muster::core::coordination {
 

@@ -6,7 +6,7 @@
 #include "server/core/coordination/barriers/barrier_table.hpp"
 #include "server/core/coordination/errors/failure_record.hpp"
 #include "server/core/coordination/tasks/task_registry.hpp"
-#include "server/core/coordination/transitions/step_frame.hpp"
+#include "server/core/coordination/transitions/coordination_step_frame.hpp"
 
 namespace muster::core::coordination {
 

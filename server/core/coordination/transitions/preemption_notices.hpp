@@ -3,10 +3,10 @@
 // Owned by `service`; engine thread only; pure.
 #pragma once
 
-#include "server/core/coordination/api/views.hpp"
+#include "server/core/coordination/api/coordination_views.hpp"
 #include "server/core/coordination/groups/notice_listeners.hpp"
 #include "server/core/coordination/key_values/key_value_store.hpp"
-#include "server/core/coordination/transitions/step_frame.hpp"
+#include "server/core/coordination/transitions/coordination_step_frame.hpp"
 #include "server/core/coordination/wording.hpp"
 
 namespace muster::core::coordination {

@@ -5,7 +5,7 @@
 #include "server/core/coordination/groups/alive_groups.hpp"
 #include "server/core/coordination/groups/task_watches.hpp"
 #include "server/core/coordination/tasks/task_registry.hpp"
-#include "server/core/coordination/transitions/step_frame.hpp"
+#include "server/core/coordination/transitions/coordination_step_frame.hpp"
 
 namespace muster::core::coordination {
 

@@ -1,0 +1,147 @@
+// Runs ranks of programs for a worker: what the server orders goes to launchers, what they report
+// goes back. See rank_side.hpp for its threads.
+#pragma once
+
+#include <set>
+
+#include "client/programs/devices.hpp"
+#include "client/programs/kept_launchers.hpp"
+#include "client/programs/last_stacks.hpp"
+#include "client/programs/launchers.hpp"
+#include "client/programs/lease.hpp"
+#include "client/programs/program_options.hpp"
+#include "client/programs/rank_table.hpp"
+#include "client/programs/spool.hpp"
+#include "client/programs/stack_files.hpp"
+#include "client/programs/step_watch.hpp"
+#include "client/programs/tunnels.hpp"
+#include "client/programs/uploads.hpp"
+#include "coro/engine_context.hpp"
+
+namespace muster {
+
+class rank_runner final : public rank_side {
+ public:
+  /// REQUIRES: o.address is not empty.
+  explicit rank_runner(program_options o);
+
+  void begin(coro::engine_context& engine, std::function<void()> wake) override;
+  void offer(v1::ProgramsOffer& to) override;
+  void welcomed(v1::ProgramsWelcome const& answer, std::string const& server) override;
+  void take(v1::RankOrders const& orders) override;
+  bool report(v1::WorkerMessage& to) override;
+  bool reports() const override {
+    return table_.reports() || has_answers() || last_stacks_.reports() || !steps_.empty() ||
+           !held_steps_.empty();
+  }
+  std::chrono::milliseconds sign_of_life() const override { return lease_.sign_of_life(); }
+  void leave() override;
+  void kill() override;
+  void end() override {
+    uploads_.close();
+    last_stacks_.close();
+    launchers_.close();
+    step_watch_.close();
+    tunnels_.end();
+  }
+  bool settled() const override { return table_.settled(); }
+  bool alive() const override { return table_.alive(); }
+
+ private:
+  /// Reads of logs, of last lines or of stacks that are under way or wait to be sent.
+  static constexpr std::size_t logs_max = 16;
+  /// Of these, questions for stacks: each may keep the disk's thread for a second.
+  static constexpr std::size_t stacks_max = 2;
+  static constexpr std::size_t bytes_of_reports_max = std::size_t{128} << 10;
+
+  /// Reports of steps that wait for a server.
+  static constexpr std::size_t steps_max = 4'096;
+
+  /// Uploads that are got ahead of need; more than these come when their ranks are started.
+  static constexpr std::size_t ahead_max = 16;
+
+  void start(v1::StartRanks order);
+  void prepare(v1::PrepareRanks const& order);
+  /// A new one, or one that has stayed.
+  std::uint64_t launcher_for(v1::StartRanks const& order);
+  /// All its ranks have ended.
+  void keep(std::uint64_t launcher);
+  /// The ranks that it was chosen for are not started.
+  void let_go(std::uint64_t launcher);
+  /// Their working directories get the upload, then they are launched.
+  void unpack(std::uint64_t launcher, v1::StartRanks order);
+  void unpacked(std::uint64_t launcher, uploads::outcome const& what);
+  void keep_living(v1::StartRanks& order);
+  void launch(std::uint64_t launcher, v1::StartRanks const& order);
+  bool in_time() const { return std::chrono::steady_clock::now() < lease_.until(); }
+  void refuse(v1::StartRanks const& order, v1::RankEnded const& why);
+  /// Ranks are told where they find their coordination service.
+  void set_coordinator(v1::StartRanks& order);
+  void stop(v1::StopRanks const& order);
+  void stop(std::uint64_t launcher, v1::StopRanks const& order);
+  /// Questions of the server, and answers to them.
+  void read(v1::RankOrders const& orders);
+  bool has_answers() const {
+    return !logs_.empty() || !last_lines_.empty() || !stacks_.empty() || !vitals_.empty();
+  }
+  void add_answers(v1::RankReports& to);
+  void forget_questions();
+  void stop_running(std::uint64_t launcher, v1::StopRanks const& order);
+  /// Of these ranks, those that run.
+  last_stacks::pids running(std::uint64_t launcher, v1::StopRanks const& order);
+  void read(v1::ReadLog const& query);
+  void read(v1::ReadLastLines const& query);
+  void read(v1::ReadStacks const& query);
+  void hold(v1::HoldSteps const& order);
+  void stop(v1::StopAfterStep const& order);
+  void on_steps(step_watch::all_seen const& all);
+  void report_steps(v1::RankReports& to);
+  void read(v1::ReadVitals const& query);
+  std::map<std::uint32_t, pid_t> alive_of(
+      std::uint64_t program, std::uint32_t attempt,
+      google::protobuf::RepeatedField<std::uint32_t> const& wanted);
+  /// The line for a launcher.
+  std::string line_of(v1::StartRanks const& order);
+  void renew();
+  void on_report(std::uint64_t launcher, std::string const& line);
+  void on_gone(std::uint64_t launcher, bool started, std::string const& why);
+  void ended(rank_key const& key, v1::RankEnded what);
+
+  program_options const options_;
+  std::optional<std::pair<uid_t, gid_t>> const owner_;  // of ranks' files
+  coro::engine_context* engine_ = nullptr;              // from begin() on
+  std::function<void()> wake_;
+  spool spool_;  // before the launchers, whose thread uses it
+  stack_files stack_files_;
+  step_watch step_watch_;
+  last_stacks last_stacks_{stack_files_};
+  lease lease_;
+  devices devices_;
+  tunnels tunnels_;
+  rank_table table_;
+  std::map<std::uint64_t, v1::StopRanks> attempts_;  // by launcher: how it is stopped by itself
+  std::uint64_t last_launcher_ = 0;
+  std::map<std::uint64_t, std::uint32_t> given_;  // by launcher: orders to start
+  std::set<std::uint64_t> staying_;               // launchers that stay when their ranks have ended
+  kept_launchers kept_;                           // those whose ranks have
+  struct unpacking {
+    v1::StartRanks order;
+    std::string from;  // the server that was asked
+  };
+  std::map<std::uint64_t, unpacking> unpacking_;  // by launcher, which is not there yet
+  std::set<std::string> ahead_;                   // uploads that are got ahead of need just now
+  std::string server_, server_host_;
+  std::deque<v1::RankLog> logs_;
+  std::deque<v1::LastLines> last_lines_;
+  std::deque<v1::RankStacks> stacks_;
+  std::deque<v1::RankSteps> steps_;  // one a rank, or two, and a second
+  std::deque<v1::StepsHeld> held_steps_;
+  std::deque<v1::RankVitals> vitals_;
+  std::size_t reading_ = 0, taking_ = 0;
+  bool agrees_on_steps_ = false;  // the server
+  std::uint64_t stream_ = 0;      // answers to reads of an earlier one are nobody's
+  launchers launchers_;
+  uploads uploads_;
+};
+
+}  // namespace muster

@@ -1,0 +1,101 @@
+// How ranks end by the worker's will: by an order, with the worker, by the lease. Before they are
+// killed it is taken where they are.
+#include <algorithm>
+#include <utility>
+
+#include "client/programs/order_lines.hpp"
+#include "client/programs/rank_runner.hpp"
+
+namespace muster {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+bool names(v1::StopRanks const& order, std::uint32_t rank) {
+  return order.rank().empty() || std::count(order.rank().begin(), order.rank().end(), rank) > 0;
+}
+
+}  // namespace
+
+void rank_runner::renew() {
+  auto const line = lease_line(lease_.until());
+  for (auto const id : table_.launchers()) launchers_.tell(id, line);
+  last_stacks_.expect(lease_.until(), last_stacks::reason::lease, [this] {
+    last_stacks::pids all;
+    for (auto const id : table_.launchers()) all.merge(running(id, {}));
+    return all;
+  });
+}
+
+last_stacks::pids rank_runner::running(std::uint64_t launcher, v1::StopRanks const& order) {
+  last_stacks::pids all;
+  for (auto const& key : table_.alive_of(launcher))
+    if (auto const* held = table_.find(key); held->pid != 0 && names(order, key.rank))
+      all[key] = static_cast<pid_t>(held->pid);
+  return all;
+}
+
+void rank_runner::stop(v1::StopRanks const& order) {
+  for (auto const id : table_.launchers_of(order.program(), order.attempt())) stop(id, order);
+}
+
+// One that waits for its upload has nothing that would end.
+void rank_runner::stop(std::uint64_t launcher, v1::StopRanks const& order) {
+  table_.asked_to_end(launcher, order.rank());
+  if (!unpacking_.contains(launcher)) return stop_running(launcher, order);
+  for (auto const& key : table_.alive_of(launcher)) {
+    if (!names(order, key.rank)) continue;
+    auto e = not_started("it was stopped before its upload was there");
+    e.set_stopped(true);
+    ended(key, std::move(e));
+  }
+  if (!table_.alive_of(launcher).empty()) return;
+  uploads_.forget(launcher);
+  unpacking_.erase(launcher);
+  let_go(launcher);
+}
+
+// Ranks that say steps are given time: the server, which knows that this worker leaves, agrees on a
+// step with all workers of their program.
+void rank_runner::leave() {
+  auto const stepping =
+      agrees_on_steps_ ? step_watch_.stepping() : decltype(step_watch_.stepping()){};
+  bool later = false;
+  for (auto const id : table_.launchers()) {
+    auto const& how = attempts_[id];
+    bool const steps = stepping.contains({how.program(), how.attempt()});
+    later = later || steps;
+    if (!steps) stop(id, v1::StopRanks(how));
+  }
+  if (!later) return;
+  step_watch_.remind(options_.notice, [this] {
+    engine_->post([this] {
+      for (auto const id : table_.launchers()) stop(id, v1::StopRanks(attempts_[id]));
+    });
+  });
+}
+
+void rank_runner::kill() {
+  for (auto const id : table_.launchers()) stop(id, v1::StopRanks());
+}
+
+// What is to be killed at once has told where it is before; by then nothing of the attempt may be
+// left, and its launcher may have the next one.
+void rank_runner::stop_running(std::uint64_t launcher, v1::StopRanks const& order) {
+  if (order.grace_ms() > 0) {
+    last_stacks_.expect(clock::now() + std::chrono::milliseconds(order.grace_ms()),
+                        last_stacks::reason::order,
+                        [this, launcher, order] { return running(launcher, order); });
+    return launchers_.tell(launcher, stop_line(order));
+  }
+  auto const attempts = attempts_.find(launcher);
+  auto const of = attempts == attempts_.end()
+                      ? std::pair(order.program(), order.attempt())
+                      : std::pair(attempts->second.program(), attempts->second.attempt());
+  last_stacks_.take_now(running(launcher, order), [this, launcher, order, of] {
+    if (table_.launchers_of(of.first, of.second).contains(launcher))
+      launchers_.tell(launcher, stop_line(order));
+  });
+}
+
+}  // namespace muster

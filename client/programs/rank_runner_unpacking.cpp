@@ -1,0 +1,47 @@
+// Ranks whose working directories get an upload first.
+#include <string>
+#include <utility>
+
+#include "client/log_line.hpp"
+#include "client/programs/rank_runner.hpp"
+
+namespace muster {
+
+void rank_runner::unpack(std::uint64_t launcher, v1::StartRanks order) {
+  spool::attempt_name const name(order.program(), order.attempt());
+  uploads::order asked{.id = launcher, .hash = order.upload(), .server = server_};
+  for (auto const& rank : order.rank())
+    asked.to.push_back(spool_.directories_of(name.first, name.second).work /
+                       std::to_string(rank.rank()));
+  asked.owner = owner_;
+  asked.before = [this, name, in_use = table_.attempts()] { spool_.make(name, in_use); };
+  asked.done = [this, launcher](uploads::outcome what) {
+    engine_->post([this, launcher, what = std::move(what)] { unpacked(launcher, what); });
+  };
+  unpacking_[launcher] = {std::move(order), server_};
+  uploads_.provide(std::move(asked));
+}
+
+// When it fails, whoever starts ranks with it tries again, and says why not.
+void rank_runner::prepare(v1::PrepareRanks const& order) {
+  if (order.upload().empty() || ahead_.size() >= ahead_max) return;
+  if (!ahead_.insert(order.upload()).second) return;
+  uploads::order asked{.id = ++last_launcher_, .hash = order.upload(), .server = server_};
+  asked.done = [this, hash = order.upload()](uploads::outcome const& what) {
+    if (!what.why_not.empty()) log(log_level::warning, "ahead of ranks: " + what.why_not);
+    engine_->post([this, hash] { ahead_.erase(hash); });
+  };
+  uploads_.provide(std::move(asked));
+}
+
+// Some may have been stopped meanwhile.
+void rank_runner::keep_living(v1::StartRanks& order) {
+  google::protobuf::RepeatedPtrField<v1::StartRank> alive;
+  for (auto& rank : *order.mutable_rank()) {
+    auto const* held = table_.find({order.program(), order.attempt(), rank.rank()});
+    if (held && !held->ended) *alive.Add() = std::move(rank);
+  }
+  order.mutable_rank()->Swap(&alive);
+}
+
+}  // namespace muster

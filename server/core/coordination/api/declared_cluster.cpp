@@ -1,0 +1,138 @@
+// Which declarations of clusters are valid, and their texts.
+#include "server/core/coordination/api/declared_cluster.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace muster::core::coordination {
+namespace {
+
+constexpr std::array<std::string_view, 3> error_deliveries = {"auto", "poll", "heartbeat"};
+
+constexpr std::string_view jax_job = "jax_worker";
+constexpr std::size_t name_bytes_max = 128;
+constexpr std::size_t stateful_jobs_max = 64;
+
+bool is_name(std::string_view s) {
+  auto const allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  };
+  return !s.empty() && s.size() <= name_bytes_max && std::all_of(s.begin(), s.end(), allowed);
+}
+
+status valid_stateful(std::vector<std::string> const& jobs) {
+  if (jobs.size() > stateful_jobs_max)
+    return wrong_field(
+        "stateful",
+        std::to_string(jobs.size()) + " names, the limit is " + std::to_string(stateful_jobs_max),
+        stateful_jobs_max);
+  for (auto const& job : jobs)
+    if (!is_name(job))
+      return wrong_field("stateful",
+                         "'" + job + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
+  return {};
+}
+
+}  // namespace
+
+task_index cluster_spec::size() const {
+  task_index n = 0;
+  for (auto const& j : jobs) n += j.tasks;
+  return n;
+}
+
+task_index cluster_spec::find(std::string_view job, std::int64_t id) const {
+  if (id < 0) return no_task;
+  task_index first = 0;
+  for (auto const& j : jobs) {
+    if (j.name == job) return id < j.tasks ? first + static_cast<task_index>(id) : no_task;
+    first += j.tasks;
+  }
+  auto const counted_through = job.empty() || job == jax_job;
+  return counted_through && id < first ? static_cast<task_index>(id) : no_task;
+}
+
+std::pair<std::size_t, std::uint32_t> cluster_spec::place(task_index task) const {
+  std::size_t job = 0;
+  while (task >= jobs[job].tasks) task -= jobs[job++].tasks;
+  return {job, task};
+}
+
+std::pair<task_index, task_index> cluster_spec::tasks_of(std::size_t job) const {
+  task_index first = 0;
+  for (std::size_t j = 0; j < job; ++j) first += jobs[j].tasks;
+  return {first, first + jobs[job].tasks};
+}
+
+std::string cluster_spec::task_name(task_index task) const {
+  auto const [job, id] = place(task);
+  return "/job:" + jobs[job].name + "/task:" + std::to_string(id);
+}
+
+std::string_view name(error_delivery d) {
+  return error_deliveries[static_cast<std::size_t>(d)];
+}
+
+std::optional<error_delivery> error_delivery_of(std::string_view name) {
+  auto const found = std::find(error_deliveries.begin(), error_deliveries.end(), name);
+  if (found == error_deliveries.end()) return {};
+  return static_cast<error_delivery>(found - error_deliveries.begin());
+}
+
+std::string_view name(agent_wire w) {
+  return w == agent_wire::tls ? "tls" : "plaintext";
+}
+
+std::optional<agent_wire> agent_wire_of(std::string_view text) {
+  for (auto const w : {agent_wire::plaintext, agent_wire::tls})
+    if (text == name(w)) return w;
+  return {};
+}
+
+std::string_view name(torch_era e) {
+  return e == torch_era::b ? "B" : "A";
+}
+
+std::optional<torch_era> torch_era_of(std::string_view text) {
+  for (auto const e : {torch_era::a, torch_era::b})
+    if (text == name(e)) return e;
+  return {};
+}
+
+status validate(cluster_spec const& spec) {
+  if (!is_name(spec.name))
+    return wrong_field("name",
+                       "'" + spec.name + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
+  std::vector<std::string_view> names;
+  for (auto const& j : spec.jobs) {
+    if (!is_name(j.name))
+      return wrong_field("jobs",
+                         "'" + j.name + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
+    if (j.tasks == 0) return wrong_field("jobs." + j.name, "needs at least one task");
+    if (std::find(names.begin(), names.end(), j.name) != names.end())
+      return wrong_field("jobs", "'" + j.name + "' is there twice");
+    names.push_back(j.name);
+  }
+  // Sums of a time of day and one of these stay far from the end of time.
+  constexpr duration longest = std::chrono::hours(24 * 365 * 10);
+  for (auto const& [field, value] : {std::pair("heartbeat_timeout", spec.heartbeat_timeout),
+                                     std::pair("connection_grace", spec.connection_grace),
+                                     std::pair("register_timeout", spec.register_timeout),
+                                     std::pair("shutdown_timeout", spec.shutdown_timeout),
+                                     std::pair("stuck_after", spec.stuck_after)})
+    if (value > longest) return wrong_field(field, "must not be above ten years");
+  if (spec.heartbeat_timeout <= duration::zero())
+    return wrong_field("heartbeat_timeout", "must be positive");
+  if (spec.connection_grace < duration::zero())
+    return wrong_field("connection_grace", "must not be negative");
+  if (spec.register_timeout <= duration::zero())
+    return wrong_field("register_timeout", "must be positive");
+  if (spec.shutdown_timeout < duration::zero())
+    return wrong_field("shutdown_timeout", "must not be negative");
+  if (spec.stuck_after <= duration::zero()) return wrong_field("stuck_after", "must be positive");
+  return spec.stateful_jobs ? valid_stateful(*spec.stateful_jobs) : status();
+}
+
+}  // namespace muster::core::coordination
