@@ -1,5 +1,6 @@
-// Reads the source tree and checks what no compiler does: which folder may include what, that
-// nobody spawns a coroutine that nobody waits for, and that files stay readable.
+// Reads the source tree and checks what no compiler does: which folder may include what, that every
+// coroutine has an owner, and that pages name files that exist. types_test.cpp has the limits on
+// classes and functions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -193,14 +194,6 @@ TEST(tidy, json_stops_at_web_client_and_command_line) {
       "the server's inside has structs, not JSON");
 }
 
-TEST(tidy, folders_are_small_enough_to_look_through) {
-  constexpr std::size_t files_max = 60;
-  std::map<std::string, std::size_t> files;
-  for (auto const& s : read_tree([](std::string const&) { return true; }))
-    ++files[fs::path(s.path).parent_path().string()];
-  for (auto const& [folder, n] : files) EXPECT_LE(n, files_max) << folder << ": divide it";
-}
-
 TEST(tidy, the_architecture_names_files_that_exist) {
   static std::regex const name("`([a-z_./]+\\.(?:cpp|hpp|proto|cmake))`");
   auto const all = read_tree([](std::string const&) { return true; });
@@ -260,13 +253,6 @@ TEST(tidy, every_coroutine_belongs_to_a_task_group) {
         ADD_FAILURE() << s.path << ":" << i + 1 << ": asio::detached; use coro::task_group";
     }
   }
-}
-
-// The limits leave room: a file is divided because it has two subjects, not to satisfy a number.
-TEST(tidy, files_are_short_enough_to_read) {
-  constexpr std::size_t lines_max = 600;
-  for (auto const& s : cpp_sources())
-    EXPECT_LE(s.lines.size(), lines_max) << s.path << ": does it have two subjects?";
 }
 
 TEST(tidy, every_header_says_what_it_is) {

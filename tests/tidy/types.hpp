@@ -1,6 +1,6 @@
-// The classes and structs that sources define, with their data members, for the tests that count
-// them. It knows no C++ grammar, only how this tree is laid out: clang-format's output without
-// macros that open or close braces.
+// The classes and structs that sources define, with their data members, and the functions with
+// their lengths, for the tests that count them. It knows no C++ grammar, only how this tree is laid
+// out: clang-format's output without macros that open or close braces.
 #pragma once
 
 #include <cctype>
@@ -14,8 +14,12 @@
 struct defined_type {
   std::string name;
   bool is_struct = false;
-  std::vector<std::string> fields;      // a declarator each
-  std::vector<std::string> references;  // those of them that are references
+  std::vector<std::string> fields;  // a declarator each
+};
+
+struct defined_function {
+  std::string name;       // as the definition spells it: "hub::deliver"
+  std::size_t lines = 0;  // from the line of the opening brace to the line of the closing brace
 };
 
 class type_scanner {
@@ -23,6 +27,7 @@ class type_scanner {
   explicit type_scanner(std::string text) : text_(std::move(text)) { scope(nullptr); }
 
   std::vector<defined_type> found;
+  std::vector<defined_function> functions;
 
  private:
   /// Until the brace that closes it. `of`: the number of the class whose body it is, or null.
@@ -55,21 +60,28 @@ class type_scanner {
     }
     if (std::regex_match(head, m, type)) {
       auto const number = found.size();
-      found.push_back({m[2], m[1] != "class", {}, {}});
+      found.push_back({m[2], m[1] != "class", {}});
       statement.clear();
       return scope(&number);
     }
-    skip_block();
+    auto const lines = skip_block();
     auto const begin = head.find_first_not_of(" \n");
     bool const constructs = begin != std::string::npos && head[begin] == ',';  // ", a_{1} {"
     bool const initializes = of && !constructs &&
                              (head.find('=') != std::string::npos ||
                               (head.find('(') == std::string::npos && begin != head.npos));
+    static std::regex const name(R"(([\w:~]+)\s*\()");
+    if (std::regex_search(head, m, name) && !initializes) functions.push_back({m[1], lines});
     if (!initializes || head.find("operator") != std::string::npos) statement.clear();
   }
-  void skip_block() {
-    for (int depth = 1; at_ < text_.size() && depth > 0; ++at_)
+  /// Returns how many lines the block has part in.
+  std::size_t skip_block() {
+    std::size_t lines = 1;
+    for (int depth = 1; at_ < text_.size() && depth > 0; ++at_) {
       depth += text_[at_] == '{' ? 1 : text_[at_] == '}' ? -1 : 0;
+      lines += text_[at_] == '\n';
+    }
+    return lines;
   }
   void end_member(std::size_t of, std::string const& statement) {
     static std::regex const no_data(
@@ -89,7 +101,6 @@ class type_scanner {
       t.fields.push_back(all.substr(begin, i - begin));
       begin = i + 1;
     }
-    if (told.find('&') != std::string::npos) t.references.push_back(told);
   }
   static bool is_label(std::string const& s) {
     static std::regex const label(R"(^\s*(?:public|private|protected)\s*$)");
