@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand"
-	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"strconv"
@@ -31,11 +28,14 @@ func now() int64 {
 
 // keySlots are the keys that clients use at the moment. A key is replaced by a new one after a number of operations,
 // or after a number of unknown outcomes, because the time to check a key grows quickly with both.
+//
+// The first slots are hot: an eighth of all operations use them, so that many operations on a key happen at one time.
 type keySlots struct {
 	prefix        string
 	operationsMax int32
 	unknownMax    int32
 	slots         []keySlot
+	hot           int
 	next          int64
 	unanswered    atomic.Int32 // consecutive writes without an answer
 	writesAfter   atomic.Int64 // time of the next write while unanswered is not 0
@@ -48,16 +48,23 @@ type keySlot struct {
 	unknown    int32
 }
 
-func newKeySlots(prefix string, count int, operationsMax, unknownMax int32) *keySlots {
-	return &keySlots{prefix: prefix, operationsMax: operationsMax, unknownMax: unknownMax, slots: make([]keySlot, count)}
+func newKeySlots(prefix string, count, hot int, operationsMax, unknownMax int32) *keySlots {
+	return &keySlots{prefix: prefix, operationsMax: operationsMax, unknownMax: unknownMax,
+		slots: make([]keySlot, hot+count), hot: hot}
 }
 
 func (k *keySlots) pick(random *rand.Rand) (int, string) {
-	n := random.Intn(len(k.slots))
+	const hotShare = 8
+	n, operationsMax := 0, k.operationsMax
+	if k.hot > 0 && random.Intn(hotShare) == 0 {
+		n, operationsMax = random.Intn(k.hot), 4*k.operationsMax
+	} else {
+		n = k.hot + random.Intn(len(k.slots)-k.hot)
+	}
 	slot := &k.slots[n]
 	slot.mutex.Lock()
 	defer slot.mutex.Unlock()
-	if slot.name == "" || slot.operations >= k.operationsMax || slot.unknown >= k.unknownMax {
+	if slot.name == "" || slot.operations >= operationsMax || slot.unknown >= k.unknownMax {
 		slot.name = fmt.Sprintf("%s/%d", k.prefix, atomic.AddInt64(&k.next, 1))
 		slot.operations, slot.unknown = 0, 0
 	}
@@ -90,13 +97,15 @@ func (k *keySlots) countUnknown(n int, name string) {
 }
 
 type restClient struct {
-	name    string
-	urls    []string // of all servers; the client asks the last one that answered
-	current int
-	cluster string
-	http    *http.Client
-	random  *rand.Rand
-	values  *int64
+	name        string
+	connections []*connection // one for each server; the client asks the last one that answered
+	current     int
+	cluster     string
+	token       string
+	random      *rand.Rand
+	values      *int64
+	inVain      int // consecutive operations that no server executed
+	request     []byte
 }
 
 // do sends one operation and fills in its outcome.
@@ -106,39 +115,24 @@ func (c *restClient) do(o *operation) {
 	case "put":
 		method, body = "PUT", o.Arg
 	case "insert":
-		method, body, header = "PUT", o.Arg, "*"
+		method, body, header = "PUT", o.Arg, "If-None-Match: *\r\n"
 	case "delete":
 		method = "DELETE"
 	}
-	url := c.urls[c.current] + "/api/v1/clusters/" + c.cluster + "/kv/" + o.Key
-	request, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		panic(err)
-	}
-	if token := os.Getenv("MUSTER_TOKEN"); token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	if header != "" {
-		request.Header.Set("If-None-Match", header)
-	}
+	server := c.connections[c.current]
+	path := "/api/v1/clusters/" + c.cluster + "/kv/" + o.Key
+	c.request = appendRequest(c.request[:0], method, path, server.address, c.token, header, body)
 	o.Outcome = outcomeUnknown
 	o.Call = now()
-	answer, err := c.http.Do(request)
+	status, text, err := server.roundTrip(c.request)
 	if err != nil {
-		if neverSent(err) {
+		if errors.Is(err, errNotSent) {
 			o.Outcome = outcomeFailed
 		}
 		c.useNextServer()
 		return
 	}
-	text, err := io.ReadAll(answer.Body)
-	answer.Body.Close()
-	if err != nil {
-		c.useNextServer()
-		return
-	}
 	o.Return = now()
-	status := answer.StatusCode
 	switch {
 	case status == 200 && o.Op == "get":
 		o.Outcome, o.Value = outcomeOK, string(text)
@@ -157,7 +151,7 @@ func (c *restClient) do(o *operation) {
 	case status == 429 || status == 507: // refused before the operation took effect
 		o.Outcome, o.Return = outcomeFailed, 0
 		time.Sleep(5 * time.Millisecond)
-	case status == 503 && strings.Contains(string(text), `"leader"`): // a standby does nothing but name the leader
+	case status == 503 && bytes.Contains(text, []byte(`"leader"`)): // a standby does nothing but name the leader
 		o.Outcome, o.Return = outcomeFailed, 0
 		c.useNextServer()
 	case status == 503 || status == 504:
@@ -167,29 +161,24 @@ func (c *restClient) do(o *operation) {
 		// Every other status is a fault of the server, so the history gets an answer that no state allows.
 		o.Outcome, o.Value = outcomeOK, fmt.Sprintf("unexpected status %d: %s", status, text)
 	}
-}
-
-func (c *restClient) useNextServer() {
-	c.current = (c.current + 1) % len(c.urls)
-	time.Sleep(time.Duration(5+c.random.Intn(20)) * time.Millisecond)
-}
-
-// neverSent returns whether the error says that the connection was refused, so that no byte of the request was sent.
-func neverSent(err error) bool {
-	for e := err; e != nil; {
-		if op, is := e.(*net.OpError); is && op.Op == "dial" {
-			return true
-		}
-		unwrap, can := e.(interface{ Unwrap() error })
-		if !can {
-			return false
-		}
-		e = unwrap.Unwrap()
+	if o.Outcome == outcomeOK {
+		c.inVain = 0
 	}
-	return false
 }
 
-func (c *restClient) run(ctx context.Context, keys *keySlots, out chan<- operation, rate time.Duration) {
+// useNextServer lets the client ask the next server, after a pause that grows while no server executes anything.
+func (c *restClient) useNextServer() {
+	c.connections[c.current].close() // the server may be gone when this client asks it again
+	c.current = (c.current + 1) % len(c.connections)
+	doubled := c.inVain / len(c.connections)
+	if doubled > 4 {
+		doubled = 4
+	}
+	c.inVain++
+	time.Sleep(time.Duration(5+c.random.Intn(20)) * time.Millisecond << doubled)
+}
+
+func (c *restClient) run(ctx context.Context, keys *keySlots, history *recorder, rate time.Duration) {
 	for ctx.Err() == nil {
 		slot, key := keys.pick(c.random)
 		o := operation{Client: c.name, Key: key}
@@ -207,10 +196,10 @@ func (c *restClient) run(ctx context.Context, keys *keySlots, out chan<- operati
 			o.Arg = strconv.FormatInt(atomic.AddInt64(c.values, 1), 10)
 		}
 		c.do(&o)
-		out <- o
+		history.write(&o)
 		if o.Outcome == outcomeUnknown && o.Op != "get" {
 			keys.countUnknown(slot, key)
-		} else if o.Outcome == outcomeOK && o.Op != "get" {
+		} else if o.Outcome == outcomeOK && o.Op != "get" && keys.unanswered.Load() != 0 {
 			keys.unanswered.Store(0)
 		}
 		if rate > 0 {
@@ -225,15 +214,25 @@ func load(args []string) int {
 	urls := flags.String("urls", "", "HTTP addresses of the servers, comma-separated")
 	cluster := flags.String("cluster", "default", "cluster whose keys are used")
 	name := flags.String("name", "rest", "prefix of the clients' names and of the keys")
-	clients := flags.Int("clients", 16, "clients that send one operation at a time")
-	slots := flags.Int("keys", 64, "keys in use at one time")
-	operationsMax := flags.Int("operations-per-key", 400, "operations after which a key is replaced by a new one")
+	clients := flags.Int("clients", 64, "clients that send one operation at a time")
+	slots := flags.Int("keys", 256, "keys in use at one time")
+	hot := flags.Int("hot-keys", 4, "keys that receive an eighth of all operations, in addition to --keys")
+	operationsMax := flags.Int("operations-per-key", 400, "operations after which a key is replaced by a new one; of a hot key four times as many")
 	unknownMax := flags.Int("unknown-per-key", 6, "unknown outcomes after which a key is replaced by a new one")
 	pause := flags.Duration("pause", 0, "pause of a client after each operation")
 	seed := flags.Int64("seed", 1, "seed of the random operations")
 	output := flags.String("output", "keys.jsonl", "file of the history")
 	flags.Parse(args)
 
+	var addresses []string
+	for _, url := range strings.Split(*urls, ",") {
+		const scheme = "http://"
+		if !strings.HasPrefix(url, scheme) {
+			fmt.Fprintf(os.Stderr, "history: --urls: %q does not begin with %s\n", url, scheme)
+			return 2
+		}
+		addresses = append(addresses, strings.TrimPrefix(url, scheme))
+	}
 	file, err := os.Create(*output)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "history:", err)
@@ -241,29 +240,22 @@ func load(args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	keys := newKeySlots(*name, *slots, int32(*operationsMax), int32(*unknownMax))
-	operations := make(chan operation, 4096)
+	keys := newKeySlots(*name, *slots, *hot, int32(*operationsMax), int32(*unknownMax))
+	history := newRecorder(file)
 	var running sync.WaitGroup
 	var values int64
 	for i := 0; i < *clients; i++ {
-		transport := &http.Transport{MaxIdleConnsPerHost: 1, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext}
-		c := &restClient{name: fmt.Sprintf("%s-%d", *name, i), urls: strings.Split(*urls, ","), cluster: *cluster,
-			http:   &http.Client{Timeout: 10 * time.Second, Transport: transport},
+		c := &restClient{name: fmt.Sprintf("%s-%d", *name, i), cluster: *cluster, token: os.Getenv("MUSTER_TOKEN"),
 			random: rand.New(rand.NewSource(*seed*1000 + int64(i))), values: &values}
-		running.Add(1)
-		go func() { defer running.Done(); c.run(ctx, keys, operations, *pause) }()
-	}
-	go func() { running.Wait(); close(operations) }()
-	buffered := bufio.NewWriterSize(file, 1<<20)
-	encoder := json.NewEncoder(buffered)
-	for o := range operations {
-		if err := encoder.Encode(o); err != nil {
-			fmt.Fprintln(os.Stderr, "history:", err)
-			return 2
+		for _, address := range addresses {
+			c.connections = append(c.connections, newConnection(address))
 		}
+		running.Add(1)
+		go func() { defer running.Done(); c.run(ctx, keys, history, *pause) }()
 	}
-	if err := buffered.Flush(); err != nil || file.Close() != nil {
-		fmt.Fprintln(os.Stderr, "history: cannot write", *output)
+	running.Wait()
+	if err := history.close(); err != nil {
+		fmt.Fprintln(os.Stderr, "history:", err)
 		return 2
 	}
 	return 0
