@@ -1,18 +1,22 @@
-// A library for LD_PRELOAD that breaks the disk below one directory: slow or failing syncs, a full disk.
+// A library for LD_PRELOAD that breaks the disk below one directory: slow or failing syncs, a full disk. It also sets the
+// wall clock of a program.
 //
-// MUSTER_DISK_DIR is the directory. MUSTER_DISK_CONTROL is a file of one byte that a test changes while the program
-// runs: '0' no fault, 's' each sync takes 200 ms, 'e' syncs fail with EIO, 'f' writes fail with ENOSPC.
+// MUSTER_DISK_DIR is the directory. MUSTER_DISK_CONTROL is a file of 16 bytes that a test changes while the program
+// runs. The first byte is the fault: '0' none, 's' each sync takes 200 ms, 'e' syncs fail with EIO, 'f' writes fail with
+// ENOSPC. The last 8 bytes are a number: how many seconds the wall clock is ahead of the machine's.
 // MUSTER_DISK_SYNCED gets a line "SIZE PATH" after each successful sync, so that a test can cut off after a kill what
 // a loss of power would have lost.
 //
-// The library also corrects waits for a time of the wall clock, which libfaketime fakes: see syscall below.
+// libfaketime could set the clock as well, but opens and reads a file for each look at the clock, which takes 5 us.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +24,18 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-static char const volatile* control;
+struct control {
+  char fault;
+  char unused[7];
+  int64_t seconds_ahead;
+};
+
+static struct control const volatile* control;
 static char const* directory;
 static int synced = -1;
 
@@ -39,14 +50,14 @@ __attribute__((constructor)) static void begin(void) {
   if (!file || !directory) return;
   int const fd = open(file, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
-  void* const at = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
+  void* const at = mmap(NULL, sizeof *control, PROT_READ, MAP_SHARED, fd, 0);
   close(fd);
   if (at != MAP_FAILED) control = at;
   if (log) synced = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
 }
 
 static char fault(void) {
-  return control ? *control : '0';
+  return control ? control->fault : '0';
 }
 
 // Writes the path of a descriptor into `path`. Returns whether it lies below the directory.
@@ -144,12 +155,51 @@ int statvfs64(char const* path, struct statvfs64* got) {
   return result;
 }
 
+static int64_t seconds_ahead(void) {
+  return control ? control->seconds_ahead : 0;
+}
+
+int clock_gettime(clockid_t clock, struct timespec* t) {
+  ORIGINAL(int, "clock_gettime", clockid_t, struct timespec*);
+  int const result = original(clock, t);
+  if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) t->tv_sec += seconds_ahead();
+  return result;
+}
+
+int gettimeofday(struct timeval* restrict t, void* restrict zone) {
+  ORIGINAL(int, "gettimeofday", struct timeval* restrict, void* restrict);
+  int const result = original(t, zone);
+  if (result == 0) t->tv_sec += seconds_ahead();
+  return result;
+}
+
+time_t time(time_t* t) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (t) *t = now.tv_sec;
+  return now.tv_sec;
+}
+
 static long long nanoseconds(struct timespec const* t) {
   return (long long)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
-// Abseil, which gRPC uses for its timers, waits on futexes until a time of the wall clock. It reads the faked clock, but
-// the kernel compares with the real one. Without this correction, such a wait would end days too late or at once.
+// Waits end by the machine's clock. So the end of a wait that a program computed from its own wall clock is moved.
+int pthread_cond_timedwait(pthread_cond_t* restrict condition, pthread_mutex_t* restrict mutex, struct timespec const* restrict end) {
+  static int (*original)(pthread_cond_t*, pthread_mutex_t*, struct timespec const*);
+  if (!original) {
+    void* const found = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");  // dlsym may find an older one
+    original = (int (*)(pthread_cond_t*, pthread_mutex_t*, struct timespec const*))(
+        found ? found : dlsym(RTLD_NEXT, "pthread_cond_timedwait"));
+  }
+  unsigned const is_monotonic = 2;  // of glibc: set by pthread_condattr_setclock
+  struct timespec real = *end;
+  if (!(condition->__data.__wrefs & is_monotonic)) real.tv_sec -= seconds_ahead();
+  return original(condition, mutex, &real);
+}
+
+// Abseil, which gRPC uses for its timers, waits on futexes until a time of the wall clock, without a function of the C
+// library that could be replaced. Without this correction, such a wait would end days too late or at once.
 //
 // A step of the real clock also moves the end of waits that have begun. This happens here only if MUSTER_CLOCK_STEPS is
 // set: then a wait consists of parts of 50 ms, and the faked clock is read before each part.

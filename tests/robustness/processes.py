@@ -1,7 +1,6 @@
 """Servers, etcd members and workers of a round, which faults kill, pause and start again."""
 from __future__ import annotations
 
-import glob
 import json
 import os
 import pathlib
@@ -9,6 +8,7 @@ import random
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import time
@@ -117,19 +117,14 @@ def get(url: str, timeout: float = 5.0) -> Any:
 
 
 class Disk:
-    """Faults of the disk below a server's data directory, and of its clock, by libraries for LD_PRELOAD."""
-
-    clock_libraries = "/usr/lib/*/faketime/libfaketimeMT.so.1"
+    """Faults of the disk below a server's data directory, and of its clock, by a library for LD_PRELOAD."""
 
     def __init__(self, folder: pathlib.Path, library: pathlib.Path) -> None:
         self.data = folder / "data"
-        self._control, self._synced, self._clock = folder / "disk", folder / "synced", folder / "clock"
-        self._control.write_bytes(b"0")
-        self.set_clock(0)
-        self.environment = {
-            "LD_PRELOAD": ":".join([str(library), *glob.glob(self.clock_libraries)]), "MUSTER_DISK_DIR": str(self.data),
-            "MUSTER_DISK_CONTROL": str(self._control), "MUSTER_DISK_SYNCED": str(self._synced),
-            "FAKETIME_TIMESTAMP_FILE": str(self._clock), "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_NO_CACHE": "1"}
+        self._control, self._synced = folder / "disk", folder / "synced"
+        self._control.write_bytes(b"0" + bytes(15))
+        self.environment = {"LD_PRELOAD": str(library), "MUSTER_DISK_DIR": str(self.data),
+                            "MUSTER_DISK_CONTROL": str(self._control), "MUSTER_DISK_SYNCED": str(self._synced)}
 
     def set_fault(self, fault: str) -> None:
         """Sets the fault of all later calls: "0" none, "s" slow syncs, "e" failing syncs, "f" a full disk."""
@@ -138,7 +133,9 @@ class Disk:
 
     def set_clock(self, seconds: int) -> None:
         """Sets how far the server's wall clock is ahead of the machine's."""
-        self._clock.write_text(f"{seconds:+d}s\n")
+        with self._control.open("r+b", buffering=0) as file:
+            file.seek(8)
+            file.write(struct.pack("=q", seconds))
 
     def lose_unsynced(self, source: random.Random, zeros: bool) -> int:
         """Loses what a loss of power can lose of the journal's files: all after a random byte behind the last sync.
@@ -168,20 +165,12 @@ class Disk:
         return lost
 
 
-def remove_stale_clocks() -> None:
-    """Removes the shared memory of libfaketime that killed processes left. A new process with the same number would end at once."""
-    for path in glob.glob("/dev/shm/faketime_shm_*") + glob.glob("/dev/shm/sem.faketime_sem_*"):
-        if not os.path.exists("/proc/" + path.rpartition("_")[2]):
-            pathlib.Path(path).unlink(missing_ok=True)
-
-
 class Servers:
     """One server with a data directory, or two servers on an etcd cluster of three members."""
 
     def __init__(self, binary: pathlib.Path, folder: pathlib.Path, store: str, agents: int, disk_library: pathlib.Path,
                  network: Loopback) -> None:
         self.folder, self.store, self.network = folder, store, network
-        remove_stale_clocks()
         self.disk = Disk(folder, disk_library)
         self.etcd = [] if store == "local" else self._etcd(tls=store == "etcd3tls")
         self.servers: list[Process] = []
