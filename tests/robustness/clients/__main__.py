@@ -6,24 +6,19 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import importlib
 import json
 import pathlib
 import signal
 
-from clients.agents import Agent
 from clients.base import stopping
-from clients.coordinator import Calls, Datasets, Maps, Objects, Variables
-from clients.grpc_keys import GrpcKeys
-from clients.jobs import Jobs, Programs
-from clients.leaders import Leaders
-from clients.streams import Streams
-from clients.tokens import Tokens
-from clients.torch_store import TorchStore
 from recorder import Recorder
 
-KINDS = {"agent": Agent, "calls": Calls, "datasets": Datasets, "grpc": GrpcKeys, "jobs": Jobs, "leaders": Leaders,
-         "maps": Maps, "objects": Objects, "programs": Programs, "streams": Streams, "tokens": Tokens, "torch": TorchStore,
-         "variables": Variables}
+KINDS = {"agent": "agents.Agent", "calls": "coordinator.Calls", "datasets": "coordinator.Datasets", "grpc": "grpc_keys.GrpcKeys",
+         "jobs": "jobs.Jobs", "leaders": "leaders.Leaders", "maps": "coordinator.Maps", "objects": "coordinator.Objects",
+         "programs": "jobs.Programs", "streams": "streams.Streams", "tokens": "tokens.Tokens", "torch": "torch_store.TorchStore",
+         "variables": "coordinator.Variables"}
+"""Module and class of each kind. A client imports only its own module, because imports are most of the time of a start."""
 
 
 def main() -> None:
@@ -37,7 +32,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, stopping.request)
     faulthandler.register(signal.SIGUSR1)  # run.py asks for the stacks of a client that does not end
     config = json.loads(words.config.read_text())
-    KINDS[words.kind](config, Recorder(words.history), words.name, words.seed).run()
+    module, _, name = KINDS[words.kind].partition(".")
+    kind = getattr(importlib.import_module(f"clients.{module}"), name)
+    kind(config, Recorder(words.history), words.name, words.seed).run()
 
 
 if __name__ == "__main__":
