@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import pathlib
-from typing import Any, Iterable, Optional
+from typing import Any, Callable, Iterable, Optional
 
 from recorder import read
 
@@ -23,12 +23,22 @@ class Verdict:
     faults: list[str] = dataclasses.field(default_factory=list)
 
 
-def calls(records: Iterable[Record], effects: Iterable[Record]) -> Verdict:
-    """Every call ends exactly once, with the value of its own arguments, after it ran."""
+def calls(records: Iterable[Record], effects: Iterable[Record], marks: Callable[[str], bytes] = lambda name: b"") -> Verdict:
+    """Every call ends exactly once, with the value of its own arguments, after it ran.
+
+    A record of kind `batch` has the values of many calls with consecutive numbers, and null for a call that has a record
+    of its own. `marks` returns how often each number of a client has run, in one byte each."""
     verdict = Verdict("calls")
     ended = {e["call"] for e in effects if e.get("event") == "end" and "call" in e}
-    seen: set[str] = set()
+    seen: set[Any] = set()
+    ran: dict[str, bytes] = {}
     for r in records:
+        if r["kind"] == "batch":
+            name = r["marks"]
+            if name not in ran:
+                ran[name] = marks(name)
+            _batch(verdict, r, ran[name], seen)
+            continue
         if r["kind"] != "call":
             continue
         verdict.operations += 1
@@ -46,6 +56,25 @@ def calls(records: Iterable[Record], effects: Iterable[Record]) -> Verdict:
         elif r["id"] not in ended and r["id"] + "-left" not in ended:
             verdict.faults.append(f"call {r['id']} has a value but never ran")
     return verdict
+
+
+def _batch(verdict: Verdict, r: Record, ran: bytes, seen: set[Any]) -> None:
+    """Checks the calls of one batch that have a value."""
+    name, first, values, expected = r["marks"], r["first"], r["values"], r["expected"]
+    verdict.operations += len(values) - values.count(None)
+    if (name, first) in seen or len(values) != len(expected):
+        verdict.faults.append(f"batch {first} of {name} has two outcomes, or not one of each call")
+    seen.add((name, first))
+    counts = ran[first:first + len(values)]
+    if values == expected and len(counts) == len(values) and 0 not in counts:
+        return
+    for n, (value, wanted) in enumerate(zip(values, expected)):
+        if value is None:
+            continue
+        if value != wanted:
+            verdict.faults.append(f"call {first + n} of {name} returned {value} instead of {wanted}")
+        elif n >= len(counts) or not counts[n]:
+            verdict.faults.append(f"call {first + n} of {name} has a value but never ran")
 
 
 def objects(records: Iterable[Record]) -> Verdict:

@@ -84,6 +84,9 @@ class Round:
         self.workers = [self._worker(f"worker-{n}", worker_command(self.servers.grpc, 2 * n)) for n in range(2)]
         self.workers.append(self._worker("worker-2", program_worker_command(
             words.binary, self.servers.grpc, 9, folder)))
+        calls = str(words.binary.with_name("robustness_calls"))
+        servers = ",".join(self.servers.grpc)
+        self.workers.append(self._worker("worker-cpp", [calls, "--server", servers, "--index", "7", "--marks", str(folder)]))
         self.holder = self._worker("ps-0", [*worker_command(self.servers.grpc, 0), "--job", "ps"])
         clients = [("calls", "calls-0"), ("calls", "calls-1"), ("objects", "objects-0"),
                    ("variables", "variables-0"), ("datasets", "datasets-0"), ("jobs", "jobs-0"),
@@ -92,9 +95,8 @@ class Round:
                    *(("agent", name) for name in agents)]
         self.clients = [self._client(kind, name) for kind, name in clients]
         self.clients.append(self._process("calls-cpp", "clients", [
-            str(words.binary.with_name("robustness_calls")), "--server", ",".join(self.servers.grpc), "--effects",
-            str(self.effects), "--history", str(folder / "history-calls-cpp.jsonl"), "--name", "calls-cpp", "--seed",
-            str(seed)]))
+            calls, "--server", servers, "--effects", str(self.effects), "--history", str(folder / "history-calls-cpp.jsonl"),
+            "--name", "calls-cpp", "--seed", str(seed), "--rate", str(words.call_rate)]))
         self.keys = self._process("keys", "clients", [
             str(words.checker), "load", "--urls", ",".join(self.servers.http), "--name", "rest", "--clients",
             str(words.clients), "--seed", str(seed), "--output", str(folder / "history-keys.jsonl")])
@@ -224,8 +226,11 @@ def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
     def records(prefix: str) -> list[models.Record]:
         return models.all_records(folder, "history-" + prefix)
 
+    def marks(name: str) -> bytes:
+        return (folder / name).read_bytes() if (folder / name).exists() else b""
+
     config = json.loads((folder / "config.json").read_text())
-    for verdict in (models.calls(records("calls"), effects), models.objects(records("objects")),
+    for verdict in (models.calls(records("calls"), effects, marks), models.objects(records("objects")),
                     models.variables(records("variables")), models.datasets(records("datasets"), effects),
                     models.jobs(records("jobs"), json.loads(jobs.read_text()) if jobs.exists() else None),
                     models.barriers(records("agent"), config["agents"]), models.tokens(records("tokens")),
@@ -332,7 +337,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--store", choices=["local", "etcd", "etcd3tls"], default="local",
                         help="where the servers keep their state (default: local)")
     parser.add_argument("--nemesis", help="faults to inject, comma-separated (default: all that the store allows)")
-    parser.add_argument("--clients", type=int, default=16, help="clients of keys over REST (default: 16)")
+    parser.add_argument("--clients", type=int, default=64, help="clients of keys over REST (default: 64)")
+    parser.add_argument("--call-rate", type=int, default=10_000, help="calls a second in batches (default: 10000)")
     parser.add_argument("--keep", type=pathlib.Path, default=ROOT / "build" / "robustness",
                         help="folder for the runs (default: build/robustness)")
     parser.add_argument("--replay", type=pathlib.Path, metavar="DIR", help="check the histories of an earlier round again")

@@ -65,7 +65,20 @@ def rank(attempt: str, alone: bool = True) -> Record:
 RAN = [{"call": "a", "event": "end"}]
 AGENTS = ["x", "y"]
 
+
+def batch(**changed: Any) -> list[Record]:
+    return [{"kind": "batch", "marks": "m", "first": 2, "expected": [8, 15, 22], "values": [8, 15, 22], "call": 1, "ret": 2,
+             **changed}]
+
+
+def batches(records: list[Record], marks: bytes = b"\0\0\1\1\2") -> Verdict:
+    return models.calls(records, [], lambda name: marks)
+
+
 ALLOWED: dict[str, Callable[[], Verdict]] = {
+    "batch of calls": lambda: batches(batch()),
+    "batch with a call that lost three workers": lambda: batches(
+        batch(values=[8, None, 22]) + call(id="m-3", outcome="aborted"), b"\0\0\1\0\1"),
     "call": lambda: models.calls(call(), RAN),
     "call without an outcome": lambda: models.calls(call(outcome="unknown"), RAN),
     "object": lambda: models.objects(object_history()),
@@ -92,6 +105,12 @@ ALLOWED: dict[str, Callable[[], Verdict]] = {
 }
 
 FORBIDDEN: dict[str, Callable[[], Verdict]] = {
+    "call of a batch has the value of another call": lambda: batches(batch(values=[8, 22, 15])),
+    "call of a batch with a lost call has the value of another call": lambda: batches(batch(values=[15, None, 22])),
+    "call of a batch never ran": lambda: batches(batch(), b"\0\0\1\0\1"),
+    "call of a batch is not among the marks": lambda: batches(batch(), b"\0\0\1\1"),
+    "batch ends twice": lambda: batches(batch() + batch()),
+    "batch lacks a value": lambda: batches(batch(values=[8, 15])),
     "call has the value of another call": lambda: models.calls(call(value=9), RAN),
     "call fails": lambda: models.calls(call(outcome="error", error="ValueError"), RAN),
     "call never ends": lambda: models.calls(call(outcome="stuck", error="WaitTimeout"), RAN),
@@ -141,6 +160,10 @@ def test_allowed_history_has_no_fault(name: str) -> None:
 @pytest.mark.parametrize("name", FORBIDDEN)
 def test_forbidden_history_has_a_fault(name: str) -> None:
     assert len(FORBIDDEN[name]().faults) > 0
+
+
+def test_calls_of_a_batch_count_once() -> None:
+    assert batches(batch(values=[8, None, 22]) + call(id="m-3", outcome="aborted")).operations == 3
 
 
 def test_operations_without_an_outcome_are_listed() -> None:

@@ -10,7 +10,7 @@ from recorder import read
 
 BOXES_MAX = 20_000
 """Operations on a page. Beyond it, those far from a violation are left out."""
-IDENTITIES = ("id", "object", "variable", "dataset", "key", "name", "element", "program", "stream")
+IDENTITIES = ("id", "object", "variable", "dataset", "key", "name", "element", "program", "stream", "marks")
 """Fields of a record that a violation can name."""
 STYLE = """*{box-sizing:border-box}body{font:13px sans-serif;margin:1em}ol{color:#b00}ul{columns:3}
 .chart{display:flex;border:1px solid #999}.names{flex:none}.names div,.row{height:22px;line-height:22px;border-bottom:1px solid #ddd}
