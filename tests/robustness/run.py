@@ -10,6 +10,7 @@ import collections
 import concurrent.futures
 import dataclasses
 import json
+import multiprocessing
 import os
 import pathlib
 import resource
@@ -20,7 +21,7 @@ import sys
 import threading
 import time
 import urllib.error
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import models
 import timeline
@@ -118,6 +119,7 @@ class Round:
                        f"{self.seed} {kind}", history)
 
     def run(self) -> Result:
+        """Runs the round. Returns its result without the checks of its histories."""
         history = Recorder(self.folder / "history-nemesis.jsonl")
         names = self.words.nemesis
         of_processes = self._nemesis("processes", [name for name in names if name in PROCESSES], history)
@@ -143,7 +145,6 @@ class Round:
             self.network.heal()
             self.result.faults += self.servers.stop()
         self.result.skipped = dict(of_processes.skips + of_servers.skips)
-        check(self.result, self.folder, self.words.checker)
         return self.result
 
     def _break(self, nemesis: Nemesis, end: float, look_after: Callable[[], None]) -> None:
@@ -251,6 +252,32 @@ def check(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
         timeline.write(page, folder, result.faults)
         result.pages.insert(0, str(page))
     (folder / "result.json").write_text(json.dumps(dataclasses.asdict(result), indent=1))
+
+
+class BackgroundCheck:
+    """Checks a round in a process of its own, while the next round runs. Its low priority leaves the processors to the round."""
+
+    def __init__(self, result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
+        self.result, self.folder = result, folder
+        self.process = multiprocessing.get_context("spawn").Process(target=self.run, args=(result, folder, checker), daemon=True)
+        self.process.start()
+
+    @staticmethod
+    def run(result: Result, folder: pathlib.Path, checker: pathlib.Path) -> None:
+        os.nice(10)
+        check(result, folder, checker)
+
+    def wait(self) -> Result:
+        """Waits for the end of the check, prints its result, and deletes the histories unless something is unexplained."""
+        self.process.join()
+        if self.process.exitcode == 0:
+            self.result = Result(**json.loads((self.folder / "result.json").read_text()))
+        else:
+            self.result.faults.append(f"the check ended with status {self.process.exitcode}")
+        show(self.result, self.folder)
+        if not self.result.faults:
+            delete_histories(self.folder)
+        return self.result
 
 
 def keys_of(folder: pathlib.Path, kind: str) -> pathlib.Path:
@@ -396,12 +423,15 @@ def main() -> int:
     if "step-clock" in words.nemesis:
         os.environ["MUSTER_CLOCK_STEPS"] = "1"
     results: list[Result] = []
-    while (left := end - time.monotonic()) > 5 or not results:
-        folder = run / f"{words.store}-{words.seed + len(results)}"
-        results.append(Round(words, words.seed + len(results), folder, max(5.0, min(ROUND_SECONDS, left))).run())
-        show(results[-1], folder)
-        if not results[-1].faults:
-            delete_histories(folder)
+    pending: Optional[BackgroundCheck] = None
+    seed = words.seed
+    while (left := end - time.monotonic()) > 5 or seed == words.seed:
+        folder = run / f"{words.store}-{seed}"
+        result = Round(words, seed, folder, max(5.0, min(ROUND_SECONDS, left))).run()
+        results += [pending.wait()] if pending else []
+        pending = BackgroundCheck(result, folder, words.checker)
+        seed += 1
+    results += [pending.wait()] if pending else []
     if not any(r.faults for r in results):
         shutil.rmtree(run / "bin")
     totals = summary(words, results)
