@@ -15,6 +15,7 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self._ends: list[socket.socket] = []
+        self._frozen = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()
 
     def passes(self, data: bytes, up: bool) -> bool:
@@ -30,15 +31,22 @@ class Proxy:
                 return
             self._ends += [near, far]
             for source, to, up in ((near, far, True), (far, near, False)):
-                threading.Thread(target=self._pump, args=(source, to, up), daemon=True).start()
+                threading.Thread(target=self._pump, args=(source, to, up, self._frozen), daemon=True).start()
 
-    def _pump(self, source: socket.socket, to: socket.socket, up: bool) -> None:
+    def _pump(self, source: socket.socket, to: socket.socket, up: bool, frozen: threading.Event) -> None:
         with contextlib.suppress(OSError):
-            while (data := source.recv(1 << 16)) and self.passes(data, up):
+            while (data := source.recv(1 << 16)) and not frozen.is_set() and self.passes(data, up):
                 to.sendall(data)
+        if frozen.is_set():
+            return
         for end in (source, to):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
+
+    def freeze(self) -> None:
+        """Makes the connections silent: they stay open and transfer nothing more. New ones work."""
+        self._frozen.set()
+        self._frozen = threading.Event()
 
     def reset(self) -> None:
         """Breaks the connections. New ones are accepted."""

@@ -1,12 +1,10 @@
 """Objects on tasks: real servers, real workers."""
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -18,6 +16,7 @@ import pytest
 import muster
 from conftest import Cluster, WorkerProcess, binary, until
 from muster.objects import calls
+from proxies import Proxy
 
 
 class Counter:
@@ -291,53 +290,12 @@ def test_a_lost_task_is_unavailable_for_everybody_who_used_it(with_ps: Cluster) 
     assert c.create(Counter, task="ps:0", name="weights").add(1).fetch(20) == 1
 
 
-class Relay:
-    """Carries connections to a server until they are cut."""
-
-    def __init__(self, to: str) -> None:
-        host, _, port = to.rpartition(":")
-        self._to = (host, int(port))
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = "127.0.0.1:%d" % self._listener.getsockname()[1]
-        self._open: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                ours, _ = self._listener.accept()
-            except OSError:
-                return
-            theirs = socket.create_connection(self._to)
-            self._open += [ours, theirs]
-            for pair in ((ours, theirs), (theirs, ours)):
-                threading.Thread(target=self._carry, args=pair, daemon=True).start()
-
-    @staticmethod
-    def _carry(source: socket.socket, to: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                to.sendall(data)
-
-    def cut(self) -> None:
-        """All that is on its way is lost."""
-        cut, self._open = self._open, []
-        for one in cut:
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
-
-    def close(self) -> None:
-        self._listener.close()
-        self.cut()
-
-
 @pytest.mark.parametrize("whose", ["worker", "coordinator", "both"])
 def test_calls_are_executed_once_over_broken_connections(make_cluster: Callable[..., Cluster],
                                                          whose: str) -> None:
     cluster = make_cluster()
-    relay = Relay(cluster.server.grpc)
-    through = relay.address
+    proxy = Proxy(cluster.server.grpc)
+    through = proxy.address
     of_worker = cluster.server.grpc if whose == "coordinator" else through
     words = ("--job", "ps", "--index", "0", "--processes", "1")
     cluster.workers.append(WorkerProcess(cluster.folder, 0, of_worker, words))
@@ -349,19 +307,19 @@ def test_calls_are_executed_once_over_broken_connections(make_cluster: Callable[
             values.append(h.note(i))
             if i % 1000 == 500:
                 values[-400].fetch(20)  # it is under way
-                relay.cut()
+                proxy.reset()
             elif i % 1000 == 999:
                 values[-1].fetch(20)  # and has come back
         assert [v.fetch(60) for v in values] == list(range(6000))
         assert h.all_seen().fetch(20) == list(range(-1, 6000))
-    relay.close()
+    proxy.close()
 
 
 def test_functions_call_once_over_broken_connections(make_cluster: Callable[..., Cluster]) -> None:
     cluster = make_cluster()
     cluster.add("--job", "ps", "--index", "0", "--processes", "1")
-    relay = Relay(cluster.server.grpc)
-    cluster.workers.append(WorkerProcess(cluster.folder, 1, relay.address,
+    proxy = Proxy(cluster.server.grpc)
+    cluster.workers.append(WorkerProcess(cluster.folder, 1, proxy.address,
                                          ("--index", "0", "--processes", "1")))
     c = cluster.coordinator()
     h = c.create(Counter, task="ps:0")
@@ -378,7 +336,7 @@ def test_functions_call_once_over_broken_connections(make_cluster: Callable[...,
     value = c.submit(work, h)
     until(lambda: h.all_seen().fetch(20), "it has begun")
     for _ in range(4):
-        relay.cut()
+        proxy.reset()
         seen = len(h.all_seen().fetch(20))
         until(lambda: len(h.all_seen().fetch(20)) > seen or value.done(), "it goes on")
     whole = value.fetch(60)
@@ -387,7 +345,7 @@ def test_functions_call_once_over_broken_connections(make_cluster: Callable[...,
         runs.setdefault(n >> 16 << 16, []).append(n & 0xffff)
     for run, seen_of in runs.items():
         assert seen_of == list(range(300 if run == whole else len(seen_of)))
-    relay.close()
+    proxy.close()
 
 
 def test_handle_parameter_server_failure_ends_the_program_as_it_is_asked_to(
