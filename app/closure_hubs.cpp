@@ -107,8 +107,8 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
     deadline.cancel();
     if (at != core::never) deadline.call_at(engine_.clock.to_steady(at), on_deadline);
   };
-  e.tell = [this](log_event const& n) { engine_.feed(n); };
-  e.log = [this](log_event const& n) { engine_.tell(n); };
+  e.events.to_feed = [this](log_event const& n) { engine_.feed(n); };
+  e.events.to_log = [this](log_event const& n) { engine_.tell(n); };
   e.move_values = [this](std::vector<core::value_move> moves) {
     std::erase_if(moves, [this](core::value_move const& m) {
       if (m.kind != core::move_kind::copy) return false;
@@ -117,13 +117,13 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
     });
     if (!moves.empty()) spilled_.ask(std::move(moves));
   };
-  e.made_again = [this](core::closure_id id) {
+  e.recomputed = [this](core::closure_id id) {
     engine_.context().post([this, id] { keep_blob(id); });
   };
   if (engine_.config.is_durable()) data_.attach_to(e, cluster);
-  e.cluster = std::move(cluster);
+  e.events.cluster = std::move(cluster);
   e.pool = std::move(pool);
-  e.coordination = &of_programs_;
+  e.programs.clusters = &of_programs_;
   return e;
 }
 
@@ -159,7 +159,7 @@ void closure_hubs::restore_programs() {
   for (auto& [cluster, programs] : by_cluster) {
     auto const found = pools_.named(cluster);
     if (found) {
-      (*found)->restore(std::move(programs));
+      (*found)->programs().restore(std::move(programs));
       continue;
     }
     spdlog::warn("programs_forgotten programs={} why=\"{}\"", programs.size(),
@@ -170,7 +170,7 @@ void closure_hubs::restore_programs() {
     data_.write_down(cluster, gone);
   }
   for (auto& r : data_.take_records())
-    if (!pools_.of(r.program).restore({r.program, r.attempt}, std::move(r.what)))
+    if (!pools_.of(r.program).programs().restore({r.program, r.attempt}, std::move(r.what)))
       data_.write_down(r.program, r.attempt, nullptr);
   of_programs_.drop_unknown(
       [this](core::program_id id) { return pools_.of(id).state().knows(id); });
@@ -191,7 +191,7 @@ void closure_hubs::pass_on_soon(core::coordination_failed e) {
 void closure_hubs::note_soon(core::program_id program, std::uint32_t attempt,
                              core::attempt_record::event what) {
   engine_.context().post([this, program, attempt, what = std::move(what)] {
-    pools_.of(program).note({program, attempt}, what);
+    pools_.of(program).programs().record_event({program, attempt}, what);
   });
 }
 

@@ -153,11 +153,10 @@ void data_directory::attach_to(coordination_dependencies& hub) {
 }
 
 void data_directory::attach_to(hub_dependencies& hub, std::string const& cluster) {
-  hub.commits = &commits_;
-  hub.journal_refusal = [this] { return refusal(); };
-  hub.write_down = [this, cluster](auto const& facts) { write_down(cluster, facts); };
-  hub.write_down_programs = [this, cluster](auto const& facts) { write_down(cluster, facts); };
-  hub.write_record = [this](auto const& which, auto const* what) {
+  hub.journal = {[this, cluster](auto const& facts) { write_down(cluster, facts); }, &commits_,
+                 [this] { return refusal(); }};
+  hub.programs.write = [this, cluster](auto const& facts) { write_down(cluster, facts); };
+  hub.programs.write_record = [this](auto const& which, auto const* what) {
     write_down(which.program, which.attempt, what);
   };
 }

@@ -194,7 +194,7 @@ void store_assembly::keep_uploads() {
     auto const is_there = [this](std::string const& hex) {
       return blobs_.size_of(blob_hash_of(hex)).has_value();
     };
-    for (auto const& hex : h.look_for_uploads(is_there)) named.insert(blob_hash_of(hex));
+    for (auto const& hex : h.programs().refresh_uploads(is_there)) named.insert(blob_hash_of(hex));
   });
   blobs_.keep(std::move(named));
 }

@@ -148,7 +148,8 @@ void history_keeper::read_steps() {
   constexpr core::duration newest = std::chrono::minutes(10);
   read_records(history_kind::steps, store_->newest() - newest,
                {.bytes_max = doctor::step_log::bytes_max}, steps_from, [this](auto const& s) {
-                 if (s.program != core::program_id{}) pools_.of(s.program).steps().restore(s);
+                 if (s.program != core::program_id{})
+                   pools_.of(s.program).programs().steps().restore(s);
                });
 }
 
@@ -271,7 +272,7 @@ void history_keeper::keep_jobs() {
 void history_keeper::keep_steps() {
   auto const now = engine_.clock.now();
   pools_.for_each([&](hub& h) {
-    for (auto const& s : h.steps().log().take_new(now))
+    for (auto const& s : h.programs().steps().log().take_new(now))
       store_->keep({history_kind::steps, now, encoded(*s)});
   });
 }

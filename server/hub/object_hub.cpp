@@ -156,40 +156,40 @@ void object_hub::built(core::stream_id stream, core::object_id id,
   deliver();
 }
 
-object_hub::news object_hub::news_of(core::effects const& fx) const {
-  news n;
+object_hub::changes object_hub::changes_of(core::effects const& fx) const {
+  changes c;
   for (auto const& s : fx.changes.sessions)
     if (s.closed || core::ended(s.state))
-      n.ended.push_back(s.session);
+      c.ended.push_back(s.session);
     else if (s.kind == core::delivery::resumable)
-      n.attached.emplace_back(s.session, s.attached);
-  for (auto const& s : fx.changes.sessions_released) n.ended.push_back(s.session);
-  // Whether its process lives is not known: a new stream of it may have its place already.
-  for (auto const& d : fx.disconnects) n.gone.push_back({d.stream, false, d.status.message});
-  if (!table_.is_drawn_from()) return n;
-  for (auto const& s : fx.stop_requests) n.stops.push_back(s.closure);
+      c.attached.emplace_back(s.session, s.attached);
+  for (auto const& s : fx.changes.sessions_released) c.ended.push_back(s.session);
+  // The process can still be alive: a new stream of it may have replaced this one.
+  for (auto const& d : fx.disconnects) c.lost.push_back({d.stream, false, d.status.message});
+  if (!table_.is_drawn_from()) return c;
+  for (auto const& s : fx.stop_requests) c.stops.push_back(s.closure);
   for (auto const& m : fx.changes.moved)
     if (m.why == core::move_reason::worker_lost || m.why == core::move_reason::retried)
-      n.closures.emplace_back(m.closure, false);
+      c.closures.emplace_back(m.closure, false);
   for (auto const& e : fx.changes.ended)
-    n.closures.emplace_back(e.of.closure, e.of.as == core::closure_state::succeeded);
-  return n;
+    c.closures.emplace_back(e.of.closure, e.of.as == core::closure_state::succeeded);
+  return c;
 }
 
-void object_hub::follow(news const& n) {
-  if (n.empty()) return;
-  for (auto const s : n.ended) table_.session_ended(s);
-  for (auto const& [s, here] : n.attached)
+void object_hub::apply(changes const& c) {
+  if (c.empty()) return;
+  for (auto const s : c.ended) table_.session_ended(s);
+  for (auto const& [s, here] : c.attached)
     here ? table_.session_back(s) : table_.session_away(hub_.now(), s);
-  for (auto const& g : n.gone) {
+  for (auto const& g : c.lost) {
     if (auto const was = incarnations_.extract(g.stream))
       if (auto const it = callers_.find(was.mapped());
           it != callers_.end() && it->second.stream == g.stream)
         callers_.erase(it);
     table_.gone(hub_.now(), g.stream, g.final, g.why);
   }
-  for (auto const closure : n.stops) table_.closure_stops(closure);
-  for (auto const& [closure, succeeded] : n.closures) table_.closure_ended(closure, succeeded);
+  for (auto const closure : c.stops) table_.closure_stops(closure);
+  for (auto const& [closure, succeeded] : c.closures) table_.closure_ended(closure, succeeded);
   deliver();
 }
 
@@ -201,12 +201,12 @@ void object_hub::tick() {
 void object_hub::tell(core::objects::call_answer const& a) {
   auto const& who = a.name.caller;
   if (!who.of_worker) {
-    if (auto* sink = hub_.sink_of(core::session_id{who.number})) sink->on_object_answer(a);
+    if (auto* sink = hub_.sessions().sink(core::session_id{who.number})) sink->on_object_answer(a);
     return;
   }
   auto const it = callers_.find(who.number);
   if (it == callers_.end()) return;
-  if (auto* sink = hub_.sink_of(it->second.stream)) sink->on_object_answer(a);
+  hub_.workers().send(it->second.stream, &object_sink::on_object_answer, a);
 }
 
 // Orders of one stream leave in this order; the coordinator is told last, as that may lead back
@@ -216,26 +216,26 @@ void object_hub::deliver() {
   hub_.follow_deadlines();
 }
 
-bool object_hub::is_slow(worker_sink const& worker) const {
+bool object_hub::is_slow(object_sink const& worker) const {
   return worker.bytes_to_send() > 2 * table_.limits().waiting_bytes_max;
 }
 
 void object_hub::perform(core::objects::output const& said) {
   for (auto const& b : said.begins)
-    if (auto* sink = hub_.sink_of(b.stream)) sink->on_objects_begin(b);
+    hub_.workers().send(b.stream, &object_sink::on_objects_begin, b);
   for (auto const& b : said.builds)
-    if (auto* sink = hub_.sink_of(b.stream))
+    if (auto* sink = hub_.workers().sink(b.stream))
       if (auto const* o = table_.look(b.object))
         is_slow(*sink) ? table_.built(hub_.now(), b.stream, b.object, slow_worker(),
                                       core::objects::object_end::slow)
                        : sink->on_build(b.object, o->spec);
   for (auto const& c : said.calls)
-    if (auto* sink = hub_.sink_of(c.stream))
+    if (auto* sink = hub_.workers().sink(c.stream))
       if (auto const* call = table_.look(c.name); call && !call->answered)
         is_slow(*sink) ? table_.refuse(c.name, slow_worker())
                        : sink->on_call(c, call->method, call->args);
   for (auto const& d : said.drops)
-    if (auto* sink = hub_.sink_of(d.stream)) sink->on_drop_object(d.object);
+    if (auto* sink = hub_.workers().sink(d.stream)) sink->on_drop_object(d.object);
   for (auto const& a : said.answers) tell(a);
   auto const& stateful = hub_.state().configuration().stateful_jobs;
   auto const holds = [&](std::string const& job) {
@@ -244,7 +244,7 @@ void object_hub::perform(core::objects::output const& said) {
   std::set<std::tuple<core::session_id, std::string, std::int64_t>> used;  // a step for each
   for (auto const& u : said.uses)
     if (holds(u.job) && used.emplace(u.session, u.job, u.index).second) hub_.apply(u);
-  for (auto const& l : said.lost) hub_.pass_on(history::told(l));
+  for (auto const& l : said.lost) hub_.events().publish(history::told(l));
   for (auto const& l : said.losses)
     if (!holds(l.job)) hub_.apply(l);
 }

@@ -22,8 +22,7 @@
 namespace muster::server {
 
 class hub;
-class worker_sink;
-class session_sink;
+class object_sink;
 
 class object_hub {
  public:
@@ -64,29 +63,29 @@ class object_hub {
   void reports(core::stream_id stream, std::vector<report> answers);
   void built(core::stream_id stream, core::object_id id, std::optional<core::failure> why);
 
-  // The hub alone.
+  // For the hub alone.
   struct lost_stream {
     core::stream_id stream{};
-    bool final = false;  // its worker will not come back
+    bool final = false;  // its worker will not return
     std::string why{};
   };
-  /// What a step means for objects; nearly always nothing.
-  struct news {
+  /// The consequences of a step for objects; empty for nearly all steps.
+  struct changes {
     std::vector<core::session_id> ended{};
     std::vector<std::pair<core::session_id, bool>> attached{};  // whether its client is connected
-    std::vector<lost_stream> gone{};
-    /// Closures that have ended, and whether they have succeeded, or begin again.
+    std::vector<lost_stream> lost{};
+    /// Closures that have ended or are queued again, and whether they have succeeded.
     std::vector<std::pair<core::closure_id, bool>> closures{};
-    std::vector<core::closure_id> stops{};  // that are asked to
+    std::vector<core::closure_id> stops{};  // closures that are asked to stop
 
     bool empty() const {
-      return ended.empty() && attached.empty() && gone.empty() && closures.empty() && stops.empty();
+      return ended.empty() && attached.empty() && lost.empty() && closures.empty() && stops.empty();
     }
   };
-  /// What of a step concerns objects. REQUIRES: asked before the effects are delivered.
-  news news_of(core::effects const& fx) const;
-  /// Carries on what has followed from it. REQUIRES: the effects were delivered.
-  void follow(news const& n);
+  /// REQUIRES: the effects are not delivered yet.
+  changes changes_of(core::effects const& fx) const;
+  /// REQUIRES: the effects of the step are delivered.
+  void apply(changes const& c);
   /// Calls whose time is over fail, and what was kept long enough goes.
   void tick();
   core::time_point due() const { return table_.due(); }
@@ -105,7 +104,7 @@ class object_hub {
   void draw(core::incarnation i, core::session_id s, core::objects::call_spec const& c);
   void deliver();
   void perform(core::objects::output const& said);
-  bool is_slow(worker_sink const& worker) const;
+  bool is_slow(object_sink const& worker) const;
   void tell(core::objects::call_answer const& a);
 
   hub& hub_;

@@ -29,12 +29,12 @@ struct durable_jobs : ::testing::Test {
     core::config c;
     c.durable = true;
     hub_dependencies e{[] { return at; }, [](core::time_point) {}};
-    e.write_down = [this](std::vector<core::fact> const& f) {
+    e.journal.write = [this](std::vector<core::fact> const& f) {
       facts.insert(facts.end(), f.begin(), f.end());
       commits.wrote(++written);
     };
-    e.commits = &commits;
-    e.journal_refusal = [this] { return full ? no_room("d", "0 MiB") : muster::status{}; };
+    e.journal.commits = &commits;
+    e.journal.refusal = [this] { return full ? no_room("d", "0 MiB") : muster::status{}; };
     return std::make_unique<hub>(c, e);
   }
   core::open_session job(std::optional<bool> durable = {}) {

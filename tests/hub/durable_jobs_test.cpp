@@ -34,10 +34,10 @@ TEST_F(durable_jobs, what_is_told_of_one_waits_for_its_own_changes) {
   commits.on_durable(1, {}, at);
   auto const b = opened("b");
   log.clear();
-  h->when_told(a, told("a"));
-  h->when_told(core::session_id{4'711}, told("nothing"));
+  h->when_durable(a, told("a"));
+  h->when_durable(core::session_id{4'711}, told("nothing"));
   EXPECT_EQ(log, "a nothing ");
-  h->when_told(b, told("b"));
+  h->when_durable(b, told("b"));
   h->ask(core::join_session{{}, b, at, core::join_mode::watch}, [&](core::reply const& r) {
     told("join b")({r.status.code, ""});
   });
@@ -45,8 +45,8 @@ TEST_F(durable_jobs, what_is_told_of_one_waits_for_its_own_changes) {
   commits.on_durable(1, {code::internal, "no space"}, at);
   EXPECT_NE(log.find("b! "), std::string::npos) << log;
   log.clear();
-  h->when_told(a, told("a"));
-  h->when_told(b, told("b"));
+  h->when_durable(a, told("a"));
+  h->when_durable(b, told("b"));
   EXPECT_EQ(log, "a b! ") << "it was refused, and is told to nobody";
 }
 
@@ -78,7 +78,7 @@ TEST_F(durable_jobs, who_takes_anothers_value_waits_for_it_too) {
   ASSERT_EQ(w.held.at(0).closure, source.closures.at(0));
   w.succeed(*h, "2", 1);
   auto const ask = [&](std::string const& name, core::session_id s) {
-    h->when_told(
+    h->when_durable(
         s, [this, name](muster::status const& lost) { log += name + (lost.ok() ? " " : "! "); });
   };
   ask("source", source.session);
@@ -103,7 +103,7 @@ TEST_F(durable_jobs, who_is_not_there_takes_nothing) {
   extras->inputs.push_back(taken);
   e.closures.push_back({h->learn({"f"}).ids.at(0), 0, 0, core::blob("[]"), extras});
   h->ask(std::move(e), [](core::reply const& r) { EXPECT_FALSE(r.status.ok()); });
-  h->when_told(core::session_id{4'711}, [this](auto const&) { log += "nothing "; });
+  h->when_durable(core::session_id{4'711}, [this](auto const&) { log += "nothing "; });
   EXPECT_EQ(log, "nothing ");
 }
 
@@ -174,7 +174,7 @@ TEST_F(durable_jobs, are_found_by_their_key_although_the_disk_is_full) {
 }
 
 TEST_F(durable_sessions, outcomes_are_told_when_they_are_written_and_in_order) {
-  h->in_order(session, [this] { log += "opened "; });
+  h->sessions().run_after_pending_commits(session, [this] { log += "opened "; });
   EXPECT_EQ(log, "");
   schedule(session, {7});
   ASSERT_EQ(w.held.size(), 1u) << "work does not wait for the disk";
@@ -196,7 +196,7 @@ TEST_F(durable_sessions, others_do_not_wait) {
   answer_all();
   EXPECT_EQ(fast.tokens, std::vector<std::uint64_t>{2});
   EXPECT_TRUE(s.tokens.empty());
-  h->in_order(other, [this] { log += "at once "; });
+  h->sessions().run_after_pending_commits(other, [this] { log += "at once "; });
   EXPECT_EQ(log, "at once ");
 }
 
@@ -217,13 +217,13 @@ TEST_F(durable_sessions, a_stream_ends_when_the_disk_has_failed_and_is_told_noth
 }
 
 TEST_F(durable_sessions, nothing_is_read_while_too_much_waits_for_the_disk) {
-  EXPECT_FALSE(h->must_wait(session));
+  EXPECT_FALSE(h->sessions().is_paused(session));
   full = true;
-  EXPECT_TRUE(h->must_wait(session));
+  EXPECT_TRUE(h->sessions().is_paused(session));
   auto const other = held(false);
   recording_session fast;
   h->attach(other, fast);
-  EXPECT_FALSE(h->must_wait(other));
+  EXPECT_FALSE(h->sessions().is_paused(other));
 }
 
 TEST_F(durable_sessions, what_is_released_is_forgotten_by_requests) {

@@ -65,7 +65,7 @@ TEST_F(takers, the_end_of_a_session_comes_behind_its_outcomes) {
 
 // Who is told of something may ask for more before the next is told.
 TEST_F(takers, nothing_overtakes_while_those_who_waited_are_told) {
-  h->when_durable(written, [this] { answer(1); });
+  h->gate().when_durable(written, [this] { answer(1); });
   answer(1);
   commits.on_durable(written, {}, at);
   ASSERT_EQ(taker.tokens.size(), 2u);

@@ -56,14 +56,14 @@ struct durable_programs : durable_jobs {
     core::config c;
     c.durable = true;
     hub_dependencies e{[] { return at; }, [](core::time_point) {}};
-    e.write_down = [this](auto const&) { commits.wrote(++written); };
-    e.write_down_programs = [this](std::vector<core::programs::fact> const& f) {
+    e.journal.write = [this](auto const&) { commits.wrote(++written); };
+    e.programs.write = [this](std::vector<core::programs::fact> const& f) {
       said.insert(said.end(), f.begin(), f.end());
       commits.wrote(++written);
     };
-    e.commits = &commits;
-    e.coordination = &clusters;
-    e.journal_refusal = [this] { return full ? no_room("d", "0 MiB") : muster::status{}; };
+    e.journal.commits = &commits;
+    e.programs.clusters = &clusters;
+    e.journal.refusal = [this] { return full ? no_room("d", "0 MiB") : muster::status{}; };
     return std::make_unique<hub>(c, e);
   }
   core::program_id submit(std::string const& key = {}) {

@@ -28,9 +28,9 @@ struct object_worker : hub_worker {
 struct object_session : session_sink {
   void on_outcome(core::outcome const&) override {}
   void on_notice(core::session_notice const&) override {}
-  void on_taken_over() override {}
-  void on_gone(muster::status const&) override {}
-  void on_lost(muster::status const&) override {}
+  void on_replaced() override {}
+  void on_removed(muster::status const&) override {}
+  void on_journal_failure(muster::status const&) override {}
   void on_object_answer(call_answer const& a) override { answers.push_back(a); }
   std::vector<call_answer> answers;
 };

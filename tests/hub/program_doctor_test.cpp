@@ -30,7 +30,9 @@ struct doctor_of_programs : testing::Test {
   std::vector<std::string> events;
   hub h{core::config{}, [this] {
           hub_dependencies d{[this] { return now; }, [this](core::time_point t) { armed = t; }};
-          d.log = [this](log_event const& e) { events.push_back(e.kind + ": " + e.text); };
+          d.events.to_log = [this](log_event const& e) {
+            events.push_back(e.kind + ": " + e.text);
+          };
           return d;
         }()};
   asked_worker w, other;
@@ -86,7 +88,7 @@ struct doctor_of_programs : testing::Test {
       for (auto const& q : std::exchange(one->vitals, {})) {
         vitals_answer a{q.number, {}};
         for (auto const r : q.ranks) a.ranks.push_back({.rank = r, .state = 'S', .output = output});
-        h.doctor().answered(one->stream, std::move(a));
+        h.programs().doctor().answered(one->stream, std::move(a));
       }
       for (auto const& q : std::exchange(one->stacks, {})) {
         stacks_answer a{q.number, false, {}};
@@ -96,7 +98,7 @@ struct doctor_of_programs : testing::Test {
                                   " in step\nA process that it has started (x):\n" +
                                   std::to_string(r),
                               "S in pipe_read"});
-        h.stacks().answered(one->stream, std::move(a));
+        h.workers().stacks().answered(one->stream, std::move(a));
       }
     }
   }
@@ -104,38 +106,39 @@ struct doctor_of_programs : testing::Test {
 
 TEST_F(doctor_of_programs, says_which_rank_hangs_and_that_it_moves_again) {
   run(4, hang_policy::tell);
-  EXPECT_EQ(h.doctor().watched(), 1u);
+  EXPECT_EQ(h.programs().doctor().watched(), 1u);
   live(1s);
-  EXPECT_FALSE(h.doctor().hang_of(id));
+  EXPECT_FALSE(h.programs().doctor().hang_of(id));
   live(4s);
-  auto const found = h.doctor().hang_of(id);
+  auto const found = h.programs().doctor().hang_of(id);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->task, "worker:2");
   EXPECT_EQ(found->host, "host-2");
   EXPECT_EQ(found->line, "train.py:12 in step");
   EXPECT_EQ(found->waiting, (std::vector<std::string>{"worker:0", "worker:1", "worker:3"}));
-  EXPECT_EQ(h.doctor().hung(9), std::vector{id});
+  EXPECT_EQ(h.programs().doctor().hung(9), std::vector{id});
   EXPECT_EQ(state(), core::program_state::running) << "it is only told";
   output = 7;
   live(2s);
-  EXPECT_FALSE(h.doctor().hang_of(id));
+  EXPECT_FALSE(h.programs().doctor().hang_of(id));
   ASSERT_EQ(events.size(), 2u);
   EXPECT_TRUE(events[0].starts_with("program_hangs: 'train' hangs: rank 2 on host-2 hangs: "));
-  EXPECT_EQ(events[1], "program_moves_again: 'train' moves again, and was said to hang");
+  EXPECT_EQ(events[1],
+            "program_moves_again: 'train' makes progress again after it was reported as hanging");
 }
 
 // Rank 2 is the one whose stack is the odd one, but a step says more.
 TEST_F(doctor_of_programs, knows_the_steps_that_ranks_have_said) {
   run(4, hang_policy::tell);
   auto const say = [&](asked_worker const& by, std::uint32_t rank, std::uint64_t step) {
-    h.steps().reported(by.stream, {id, 1, 1s, {{.rank = rank, .step = step, .at = 1s}}});
+    h.programs().steps().reported(by.stream, {id, 1, 1s, {{.rank = rank, .step = step, .at = 1s}}});
   };
   say(w, 0, 8);
   say(w, 1, 7);
   say(other, 2, 8);
   say(other, 3, 8);
   live(5s);
-  auto const found = h.doctor().hang_of(id);
+  auto const found = h.programs().doctor().hang_of(id);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->evidence, core::hang_evidence::step);
   EXPECT_EQ(found->task, "worker:1");
@@ -145,8 +148,8 @@ TEST_F(doctor_of_programs, has_it_begin_again_where_that_is_wanted) {
   run(4, hang_policy::restart, 1);
   live(5s);
   EXPECT_EQ(state(), core::program_state::restarting);
-  EXPECT_EQ(h.doctor().watched(), 0u);
-  EXPECT_FALSE(h.doctor().hang_of(id));
+  EXPECT_EQ(h.programs().doctor().watched(), 0u);
+  EXPECT_FALSE(h.programs().doctor().hang_of(id));
   for (std::uint32_t r = 0; r < 4; ++r)
     h.apply(core::rank_reports{r < 2 ? w.stream : other.stream,
                                {},
@@ -155,7 +158,7 @@ TEST_F(doctor_of_programs, has_it_begin_again_where_that_is_wanted) {
   start(2);
   EXPECT_EQ(h.state().programs().attempts_of(id)->front().end, core::program_end::hung);
   EXPECT_EQ(state(), core::program_state::running);
-  EXPECT_EQ(h.doctor().watched(), 1u) << "the next attempt is watched, too";
+  EXPECT_EQ(h.programs().doctor().watched(), 1u) << "the next attempt is watched, too";
   output = 3;
   live(1s);
   EXPECT_EQ(state(), core::program_state::running);
@@ -177,24 +180,24 @@ TEST_F(doctor_of_programs, takes_answers_of_those_alone_who_were_asked) {
   live(500ms);
   ASSERT_FALSE(other.vitals.empty());
   auto const number = other.vitals.back().number;
-  h.doctor().answered(w.stream, {number, {{.rank = 2, .output = 1}}});
-  h.doctor().answered(other.stream, {number + 99, {}});
-  h.doctor().gone(other.stream);
-  h.doctor().answered(other.stream, {number, {}});
+  h.programs().doctor().answered(w.stream, {number, {{.rank = 2, .output = 1}}});
+  h.programs().doctor().answered(other.stream, {number + 99, {}});
+  h.programs().doctor().gone(other.stream);
+  h.programs().doctor().answered(other.stream, {number, {}});
 }
 
 TEST_F(doctor_of_programs, asks_nobody_about_one_that_is_not_to_be_watched) {
   run(4, hang_policy::off);
   live(30s);
   EXPECT_TRUE(w.vitals.empty());
-  EXPECT_EQ(h.doctor().watched(), 0u);
+  EXPECT_EQ(h.programs().doctor().watched(), 0u);
 }
 
 TEST_F(doctor_of_programs, watches_one_rank_alone_where_more_than_to_be_told_is_wanted) {
   run(1, hang_policy::tell);
-  EXPECT_EQ(h.doctor().watched(), 0u) << "it may wait for whoever calls it";
+  EXPECT_EQ(h.programs().doctor().watched(), 0u) << "it may wait for whoever calls it";
   run(1, hang_policy::abort);
-  EXPECT_EQ(h.doctor().watched(), 1u);
+  EXPECT_EQ(h.programs().doctor().watched(), 1u);
 }
 
 TEST_F(doctor_of_programs, watches_so_many) {
@@ -216,7 +219,7 @@ TEST_F(doctor_of_programs, watches_so_many) {
   ASSERT_EQ(starts.size(), program_doctor::programs_max + 1);
   for (auto const& s : starts)
     h.apply(core::rank_reports{w.stream, {{{s.sheet->program, 1, 0}, 100, {}}}, {}, 0});
-  EXPECT_EQ(h.doctor().watched(), program_doctor::programs_max);
+  EXPECT_EQ(h.programs().doctor().watched(), program_doctor::programs_max);
 }
 
 }  // namespace

@@ -60,20 +60,20 @@ struct steps_in_a_hub : testing::Test {
   }
   core::rank_name rank(std::uint32_t n, std::uint32_t attempt = 1) const { return {p, attempt, n}; }
   void say(step_worker const& w, std::uint32_t number, std::uint64_t step) {
-    h.steps().reported(w.stream, {p, 1, 90ms, {{number, step, 80ms, {{step, 80ms}}}}});
+    h.programs().steps().reported(w.stream, {p, 1, 90ms, {{number, step, 80ms, {{step, 80ms}}}}});
   }
   void both_say() {
     say(a, a.started[0], 4);
     say(b, b.started[0], 5);
   }
   void answer(step_worker const& w, std::uint64_t step) {
-    h.steps().answered(w.stream, {w.held.back().query, {{w.started[0], step}}});
+    h.programs().steps().answered(w.stream, {w.held.back().query, {{w.started[0], step}}});
   }
   void end(step_worker const& w, std::uint32_t status = 0) {
     core::rank_reports const r{
         w.stream, {}, {{.name = rank(w.started[0]), .exit_status = status}}, 0};
     h.apply(r);
-    h.steps().ended(r);
+    h.programs().steps().ended(r);
   }
   core::program_view look() { return *h.state().programs().look(p); }
 };
@@ -81,16 +81,16 @@ struct steps_in_a_hub : testing::Test {
 TEST_F(steps_in_a_hub, are_said_by_a_worker_of_its_own_ranks_alone) {
   begin();
   say(a, b.started[0], 99);
-  EXPECT_FALSE(h.steps().table().progress(p, 1, b.started[0]));
+  EXPECT_FALSE(h.programs().steps().table().progress(p, 1, b.started[0]));
   say(b, b.started[0], 5);
-  EXPECT_EQ(h.steps().table().progress(p, 1, b.started[0])->step, 5u);
+  EXPECT_EQ(h.programs().steps().table().progress(p, 1, b.started[0])->step, 5u);
 }
 
 TEST_F(steps_in_a_hub, stop_a_program_which_has_succeeded_when_its_ranks_end_well) {
   begin();
   both_say();
   std::optional<std::uint64_t> step;
-  h.steps().stop(p, 0, [&](auto const& r) { step = *r; });
+  h.programs().steps().stop(p, 0, [&](auto const& r) { step = *r; });
   answer(a, 6);
   EXPECT_FALSE(step);
   answer(b, 5);
@@ -98,7 +98,7 @@ TEST_F(steps_in_a_hub, stop_a_program_which_has_succeeded_when_its_ranks_end_wel
   EXPECT_EQ(a.told.at(0).step, 7u);
   EXPECT_EQ(b.told.at(0).step, 7u);
   auto view = look();
-  h.steps().show(view, true);
+  h.programs().steps().show(view, true);
   EXPECT_EQ(view.steps->stop_after, 7u);
   EXPECT_EQ(view.state, core::program_state::running);
   end(a);
@@ -110,9 +110,9 @@ TEST_F(steps_in_a_hub, stop_a_program_which_has_succeeded_when_its_ranks_end_wel
 TEST_F(steps_in_a_hub, ranks_that_say_none_are_stopped_when_all_others_have_ended) {
   begin();
   say(a, a.started[0], 4);
-  h.steps().stop(p, 0, [](auto const&) {});
+  h.programs().steps().stop(p, 0, [](auto const&) {});
   answer(a, 4);
-  h.steps().answered(b.stream, {b.held.back().query, {}});
+  h.programs().steps().answered(b.stream, {b.held.back().query, {}});
   EXPECT_TRUE(b.stops.empty());
   end(a);
   ASSERT_EQ(b.stops.size(), 1u);
@@ -124,13 +124,13 @@ TEST_F(steps_in_a_hub, are_asked_of_programs_that_run) {
   begin();
   muster::status why;
   auto const note = [&](muster::result<std::uint64_t> const& r) { why = r.error(); };
-  h.steps().stop(core::program_id{99}, 0, note);
+  h.programs().steps().stop(core::program_id{99}, 0, note);
   EXPECT_EQ(why.code, code::not_found);
-  h.steps().stop(p, 0, note);
-  for (auto* w : {&a, &b}) h.steps().answered(w->stream, {w->held.back().query, {}});
+  h.programs().steps().stop(p, 0, note);
+  for (auto* w : {&a, &b}) h.programs().steps().answered(w->stream, {w->held.back().query, {}});
   EXPECT_EQ(why.code, code::failed_precondition);
   end(a, 1);
-  h.steps().stop(p, 0, note);
+  h.programs().steps().stop(p, 0, note);
   EXPECT_EQ(why.code, code::failed_precondition);
 }
 
@@ -139,40 +139,40 @@ TEST_F(steps_in_a_hub, a_worker_that_goes_away_or_is_silent_leaves_them_as_they_
   both_say();
   muster::status why;
   auto const note = [&](muster::result<std::uint64_t> const& r) { why = r.error(); };
-  h.steps().stop(p, 0, note);
+  h.programs().steps().stop(p, 0, note);
   now += doctor::step_stops::patience;
   h.on_deadline();
   EXPECT_EQ(why.code, code::unavailable);
   EXPECT_FALSE(a.told.back().step);
   why = {};
-  h.steps().stop(p, 0, note);
+  h.programs().steps().stop(p, 0, note);
   h.detach(b.stream);
   h.apply(core::worker_disconnected{b.stream, false, "cut", true});
   EXPECT_EQ(why.code, code::unavailable);
-  h.steps().stop(p, 0, note);
+  h.programs().steps().stop(p, 0, note);
   EXPECT_EQ(why.code, code::unavailable) << "it is away";
 }
 
 TEST_F(steps_in_a_hub, are_told_again_to_a_worker_that_comes_back) {
   begin();
   both_say();
-  h.steps().stop(p, 0, [](auto const&) {});
+  h.programs().steps().stop(p, 0, [](auto const&) {});
   answer(a, 6);
   answer(b, 5);
   h.detach(b.stream);
   h.apply(core::worker_disconnected{b.stream, false, "cut", true});
   b.told.clear();
   attach(b, 2, "b", {{rank(b.started[0]), 70}});
-  h.steps().attached(b.stream);
+  h.programs().steps().attached(b.stream);
   ASSERT_EQ(b.told.size(), 1u);
   EXPECT_EQ(b.told[0].step, 7u);
-  h.steps().attached(core::stream_id{99});
+  h.programs().steps().attached(core::stream_id{99});
 }
 
 TEST_F(steps_in_a_hub, what_was_asked_for_holds_for_the_next_attempt_too) {
   begin();
   both_say();
-  h.steps().stop(p, 9, [](auto const& r) { EXPECT_EQ(*r, 9u); });
+  h.programs().steps().stop(p, 9, [](auto const& r) { EXPECT_EQ(*r, 9u); });
   answer(a, 6);
   answer(b, 5);
   EXPECT_EQ(look().stop_at, (core::agreed_stop{1, 9}));
@@ -183,7 +183,8 @@ TEST_F(steps_in_a_hub, what_was_asked_for_holds_for_the_next_attempt_too) {
   }
   auto const again = [&](step_worker& w) {
     h.apply(core::rank_reports{w.stream, {{rank(w.started.back(), 2), 71}}, {}, 0});
-    h.steps().reported(w.stream, {p, 2, 90ms, {{w.started.back(), 3, 80ms, {{3, 80ms}}}}});
+    h.programs().steps().reported(w.stream,
+                                  {p, 2, 90ms, {{w.started.back(), 3, 80ms, {{3, 80ms}}}}});
   };
   again(a);
   EXPECT_TRUE(a.held.empty()) << "not all have started";
@@ -191,7 +192,7 @@ TEST_F(steps_in_a_hub, what_was_asked_for_holds_for_the_next_attempt_too) {
   ASSERT_EQ(a.held.size(), 1u);
   ASSERT_EQ(b.held.size(), 1u);
   for (auto* w : {&a, &b})
-    h.steps().answered(w->stream, {w->held.back().query, {{w->started.back(), 3}}});
+    h.programs().steps().answered(w->stream, {w->held.back().query, {{w->started.back(), 3}}});
   EXPECT_EQ(a.told.back().step, 9u);
   EXPECT_EQ(look().stop_at, (core::agreed_stop{2, 9}));
 }
@@ -201,7 +202,7 @@ TEST_F(steps_in_a_hub, a_process_that_comes_after_it_tells_the_step_again) {
   both_say();
   h.apply(core::change_program{{}, p, core::program_wish::stop_at, {1, 9}});  // of the one before
   a.told.clear();
-  h.steps().stop(p, 0, [](auto const& r) { EXPECT_EQ(*r, 9u); });
+  h.programs().steps().stop(p, 0, [](auto const& r) { EXPECT_EQ(*r, 9u); });
   answer(a, 9);
   answer(b, 6);
   EXPECT_EQ(b.told.back().step, 9u) << "an agreement stands once it may have been come to";
@@ -245,7 +246,7 @@ TEST_F(steps_in_a_hub, a_notice_is_one_of_them_and_a_signal_without) {
   EXPECT_TRUE(a.stops[0].by_step);
   ASSERT_EQ(a.held.size(), 1u);
   answer(a, 6);
-  h.steps().answered(b.stream, {99, {}});
+  h.programs().steps().answered(b.stream, {99, {}});
   EXPECT_TRUE(a.told.empty());
   now += doctor::step_stops::patience;
   h.on_deadline();
@@ -258,11 +259,11 @@ TEST_F(steps_in_a_hub, that_are_read_off_lines_end_no_program) {
   both_say();
   ASSERT_TRUE(h.state().programs().look(p));
   core::program_view shown = *h.state().programs().look(p);
-  h.steps().show(shown, false);
+  h.programs().steps().show(shown, false);
   ASSERT_TRUE(shown.steps) << "they are shown";
   std::optional<muster::status> told;
-  h.steps().stop(p, 0,
-                 [&told](auto const& step) { told = step ? muster::status{} : step.error(); });
+  h.programs().steps().stop(
+      p, 0, [&told](auto const& step) { told = step ? muster::status{} : step.error(); });
   ASSERT_TRUE(told);
   EXPECT_EQ(told->code, muster::code::failed_precondition);
   EXPECT_TRUE(a.held.empty() && b.held.empty());

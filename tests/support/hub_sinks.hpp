@@ -75,9 +75,9 @@ struct hub_worker : worker_sink {
 struct recording_session : session_sink {
   void on_outcome(core::outcome const& o) override { tokens.push_back(o.token); }
   void on_notice(core::session_notice const& n) override { notices.push_back(n.kind); }
-  void on_gone(muster::status const& why) override { gone = why.message; }
-  void on_taken_over() override { taken_over = true; }
-  void on_lost(muster::status const& why) override { lost = why.message; }
+  void on_removed(muster::status const& why) override { gone = why.message; }
+  void on_replaced() override { taken_over = true; }
+  void on_journal_failure(muster::status const& why) override { lost = why.message; }
   std::string gone, lost;
   bool taken_over = false;
   std::vector<std::uint64_t> tokens;

@@ -50,10 +50,10 @@ void test_server::make_hubs(core::config const& c) {
   closures.now = [this] { return clock_.now(); };
   closures.arm = arm(closures_due_, [this] { hub_->on_deadline(); });
   if (c.durable) {
-    closures.write_down = [this](auto const&) { commits_.wrote(++written_); };
-    closures.commits = &commits_;
+    closures.journal.write = [this](auto const&) { commits_.wrote(++written_); };
+    closures.journal.commits = &commits_;
   }
-  closures.coordination = programs_.get();
+  closures.programs.clusters = programs_.get();
   hub_ = std::make_unique<server::hub>(c, std::move(closures));
   pools_ = std::make_unique<server::pools>(*hub_, wide_);
 }

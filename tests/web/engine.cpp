@@ -44,7 +44,7 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
   server::hub_dependencies dependencies;
   dependencies.now = clock_now;
   dependencies.arm = arm(closures_due_, [this] { hub_->on_deadline(); });
-  dependencies.tell = dependencies.log = tell;
+  dependencies.events.to_feed = dependencies.events.to_log = tell;
   dependencies.pool.wide = &wide_;
   server::coordination_dependencies around;
   around.now = clock_now;
@@ -54,9 +54,9 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
   coordination_ = std::make_unique<server::coordination_hub>(limits, 42, around);
   if (limits.journalled) {
     config.durable = true;
-    dependencies.commits = &commits_;
-    dependencies.journal_refusal = [this] { return refusal_; };
-    dependencies.write_down = [this](std::vector<core::fact> const&) {
+    dependencies.journal.commits = &commits_;
+    dependencies.journal.refusal = [this] { return refusal_; };
+    dependencies.journal.write = [this](std::vector<core::fact> const&) {
       commits_.wrote(write_batch());
     };
   }
@@ -124,9 +124,9 @@ server::pools_dependencies engine::dependencies_of_pools(core::config config) {
                 dependencies.now = clock_now;
                 dependencies.arm = [](core::time_point) {};
                 dependencies.pool = std::move(pool);
-                dependencies.cluster = coordination_->state().spec(c).name;
+                dependencies.events.cluster = coordination_->state().spec(c).name;
                 auto of_it = config;
-                of_it.cluster = dependencies.cluster;
+                of_it.cluster = dependencies.events.cluster;
                 return std::make_shared<server::hub>(of_it, std::move(dependencies));
               }};
 }

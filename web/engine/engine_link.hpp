@@ -175,8 +175,8 @@ struct pool_work {
   decltype(auto) operator()(engine_services& services, Args&&... args) {
     return work(services.pools.of(id), std::forward<Args>(args)...);
   }
-  void when_told(engine_services& services, server::commit_queue::told told) const {
-    services.pools.of(id).when_told(id, std::move(told));
+  void when_durable(engine_services& services, server::commit_queue::told told) const {
+    services.pools.of(id).when_durable(id, std::move(told));
   }
   Id id;
   F work;
@@ -216,7 +216,7 @@ class engine_link {
       if constexpr (requires { F::is_told_durably; }) {
         if (services.coordination.waits_for_disk()) {
           auto value = std::make_shared<R>(enter(services, work));
-          return work.when_told(services, [slot, value](muster::status const& lost) {
+          return work.when_durable(services, [slot, value](muster::status const& lost) {
             lost.ok() ? slot->send(std::move(*value)) : slot->fail(lost);
           });
         }

@@ -71,13 +71,13 @@ std::optional<program_copy> copy_one(engine_services& services, core::program_id
   if (!p || !scope.sees(h.cluster())) return {};
   program_copy c{std::move(*p), *programs.ranks(id), *programs.attempts_of(id), {}, {}};
   c.program.cluster = h.state().configuration().cluster;
-  c.program.coordination_cluster = h.coordination_cluster(id);
-  h.steps().show(c.program, true);
-  h.steps().show(id, c.program.attempt, c.ranks);
-  c.program.hang = h.doctor().hang_of(id);
+  c.program.coordination_cluster = h.programs().cluster_of(id);
+  h.programs().steps().show(c.program, true);
+  h.programs().steps().show(id, c.program.attempt, c.ranks);
+  c.program.hang = h.programs().doctor().hang_of(id);
   core::describe_losses(c.program, h.now());
-  h.look_at_lines({id, c.program.attempt, c.program.ranks});
-  h.lines().show(id, c.program.attempt, c.ranks);
+  h.workers().refresh_lines(h.now(), {id, c.program.attempt, c.program.ranks});
+  h.workers().lines().show(id, c.program.attempt, c.ranks);
   copy_cluster(services, c);
   return c;
 }

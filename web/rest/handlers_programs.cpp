@@ -38,15 +38,15 @@ std::size_t bytes_of(core::program_view const& p) {
 
 void name_clusters(server::hub& h, core::program_view& p) {
   p.cluster = h.state().configuration().cluster;
-  p.coordination_cluster = h.coordination_cluster(p.id);
-  p.hang = h.doctor().hang_of(p.id);
+  p.coordination_cluster = h.programs().cluster_of(p.id);
+  p.hang = h.programs().doctor().hang_of(p.id);
 }
 
 muster::result<core::program_view> shown(server::hub& h, core::program_id id) {
   auto p = h.state().programs().look(id);
   if (!p) return p;
   name_clusters(h, *p);
-  h.steps().show(*p, true);
+  h.programs().steps().show(*p, true);
   core::describe_losses(*p, h.now());
   return p;
 }
@@ -158,7 +158,7 @@ coro::task<response> list_programs(web_context& context, exchange& ex) {
       last = one.front().id;
       bytes += bytes_of(one.front());
       name_clusters(h, one.front());
-      h.steps().show(one.front(), false);
+      h.programs().steps().show(one.front(), false);
       page.items.push_back(std::move(one.front()));
     }
     page.next = last;
@@ -192,7 +192,7 @@ coro::task<void> await_last_lines(web_context& context, core::program_id id) {
   auto work = [id](server::hub& h, answer_handle<bool> const& slot) {
     auto const p = h.state().programs().look(id);
     if (!p) return slot->send(false);
-    h.look_at_lines({id, p->attempt, p->ranks}, [slot] { slot->send(true); });
+    h.workers().refresh_lines(h.now(), {id, p->attempt, p->ranks}, [slot] { slot->send(true); });
   };
   (void)co_await context.engine.call<bool>(in_pool_of(id, std::move(work)), last_lines_wait,
                                            nullptr);
@@ -205,8 +205,8 @@ coro::task<response> answer_ranks(web_context& context, core::program_id id, boo
     auto all = programs.ranks(id);
     if (!all) return all.error();
     auto const attempt = programs.look(id)->attempt;
-    h.steps().show(id, attempt, *all);
-    if (last_lines) h.lines().show(id, attempt, *all);
+    h.programs().steps().show(id, attempt, *all);
+    if (last_lines) h.workers().lines().show(id, attempt, *all);
     return rank_list{std::move(*all)};
   };
   co_return co_await look(context, in_pool_of(id, std::move(work)));
@@ -242,7 +242,7 @@ muster::result<attempt_detail> detail(server::hub& h, core::program_id id, std::
   if (!all) return all.error();
   for (auto& about : *all) {
     if (about.attempt != number) continue;
-    auto const* record = h.records().find({id, about.attempt});
+    auto const* record = h.programs().records().find({id, about.attempt});
     attempt_detail found{std::move(about), record ? *record : core::attempt_record{}};
     for (auto const& r : found.record.ranks) found.ranks.emplace(r.task, r.rank);
     auto const& programs = h.state().programs();
@@ -286,7 +286,7 @@ coro::task<response> get_log(web_context& context, exchange& ex) {
         if (log) log->task = task;
         slot->send(std::move(log));
       };
-      h.read_log(asked, std::move(named));
+      h.workers().read_log(asked, std::move(named));
     };
     return ask<server::rank_log>(context, in_pool_of(id, std::move(work)));
   });
@@ -309,9 +309,10 @@ coro::task<response> change(web_context& context, exchange& ex) {
 coro::task<response> stop_at_step(web_context& context, exchange& ex, std::uint64_t least) {
   return with_id(ex, "program", server::parse_program, [&context, least](core::program_id id) {
     auto work = [id, least](server::hub& h, auto const& slot) {
-      h.steps().stop(id, least, [&h, slot, id](muster::result<std::uint64_t> const& step) {
-        step ? slot->send(shown(h, id)) : slot->send(step.error());
-      });
+      h.programs().steps().stop(id, least,
+                                [&h, slot, id](muster::result<std::uint64_t> const& step) {
+                                  step ? slot->send(shown(h, id)) : slot->send(step.error());
+                                });
     };
     return ask<core::program_view>(context, in_pool_of(id, std::move(work)));
   });

@@ -50,16 +50,7 @@ muster::result<asked_stacks> ask_for_stacks(server::hub& h, core::program_id id)
   });
   server::stacks_query q{0, id, p->attempt, {}};
   for (auto const& r : asked.ranks) q.ranks.push_back(r.rank);
-  auto const worker = [&](std::uint32_t rank) {
-    auto const stream = programs.worker_of({id, p->attempt, rank});
-    return stream ? *stream : core::stream_id{};
-  };
-  auto const ask = [&h](core::stream_id stream, server::stacks_query const& one) {
-    auto* const sink = h.sink_of(stream);
-    if (sink) sink->on_stacks_query(one);
-    return sink != nullptr;
-  };
-  asked.round = h.stacks().begin(q, worker, ask);
+  asked.round = h.workers().begin_stacks(q);
   return asked;
 }
 
@@ -90,11 +81,11 @@ coro::task<response> answer_stacks(web_context& context, core::program_id id) {
   if (!asked) co_return problem_response(asked.error());
   auto const round = asked->round;
   auto until = in_pool_of(id, [round](server::hub& h, answer_handle<bool> const& slot) {
-    h.stacks().await(round, [slot] { slot->send(true); });
+    h.workers().stacks().await(round, [slot] { slot->send(true); });
   });
   (void)co_await context.engine.call<bool>(std::move(until), stacks_wait, nullptr);
   auto end = [asked = *asked](server::hub& h) -> muster::result<program_stacks> {
-    return grouped(asked, h.stacks().end(asked.round));
+    return grouped(asked, h.workers().stacks().end(asked.round));
   };
   co_return co_await look(context, in_pool_of(id, std::move(end)));
 }
@@ -154,14 +145,15 @@ muster::result<std::shared_ptr<asked>> begin(server::hub& h, core::lane_key cons
   if (!hands) return hands.error();
   a->found.hands = std::move(*hands);
   a->found.stack.state = core::stack_state::no_answer;  // a worker that is older never does
-  a->question = h.read_stack(a->found.worker, [a](muster::result<server::task_stack> stack) {
-    a->over = true;
-    if (stack)
-      a->found.stack = std::move(*stack);
-    else
-      a->error = stack.error();
-    if (a->told) std::exchange(a->told, {})();
-  });
+  a->question =
+      h.workers().read_stack(a->found.worker, [a](muster::result<server::task_stack> stack) {
+        a->over = true;
+        if (stack)
+          a->found.stack = std::move(*stack);
+        else
+          a->error = stack.error();
+        if (a->told) std::exchange(a->told, {})();
+      });
   return a;
 }
 
@@ -182,7 +174,7 @@ coro::task<response> answer_stack(web_context& context, find_hub find, find_work
   (void)co_await context.engine.call<bool>(std::move(until), stack_wait, nullptr);
   auto end = [a, find](engine_services& s) -> muster::result<worker_stack> {
     a->told = {};
-    if (auto* const h = find(s)) h->forget_stack(a->question);
+    if (auto* const h = find(s)) h->workers().task_stacks().forget(a->question);
     if (!a->error.ok()) return a->error;
     return a->found;
   };

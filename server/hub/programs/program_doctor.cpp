@@ -43,12 +43,6 @@ void program_doctor::begin(core::program_id id) {
   made.ranks = std::move(*ranks);
 }
 
-core::stream_id program_doctor::worker_of(core::program_id id, patient const& p,
-                                          std::uint32_t rank) const {
-  auto const stream = hub_.state().programs().worker_of({id, p.attempt, rank});
-  return stream ? *stream : core::stream_id{};
-}
-
 void program_doctor::ask(core::program_id id, patient& p) {
   auto const now = hub_.now();
   p.asked = now;
@@ -60,13 +54,13 @@ void program_doctor::ask(core::program_id id, patient& p) {
         p.watch.ended(now, r.rank);
   std::map<core::stream_id, vitals_query> queries;
   for (auto const rank : p.training) {
-    auto const stream = worker_of(id, p, rank);
+    auto const stream = hub_.workers().stream_of({id, p.attempt, rank});
     if (stream == core::stream_id{}) continue;
     queries.try_emplace(stream, vitals_query{0, id, p.attempt, {}})
         .first->second.ranks.push_back(rank);
   }
   for (auto& [stream, q] : queries) {
-    auto* const sink = hub_.sink_of(stream);
+    auto* const sink = hub_.workers().sink(stream);
     if (!sink) continue;
     q.number = ++last_;
     sink->on_vitals_query(q);
@@ -132,8 +126,8 @@ void program_doctor::look(core::program_id id, patient& p) {
   l.vitals = std::exchange(p.vitals, {});
   p.awaited.clear();
   p.asked = {};
-  hub_.look_at_cluster(id, p.training, l);
-  auto const& steps = hub_.steps().table();
+  hub_.programs().inspect_cluster(id, p.training, l);
+  auto const& steps = hub_.programs().steps().table();
   for (auto& v : l.vitals)
     if (auto const reached = steps.progress(id, p.attempt, v.rank)) v.step = reached->step;
   if (auto const all = steps.whole(id, p.attempt, false)) l.usual_step = all->took;
@@ -144,17 +138,10 @@ void program_doctor::look(core::program_id id, patient& p) {
 
 void program_doctor::ask_for_stacks(core::program_id id, patient& p) {
   p.asked = hub_.now();
-  stacks_query q{0, id, p.attempt, p.training};
-  auto const worker = [&](std::uint32_t rank) { return worker_of(id, p, rank); };
-  auto const send = [this](core::stream_id stream, stacks_query const& one) {
-    auto* const sink = hub_.sink_of(stream);
-    if (sink) sink->on_stacks_query(one);
-    return sink != nullptr;
-  };
   p.round_is_over = false;
-  auto const round = hub_.stacks().begin(q, worker, send);
+  auto const round = hub_.workers().begin_stacks({0, id, p.attempt, p.training});
   p.round = round;
-  hub_.stacks().await(round, [this, id, round] {
+  hub_.workers().stacks().await(round, [this, id, round] {
     auto const it = all_.find(id);
     if (it == all_.end() || it->second.round != round) return;
     it->second.round_is_over = true;
@@ -165,7 +152,7 @@ void program_doctor::ask_for_stacks(core::program_id id, patient& p) {
 
 void program_doctor::finish(core::program_id id, patient& p) {
   std::vector<doctor::rank_stack> stacks;
-  for (auto& s : hub_.stacks().end(*std::exchange(p.round, {})))
+  for (auto& s : hub_.workers().stacks().end(*std::exchange(p.round, {})))
     stacks.push_back(
         {s.rank, own_stack(s.text), std::move(s.process), s.state != core::stack_state::taken});
   p.asked = {};
@@ -199,22 +186,24 @@ std::vector<core::program_id> program_doctor::hung(std::size_t limit) const {
 }
 
 void program_doctor::tell(core::program_id id, patient& p, doctor::hang_news news) {
-  using core::coordination::severity;
+  using severity = event_publisher::severity;
   if (news == doctor::hang_news::none) return;
   auto const program = hub_.state().programs().look(id);
   if (!program) return;
   auto const& name = program->spec.name;
+  auto const& events = hub_.events();
   history::black_box::name const which{id, p.attempt};
   if (news == doctor::hang_news::over) {
-    hub_.note(which, {{}, core::attempt_event::moves_again, {}, {}});
+    hub_.programs().record_event(which, {{}, core::attempt_event::moves_again, {}, {}});
     hub_.apply(core::program_hangs{.program = id, .attempt = which.attempt, .over = true});
-    return hub_.log(severity::info, "program_moves_again", core::text(id),
-                    "'" + name + "' moves again, and was said to hang");
+    return events.publish(events.to_log, severity::info, "program_moves_again", core::text(id),
+                          "'" + name + "' makes progress again after it was reported as hanging");
   }
   auto const what = *hang_of(id);
-  hub_.log(severity::warning, "program_hangs", core::text(id),
-           "'" + name + "' hangs: " + core::text(what));
-  hub_.note(which, {what.since, core::attempt_event::hangs, what.task, core::text(what)});
+  events.publish(events.to_log, severity::warning, "program_hangs", core::text(id),
+                 "'" + name + "' hangs: " + core::text(what));
+  hub_.programs().record_event(
+      which, {what.since, core::attempt_event::hangs, what.task, core::text(what)});
   hub_.apply(core::program_hangs{id, which.attempt, what});  // `p` may be gone
 }
 

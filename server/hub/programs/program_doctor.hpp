@@ -89,7 +89,6 @@ class program_doctor {
   void tell(core::program_id id, patient& p, doctor::hang_news news);
   core::time_point due(patient const& p) const;
   void find_due();
-  core::stream_id worker_of(core::program_id id, patient const& p, std::uint32_t rank) const;
 
   hub& hub_;
   patients all_;

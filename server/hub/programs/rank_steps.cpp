@@ -12,12 +12,10 @@ rank_steps::rank_steps(hub& of)
     : hub_(of),
       log_(of.now()),
       stops_({[this](core::stream_id s, doctor::hold_steps const& h) {
-                auto* const sink = hub_.sink_of(s);
-                if (sink) sink->on_hold_steps(h);
-                return sink != nullptr;
+                return hub_.workers().send(s, &rank_sink::on_hold_steps, h);
               },
               [this](core::stream_id s, doctor::stop_after const& w) {
-                if (auto* const sink = hub_.sink_of(s)) sink->on_stop_after(w);
+                hub_.workers().send(s, &rank_sink::on_stop_after, w);
               }}) {}
 
 void rank_steps::restore(doctor::step_segment const& recorded) {
@@ -50,8 +48,7 @@ void rank_steps::reported(core::stream_id stream, doctor::step_table::report wha
   auto const p = programs.look(what.program);
   if (!p || p->attempt != what.attempt) return;
   std::erase_if(what.ranks, [&](auto const& r) {
-    auto const worker = programs.worker_of({what.program, what.attempt, r.rank});
-    return !worker || *worker != stream;
+    return hub_.workers().stream_of({what.program, what.attempt, r.rank}) != stream;
   });
   if (what.ranks.empty()) return;
   bool first = false;
@@ -71,9 +68,8 @@ void rank_steps::reported(core::stream_id stream, doctor::step_table::report wha
   hub_.apply(some);
   recall(*p);
   if (auto const step = stops_.agreed(p->id, p->attempt))
-    for (auto const w : workers_of({p->id, p->attempt})) {
-      if (auto* const sink = hub_.sink_of(w)) sink->on_stop_after({p->id, p->attempt, step});
-    }
+    for (auto const w : workers_of({p->id, p->attempt}))
+      hub_.workers().send(w, &rank_sink::on_stop_after, {p->id, p->attempt, step});
   else
     ask_again(p->id);
 }
@@ -114,36 +110,35 @@ void rank_steps::attached(core::stream_id stream) {
     auto const all = programs.ranks(program);
     if (!all) continue;
     for (auto const& r : *all) {
-      auto const worker = programs.worker_of({program, number, r.rank});
-      if (!worker || *worker != stream) continue;
-      if (auto* const sink = hub_.sink_of(stream)) sink->on_stop_after({program, number, step});
+      if (hub_.workers().stream_of({program, number, r.rank}) != stream) continue;
+      hub_.workers().send(stream, &rank_sink::on_stop_after, {program, number, step});
       break;
     }
   }
 }
 
-rank_steps::news rank_steps::news_of(core::effects const& fx) {
-  news n;
-  for (auto const& d : fx.drain_requests) n.leaving.push_back(d.stream);
+rank_steps::changes rank_steps::changes_of(core::effects const& fx) {
+  changes found;
+  for (auto const& d : fx.drain_requests) found.leaving.push_back(d.stream);
   for (auto const& o : fx.rank_orders)
     for (auto const& s : o.stops)
-      if (s.by_step) n.noticed.emplace_back(s.program, s.attempt);
+      if (s.by_step) found.noticed.emplace_back(s.program, s.attempt);
   for (auto const& c : fx.changes.programs) {
-    if (c.gone) n.forgotten.push_back(c.program);
-    if (!c.gone && c.state == core::program_state::running) n.running.push_back(c.program);
+    if (c.gone) found.forgotten.push_back(c.program);
+    if (!c.gone && c.state == core::program_state::running) found.running.push_back(c.program);
   }
-  return n;
+  return found;
 }
 
-void rank_steps::follow(news const& n) {
-  for (auto const program : n.forgotten) {
+void rank_steps::apply(changes const& c) {
+  for (auto const program : c.forgotten) {
     table_.forget(program);
     log_.forget(program);
     stops_.forget(program);
   }
-  for (auto const program : n.running) ask_again(program);
-  for (auto const stream : n.leaving) leaves(stream);
-  for (auto const& [program, number] : std::set<attempt>(n.noticed.begin(), n.noticed.end()))
+  for (auto const program : c.running) ask_again(program);
+  for (auto const stream : c.leaving) leaves(stream);
+  for (auto const& [program, number] : std::set<attempt>(c.noticed.begin(), c.noticed.end()))
     stops_.begin(
         hub_.now(), program, number, 0, workers_of({program, number}),
         [this, program = program, number = number](auto const& step) {
@@ -165,8 +160,8 @@ void rank_steps::leaves(core::stream_id stream) {
     if (p->stop_at && p->stop_at->attempt == number) continue;
     auto const there = std::find_if(
         all->begin(), all->end(), [&, program = program, number = number](auto const& r) {
-          auto const worker = programs.worker_of({program, number, r.rank});
-          return r.ended == core::never && worker && *worker == stream;
+          return r.ended == core::never &&
+                 hub_.workers().stream_of({program, number, r.rank}) == stream;
         });
     if (there == all->end()) continue;
     auto done = [this, program = program, number = number, who = there->worker](auto const& step) {
@@ -189,13 +184,10 @@ void rank_steps::tick(core::time_point now) {
 
 std::set<core::stream_id> rank_steps::workers_of(attempt const& of) const {
   std::set<core::stream_id> workers;
-  auto const& programs = hub_.state().programs();
-  if (auto const all = programs.ranks(of.first))
-    for (auto const& r : *all) {
-      if (r.ended != core::never) continue;
-      auto const worker = programs.worker_of({of.first, of.second, r.rank});
-      workers.insert(worker ? *worker : core::stream_id{});
-    }
+  if (auto const all = hub_.state().programs().ranks(of.first))
+    for (auto const& r : *all)
+      if (r.ended == core::never)
+        workers.insert(hub_.workers().stream_of({of.first, of.second, r.rank}));
   return workers;
 }
 

@@ -48,16 +48,15 @@ class rank_steps {
   void attached(core::stream_id stream);
   /// Maybe from inside of a step: what follows comes with follow().
   void gone(core::stream_id stream) { stops_.gone(stream); }
-  /// What a step of the core has said about workers that leave and ranks that are to end.
-  struct news {
-    std::vector<core::stream_id> leaving;
-    std::vector<attempt> noticed;
+  /// The consequences of a step of the core for steps of ranks.
+  struct changes {
+    std::vector<core::stream_id> leaving;  // workers
+    std::vector<attempt> noticed;          // attempts that are to end after a step
     std::vector<core::program_id> running, forgotten;
   };
-  /// What of a step of the core concerns steps of ranks.
-  static news news_of(core::effects const& fx);
-  /// Once the step is delivered.
-  void follow(news const& n);
+  static changes changes_of(core::effects const& fx);
+  /// REQUIRES: the effects of the step are delivered.
+  void apply(changes const& c);
   /// Goes on with agreements whose time is over.
   void tick(core::time_point now);
   core::time_point due() const { return stops_.due(); }

@@ -68,13 +68,13 @@ bool session_stream::may_read() {
   if (!open_) return true;
   if (behind_ || !waiting_.empty()) return false;
   if (!hub_->state().has_room(session_) || out_.entries() >= outcomes_max_) return false;
-  if (!hub_->must_wait(session_) && !(limited_ && queue_room_of(*limited_, pools_) == 0))
+  if (!hub_->sessions().is_paused(session_) && !(limited_ && queue_room_of(*limited_, pools_) == 0))
     return true;
   later_.call_at(coro::timer::clock::now() + look_again, [this] { room(); });
   return false;
 }
 
-void session_stream::on_lost(muster::status const& why) {
+void session_stream::on_journal_failure(muster::status const& why) {
   lost_.call_at(coro::timer::clock::now(), [this, why] { end(to_grpc(why)); });
 }
 
@@ -222,9 +222,9 @@ muster::status session_stream::take_open(v1::Open const& open) {
   spdlog::info("session {} session={} name=\"{}\" peer={}",
                open.resume().empty() ? "opened" : "resumed", opened.session(), view.name,
                call_.context().peer());
-  hub_->in_order(session_, [this, alive = std::weak_ptr(alive_), opened = std::move(opened),
-                            resumed = std::move(resumed), lines = open.log_lines(),
-                            reports = open.report_queue(), after = open.log_lines_after()] {
+  auto send = [this, alive = std::weak_ptr(alive_), opened = std::move(opened),
+               resumed = std::move(resumed), lines = open.log_lines(),
+               reports = open.report_queue(), after = open.log_lines_after()] {
     if (alive.expired()) return;
     *out_.tail().mutable_opened() = opened;
     if (reports && open_) {
@@ -235,7 +235,8 @@ muster::status session_stream::take_open(v1::Open const& open) {
     if (lines && open_) lines_.emplace(call_.engine(), *hub_, session_, after, [this] { wake(); });
     tell_missed(resumed);
     wake();
-  });
+  };
+  hub_->sessions().run_after_pending_commits(session_, std::move(send));
   return {};
 }
 
@@ -321,11 +322,12 @@ muster::status session_stream::take_per_worker(v1::SessionRequest const& m) {
     v1::PerWorkerCreated created;
     created.set_token(m.per_worker(i).token());
     to_wire(answer, created);
-    hub_->in_order(session_, [this, alive = std::weak_ptr(alive_), created = std::move(created)] {
+    auto send = [this, alive = std::weak_ptr(alive_), created = std::move(created)] {
       if (alive.expired()) return;
       *out_.add_entry(created_bytes).add_per_worker() = created;
       wake();
-    });
+    };
+    hub_->sessions().run_after_pending_commits(session_, std::move(send));
   }
   return {};
 }
@@ -398,13 +400,13 @@ void session_stream::on_suspect(core::session_notice const& n) {
   wake();
 }
 
-void session_stream::on_gone(muster::status const& why) {
+void session_stream::on_removed(muster::status const& why) {
   open_ = false;
   if (lines_) lines_->forget_hub();
   end(to_grpc(why));
 }
 
-void session_stream::on_taken_over() {
+void session_stream::on_replaced() {
   open_ = false;
   lines_.reset();
   end({grpc::StatusCode::ABORTED, "another stream has resumed the session"});

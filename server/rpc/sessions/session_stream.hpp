@@ -39,9 +39,9 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void on_outcome(core::outcome const& o) override;
   void on_notice(core::session_notice const& n) override;
   void on_object_answer(core::objects::call_answer const& a) override;
-  void on_taken_over() override;
-  void on_gone(muster::status const& why) override;
-  void on_lost(muster::status const& why) override;
+  void on_replaced() override;
+  void on_removed(muster::status const& why) override;
+  void on_journal_failure(muster::status const& why) override;
 
  private:
   // message_stream

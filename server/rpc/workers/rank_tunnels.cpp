@@ -75,7 +75,7 @@ class rank_tunnel {
  private:
   muster::result<std::string> cluster() const {
     core::program_id const program{asked_.program()};
-    return home_.all.of(program).cluster_of(program, asked_.attempt(), asked_.key());
+    return home_.all.of(program).programs().cluster_of(program, asked_.attempt(), asked_.key());
   }
 
   muster::status open() {

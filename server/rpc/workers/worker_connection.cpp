@@ -34,8 +34,8 @@ coro::task<void> worker_connection::run() {
 
 void worker_connection::shut_down() {
   if (ended()) return;
-  leave_hub(false, hub::shuts_down);
-  end({grpc::StatusCode::UNAVAILABLE, hub::shuts_down});
+  leave_hub(false, hub::shutdown_reason);
+  end({grpc::StatusCode::UNAVAILABLE, hub::shutdown_reason});
 }
 
 void worker_connection::refused(muster::status const& why) {
@@ -57,7 +57,7 @@ muster::status worker_connection::take(v1::WorkerMessage const& m) {
   if (auto problem = take_ranks(m); !problem.ok()) return problem;
   if (auto problem = take_objects(m); !problem.ok()) return problem;
   for (auto const& s : m.stack())
-    if (attached_) hub_->answered_stack(stream_, s.query(), from_wire(s));
+    if (attached_) hub_->workers().task_stacks().answered(stream_, s.query(), from_wire(s));
   if (m.has_machine() && attached_) {
     auto seen = from_wire(m.machine());
     if (!seen) return seen.error();
@@ -113,8 +113,8 @@ muster::status worker_connection::take_hello(v1::Hello const& hello) {
                               std::move(*offer)};
   hub_->apply(event);
   if (attached_ && index_ >= 0) objects_attached(index_);
-  if (attached_ && takes_ranks_) hub_->steps().attached(stream_);
-  rest_on_ = hub_->written();  // it may bring again what it told a stream before
+  if (attached_ && takes_ranks_) hub_->programs().steps().attached(stream_);
+  rest_on_ = hub_->gate().written();  // it may bring again what it told a stream before
   for (auto const& closure : naming) keep_blob_of(closure);
   if (acknowledges_ && answered_ > 0 && attached_) acknowledge();
   return {};
@@ -134,10 +134,10 @@ muster::status worker_connection::take_results(v1::WorkerMessage const& m) {
     outstanding_ -= std::min(outstanding_, gone);
     auto const answers = results_.results.size();
     auto const naming = naming_blobs(results_.results);
-    auto const before = hub_->written();
+    auto const before = hub_->gate().written();
     hub_->apply(results_);
     // Nobody waits for answers that nothing is written of.
-    if (hub_->written() != before) rest_on_ = hub_->written();
+    if (hub_->gate().written() != before) rest_on_ = hub_->gate().written();
     for (auto const& closure : naming) keep_blob_of(closure);
     answered_ += answers;
     if (acknowledges_ && answers > 0) acknowledge();
@@ -152,21 +152,25 @@ muster::status worker_connection::take_ranks(v1::WorkerMessage const& m) {
   if (auto problem = from_wire(m.ranks(), reports); !problem.empty()) return invalid(problem);
   std::vector<doctor::step_table::report> steps;
   if (auto problem = from_wire(m.ranks().steps(), steps); !problem.empty()) return invalid(problem);
+  auto& programs = hub_->programs();
+  auto& workers = hub_->workers();
   for (auto const& s : m.ranks().last_stacks()) {
     auto killed = from_wire(s);
-    hub_->killed(stream_, {killed.program, killed.attempt}, std::move(killed.where));
+    programs.record_stacks(stream_, {killed.program, killed.attempt}, std::move(killed.where));
   }
   hub_->apply(reports);
-  for (auto& report : steps) hub_->steps().reported(stream_, std::move(report));
-  if (!reports.ended.empty()) hub_->steps().ended(reports);
-  for (auto const& held : m.ranks().held_steps()) hub_->steps().answered(stream_, from_wire(held));
+  for (auto& report : steps) programs.steps().reported(stream_, std::move(report));
+  if (!reports.ended.empty()) programs.steps().ended(reports);
+  for (auto const& held : m.ranks().held_steps())
+    programs.steps().answered(stream_, from_wire(held));
   for (auto log : m.ranks().log()) {
     auto const query = log.query();
-    hub_->answered(stream_, query, from_wire(std::move(log)));
+    workers.logs().answered(stream_, query, from_wire(std::move(log)));
   }
-  for (auto const& lines : m.ranks().last_lines()) hub_->answered(stream_, from_wire(lines));
-  for (auto const& all : m.ranks().vitals()) hub_->doctor().answered(stream_, from_wire(all));
-  for (auto const& all : m.ranks().stacks()) hub_->stacks().answered(stream_, from_wire(all));
+  for (auto const& lines : m.ranks().last_lines())
+    workers.lines().answered(stream_, from_wire(lines));
+  for (auto const& all : m.ranks().vitals()) programs.doctor().answered(stream_, from_wire(all));
+  for (auto const& all : m.ranks().stacks()) workers.stacks().answered(stream_, from_wire(all));
   return {};
 }
 
@@ -184,7 +188,7 @@ muster::status worker_connection::take_process_end(v1::ProcessEnd const& e) {
 void worker_connection::acknowledge() {
   if (awaited_ > 0) return;  // what has come meanwhile is asked about then
   awaited_ = answered_;
-  hub_->when_durable(rest_on_, [this, alive = std::weak_ptr(alive_)] {
+  hub_->gate().when_durable(rest_on_, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired()) return;
     auto const taken = std::exchange(awaited_, 0);
     if (!attached_) return;
@@ -312,7 +316,7 @@ void worker_connection::on_rank_orders(core::rank_orders const& o) {
   auto& orders = *out_.tail().mutable_ranks();
   to_wire(o, orders);
   for (auto& s : *orders.mutable_start()) {
-    s.set_coordinated(hub_->coordinates(core::program_id{s.program()}, s.attempt()));
+    s.set_coordinated(hub_->programs().has_cluster(core::program_id{s.program()}, s.attempt()));
     s.set_torch_store(s.torch_store() && s.coordinated());
   }
   wake();

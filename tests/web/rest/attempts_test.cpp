@@ -19,8 +19,10 @@ TEST_F(rest_attempts, are_shown_with_all_that_was_seen_of_them) {
   start_with_ranks();
   report({{rank(0), 70}, {rank(1), 71}}, {end_of(1, 3)});
   core_engine().run([&](server::hub& h) {
-    h.note({id, 1}, {{}, core::attempt_event::task_failed, "worker:1", "INTERNAL: lost it"});
-    h.killed(w.stream, {id, 1}, {{core::stack_state::taken, "line 4", "S in poll", {0}}});
+    h.programs().record_event(
+        {id, 1}, {{}, core::attempt_event::task_failed, "worker:1", "INTERNAL: lost it"});
+    h.programs().record_stacks(w.stream, {id, 1},
+                               {{core::stack_state::taken, "line 4", "S in poll", {0}}});
   });
   auto stopped = end_of(0, 0);
   stopped.signal = 9;

@@ -13,9 +13,9 @@ using core::objects::object_spec;
 struct object_session : server::session_sink {
   void on_outcome(core::outcome const&) override {}
   void on_notice(core::session_notice const&) override {}
-  void on_taken_over() override {}
-  void on_gone(muster::status const&) override {}
-  void on_lost(muster::status const&) override {}
+  void on_replaced() override {}
+  void on_removed(muster::status const&) override {}
+  void on_journal_failure(muster::status const&) override {}
   void on_object_answer(core::objects::call_answer const& a) override { answers.push_back(a); }
   std::vector<core::objects::call_answer> answers;
 };

@@ -75,7 +75,9 @@ struct program_fixture : web_fixture {
       if (auto all = lines_queries(); all.size() >= n) return all;
   }
   void say_last_lines(std::vector<server::last_lines_answer::line> lines) {
-    core_engine().run([&](server::hub& h) { h.answered(w.stream, {id, 1, std::move(lines)}); });
+    core_engine().run([&](server::hub& h) {
+      h.workers().lines().answered(w.stream, {id, 1, std::move(lines)});
+    });
   }
 };
 

@@ -39,8 +39,8 @@ TEST_F(rest_task_stacks, are_those_of_the_workers_process_with_what_runs_there) 
     auto const q = await_question();
     core_engine().run([&](server::hub& h) {
       w.queries.clear();
-      h.answered_stack(w.stream, q,
-                       server::task_stack{core::stack_state::taken, "line 4", "S in poll", 70});
+      h.workers().task_stacks().answered(
+          w.stream, q, server::task_stack{core::stack_state::taken, "line 4", "S in poll", 70});
     });
     auto const all = asked.get();
     EXPECT_EQ(text_at(all, "/worker"), "worker:0");
@@ -69,7 +69,8 @@ TEST_F(rest_task_stacks, that_cannot_be_say_why) {
     auto const q = await_question();
     core_engine().run([&](server::hub& h) {
       w.queries.clear();
-      h.answered_stack(w.stream, q, muster::status{muster::code::resource_exhausted, "busy"});
+      h.workers().task_stacks().answered(w.stream, q,
+                                         muster::status{muster::code::resource_exhausted, "busy"});
     });
     EXPECT_EQ(asked.get(), 429u);
   }

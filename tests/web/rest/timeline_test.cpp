@@ -27,7 +27,7 @@ struct rest_timeline : program_fixture {
       r.step = r.marks.back().step;
       r.at = r.marks.back().at;
       core_engine().run([&](server::hub& h) {
-        h.steps().reported(w.stream, {id, 1, n * 100ms, {r}});
+        h.programs().steps().reported(w.stream, {id, 1, n * 100ms, {r}});
       });
     }
   }
@@ -93,7 +93,7 @@ TEST_F(rest_timeline, tells_who_came_when_to_barriers_and_when_ranks_began) {
     m.spread = 5ms;
     m.came = {{0, 0}, {1, 5'000}};
     r.barriers = {m};
-    ASSERT_TRUE(h.restore({id, 1}, std::move(r)));
+    ASSERT_TRUE(h.programs().restore({id, 1}, std::move(r)));
   });
   auto const v = get_json(path + "/timeline");
   ASSERT_EQ(size(v, "/barriers"), 1u);

@@ -61,7 +61,7 @@ muster::result<std::map<std::string, std::set<std::string>>> hosts_of(server::hu
   for (auto const& r : *ranks)
     if (!r.worker.empty()) hosts[r.host].insert(r.worker);
   for (auto const& a : *attempts)
-    if (auto const* const record = h.records().find({id, a.attempt}))
+    if (auto const* const record = h.programs().records().find({id, a.attempt}))
       for (auto const& r : record->ranks) hosts.try_emplace(r.host);
   hosts.erase(std::string());
   return hosts;

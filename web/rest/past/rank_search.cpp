@@ -77,7 +77,7 @@ class rank_search {
         if (log) log->task = task;
         slot->send(std::move(log));
       };
-      h.read_log(q, std::move(named));
+      h.workers().read_log(q, std::move(named));
     };
     auto log = co_await context_.engine.call<muster::result<server::rank_log>>(
         in_pool_of(program_, std::move(work)));

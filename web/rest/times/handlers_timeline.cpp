@@ -76,14 +76,15 @@ muster::result<known> look(server::hub& h, core::program_id id, picture_query q)
   if (q.to == core::never) q.to = h.now();
   if (q.from == core::time_point{}) q.from = attempts->empty() ? q.to : attempts->front().begun;
   q.to = std::max(q.to, q.from);
-  auto& log = h.steps().log();
+  auto& log = h.programs().steps().log();
   known k{q, log.of(id, h.now()), {}, log.since()};
   auto arrivals = arrivals_max;
   for (auto a = attempts->rbegin(); a != attempts->rend(); ++a) {
     if (q.attempt != 0 && a->attempt != q.attempt) continue;
-    auto const* const record = h.records().find({id, a->attempt});
-    auto const seen = record && !record->barriers.empty() ? record->barriers
-                                                          : h.lateness_of(id, a->attempt).barriers;
+    auto const* const record = h.programs().records().find({id, a->attempt});
+    auto const seen = record && !record->barriers.empty()
+                          ? record->barriers
+                          : h.programs().lateness(id, a->attempt).barriers;
     add_barriers(k, seen, a->attempt, arrivals);
   }
   return k;

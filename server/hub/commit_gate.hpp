@@ -1,0 +1,96 @@
+// Writes the facts of a hub's jobs to the journal, and holds back whatever depends on facts until
+// they are durable. A session depends on the last batch that changed it, or that changed a session
+// whose values it takes as inputs. Owned by a hub; engine thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "server/core/coordinator.hpp"
+#include "server/hub/commit_queue.hpp"
+
+namespace muster::server {
+
+/// Empty if the core was configured without `durable`.
+struct journal_dependencies {
+  /// Appends the facts of a step to the journal, which reports its progress in `commits`.
+  std::function<void(std::vector<core::fact> const&)> write = {};
+  commit_queue* commits = nullptr;  // REQUIRES: set if `write` is; outlives the hub
+  /// Returns why the journal accepts no new work; OK if it does.
+  std::function<muster::status()> refusal = {};
+};
+
+class commit_gate {
+ public:
+  using sessions = std::vector<core::session_id>;
+
+  explicit commit_gate(journal_dependencies d)
+      : write_(std::move(d.write)), refusal_(std::move(d.refusal)), commits_(d.commits) {}
+
+  bool has_journal() const { return commits_ != nullptr; }
+  /// Returns whether everything is durable, so that nothing has to be held back.
+  bool is_idle() const { return !commits_ || commits_->idle(); }
+  bool is_past(std::uint64_t batch) const { return !commits_ || commits_->is_past(batch); }
+  bool is_durable(core::session_id s) const {
+    return !commits_ || batch_of(s) <= commits_->durable();
+  }
+  /// Returns the last batch of the journal; 0 if there is none.
+  std::uint64_t written() const { return commits_ ? commits_->written() : 0; }
+  /// Returns OK unless the disk has failed.
+  muster::status failure() const { return commits_ ? commits_->failed() : muster::status{}; }
+  /// Returns why nothing new can become durable; OK if it can.
+  muster::status refusal() const;
+
+  void write(std::vector<core::fact> const& facts);
+  /// Calls `then` once the facts of the session, or without one all facts so far, are durable or
+  /// the disk has failed; never if the hub is destroyed first. `may_be_lost`: `then` gets the error
+  /// even if only facts of the last batch are lost. REQUIRES: has_journal().
+  template <class Then>
+  void hold(bool may_be_lost, Then then, core::session_id s = {}) {
+    put(s, may_be_lost,
+        [alive = std::weak_ptr(alive_), then = std::move(then)](auto const& lost) mutable {
+          if (!alive.expired()) then(lost);
+        });
+  }
+  /// Does the same for a caller that outlives the hub; at once without a journal.
+  void when_durable(core::session_id s, commit_queue::told then) {
+    commits_ ? put(s, false, std::move(then)) : then({});
+  }
+  /// Calls `then` once this batch is durable or the disk has failed, at once without a journal;
+  /// never if the hub is destroyed first.
+  void when_durable(std::uint64_t batch, std::function<void()> then);
+
+  /// Returns the sessions other than `own` whose values the closures take.
+  sessions inputs(core::coordinator const& core, std::vector<core::closure_spec> const& closures,
+                  core::session_id own) const;
+  /// Returns the sessions that a retry of this one depends on.
+  sessions inputs(core::session_id retried) const {
+    return commits_ ? with_inputs({retried}) : sessions();
+  }
+  void add_inputs(core::session_id s, sessions const& from);
+  void forget(core::session_id s) {
+    if (!inputs_.empty()) inputs_.erase(s);
+  }
+
+ private:
+  /// Returns the batch that the session depends on; 0 if all of it is durable.
+  std::uint64_t batch_of(core::session_id s) const;
+  void put(core::session_id s, bool may_be_lost, commit_queue::told then) {
+    s == core::session_id{} ? commits_->hold(may_be_lost, std::move(then))
+                            : commits_->hold_for(batch_of(s), std::move(then));
+  }
+  sessions with_inputs(sessions given) const;
+
+  std::function<void(std::vector<core::fact> const&)> const write_;
+  std::function<muster::status()> const refusal_;
+  commit_queue* const commits_;
+  // By session that takes values of others: a few sessions, or `anything`.
+  std::unordered_map<core::session_id, sessions> inputs_;
+  std::shared_ptr<bool> const alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace muster::server

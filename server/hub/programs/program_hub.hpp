@@ -1,0 +1,99 @@
+// Does the work of a hub for programs beside the core: records of their attempts, orders to
+// workers, coordination clusters, steps of ranks and detection of hangs. Owned by a hub; engine
+// thread only.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/history/programs/black_box.hpp"
+#include "server/hub/programs/program_clusters.hpp"
+#include "server/hub/programs/program_doctor.hpp"
+#include "server/hub/programs/rank_steps.hpp"
+
+namespace muster::server {
+
+struct program_dependencies {
+  /// Appends the facts of a step to the journal. REQUIRES: set if the journal of jobs is.
+  std::function<void(std::vector<core::programs::fact> const&)> write = {};
+  /// Stores the record of an attempt, or removes it: null. May be empty.
+  std::function<void(history::black_box::name const&, core::attempt_record const*)> write_record =
+      {};
+  program_clusters* clusters = nullptr;  // outlives the hub; null: programs have no clusters
+};
+
+class program_hub {
+ public:
+  using attempt = history::black_box::name;
+
+  /// REQUIRES: `of` outlives it.
+  program_hub(hub& of, program_dependencies dependencies)
+      : hub_(of), dependencies_(std::move(dependencies)) {}
+
+  /// Delivers what a step has changed of programs.
+  void deliver(core::effects const& fx);
+  /// The worker has disconnected.
+  void forget(core::stream_id worker);
+  void tick();
+  core::time_point due() const { return std::min(steps_.due(), doctor_.due()); }
+  /// The core has forgotten all programs, with their cluster.
+  void close();
+
+  /// Restores programs of an earlier process. REQUIRES: nothing is scheduled yet.
+  void restore(std::vector<core::programs::restored_program> programs);
+  /// Restores the record of an attempt. Returns false if the core does not know the attempt.
+  /// REQUIRES: its program is restored.
+  bool restore(attempt const& which, core::attempt_record what);
+  /// Returns the blobs that unfinished programs name as their upload, 64 digits each, and notifies
+  /// the core of blobs that appeared or disappeared, by `exists`.
+  std::vector<std::string> refresh_uploads(std::function<bool(std::string const&)> const& exists);
+
+  /// The records of attempts; those of their barriers are complete once a later attempt begins.
+  history::black_box& records() { return records_; }
+  /// Records the ranks that a worker reports as started or ended.
+  void record(core::rank_reports const& reports);
+  /// Records the stacks of ranks that a worker has killed.
+  void record_stacks(core::stream_id worker, attempt const& which,
+                     std::vector<core::attempt_record::stack> where);
+  /// Records an event, at the present if it has no time.
+  void record_event(attempt const& which, core::attempt_record::event what);
+  /// Stores the records that have changed.
+  void write_records();
+
+  /// Returns whether this attempt, the last one of its program, has a coordination cluster.
+  bool has_cluster(core::program_id program, std::uint32_t attempt) const {
+    return dependencies_.clusters && dependencies_.clusters->serves(program, attempt);
+  }
+  /// Returns the name of the program's coordination cluster; empty if it has none.
+  std::string cluster_of(core::program_id program) const {
+    return dependencies_.clusters ? dependencies_.clusters->of(program) : std::string();
+  }
+  /// Returns the cluster of an attempt for a worker's tunnel. Errors: PERMISSION_DENIED if no live
+  /// rank has this key; NOT_FOUND if the program has no cluster.
+  muster::result<std::string> cluster_of(core::program_id program, std::uint32_t attempt,
+                                         std::string_view tunnel_key) const;
+  /// Adds the state of the program's cluster; `ranks`: the rank of each of its tasks.
+  void inspect_cluster(core::program_id program, std::vector<std::uint32_t> const& ranks,
+                       doctor::look& into) const;
+  /// Returns who was late at the barriers of the attempt, until the next one begins.
+  program_clusters::lateness lateness(core::program_id program, std::uint32_t attempt) const;
+
+  rank_steps& steps() { return steps_; }
+  rank_steps const& steps() const { return steps_; }
+  program_doctor& doctor() { return doctor_; }
+
+ private:
+  void record_attempts(core::effects const& fx);
+  void deliver_orders(core::effects const& fx);
+
+  hub& hub_;
+  program_dependencies const dependencies_;
+  history::black_box records_;
+  rank_steps steps_{hub_};
+  program_doctor doctor_{hub_};
+};
+
+}  // namespace muster::server

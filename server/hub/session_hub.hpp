@@ -1,0 +1,72 @@
+// Delivers outcomes and notices to the streams of sessions; those that depend on the journal, once
+// they are durable. Owned by a hub; engine thread only.
+#pragma once
+
+#include "server/hub/commit_gate.hpp"
+
+namespace muster::server {
+
+/// Receives the outcomes of one streaming session. Calls come from within a step: an implementation
+/// only queues and signals, and never calls the hub back.
+class session_sink {
+ public:
+  virtual ~session_sink() = default;
+  virtual void on_outcome(core::outcome const& o) = 0;
+  virtual void on_notice(core::session_notice const& n) = 0;
+  virtual void on_object_answer(core::objects::call_answer const&) {}
+  /// The last call: another sink serves the session now.
+  virtual void on_replaced() = 0;
+  /// The last call: the session was removed with its cluster.
+  virtual void on_removed(muster::status const& why) = 0;
+  /// The disk has failed, so events of the session may be lost: no more of them follow, and the
+  /// stream is to end, later.
+  virtual void on_journal_failure(muster::status const& why) = 0;
+};
+
+class session_hub {
+ public:
+  session_hub(core::coordinator const& core, commit_gate& gate) : core_(core), gate_(gate) {}
+
+  /// Replaces the sink of the session, if it has one.
+  void attach(core::session_id session, session_sink& sink);
+  void detach(core::session_id session) { sessions_.erase(session); }
+  /// Returns null if the client is disconnected.
+  session_sink* sink(core::session_id session) const;
+  void remove_all(muster::status const& why);
+
+  void deliver(core::effects const& fx);
+  /// Calls `then` once all events of a durable session so far can be sent; at once for others. Once
+  /// the disk has failed, the sink's on_journal_failure is called instead.
+  void run_after_pending_commits(core::session_id session, std::function<void()> then);
+  /// Returns whether input of the session must wait because the journal is full. Poll it: nothing
+  /// signals the end of this state.
+  bool is_paused(core::session_id session) const;
+
+ private:
+  struct served {
+    session_sink* sink = nullptr;
+    bool durable = false;
+    std::uint64_t behind = 0;  // the batch that the last event held back waits for
+  };
+  // In the order of delivery: an error before the closures that it cancels, an end after its own.
+  struct events {
+    std::vector<core::session_notice> failures;
+    std::vector<core::outcome> outcomes;
+    std::vector<core::session_notice> ends;
+  };
+  /// Returns whether an event must be held back: the session is durable, depends on a session that
+  /// is, or has an earlier event held back.
+  bool waits(core::session_id id, served const& s) const {
+    return s.durable || !gate_.is_past(s.behind) || !gate_.is_durable(id);
+  }
+  /// Null `held`: nothing is held back.
+  void deliver_outcomes(std::vector<core::outcome> const& outcomes, events* held);
+  void deliver_notices(std::vector<core::session_notice> const& notices, bool failed, events* held);
+  void deliver_held(events const& all, muster::status const& lost);
+
+  core::coordinator const& core_;
+  commit_gate& gate_;
+  std::unordered_map<core::session_id, served> sessions_;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,126 @@
+// The connected workers of a hub: the sinks of their streams, the names of their tasks, and queries
+// to them until they are answered. Owned by a hub; engine thread only.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "server/core/coordinator.hpp"
+#include "server/doctor/step_stops.hpp"
+#include "server/hub/programs/last_lines.hpp"
+#include "server/hub/programs/program_doctor.hpp"
+#include "server/hub/programs/rank_logs.hpp"
+#include "server/hub/programs/rank_stacks.hpp"
+#include "server/hub/task_stack.hpp"
+
+namespace muster::server {
+
+/// Receives orders of the core for one attached worker. Calls come from within a step: an
+/// implementation only queues and signals, and never calls the hub back.
+class closure_sink {
+ public:
+  virtual ~closure_sink() = default;
+  virtual void on_welcome(core::welcome const& w) = 0;
+  virtual void on_dispatch(std::span<core::assignment const> batch) = 0;
+  virtual void on_stop(core::stop_request const& s) = 0;
+  virtual void on_retract(core::retract_request const& r) = 0;
+  virtual void on_drop(core::per_worker_id value) = 0;
+  virtual void on_drain() = 0;
+  /// Asks for the stack of the worker's process. Older workers do not answer.
+  virtual void on_stack_query(std::uint64_t /*number*/) {}
+  /// The last call: the hub forgets the sink.
+  virtual void on_disconnect(muster::status const& why, bool final) = 0;
+};
+
+/// Receives the same about ranks, for workers that offer to run them.
+class rank_sink {
+ public:
+  virtual ~rank_sink() = default;
+  virtual void on_rank_orders(core::rank_orders const&) {}
+  virtual void on_log_query(rank_log_query const&) {}
+  virtual void on_lines_query(last_lines_query const&) {}
+  virtual void on_stacks_query(stacks_query const&) {}
+  virtual void on_vitals_query(vitals_query const&) {}
+  virtual void on_hold_steps(doctor::hold_steps const&) {}
+  virtual void on_stop_after(doctor::stop_after const&) {}
+};
+
+/// Receives the same about objects, for workers that hold or call them: see object_hub.
+class object_sink {
+ public:
+  virtual ~object_sink() = default;
+  virtual void on_objects_begin(core::objects::begin_order const&) {}
+  virtual void on_build(core::object_id, core::objects::object_spec const&) {}
+  virtual void on_call(core::objects::call_order const&, std::string const& /*method*/,
+                       core::blob const& /*args*/) {}
+  virtual void on_drop_object(core::object_id) {}
+  virtual void on_object_answer(core::objects::call_answer const&) {}
+  /// Returns the bytes that the worker has not read yet.
+  virtual std::size_t bytes_to_send() const { return 0; }
+};
+
+class worker_sink : public closure_sink, public rank_sink, public object_sink {};
+
+class worker_hub {
+ public:
+  explicit worker_hub(core::coordinator const& core) : core_(core) {}
+
+  /// Returns a new id for the worker's stream.
+  core::stream_id attach(worker_sink& sink);
+  /// Forgets the sink, and ends the queries that wait for it.
+  void detach(core::stream_id stream);
+  /// Returns null if the worker is disconnected.
+  worker_sink* sink(core::stream_id stream) const;
+  /// Passes a message to the worker. Returns false if it is disconnected.
+  template <class Sink, class Message>
+  bool send(core::stream_id stream, void (Sink::*on)(Message const&), Message const& m) const {
+    auto* const worker = sink(stream);
+    if (worker) (worker->*on)(m);
+    return worker != nullptr;
+  }
+  /// Returns no stream if the rank's worker is disconnected.
+  core::stream_id stream_of(core::rank_name const& rank) const;
+  void disconnect_all(muster::status const& why);
+  /// Hands the orders of a step to the workers that they are for.
+  void deliver(core::effects const& fx) const;
+
+  /// Sets the name of the worker's task, "worker:3", once the core has accepted the worker.
+  std::string const& set_name(core::stream_id stream, std::string task) {
+    return names_.insert_or_assign(stream, std::move(task)).first->second;
+  }
+  /// Returns null if the stream has no name.
+  std::string const* name(core::stream_id stream) const;
+  /// Returns the name that the stream had; empty if it had none.
+  std::string remove_name(core::stream_id stream);
+
+  /// Reads the log of a rank; `done` is called once. Errors: NOT_FOUND if the rank is unknown;
+  /// UNAVAILABLE if its worker is disconnected; RESOURCE_EXHAUSTED.
+  void read_log(rank_log_query query, rank_logs::handler done);
+  /// Refreshes the last lines of the ranks of an attempt, see last_lines::look.
+  void refresh_lines(core::time_point now, last_lines::attempt_asked const& of,
+                     std::function<void()> done = {});
+  /// Returns a new round of rank_stacks.
+  std::uint64_t begin_stacks(stacks_query const& of);
+  /// Reads the stack of the process of a task; `done` is called once, unless the worker does not
+  /// answer. Returns the number for worker_questions::forget. Errors: NOT_FOUND if the task is not
+  /// connected; UNAVAILABLE if it disconnects; RESOURCE_EXHAUSTED.
+  std::uint64_t read_stack(std::string_view task, worker_questions<task_stack>::handler done);
+  rank_logs& logs() { return logs_; }
+  last_lines& lines() { return lines_; }
+  rank_stacks& stacks() { return stacks_; }
+  worker_questions<task_stack>& task_stacks() { return task_stacks_; }
+
+ private:
+  core::coordinator const& core_;
+  std::unordered_map<core::stream_id, worker_sink*> sinks_;
+  std::unordered_map<core::stream_id, std::string> names_;
+  std::uint64_t last_stream_ = 0;
+  rank_logs logs_{"logs"};
+  last_lines lines_;
+  rank_stacks stacks_;
+  worker_questions<task_stack> task_stacks_{"stacks"};
+};
+
+}  // namespace muster::server
