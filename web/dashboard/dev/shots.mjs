@@ -14,6 +14,16 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
+const FULL = { scenario: 'full', tasks: 200 };
+const EMPTY = { scenario: 'empty', tasks: 0 };
+const full = (name, path) => ({ name, mock: FULL, path });
+const empty = (name, path) => ({ name: `empty-${name}`, mock: EMPTY, path });
+// On a screen and on a telephone.
+const both = (name, path, act) => [
+  { name, mock: FULL, path, act },
+  { name: `narrow-${name}`, mock: FULL, path, act, width: 390 },
+];
+
 const SCENES = [
   { name: 'full', mock: { scenario: 'full', tasks: 10_000 } },
   {
@@ -24,7 +34,7 @@ const SCENES = [
       await page.waitForSelector('[data-testid=task-row][data-task="worker:1"][data-state=ERROR]');
     },
   },
-  { name: 'empty', mock: { scenario: 'empty', tasks: 0 } },
+  { name: 'empty', mock: EMPTY },
   {
     name: 'disconnected',
     mock: { scenario: 'full', tasks: 10_000 },
@@ -45,10 +55,10 @@ const SCENES = [
     },
   },
   { name: 'narrow', mock: { scenario: 'small', tasks: 7 }, width: 400 },
-  { name: 'tasks', mock: { scenario: 'full', tasks: 200 }, path: '/tasks' },
+  full('tasks', '/tasks'),
   {
     name: 'machines',
-    mock: { scenario: 'full', tasks: 200 },
+    mock: FULL,
     path: '/tasks?machines=24h',
     async act({ page }) {
       await page.locator('#machines').scrollIntoViewIfNeeded();
@@ -56,71 +66,43 @@ const SCENES = [
       await page.mouse.move(box.x + 30, box.y + 8);
     },
   },
-  { name: 'tasks-failed', mock: { scenario: 'full', tasks: 200 }, path: '/tasks?cluster=prod-east.llm-70b' },
-  { name: 'jobs', mock: { scenario: 'full', tasks: 200 }, path: '/jobs' },
-  { name: 'narrow-jobs', mock: { scenario: 'full', tasks: 200 }, path: '/jobs', width: 400 },
-  { name: 'empty-jobs', mock: { scenario: 'empty', tasks: 0 }, path: '/jobs' },
-  { name: 'job', mock: { scenario: 'full', tasks: 200 }, path: '/jobs/job_0000000000000005' },
-  { name: 'narrow-job', mock: { scenario: 'full', tasks: 200 }, path: '/jobs/job_0000000000000005?state=FAILED', width: 390 },
-  { name: 'closure', mock: { scenario: 'full', tasks: 200 }, path: '/closures/cl_000000050000a8d1' },
-  { name: 'narrow-closure', mock: { scenario: 'full', tasks: 200 }, path: '/closures/cl_000000050000a8d1', width: 390 },
-  { name: 'worker', mock: { scenario: 'full', tasks: 200 }, path: '/workers/worker:3' },
-  { name: 'narrow-worker', mock: { scenario: 'full', tasks: 200 }, path: '/workers/worker:3', width: 390 },
-  { name: 'values', mock: { scenario: 'full', tasks: 200 }, path: '/values' },
-  { name: 'narrow-values', mock: { scenario: 'full', tasks: 200 }, path: '/values', width: 390 },
-  { name: 'objects', mock: { scenario: 'full', tasks: 200 }, path: '/objects?object=obj_0000000000000005' },
-  { name: 'narrow-objects', mock: { scenario: 'full', tasks: 200 }, path: '/objects?object=obj_0000000000000005', width: 390 },
-  { name: 'per-worker', mock: { scenario: 'full', tasks: 200 }, path: '/per-worker' },
-  { name: 'gangs', mock: { scenario: 'full', tasks: 200 }, path: '/gangs' },
-  { name: 'sessions', mock: { scenario: 'full', tasks: 200 }, path: '/sessions' },
-  { name: 'programs', mock: { scenario: 'full', tasks: 200 }, path: '/programs' },
-  { name: 'narrow-programs', mock: { scenario: 'full', tasks: 200 }, path: '/programs', width: 390 },
-  { name: 'program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000001?rank=3' },
-  { name: 'narrow-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000001?rank=3', width: 390 },
-  { name: 'few-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000002' },
-  { name: 'narrow-few-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000002', width: 390 },
-  { name: 'mid-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000005?rank=11' },
-  { name: 'narrow-mid-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000005', width: 390 },
-  { name: 'listed-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000003?ranks=list' },
-  { name: 'narrow-listed-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000003?ranks=list', width: 390 },
-  {
-    name: 'stacks',
-    mock: { scenario: 'full', tasks: 200 },
-    path: '/programs/prog_0000000000000005',
-    async act({ page }) {
-      await page.click('[data-testid=look-at-stacks]');
-      await page.waitForSelector('[data-testid=stack-group]');
-      await page.locator('#stacks').scrollIntoViewIfNeeded();
-    },
-  },
-  {
-    name: 'narrow-stacks',
-    mock: { scenario: 'full', tasks: 200 },
-    path: '/programs/prog_0000000000000005',
-    width: 390,
-    async act({ page }) {
-      await page.click('[data-testid=look-at-stacks]');
-      await page.waitForSelector('[data-testid=stack-group]');
-      await page.locator('#stacks').scrollIntoViewIfNeeded();
-    },
-  },
-  { name: 'large-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000003' },
-  { name: 'narrow-large-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000003', width: 390 },
-  { name: 'waiting-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000004' },
-  { name: 'no-job', mock: { scenario: 'full', tasks: 200 }, path: '/jobs/job_00000000000f4240' },
-  { name: 'barriers', mock: { scenario: 'full', tasks: 200 }, path: '/barriers' },
+  full('tasks-failed', '/tasks?cluster=prod-east.llm-70b'),
+  ...both('jobs', '/jobs'),
+  empty('jobs', '/jobs'),
+  full('job', '/jobs/job_0000000000000005'),
+  { ...full('narrow-job', '/jobs/job_0000000000000005?state=FAILED'), width: 390 },
+  ...both('closure', '/closures/cl_000000050000a8d1'),
+  ...both('worker', '/workers/worker:3'),
+  ...both('values', '/values'),
+  ...both('objects', '/objects?object=obj_0000000000000005'),
+  full('per-worker', '/per-worker'),
+  full('gangs', '/gangs'),
+  full('sessions', '/sessions'),
+  ...both('programs', '/programs'),
+  ...both('program', '/programs/prog_0000000000000001?rank=3'),
+  ...both('few-program', '/programs/prog_0000000000000002'),
+  ...both('mid-program', '/programs/prog_0000000000000005?rank=11'),
+  ...both('listed-program', '/programs/prog_0000000000000003?ranks=list'),
+  ...both('stacks', '/programs/prog_0000000000000005', async ({ page }) => {
+    await page.click('[data-testid=look-at-stacks]');
+    await page.waitForSelector('[data-testid=stack-group]');
+    await page.locator('#stacks').scrollIntoViewIfNeeded();
+  }),
+  ...both('large-program', '/programs/prog_0000000000000003'),
+  full('waiting-program', '/programs/prog_0000000000000004'),
+  full('no-job', '/jobs/job_00000000000f4240'),
+  full('barriers', '/barriers'),
   {
     name: 'kv',
-    mock: { scenario: 'full', tasks: 200 },
+    mock: FULL,
     path: '/kv?prefix=config/',
     act: ({ page }) => page.click('[data-testid=key] >> nth=0'),
   },
-  { name: 'events', mock: { scenario: 'full', tasks: 200 }, path: '/events' },
-  { name: 'logs', mock: { scenario: 'full', tasks: 200 }, path: '/logs?q=nan' },
-  { name: 'narrow-logs', mock: { scenario: 'full', tasks: 200 }, path: '/logs?q=nan', width: 390 },
+  full('events', '/events'),
+  ...both('logs', '/logs?q=nan'),
   {
     name: 'run-steps',
-    mock: { scenario: 'full', tasks: 200 },
+    mock: FULL,
     path: '/programs/prog_0000000000000002',
     async act({ page }) {
       const box = await page.locator('[data-testid=run-canvas]').boundingBox();
@@ -132,21 +114,18 @@ const SCENES = [
       await page.mouse.move(box.x + box.width * 0.4, box.y + 40);
     },
   },
-  { name: 'log-at', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000001?rank=3&attempt=1&line=27&find=loss' },
-  { name: 'narrow-log-at', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000001?rank=3&attempt=1&line=27&find=loss', width: 390 },
-  { name: 'stream', mock: { scenario: 'full', tasks: 200 }, path: '/stream' },
-  { name: 'narrow-stream', mock: { scenario: 'full', tasks: 200 }, path: '/stream', width: 390 },
-  { name: 'empty-stream', mock: { scenario: 'empty', tasks: 0 }, path: '/stream' },
-  { name: 'graph', mock: { scenario: 'full', tasks: 200 }, path: '/jobs/job_0000000000000005/graph' },
-  { name: 'large-graph', mock: { scenario: 'full', tasks: 200 }, path: '/jobs/job_0000000000000006/graph' },
-  { name: 'grouped-graph', mock: { scenario: 'full', tasks: 200 }, path: '/jobs/job_0000000000000003/graph' },
-  { name: 'stragglers', mock: { scenario: 'full', tasks: 200 }, path: '/stragglers' },
-  { name: 'narrow-stragglers', mock: { scenario: 'full', tasks: 200 }, path: '/stragglers', width: 390 },
-  { name: 'empty-stragglers', mock: { scenario: 'empty', tasks: 0 }, path: '/stragglers' },
-  { name: 'narrow-barriers', mock: { scenario: 'full', tasks: 200 }, path: '/barriers', width: 400 },
-  { name: 'narrow-kv', mock: { scenario: 'full', tasks: 200 }, path: '/kv', width: 400 },
-  { name: 'empty-kv', mock: { scenario: 'empty', tasks: 0 }, path: '/kv' },
-  { name: 'empty-barriers', mock: { scenario: 'empty', tasks: 0 }, path: '/barriers' },
+  ...both('log-at', '/programs/prog_0000000000000001?rank=3&attempt=1&line=27&find=loss'),
+  ...both('stream', '/stream'),
+  empty('stream', '/stream'),
+  full('graph', '/jobs/job_0000000000000005/graph'),
+  full('large-graph', '/jobs/job_0000000000000006/graph'),
+  full('grouped-graph', '/jobs/job_0000000000000003/graph'),
+  ...both('stragglers', '/stragglers'),
+  empty('stragglers', '/stragglers'),
+  { name: 'narrow-barriers', mock: FULL, path: '/barriers', width: 400 },
+  { name: 'narrow-kv', mock: FULL, path: '/kv', width: 400 },
+  empty('kv', '/kv'),
+  empty('barriers', '/barriers'),
 ];
 
 let bad = 0;

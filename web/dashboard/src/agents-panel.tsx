@@ -5,10 +5,13 @@ import { age, clock, count, moment } from './model/format';
 import { Grid, type Column } from './parts/grid';
 import { cluster, query, slow, store, viewNow } from './page';
 import { hasAgents } from './model/map-groups';
-import { address, choose, chosen, follow } from './route';
+import { address, choose, chosen } from './route';
 import { Panel } from './parts/panel';
 import type { AgentRow, ClusterRow } from './model/protocol';
-import { Mark } from './parts/shape';
+import { Link } from './parts/link';
+import { Segments, type Option } from './parts/segments';
+import { Chip, Mark } from './parts/shape';
+import { Clipped } from './parts/text';
 
 const shortened = (incarnation: string): string => (incarnation.length > 9 ? `${incarnation.slice(0, 8)}…` : incarnation);
 
@@ -16,21 +19,13 @@ const columns: readonly Column<AgentRow>[] = [
   {
     title: 'State',
     width: '106px',
-    cell: (a) => (
-      <span class={`chip text-${PLIGHT_SHAPES[plight(a)]}`}>
-        <Mark shape={PLIGHT_SHAPES[plight(a)]} /> {PLIGHT_WORDS[plight(a)]}
-      </span>
-    ),
+    cell: (a) => <Chip shape={PLIGHT_SHAPES[plight(a)]}>{PLIGHT_WORDS[plight(a)]}</Chip>,
   },
   { title: 'Task', width: 'minmax(92px, 1fr)', cell: (a) => <bdi class="mono">{agentName(a)}</bdi> },
   {
     title: 'Host',
     width: 'minmax(100px, 1.1fr)',
-    cell: (a) => (
-      <bdi class="soft" title={a.address}>
-        {hostOf(a.address) || '–'}
-      </bdi>
-    ),
+    cell: (a) => <Clipped text={hostOf(a.address) || '–'} kind="soft" title={a.address} />,
   },
   {
     title: 'Incarnation',
@@ -57,11 +52,7 @@ const columns: readonly Column<AgentRow>[] = [
     width: 'minmax(180px, 3fr)',
     narrow: 'long',
     says: remark,
-    cell: (a) => (
-      <bdi class={plight(a) === 'victim' ? 'text-error' : 'soft'} title={remark(a)}>
-        {remark(a)}
-      </bdi>
-    ),
+    cell: (a) => <Clipped text={remark(a)} kind={plight(a) === 'victim' ? 'text-error' : 'soft'} />,
   },
 ];
 
@@ -70,9 +61,9 @@ const clusterColumn: Column<AgentRow> = {
   title: 'Cluster',
   width: 'minmax(80px, 1fr)',
   cell: (a) => (
-    <a class="mono" href={address('/tasks', { cluster: a.cluster })} onClick={follow} tabIndex={-1} title={a.cluster}>
+    <Link cell to={address('/tasks', { cluster: a.cluster })} title={a.cluster}>
       <bdi>{a.cluster}</bdi>
-    </a>
+    </Link>
   ),
 };
 const problemColumns = [...columns.slice(0, 2), clusterColumn, ...columns.slice(2).filter(({ title }) => title !== 'Incarnation' && title !== 'Devices')];
@@ -120,11 +111,11 @@ export function Agents() {
   const all = store.agents.all().filter((a) => a.cluster === of.name);
   const counts = countPlights(all);
   const asked = chosen('state').value as Plight;
-  const only = PLIGHTS.includes(asked) && counts[asked] > 0 ? asked : null;
-  const rows = listAgents(all, query.value, only);
+  const only = PLIGHTS.includes(asked) && counts[asked] > 0 ? asked : '';
+  const rows = listAgents(all, query.value, only || null);
   const row = rows.find((a) => agentName(a) === at);
   return (
-    <Panel id="agents" title="Agents" note={<Whence of={of} />} span={12} aside={<Filter counts={counts} only={only} choose={(p) => choose({ state: p ?? '' })} />}>
+    <Panel id="agents" title="Agents" note={<Whence of={of} />} span={12} aside={<Filter counts={counts} only={only} />}>
       <Cause of={of} />
       <Grid
         id="agents"
@@ -159,19 +150,16 @@ function Whence({ of }: { of: ClusterRow }) {
   );
 }
 
-function Filter({ counts, only, choose }: { counts: Record<Plight, number>; only: Plight | null; choose(p: Plight | null): void }) {
-  return (
-    <div class="segments wide" role="group" aria-label="State">
-      <button type="button" aria-pressed={only === null} onClick={() => choose(null)}>
-        all
-      </button>
-      {PLIGHTS.filter((p) => counts[p] > 0).map((p) => (
-        <button key={p} type="button" aria-pressed={only === p} data-testid={`only-${p}`} onClick={() => choose(only === p ? null : p)}>
-          <Mark shape={PLIGHT_SHAPES[p]} /> {count(counts[p])} {p === 'casualty' && counts[p] > 1 ? 'casualties' : PLIGHT_WORDS[p].toLowerCase()}
-        </button>
-      ))}
-    </div>
+function Filter({ counts, only }: { counts: Record<Plight, number>; only: Plight | '' }) {
+  const options = PLIGHTS.filter((p) => counts[p] > 0).map(
+    (p): Option<Plight> => [
+      p,
+      <>
+        <Mark shape={PLIGHT_SHAPES[p]} /> {count(counts[p])} {p === 'casualty' && counts[p] > 1 ? 'casualties' : PLIGHT_WORDS[p].toLowerCase()}
+      </>,
+    ],
   );
+  return <Segments<Plight | ''> wide label="State" options={[['', 'all'], ...options]} now={only} testid="only" choose={(p) => choose({ state: p === only ? '' : p })} />;
 }
 
 // Where a failure began, apart from those it took down.

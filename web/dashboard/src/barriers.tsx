@@ -12,7 +12,9 @@ import { cluster, query, slow, store, viewNow } from './page';
 import { Elsewhere } from './parts/elsewhere';
 import { Panel } from './parts/panel';
 import type { BarrierRow } from './model/protocol';
-import { Mark } from './parts/shape';
+import { Chip } from './parts/shape';
+import { BarrierName, Clipped, More } from './parts/text';
+import { Ago } from './parts/when';
 import { api, send } from './rest';
 import { address, choose, chosen, follow } from './route';
 
@@ -97,16 +99,10 @@ function Running({ barrier: b, known }: { barrier: BarrierRow; known: BarrierVie
             <span class="soft">{m.seen > 0 ? `seen ${age(now - m.seen)} ago${m.address ? ` · ${hostOf(m.address)}` : ''}` : 'never came'}</span>
           </li>
         ))}
-        {missing > shown.length && (
-          <li class="rest">
-            {b.missing.length > shown.length ? (
-              <button type="button" class="plain" onClick={() => (all.value = true)}>
-                and {count(missing - shown.length)} more
-              </button>
-            ) : (
-              <span class="soft">and {count(missing - shown.length)} more: muster barriers show</span>
-            )}
-          </li>
+        {b.missing.length > shown.length ? (
+          <More n={missing - shown.length} show={() => (all.value = true)} />
+        ) : (
+          missing > shown.length && <li class="rest soft">and {count(missing - shown.length)} more: muster barriers show</li>
         )}
       </ul>
       <div class="progress-foot">
@@ -147,13 +143,7 @@ function Members({ all }: { all: readonly Member[] }) {
             <span class="soft">{after(m)}</span>
           </li>
         ))}
-        {arrived.length > shown.length && (
-          <li class="rest">
-            <button type="button" class="plain" onClick={() => (more.value = true)}>
-              and {count(arrived.length - shown.length)} more
-            </button>
-          </li>
-        )}
+        <More n={arrived.length - shown.length} show={() => (more.value = true)} />
       </ul>
     </>
   );
@@ -182,26 +172,12 @@ const columns: readonly Column<BarrierRow>[] = [
   {
     title: 'Result',
     width: '92px',
-    cell: (b) =>
-      b.state === 'PASSED' ? (
-        <span class="chip text-connected">
-          <Mark shape="connected" /> Passed
-        </span>
-      ) : (
-        <span class="chip text-error">
-          <Mark shape="error" /> Failed
-        </span>
-      ),
+    cell: (b) => (b.state === 'PASSED' ? <Chip shape="connected">Passed</Chip> : <Chip shape="error">Failed</Chip>),
   },
   {
     title: 'Barrier',
     width: 'minmax(160px, 2fr)',
-    cell: (b) => (
-      <bdi class="mono" title={b.id}>
-        {b.id}
-        {b.counter > 0 && <span class="soft"> #{b.counter}</span>}
-      </bdi>
-    ),
+    cell: (b) => <BarrierName {...b} />,
   },
   {
     title: 'Arrived',
@@ -214,15 +190,11 @@ const columns: readonly Column<BarrierRow>[] = [
     ),
   },
   { title: 'Took', width: '70px', right: true, cell: (b) => age(b.ended - b.started) },
-  { title: 'Ended', width: '86px', right: true, cell: (b) => <time title={moment(b.ended)}>{age(viewNow() - b.ended)} ago</time> },
+  { title: 'Ended', width: '86px', right: true, cell: (b) => <Ago ms={b.ended} /> },
   {
     title: 'Reason',
     width: 'minmax(160px, 3fr)',
-    cell: (b) => (
-      <bdi class="soft" title={b.error}>
-        {b.error}
-      </bdi>
-    ),
+    cell: (b) => <Clipped text={b.error} kind="soft" />,
   },
 ];
 

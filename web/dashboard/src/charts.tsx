@@ -10,6 +10,7 @@ import { slow, store } from './page';
 import type { ChartProps, Marker } from './parts/chart';
 import { lazy } from './parts/lazy';
 import { Panel } from './parts/panel';
+import { Segments } from './parts/segments';
 import { api } from './rest';
 import { choose, chosen } from './route';
 
@@ -154,15 +155,8 @@ function zoomTo(from: number, to: number): void {
 }
 
 function SpanChoice({ span }: { span: Span }) {
-  return (
-    <div class="segments" role="group" aria-label="Time span of the charts">
-      {SPANS.map((each) => (
-        <button key={each} type="button" aria-pressed={each === span} data-testid={`span-${each}`} onClick={() => choose({ span: each === '5m' ? '' : each, zoom: '' })}>
-          {SPAN_WORDS[each]}
-        </button>
-      ))}
-    </div>
-  );
+  const options = SPANS.map((each) => [each, SPAN_WORDS[each]] as const);
+  return <Segments label="Time span of the charts" options={options} now={span} testid="span" choose={(each) => choose({ span: each === '5m' ? '' : each, zoom: '' })} />;
 }
 
 interface OneProps {

@@ -1,14 +1,17 @@
 // What happened, newest first.
 
 import { foldEvents, type FoldedEvent } from './model/fold-events';
-import { age, clock, count, moment } from './model/format';
+import { age, count, moment } from './model/format';
 import { Grid, type Column } from './parts/grid';
 import { query, slow, store } from './page';
 import { Linked } from './parts/linked';
 import { Panel } from './parts/panel';
 import type { EventRow } from './model/protocol';
 import type { Shape } from './model/shape';
-import { Mark } from './parts/shape';
+import { Segments } from './parts/segments';
+import { Chip } from './parts/shape';
+import { Clipped } from './parts/text';
+import { Clock } from './parts/when';
 import { choose, chosen } from './route';
 
 type Severity = EventRow['severity'];
@@ -21,19 +24,15 @@ const columns: readonly Column<FoldedEvent>[] = [
   {
     title: 'Time',
     width: '70px',
-    cell: (e) => (
-      <time class="mono" title={moment(e.time_ms)}>
-        {clock(e.time_ms)}
-      </time>
-    ),
+    cell: (e) => <Clock ms={e.time_ms} />,
   },
   {
     title: 'Severity',
     width: '76px',
     cell: (e) => (
-      <span class={`chip ${COLOURS[e.severity]}`}>
-        <Mark shape={SHAPES[e.severity]} /> {WORDS[e.severity]}
-      </span>
+      <Chip shape={SHAPES[e.severity]} colour={COLOURS[e.severity]}>
+        {WORDS[e.severity]}
+      </Chip>
     ),
   },
   { title: 'Cluster', width: 'minmax(70px, 0.7fr)', cell: (e) => <bdi class="soft">{e.cluster || '–'}</bdi> },
@@ -41,11 +40,7 @@ const columns: readonly Column<FoldedEvent>[] = [
   {
     title: 'Subject',
     width: 'minmax(120px, 1.4fr)',
-    cell: (e) => (
-      <bdi class="mono" title={e.subject}>
-        {e.subject}
-      </bdi>
-    ),
+    cell: (e) => <Clipped text={e.subject} kind="mono" />,
   },
   { title: 'Text', width: 'minmax(200px, 4fr)', cell: (e) => <Text event={e} /> },
 ];
@@ -79,15 +74,7 @@ export function Events() {
   const rows = foldEvents(all.filter((e) => fits(e, severity, wanted)).sort((a, b) => b.number - a.number));
   const row = rows.find((e) => String(e.first) === number);
   const oldest = rows.at(-1)?.number ?? 1;
-  const aside = (
-    <div class="segments" role="group" aria-label="Severity">
-      {FILTERS.map((f) => (
-        <button key={f} type="button" aria-pressed={severity === f} data-testid={`events-${f}`} onClick={() => choose({ severity: f === 'all' ? '' : f })}>
-          {f}
-        </button>
-      ))}
-    </div>
-  );
+  const aside = <Segments label="Severity" options={FILTERS.map((f) => [f, f])} now={severity} testid="events" choose={(f) => choose({ severity: f === 'all' ? '' : f })} />;
   return (
     <div class="panels tall">
       <Panel id="events" title="Events" note={all.length > 0 && 'newest first, all clusters'} span={12} aside={aside}>

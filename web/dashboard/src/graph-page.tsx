@@ -4,7 +4,8 @@ import { useMemo } from 'preact/hooks';
 import { useHeading } from './heading';
 import { useLooked } from './looked';
 import { graphLayout } from './model/graph-layout';
-import type { GraphBody, GraphCounts } from './model/graph-protocol';
+import type { Counts } from './model/counters-protocol';
+import type { GraphBody } from './model/graph-protocol';
 import { count, outOf, plural, some } from './model/format';
 import { slow, store } from './page';
 import { GraphCanvas } from './parts/graph-canvas';
@@ -57,7 +58,7 @@ function isOver(body: GraphBody): boolean {
   return body.nodes.state.every((state) => ENDED.includes(body.states[state]!));
 }
 
-function groupState(c: GraphCounts): string {
+function groupState(c: Counts): string {
   return c.failed > 0 ? 'FAILED' : c.running > 0 ? 'RUNNING' : c.queued > 0 ? 'QUEUED' : c.blocked > 0 ? 'BLOCKED' : c.succeeded < c.total ? 'CANCELLED' : 'SUCCEEDED';
 }
 

@@ -3,7 +3,7 @@
 import { age, bytes, count, moment, span } from './model/format';
 import { slow, store, viewNow } from './page';
 import { Panel } from './parts/panel';
-import { Mark } from './parts/shape';
+import { Chip } from './parts/shape';
 
 export function Kept() {
   slow.value;
@@ -24,8 +24,7 @@ export function Kept() {
           </span>
         </div>
         <div class="progress-foot">
-          <span class={`chip text-${shape}`}>
-            <Mark shape={shape} />{' '}
+          <Chip shape={shape}>
             {d.failed_since_ms
               ? 'nothing is written any more'
               : d.full
@@ -35,7 +34,7 @@ export function Kept() {
                   : etcd
                     ? 'all in etcd'
                     : 'all on the disk'}
-          </span>
+          </Chip>
           <span>
             start {count(d.epoch)}, read in {span(d.restored_in_ms)}
             {d.leader && (

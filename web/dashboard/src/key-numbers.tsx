@@ -8,7 +8,7 @@ import { taskTotals, type TaskTotals } from './model/map-groups';
 import { slow, store } from './page';
 import type { Counters } from './model/protocol';
 import type { Shape } from './model/shape';
-import { Mark } from './parts/shape';
+import { Chip } from './parts/shape';
 import { Spark } from './parts/spark';
 
 export function KeyNumbers() {
@@ -79,9 +79,9 @@ function TaskStates({ tasks }: { tasks: TaskTotals }) {
   return (
     <>
       {shown.map(([shape, n, word]) => (
-        <span key={shape} class={`chip text-${shape}`}>
-          <Mark shape={shape} /> {short(n)} {word}
-        </span>
+        <Chip key={shape} shape={shape}>
+          {short(n)} {word}
+        </Chip>
       ))}
     </>
   );

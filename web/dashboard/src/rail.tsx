@@ -9,6 +9,7 @@ import { address, follow, page, picked } from './route';
 import { session } from './access/session';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { Segments } from './parts/segments';
 import { ClusterSwitch } from './clusters/cluster-switch';
 import { setZone, zone, ZONES } from './zone';
 import { setTheme, theme, THEMES } from './theme';
@@ -105,20 +106,8 @@ export function Rail() {
                 {paused.value && ' (held)'}
               </span>
             </p>
-            <div class="segments" role="group" aria-label="Theme">
-              {THEMES.map((choice) => (
-                <button key={choice} type="button" data-testid={`theme-${choice}`} aria-pressed={theme.value === choice} onClick={() => setTheme(choice)}>
-                  {choice}
-                </button>
-              ))}
-            </div>
-            <div class="segments" role="group" aria-label="Time zone">
-              {ZONES.map((choice) => (
-                <button key={choice} type="button" data-testid={`zone-${choice}`} aria-pressed={zone.value === choice} onClick={() => setZone(choice)}>
-                  {choice === 'UTC' ? choice : 'local time'}
-                </button>
-              ))}
-            </div>
+            <Segments label="Theme" options={THEMES.map((each) => [each, each])} now={theme.value} testid="theme" choose={setTheme} />
+            <Segments label="Time zone" options={ZONES.map((each) => [each, each === 'UTC' ? each : 'local time'])} now={zone.value} testid="zone" choose={setZone} />
           </div>
         </div>
         <ConnectionLine />

@@ -1,19 +1,27 @@
 // Who comes late to barriers: of the newest ones that passed, who was last and how long the others waited for it.
 
-import { age, count, moment, plural } from './model/format';
+import { taskName } from './model/agents';
+import { age, count, plural } from './model/format';
 import { lateNote, verdict, type LateHost, type LateTask, type PassedBarrier, type Stragglers } from './model/straggler-protocol';
 import { useLooked } from './looked';
-import { cluster, slow, viewNow } from './page';
+import { cluster, slow } from './page';
 import { Bar } from './parts/bar';
 import { Grid, type Column } from './parts/grid';
 import { Elsewhere } from './parts/elsewhere';
+import { Link } from './parts/link';
+import { Problem } from './parts/listing';
 import { Panel } from './parts/panel';
+import { BarrierName } from './parts/text';
+import { Ago } from './parts/when';
 import { api } from './rest';
-import { address, choose, chosen, follow } from './route';
+import { address, choose, chosen } from './route';
 
-const short = (task: string): string => task.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
 // A late task is an agent: the page of tasks has its row.
-const taskAddress = (task: string): string => address('/tasks', { q: short(task) });
+const Late = ({ task }: { task: string }) => (
+  <Link to={address('/tasks', { q: taskName(task) })}>
+    <bdi>{taskName(task)}</bdi>
+  </Link>
+);
 
 function Share({ n, of }: { n: number; of: number }) {
   return (
@@ -32,7 +40,13 @@ export function StragglersPage() {
   const all = found?.barriers.length ?? 0;
   const said = found ? verdict(found) : '';
   const row = chosen('row').value;
-  const pick = (name: string | null) => choose({ row: name ?? '' }, 'replace');
+  const picking = { chosen: row, choose: (name: string | null) => choose({ row: name ?? '' }, 'replace') };
+  const none = (
+    <>
+      No barrier has passed yet.
+      <Elsewhere />
+    </>
+  );
   return (
     <div class="panels tall">
       {said && (
@@ -41,43 +55,11 @@ export function StragglersPage() {
         </p>
       )}
       <Panel id="late-hosts" title="Hosts" note={all > 0 && `of the last ${plural(all, 'barrier')}, most often last first`} span={4}>
-        {found && (
-          <Grid
-            id="late-hosts"
-            columns={hostColumns(all)}
-            rows={found.hosts}
-            name={(h) => `host ${h.host}`}
-            data={(h) => ({ 'data-host': h.host })}
-            chosen={row}
-            choose={pick}
-            empty={
-              <>
-                No barrier has passed yet.
-                <Elsewhere />
-              </>
-            }
-          />
-        )}
+        {found && <Grid id="late-hosts" columns={hostColumns(all)} rows={found.hosts} name={(h) => `host ${h.host}`} data={(h) => ({ 'data-host': h.host })} {...picking} empty={none} />}
       </Panel>
       <Panel id="late-tasks" title="Tasks" note={all > 0 && lateNote(found!)} span={8}>
-        {found && (
-          <Grid
-            id="late-tasks"
-            columns={taskColumns(all)}
-            rows={found.tasks}
-            name={(t) => `task ${t.task}`}
-            data={(t) => ({ 'data-task': short(t.task) })}
-            chosen={row}
-            choose={pick}
-            empty={
-              <>
-                No barrier has passed yet.
-                <Elsewhere />
-              </>
-            }
-          />
-        )}
-        {looked.problem && <p class="calm text-error">{looked.problem}</p>}
+        {found && <Grid id="late-tasks" columns={taskColumns(all)} rows={found.tasks} name={(t) => `task ${t.task}`} data={(t) => ({ 'data-task': taskName(t.task) })} {...picking} empty={none} />}
+        <Problem text={looked.problem} />
       </Panel>
       <Panel id="late-barriers" title="Barriers" note={all > 0 && 'newest first'} span={12}>
         {found && (
@@ -87,8 +69,7 @@ export function StragglersPage() {
             rows={found.barriers}
             name={(b) => `barrier ${b.id}#${b.counter}#${b.ended_ms}`}
             data={(b) => ({ 'data-barrier': b.id })}
-            chosen={row}
-            choose={pick}
+            {...picking}
             empty={
               <>
                 No barrier of this run has passed yet. Those that failed are on the page of barriers, with who was missing.
@@ -116,11 +97,7 @@ function taskColumns(all: number): readonly Column<LateTask>[] {
     {
       title: 'Task',
       width: 'minmax(110px, 1.2fr)',
-      cell: (t) => (
-        <a class="mono" href={taskAddress(t.task)} onClick={follow}>
-          <bdi>{short(t.task)}</bdi>
-        </a>
-      ),
+      cell: (t) => <Late task={t.task} />,
     },
     { title: 'Host', width: 'minmax(100px, 1.2fr)', cell: (t) => <bdi class="soft">{t.host || '–'}</bdi> },
     { title: 'Last', width: 'minmax(90px, 1fr)', cell: (t) => <Share n={t.last} of={all} /> },
@@ -134,25 +111,16 @@ const barrierColumns: readonly Column<PassedBarrier>[] = [
   {
     title: 'Barrier',
     width: 'minmax(160px, 2fr)',
-    cell: (b) => (
-      <bdi class="mono" title={b.id}>
-        {b.id}
-        {b.counter > 0 && <span class="soft"> #{b.counter}</span>}
-      </bdi>
-    ),
+    cell: (b) => <BarrierName {...b} />,
   },
   {
     title: 'Came last',
     width: 'minmax(110px, 1fr)',
-    cell: (b) => (
-      <a class="mono" href={taskAddress(b.last)} onClick={follow}>
-        <bdi>{short(b.last)}</bdi>
-      </a>
-    ),
+    cell: (b) => <Late task={b.last} />,
   },
   { title: 'Host', width: 'minmax(100px, 1fr)', cell: (b) => <bdi class="soft">{b.host || '–'}</bdi> },
   { title: 'Late by', width: '84px', right: true, cell: (b) => age(b.late_ms) },
   { title: 'First to last', width: '92px', right: true, narrow: 'hide', cell: (b) => age(b.spread_ms) },
   { title: 'Tasks', width: '64px', right: true, narrow: 'hide', cell: (b) => count(b.participants) },
-  { title: 'Passed', width: '90px', right: true, cell: (b) => <time title={moment(b.ended_ms)}>{age(viewNow() - b.ended_ms)} ago</time> },
+  { title: 'Passed', width: '90px', right: true, cell: (b) => <Ago ms={b.ended_ms} /> },
 ];

@@ -8,10 +8,12 @@ import { sums, type Sum } from './model/stream-look';
 import { spanOf } from './model/time-view';
 import { clusterQuery, query, slow, store } from './page';
 import { Grid, type Column } from './parts/grid';
+import { WorkerLink } from './parts/link';
 import { Panel } from './parts/panel';
+import { Segments } from './parts/segments';
 import { StreamCanvas } from './parts/stream-canvas';
 import { api } from './rest';
-import { choose, chosen, follow as followLink, workerAddress } from './route';
+import { choose, chosen } from './route';
 import { askStream, StreamFeed } from './stream-client';
 import { AtTime } from './stream/at-time';
 import { useFeed } from './stream/feed';
@@ -85,13 +87,7 @@ function Toolbar() {
   const span = at.follow ? at.span : spanOf(at.view);
   return (
     <div class="toolbar">
-      <div class="segments" role="group" aria-label="Time span">
-        {SPANS.map(([ms, word]) => (
-          <button key={ms} type="button" aria-pressed={Math.abs(span - ms) < 1} onClick={() => setSpan(ms)}>
-            {word}
-          </button>
-        ))}
-      </div>
+      <Segments label="Time span" options={SPANS} now={Math.round(span)} choose={setSpan} />
       <div class="segments" role="group" aria-label="Zoom">
         <button type="button" aria-label="Look closer" title="Look closer (+, ctrl and wheel)" onClick={() => zoom(0.5)}>
           +
@@ -210,11 +206,7 @@ function Table({ stream, rows }: { stream: Stream; rows: readonly Sum[] }) {
     {
       title: 'Worker',
       width: 'minmax(110px, 1fr)',
-      cell: (r) => (
-        <a class="mono" href={workerAddress(r.lane.task, r.lane.cluster)} onClick={followLink}>
-          <bdi>{r.lane.task}</bdi>
-        </a>
-      ),
+      cell: (r) => <WorkerLink task={r.lane.task} of={r.lane.cluster} />,
     },
     { title: 'Function', width: 'minmax(140px, 2fr)', cell: (r) => <bdi class="mono">{stream.functions[r.function]}</bdi> },
     { title: 'Closures', width: '84px', right: true, cell: (r) => count(r.count) },

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lateNote, verdict, type Stragglers } from '../src/model/straggler-protocol';
 
-function found(lasts: [task: string, host: string, last: number][], barriers: number): Stragglers {
+// Each of `who` is "TASK HOST TIMES-LAST".
+function found(who: readonly string[], barriers: number): Stragglers {
+  const lasts = who.map((text) => text.split(' ')).map(([task = '', host = '', last]) => [task, host, Number(last)] as const);
   const hosts = [...new Set(lasts.map(([, host]) => host))];
   return {
     generation: 1,
@@ -13,60 +15,20 @@ function found(lasts: [task: string, host: string, last: number][], barriers: nu
 }
 
 test('one task is always last', () => {
-  assert.equal(
-    verdict(
-      found(
-        [
-          ['worker:3', 'n1', 9],
-          ['worker:0', 'n2', 1],
-        ],
-        10,
-      ),
-    ),
-    'worker:3 on n1 came last to 9 of the last 10 barriers.',
-  );
+  assert.equal(verdict(found(['worker:3 n1 9', 'worker:0 n2 1'], 10)), 'worker:3 on n1 came last to 9 of the last 10 barriers.');
 });
 
 test('the list says whom it leaves out', () => {
-  const all = found(
-    [
-      ['worker:3', 'n1', 2],
-      ['worker:1', 'n1', 1],
-    ],
-    3,
-  );
+  const all = found(['worker:3 n1 2', 'worker:1 n1 1'], 3);
   assert.equal(lateNote(all), '2 of 4 tasks were late at least once: later than half of the others. The rest were always on time');
   assert.equal(lateNote({ ...all, tasks: Array(100).fill(all.tasks[0]) }), 'the 100 that come latest; late: after the median arrival');
 });
 
 test('two tasks of one host take turns', () => {
-  assert.equal(
-    verdict(
-      found(
-        [
-          ['worker:3', 'n1', 4],
-          ['worker:2', 'n1', 4],
-          ['worker:0', 'n2', 2],
-        ],
-        10,
-      ),
-    ),
-    'A task on n1 came last to 8 of the last 10 barriers.',
-  );
+  assert.equal(verdict(found(['worker:3 n1 4', 'worker:2 n1 4', 'worker:0 n2 2'], 10)), 'A task on n1 came last to 8 of the last 10 barriers.');
 });
 
 test('nobody stands out, or too little is known', () => {
-  assert.equal(
-    verdict(
-      found(
-        [
-          ['worker:3', 'n1', 5],
-          ['worker:0', 'n2', 5],
-        ],
-        10,
-      ),
-    ),
-    '',
-  );
-  assert.equal(verdict(found([['worker:3', 'n1', 2]], 2)), '');
+  assert.equal(verdict(found(['worker:3 n1 5', 'worker:0 n2 5'], 10)), '');
+  assert.equal(verdict(found(['worker:3 n1 2'], 2)), '');
 });

@@ -29,3 +29,6 @@ export async function signOut(): Promise<void> {
   await send('DELETE', PATH).catch(() => null);
   location.reload();
 }
+
+// What the button of an action is told where the token may only look.
+export const mayOnlyLook = () => (session.value?.required && session.value.role === 'viewer' ? { disabled: true, why: 'Your token may look, and change nothing.' } : {});

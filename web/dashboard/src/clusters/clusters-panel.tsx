@@ -6,7 +6,7 @@ import { slow, store, viewNow } from '../page';
 import { Bar } from '../parts/bar';
 import { Panel } from '../parts/panel';
 import type { ClusterRow } from '../model/protocol';
-import { Mark } from '../parts/shape';
+import { Chip } from '../parts/shape';
 import { address, follow, picked } from '../route';
 
 export function Clusters() {
@@ -32,12 +32,11 @@ function Row({ cluster: c, workers }: { cluster: ClusterRow; workers: Workers | 
   return (
     <div class="progress" data-testid="cluster-row" data-cluster={c.name} data-state={c.state} data-health={shape}>
       <div class="progress-head">
-        <span class={`chip text-${shape === 'waiting' ? 'disconnected' : shape}`}>
-          <Mark shape={shape} />
+        <Chip shape={shape} colour={`text-${shape === 'waiting' ? 'disconnected' : shape}`}>
           <a class="mono clip" href={address('/tasks', { cluster: c.name })} onClick={follow}>
             <bdi>{c.name}</bdi>
           </a>
-        </span>
+        </Chip>
         <span>
           {count(f.connected)} of {count(f.total)} connected
         </span>

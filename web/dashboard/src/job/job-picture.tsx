@@ -8,6 +8,7 @@ import { ENDED, type ClosureView, type JobView } from '../model/rest/views';
 import { Bar } from '../parts/bar';
 import { filter } from '../parts/listing';
 import { Panel } from '../parts/panel';
+import { Table } from '../parts/table';
 import { api, get } from '../rest';
 import { chosen } from '../route';
 import { JobTimeline } from './job-timeline';
@@ -134,34 +135,23 @@ function By({ title, name, rows }: { title: string; name: 'function' | 'worker';
   return (
     <div>
       <h3>{title}</h3>
-      <table class="table by" data-testid={`by-${name}`}>
-        <thead>
-          <tr>
-            {['', ...HEADS].map((word) => (
-              <th key={word} scope="col" class={word && 'right'}>
-                {word || <span class="unseen">{name}</span>}
-              </th>
+      <Table heads={[<span class="unseen">{name}</span>, ...HEADS]} right={1} kind="by" testid={`by-${name}`}>
+        {rows.slice(0, SHOWN).map((g) => (
+          <tr key={g.name}>
+            <td>
+              <button type="button" class="plain mono clip" title={`Only ${g.name}`} disabled={!g.filter} onClick={() => filter({ [name]: g.filter })}>
+                <bdi>{g.name || '–'}</bdi>
+              </button>
+              <Bar parts={[{ kind: 'done', n: g.sum }]} total={Math.max(1, most)} />
+            </td>
+            {[count(g.n), g.failed > 0 ? <b class="text-error">{count(g.failed)}</b> : '0', duration(g.p50), duration(g.max), duration(g.sum)].map((cell, n) => (
+              <td key={n} class="right" data-of={HEADS[n]}>
+                {cell}
+              </td>
             ))}
           </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, SHOWN).map((g) => (
-            <tr key={g.name}>
-              <td>
-                <button type="button" class="plain mono clip" title={`Only ${g.name}`} disabled={!g.filter} onClick={() => filter({ [name]: g.filter })}>
-                  <bdi>{g.name || '–'}</bdi>
-                </button>
-                <Bar parts={[{ kind: 'done', n: g.sum }]} total={Math.max(1, most)} />
-              </td>
-              {[count(g.n), g.failed > 0 ? <b class="text-error">{count(g.failed)}</b> : '0', duration(g.p50), duration(g.max), duration(g.sum)].map((cell, n) => (
-                <td key={n} class="right" data-of={HEADS[n]}>
-                  {cell}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
       {rest > 0 && <p class="foot">and {count(rest)} more</p>}
     </div>
   );

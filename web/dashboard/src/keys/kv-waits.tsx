@@ -1,24 +1,29 @@
 // Parked waits for keys, by key and by task.
 
 import { useSignal } from '@preact/signals';
+import { taskName } from '../model/agents';
 import { age, count, plural } from '../model/format';
 import type { Waits } from './kv-client';
 import { Panel } from '../parts/panel';
+import { Segments } from '../parts/segments';
 
 const SHOWN = 12;
-const short = (task: string): string => task.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2') || 'unknown';
+const short = (task: string): string => taskName(task) || 'unknown';
 
 export function KeyWaits({ waits }: { waits: Waits | null }) {
   const by = useSignal<'key' | 'task'>('key');
   const total = waits?.keys.reduce((n, k) => n + k.count, 0) ?? 0;
   const aside = (
-    <div class="segments" role="group" aria-label="Group">
-      {(['key', 'task'] as const).map((choice) => (
-        <button key={choice} type="button" aria-pressed={by.value === choice} data-testid={`waits-by-${choice}`} onClick={() => (by.value = choice)}>
-          by {choice}
-        </button>
-      ))}
-    </div>
+    <Segments
+      label="Group"
+      options={[
+        ['key', 'by key'],
+        ['task', 'by task'],
+      ]}
+      now={by.value}
+      testid="waits-by"
+      choose={(next) => (by.value = next)}
+    />
   );
   return (
     <Panel id="waits" title="Waited for" note={total > 0 && `${plural(total, 'call')} for keys that do not exist`} span={12} aside={aside}>

@@ -9,7 +9,9 @@ import { useLooked } from '../looked';
 import { cluster, query, slow, viewNow } from '../page';
 import { JsonTree } from '../json/json-tree';
 import { Elsewhere } from '../parts/elsewhere';
+import { Problem } from '../parts/listing';
 import { Panel } from '../parts/panel';
+import { Segments } from '../parts/segments';
 import { address, choose, chosen, follow, prefix } from '../route';
 
 const LARGE = 64 * 1024; // bytes: such values are looked at less often
@@ -39,7 +41,7 @@ export function KeyValues() {
   return (
     <div class="panels">
       <Panel id="keys" title="Keys" note={<Crumbs />} span={4} aside={folder && <span class="note">{count(cluster()?.keys ?? 0)} in all</span>}>
-        {problem && <p class="calm text-error">{problem}</p>}
+        <Problem text={problem} />
         {folder ? <Entries folder={folder} chosen={name} choose={(key) => choose({ key })} more={more} /> : !problem && <p class="calm">Loading…</p>}
       </Panel>
       <Value of={of} name={name} />
@@ -124,15 +126,7 @@ function Value({ of, name }: { of: string; name: string | null }) {
   const there = v ? looks(v.text) : [];
   const look = chosen('as').value as Look;
   const shown = there.includes(look) ? look : there[0];
-  const aside = v && (
-    <div class="segments" role="group" aria-label="Show as">
-      {there.map((l) => (
-        <button key={l} type="button" aria-pressed={l === shown} data-testid={`look-${l}`} onClick={() => choose({ as: l === there[0] ? '' : l })}>
-          {LOOKS[l]}
-        </button>
-      ))}
-    </div>
-  );
+  const aside = v && <Segments label="Show as" options={there.map((l) => [l, LOOKS[l]])} now={shown ?? null} testid="look" choose={(l) => choose({ as: l === there[0] ? '' : l })} />;
   return (
     <Panel id="value" title="Value" note={v && bytes(v.size)} span={8} aside={aside}>
       {name === null && <p class="calm">Choose a key to see its value.</p>}
@@ -141,7 +135,7 @@ function Value({ of, name }: { of: string; name: string | null }) {
           <bdi>{name}</bdi>
         </b>
       )}
-      {looked.problem && <p class="calm text-error">{looked.problem}</p>}
+      <Problem text={looked.problem} />
       {looked.value === 'gone' && (
         <p class="calm" data-testid="value-gone">
           There is no such key now.

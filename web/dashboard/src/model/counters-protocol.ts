@@ -12,28 +12,15 @@ export interface FunctionCounts {
 }
 
 // By the name that is shown: of Python, the callable's.
-export interface ShownFunction {
-  name: string;
-  waiting: number; // for an input, a time or their gang; not among the queued
-  queued: number;
-  running: number;
-  succeeded: number;
-  failed: number;
-  cancelled: number;
-}
+export type ShownFunction = Omit<FunctionCounts, 'workers' | 'ever_had'> & { cancelled: number };
+
+// Closures by state.
+export type Counts = Record<'total' | 'blocked' | 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled', number>;
 
 export interface Counters {
   uptime_ms: number;
   tasks: { connected: number; late: number; error: number; disconnected: number; total: number };
-  closures: {
-    blocked: number;
-    queued: number;
-    running: number;
-    succeeded: number;
-    failed: number;
-    cancelled: number;
-    put_back: number;
-  };
+  closures: Omit<Counts, 'total'> & { put_back: number };
   rates: { finished: number; failed: number };
   remote_values: { not_ready: number; ready: number; aborted: number; errors?: number; held: number; held_bytes: number };
   heartbeat_age_ms: { p50: number; p99: number; max: number };

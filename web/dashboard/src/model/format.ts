@@ -152,3 +152,9 @@ export function some(names: readonly string[], shown = 3, total = names.length):
   if (rest > 0) return `${listed.join(', ')} and ${count(rest)} more`;
   return listed.length > 1 ? `${listed.slice(0, -1).join(', ')} and ${listed.at(-1)}` : (listed[0] ?? '');
 }
+
+// "gpu=2, memory=16"
+export const pairs = (of: Readonly<Record<string, string | number>> = {}): string =>
+  Object.entries(of)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(', ');

@@ -1,14 +1,7 @@
 // What GET /api/v1/jobs/{id}/graph answers: each closure up to 2,000 of them, above that one group a function.
 
-export interface GraphCounts {
-  total: number;
-  blocked: number;
-  queued: number;
-  running: number;
-  succeeded: number;
-  failed: number;
-  cancelled: number;
-}
+import type { Counts } from './counters-protocol';
+
 export interface NodesBody {
   grouped: false;
   nodes: { index: number[]; closure: string[]; function: number[]; state: number[] };
@@ -18,7 +11,7 @@ export interface NodesBody {
 }
 export interface GroupsBody {
   grouped: true;
-  groups: { function: string; counts: GraphCounts }[];
+  groups: { function: string; counts: Counts }[];
   edges: [number, number, number][]; // positions in groups, and how many
 }
 // Beside either: whether the server looked at all closures in its time, and how many of them it looked at.

@@ -1,9 +1,20 @@
 // A bar of parts. The numbers stand beside it as text, so it is hidden from screen readers.
 
+import type { Counts } from '../model/rest/views';
+
 export interface Part {
   kind: string; // class of the part, and through it its colour
   n: number;
 }
+
+// Closures by state; what waits may be left blank.
+export const partsOf = (of: Pick<Counts, 'succeeded' | 'running' | 'failed' | 'cancelled'>, waiting = 0): Part[] => [
+  { kind: 'done', n: of.succeeded },
+  { kind: 'running', n: of.running },
+  { kind: 'failed', n: of.failed },
+  { kind: 'cancelled', n: of.cancelled },
+  { kind: 'queued', n: waiting },
+];
 
 export function Bar({ parts, total }: { parts: Part[]; total: number }) {
   const seen = parts.filter((part) => part.n > 0);

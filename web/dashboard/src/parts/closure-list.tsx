@@ -1,18 +1,18 @@
 // The closures of a job: any of a million, by state, function, worker and words.
 
-import { useSignal } from '@preact/signals';
 import { bare } from '../model/ansi';
 import { CLOSURE_SHAPES, nameOf, ran, remark, stateFilters, waited, whereOf } from '../model/rest/closures';
 import { count } from '../model/format';
 import type { ClosureView, JobView } from '../model/rest/views';
 import { ENDED } from '../model/rest/views';
-import { query, slow, store } from '../page';
+import { slow, store } from '../page';
 import { api } from '../rest';
 import { chosen, closureAddress, follow, workerAddress } from '../route';
-import { Grid, type Column } from './grid';
-import { Choices, FilterField, Filters, Pages, useListing, useSorting } from './listing';
-import { Panel } from './panel';
+import type { Column } from './grid';
+import { Link } from './link';
+import { Choices, FilterField, filters, ListPanel, useListing, useSorting } from './listing';
 import { ClosureChip } from './state';
+import { Clipped } from './text';
 import { Ago, Span } from './when';
 
 const LIMIT = 100;
@@ -24,10 +24,10 @@ const columns: readonly Column<ClosureView>[] = [
     title: 'Function',
     width: 'minmax(130px, 1.4fr)',
     cell: (c) => (
-      <a class="mono" href={closureAddress(c.id, c.job)} onClick={follow} tabIndex={-1} title={`${nameOf(c)} ${c.function} ${c.id}`}>
+      <Link cell to={closureAddress(c.id, c.job)} title={`${nameOf(c)} ${c.function} ${c.id}`}>
         <bdi>{nameOf(c)}</bdi>
         {c.display_name && <small class="soft"> {c.function}</small>}
-      </a>
+      </Link>
     ),
   },
   {
@@ -51,50 +51,36 @@ const columns: readonly Column<ClosureView>[] = [
 
 function Remark({ c }: { c: ClosureView }) {
   const text = remark(c);
-  return (
-    <bdi class={c.state === 'FAILED' ? 'text-error' : 'soft'} title={c.error ? bare(c.error.message) : text}>
-      {text}
-    </bdi>
-  );
+  return <Clipped text={text} kind={c.state === 'FAILED' ? 'text-error' : 'soft'} title={c.error ? bare(c.error.message) : text} />;
 }
+
+const FILTERS = ['q', 'state', 'function', 'worker'];
 
 export function ClosureList({ job }: { job: JobView }) {
   slow.value;
-  const now = useSignal<string | null>(null);
-  const wanted = query.value.trim();
-  const state = chosen('state').value;
-  const fn = chosen('function').value;
-  const worker = chosen('worker').value;
   const sorting = useSorting('index');
-  const sorted = sorting.by !== 'index' || sorting.descending;
-  const filtered = !!(wanted || state || fn || worker);
-  const path = api(`jobs/${encodeURIComponent(job.id)}/closures`, { state, function: fn, worker, q: wanted, ...(sorted && { sort: sorting.by, order: sorting.order }) });
-  const looked = useListing<ClosureView>(path, LIMIT, { over: () => ENDED.includes(job.state), rows: (body: { closures: ClosureView[] }) => body.closures });
-  const rows = looked.value?.rows ?? [];
-  const names = store.counters?.functions.map((f) => f.name) ?? [];
+  const path = api(`jobs/${encodeURIComponent(job.id)}/closures`, { ...filters(FILTERS), ...sorting.asked });
+  const looked = useListing<ClosureView>(path, LIMIT, 'closures', { over: () => ENDED.includes(job.state) });
   return (
-    <Panel id="closures" title="Closures" note="Enter or a click opens one" span={12}>
-      <Filters names={['q', 'state', 'function', 'worker']} problem={looked.problem}>
-        <Choices name="state" label="State" options={stateFilters(job.counts, state).map(([value, word, n]) => [value, word, count(n)])} />
-        <FilterField name="function" label="Function" list={names} />
-        <FilterField name="worker" label="Worker" />
-      </Filters>
-      <Grid
-        id="closures"
-        columns={columns}
-        rows={rows}
-        name={(c) => c.id}
-        kind={(c) => (c.state === 'FAILED' ? 'row-error' : '')}
-        data={(c) => ({ 'data-closure': c.id, 'data-state': c.state, 'data-shape': CLOSURE_SHAPES[c.state] })}
-        href={(c) => closureAddress(c.id, c.job)}
-        chosen={now.value}
-        choose={(name) => (now.value = name)}
-        sorting={sorting}
-        old={looked.stale}
-        least={860}
-        empty={!looked.value ? (looked.problem ? '–' : 'Loading…') : looked.value.next ? 'None on this page; the next one looks on.' : filtered ? 'No closure fits.' : 'It has no closures.'}
-      />
-      <Pages looked={looked} what="closures" filtered={filtered} />
-    </Panel>
+    <ListPanel
+      id="closures"
+      title="Closures"
+      note="Enter or a click opens one"
+      what="closures"
+      filters={FILTERS}
+      looked={looked}
+      columns={columns}
+      name={(c) => c.id}
+      kind={(c) => (c.state === 'FAILED' ? 'row-error' : '')}
+      data={(c) => ({ 'data-closure': c.id, 'data-state': c.state, 'data-shape': CLOSURE_SHAPES[c.state] })}
+      href={(c) => closureAddress(c.id, c.job)}
+      sorting={sorting}
+      least={860}
+      none="It has no closures."
+    >
+      <Choices name="state" label="State" options={stateFilters(job.counts, chosen('state').value).map(([value, word, n]) => [value, word, count(n)])} />
+      <FilterField name="function" label="Function" list={store.counters?.functions.map((f) => f.name) ?? []} />
+      <FilterField name="worker" label="Worker" />
+    </ListPanel>
   );
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { Ago } from './when';
 
 // One of a line of facts, within <dl class="facts-line">.
 export function Fact({ name, title, children }: { name: string; title?: string; children: ComponentChildren }) {
@@ -11,3 +12,28 @@ export function Fact({ name, title, children }: { name: string; title?: string; 
     </div>
   );
 }
+
+// Facts that not everything has: without a value there is nothing of them.
+export const TextFact = ({ name, text, kind }: { name: string; text: string | undefined; kind?: string }) =>
+  text ? (
+    <Fact name={name}>
+      <bdi class={kind}>{text}</bdi>
+    </Fact>
+  ) : null;
+
+export const TimeFact = ({ name, ms }: { name: string; ms: number | undefined }) =>
+  ms ? (
+    <Fact name={name}>
+      <Ago ms={ms} />
+    </Fact>
+  ) : null;
+
+export const Metadata = ({ of = {} }: { of: Record<string, unknown> | undefined }) => (
+  <>
+    {Object.entries(of).map(([name, value]) => (
+      <Fact key={name} name={name}>
+        <bdi class="wrap">{typeof value === 'string' ? value : JSON.stringify(value)}</bdi>
+      </Fact>
+    ))}
+  </>
+);

@@ -2,8 +2,9 @@ import type { Look } from '../model/rest/look';
 import { address, follow } from '../route';
 import { Panel } from './panel';
 
-// In the server's words why there is nothing to see, or nothing new.
+// In the server's words why there is nothing to see, or nothing new; nothing once there is.
 export function Gone({ id, what, looked, to = '/jobs', others = 'All jobs' }: { id: string; what: string; looked: Look<unknown>; to?: string; others?: string }) {
+  if (!looked.problem) return looked.value === null ? <p class="calm">Loading…</p> : null;
   return (
     <Panel id={id} title={looked.gone ? `No such ${what}` : 'The server did not answer'} span={12}>
       <div data-testid={id} role="status">

@@ -31,7 +31,7 @@ export interface Sorting {
   sort(by: string, descending: boolean): void;
 }
 
-interface Props<Row> {
+export interface GridProps<Row> {
   id: string; // of the panel whose title names the list
   testid?: string; // where tests know it by another name
   columns: readonly Column<Row>[];
@@ -50,7 +50,7 @@ interface Props<Row> {
   empty: ComponentChildren;
 }
 
-export function Grid<Row>(props: Props<Row>) {
+export function Grid<Row>(props: GridProps<Row>) {
   const { id, columns, rows, name, chosen, choose, sorting } = props;
   const box = useRef<HTMLDivElement>(null);
   const { height } = useSize(box);
@@ -149,7 +149,7 @@ function Head<Row>({ column, sorting }: { column: Column<Row>; sorting: Sorting 
   );
 }
 
-type LineProps<Row> = Props<Row> & { row: Row; n: number; selected: boolean; style: Record<string, string> };
+type LineProps<Row> = GridProps<Row> & { row: Row; n: number; selected: boolean; style: Record<string, string> };
 
 function Line<Row>({ id, testid, columns, name, kind, data, href, choose, row, n, selected, style }: LineProps<Row>) {
   const onClick = (event: MouseEvent) => {

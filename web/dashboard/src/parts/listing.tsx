@@ -1,35 +1,77 @@
 // A list that the server sends a page at a time, however long it is. Which page, filter and order are in the address.
 
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useLooked, type Looked } from '../looked';
-import { countLine, readOn, type Listing, type Page } from '../model/rest/listing';
+import { countLine, one, readOn, type Listing, type Page } from '../model/rest/listing';
 import { get } from '../rest';
 import { addressNow, choose, chosen, follow, page } from '../route';
 import { forgetFilter, isSaved, savedFilters, saveFilter } from '../saved';
-import type { Sorting } from './grid';
+import { Grid, type GridProps, type Sorting } from './grid';
+import { Panel } from './panel';
+import { Segments, type Option } from './segments';
 
 const SAVED_SHOWN = 6;
 
-interface Options<Row> {
-  every?: number;
-  over?(): boolean; // nothing in the list can change any more
-  rows(body: never): readonly Row[];
+interface Body {
+  next_page_token?: string;
+  looked_at?: number;
+  of?: number;
 }
 
-// `path` without the page's token; an empty one asks nothing.
-export function useListing<Row>(path: string, limit: number, { every = 2000, over = () => false, rows }: Options<Row>): Looked<Listing<Row>> {
+interface Options {
+  every?: number;
+  over?(): boolean; // nothing in the list can change any more
+  heard?(body: never): void; // what else came with the rows
+}
+
+// `path` without the page's token; an empty one asks nothing. `rows` is the field of the answer that has the rows.
+export function useListing<Row>(path: string, limit: number, rows: string, { every = 2000, over = () => false, heard }: Options = {}): Looked<Listing<Row>> {
   const token = chosen('page').value;
   const join = path.includes('?') ? '&' : '?';
   const read = (from: string) =>
     readOn<Row>(limit, token, async (next) => {
       const page = next ? `&page_token=${encodeURIComponent(next)}` : '';
-      const body = await get<{ next_page_token?: string; looked_at?: number; of?: number }>(`${from}${page}`);
-      return { rows: rows(body as never), next: body.next_page_token ?? '', lookedAt: body.looked_at ?? 0, of: body.of ?? 0 } satisfies Page<Row>;
+      const body = await get<Body & Record<string, unknown>>(`${from}${page}`);
+      heard?.(body as never);
+      return { rows: body[rows] as Row[], next: body.next_page_token ?? '', lookedAt: body.looked_at ?? 0, of: body.of ?? 0 } satisfies Page<Row>;
     });
   const asked = path && `${path}${join}limit=${limit}`;
   // The token is a part of the question, though `read` adds it: another page is another question.
   return useLooked<Listing<Row>>(asked && `${asked}#${token}`, { every, over, keep: true, read: (question) => read(question.slice(0, question.lastIndexOf('#'))) });
+}
+
+// The chosen filters of these names, as the server wants them.
+export const filters = (names: readonly string[]): Record<string, string> => Object.fromEntries(names.map((name) => [name, chosen(name).value.trim()]));
+
+interface ListProps<Row> extends Omit<GridProps<Row>, 'rows' | 'old' | 'empty' | 'chosen' | 'choose'>, Partial<Pick<GridProps<Row>, 'empty' | 'chosen' | 'choose'>> {
+  title: string;
+  note?: string;
+  what: string; // its rows, in the plural
+  filters: readonly string[]; // their names in the address
+  looked: Looked<Listing<Row>>;
+  none: ComponentChildren; // said where there is none at all; `empty` is said instead of anything
+  below?: ComponentChildren;
+  children: ComponentChildren; // the filters
+}
+
+// A list of the server: its filters, a page of its rows, and the way to the others.
+export function ListPanel<Row>({ title, note, what, filters: names, looked, none, below, children, ...grid }: ListProps<Row>) {
+  const row = useSignal<string | null>(null);
+  const filtered = Object.values(filters(names)).some(Boolean);
+  const { value } = looked;
+  const empty = !value ? (looked.problem ? '–' : 'Loading…') : value.next ? 'None on this page; the next one looks on.' : filtered ? `No ${one(what)} fits.` : none;
+  return (
+    <Panel id={grid.id} title={title} note={note} span={12}>
+      <Filters names={names} problem={looked.problem}>
+        {children}
+      </Filters>
+      <Grid chosen={row.value} choose={(name) => (row.value = name)} empty={empty} {...grid} rows={value?.rows ?? []} old={looked.stale} />
+      <Pages looked={looked} what={what} filtered={filtered} />
+      {below}
+    </Panel>
+  );
 }
 
 // A changed filter or order begins at the first page again.
@@ -37,11 +79,12 @@ export function filter(changes: Readonly<Record<string, string>>, how: 'push' | 
   choose({ ...changes, page: '', at: '' }, how);
 }
 
-export function useSorting(usual: string, usuallyDescending = false): Sorting & { order: string } {
+// The order of a list, and as the server is asked for it.
+export function useSorting(usual: string): Sorting & { asked: Record<string, string> } {
   const by = chosen('sort').value || usual;
-  const order = chosen('order').value || (by === usual && usuallyDescending ? 'desc' : 'asc');
-  const sort = (next: string, descending: boolean) => filter({ sort: next === usual ? '' : next, order: descending === (next === usual && usuallyDescending) ? '' : descending ? 'desc' : 'asc' });
-  return { by, order, descending: order === 'desc', sort };
+  const descending = chosen('order').value === 'desc';
+  const sort = (next: string, down: boolean) => filter({ sort: next === usual ? '' : next, order: down ? 'desc' : '' });
+  return { by, descending, sort, asked: by !== usual || descending ? { sort: by, order: descending ? 'desc' : 'asc' } : {} };
 }
 
 // The filters of a list, a way to be rid of them all, and below them why the list could not be read.
@@ -169,15 +212,6 @@ export function FilterField({ name, label, list }: { name: string; label: string
   );
 }
 
-export function Choices({ name, label, options }: { name: string; label: string; options: readonly (readonly [value: string, word: string, count?: string])[] }) {
-  const value = chosen(name).value;
-  return (
-    <div class="segments wide" role="group" aria-label={label}>
-      {options.map(([option, word, n]) => (
-        <button key={option} type="button" aria-pressed={value === option} data-testid={`${name}-${option || 'all'}`} onClick={() => filter({ [name]: option })}>
-          {word} {n !== undefined && <span class="soft">{n}</span>}
-        </button>
-      ))}
-    </div>
-  );
+export function Choices({ name, label, options }: { name: string; label: string; options: readonly Option<string>[] }) {
+  return <Segments wide label={label} options={options} now={chosen(name).value} testid={name} choose={(value) => filter({ [name]: value })} />;
 }

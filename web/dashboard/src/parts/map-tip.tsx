@@ -4,7 +4,7 @@ import { agentName, hostOf, plight, PLIGHT_SHAPES, PLIGHT_WORDS, remark } from '
 import { age, plural } from '../model/format';
 import type { AgentRow } from '../model/protocol';
 import { store, viewNow } from '../page';
-import { Mark, SHAPES, WORDS } from './shape';
+import { Chip, SHAPES, WORDS } from './shape';
 
 export function WorkerFacts({ id }: { id: number }) {
   const task = store.tasks.view(id)!;
@@ -14,9 +14,9 @@ export function WorkerFacts({ id }: { id: number }) {
       <b class="mono">
         <bdi>{task.name}</bdi>
       </b>
-      <span class={`chip text-${SHAPES[task.state]}`}>
-        <Mark shape={SHAPES[task.state]} /> {WORDS[task.state]} for {age(viewNow() - task.since)}
-      </span>
+      <Chip shape={SHAPES[task.state]}>
+        {WORDS[task.state]} for {age(viewNow() - task.since)}
+      </Chip>
       <span>
         <bdi>{task.host}</bdi> · heartbeat {heartbeat.exact ? '' : '< '}
         {age(heartbeat.ms)} · {task.running}/{task.slots} slots
@@ -39,9 +39,7 @@ export function AgentFacts({ agent }: { agent: AgentRow }) {
       <b class="mono">
         <bdi>{agentName(agent)}</bdi> <span class="soft">{agent.cluster}</span>
       </b>
-      <span class={`chip text-${PLIGHT_SHAPES[state]}`}>
-        <Mark shape={PLIGHT_SHAPES[state]} /> {PLIGHT_WORDS[state]}
-      </span>
+      <Chip shape={PLIGHT_SHAPES[state]}>{PLIGHT_WORDS[state]}</Chip>
       <span>
         <bdi>{hostOf(agent.address) || 'no address yet'}</bdi>
         {agent.seen > 0 && ` · heartbeat ${age(viewNow() - agent.seen)}`}

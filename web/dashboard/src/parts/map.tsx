@@ -13,6 +13,7 @@ import { cluster, fast, groups, selected, slow, stands, store, viewNow } from '.
 import { address, go, picked } from '../route';
 import { Panel } from './panel';
 import type { Shape } from '../model/shape';
+import { Segments } from './segments';
 import { Mark, SHAPES, WORDS } from './shape';
 import { useSize } from './size';
 import { color, repaint } from '../theme';
@@ -46,17 +47,7 @@ export function ClusterMap() {
   );
 }
 
-function Modes() {
-  return (
-    <div class="segments" role="group" aria-label="Colour cells by">
-      {MODES.map(([key, word]) => (
-        <button key={key} type="button" aria-pressed={mode.value === key} onClick={() => (mode.value = key)}>
-          {word}
-        </button>
-      ))}
-    </div>
-  );
-}
+const Modes = () => <Segments label="Colour cells by" options={MODES} now={mode.value} choose={(next) => (mode.value = next)} />;
 
 // What to do when nobody is here yet.
 function Join() {

@@ -1,12 +1,12 @@
 import { lookOf, PROGRAM_LOOKS, RANK_LOOKS } from '../model/rest/programs';
-import { Mark } from './shape';
+import { Chip } from './shape';
 
 function chip(looks: Parameters<typeof lookOf>[0], state: string) {
   const [shape, colour, word] = lookOf(looks, state);
   return (
-    <span class={`chip ${colour}`} data-state={state}>
-      <Mark shape={shape} /> {word}
-    </span>
+    <Chip shape={shape} colour={colour} data-state={state}>
+      {word}
+    </Chip>
   );
 }
 

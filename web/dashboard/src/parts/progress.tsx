@@ -1,7 +1,7 @@
 // How far the work is, by job and by function.
 
 import type { ComponentChildren } from 'preact';
-import { Bar, type Part } from './bar';
+import { Bar, partsOf } from './bar';
 import { age, count, moment, outOf, percent, plural, short, shortId } from '../model/format';
 import { bare } from '../model/ansi';
 import { doneOf } from '../model/rest/rate';
@@ -60,7 +60,7 @@ export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
         )}
         <span data-testid="job-ended">{fraction(doneOf(job), job.total)}</span>
       </div>
-      <Bar parts={parts(job.succeeded, job.running, waiting, job.failed, job.cancelled)} total={job.total} />
+      <Bar parts={partsOf(job, waiting)} total={job.total} />
       <div class="progress-foot">
         {(ended || job.running === 0) && <DoingChip is={doing(job, job.running, waiting)} />}
         {ended ? null : <span>{`${count(job.running)} running · ${count(waiting)} waiting`}</span>}
@@ -105,7 +105,7 @@ function FunctionRow({ f }: { f: ShownFunction }) {
         </b>
         <span>{fraction(doneOf(f), total)}</span>
       </div>
-      <Bar parts={parts(f.succeeded, f.running, waiting, f.failed, f.cancelled)} total={total} />
+      <Bar parts={partsOf(f, waiting)} total={total} />
       <div class="progress-foot">
         <span>{`${count(f.running)} running · ${count(waiting)} waiting`}</span>
         <Failed n={f.failed} />
@@ -113,16 +113,6 @@ function FunctionRow({ f }: { f: ShownFunction }) {
       </div>
     </div>
   );
-}
-
-function parts(done: number, running: number, waiting: number, failed: number, cancelled: number): Part[] {
-  return [
-    { kind: 'done', n: done },
-    { kind: 'running', n: running },
-    { kind: 'failed', n: failed },
-    { kind: 'cancelled', n: cancelled },
-    { kind: 'queued', n: waiting },
-  ];
 }
 
 // How many have ended, whatever their end: the same on every page.

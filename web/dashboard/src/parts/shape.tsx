@@ -1,6 +1,6 @@
 // One shape per state: colour alone would leave out who does not see it.
 
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import type { TaskState } from '../model/protocol';
 import type { Shape } from '../model/shape';
 
@@ -38,5 +38,22 @@ export function Mark({ shape }: { shape: Shape }) {
     <svg class={`mark is-${shape}`} viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
       {drawings[shape]}
     </svg>
+  );
+}
+
+interface ChipProps {
+  shape: Shape;
+  colour?: string; // a class
+  title?: string | undefined;
+  children: ComponentChildren;
+  [data: `data-${string}`]: string;
+}
+
+// A state: its mark and its word.
+export function Chip({ shape, colour = `text-${shape}`, children, ...rest }: ChipProps) {
+  return (
+    <span class={`chip ${colour}`} {...rest}>
+      <Mark shape={shape} /> {children}
+    </span>
   );
 }

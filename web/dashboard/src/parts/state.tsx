@@ -2,16 +2,16 @@ import { CLOSURE_SHAPES } from '../model/rest/closures';
 import { doing, type Doing } from '../model/rest/doing';
 import type { ClosureState, JobView } from '../model/rest/views';
 import type { Shape } from '../model/shape';
-import { Mark } from './shape';
+import { Chip } from './shape';
 
 const COLOURS: Partial<Record<string, string>> = { RUNNING: 'text-running', SUCCEEDED: 'text-connected', FAILED: 'text-error' };
 const title = (word: string): string => word[0] + word.slice(1).toLowerCase();
 
 export function ClosureChip({ state }: { state: ClosureState }) {
   return (
-    <span class={`chip ${COLOURS[state] ?? ''}`} data-state={state}>
-      <Mark shape={CLOSURE_SHAPES[state] ?? 'waiting'} /> {title(state)}
-    </span>
+    <Chip shape={CLOSURE_SHAPES[state] ?? 'waiting'} colour={COLOURS[state] ?? ''} data-state={state}>
+      {title(state)}
+    </Chip>
   );
 }
 
@@ -29,9 +29,9 @@ const LOOKS: Record<Doing, [shape: Shape, colour: string]> = {
 export function DoingChip({ is }: { is: Doing }) {
   const [shape, colour] = LOOKS[is];
   return (
-    <span class={`chip ${colour}`} data-doing={is}>
-      <Mark shape={shape} /> {is}
-    </span>
+    <Chip shape={shape} colour={colour} data-doing={is}>
+      {is}
+    </Chip>
   );
 }
 

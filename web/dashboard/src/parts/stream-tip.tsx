@@ -5,7 +5,7 @@ import type { Stream } from '../model/stream';
 import type { Hit } from '../model/stream-look';
 import { STATES, SUCCEEDED } from '../model/stream-protocol';
 import type { Shape } from '../model/shape';
-import { Mark } from './shape';
+import { Chip } from './shape';
 
 const SHAPES: readonly Shape[] = ['connected', 'error', 'waiting', 'disconnected'];
 
@@ -55,11 +55,11 @@ function Facts({ stream, hit }: { stream: Stream; hit: Hit }) {
   const n = stream.at.count[hit.bar]!;
   const shape = SHAPES[state] ?? 'waiting';
   return (
-    <span class={`chip ${state === SUCCEEDED ? '' : `text-${shape === 'waiting' ? 'disconnected' : shape}`}`}>
-      <Mark shape={shape} /> {n > 1 ? `${plural(n, 'short closure')}, ` : ''}
+    <Chip shape={shape} colour={state === SUCCEEDED ? '' : `text-${shape === 'waiting' ? 'disconnected' : shape}`}>
+      {n > 1 ? `${plural(n, 'short closure')}, ` : ''}
       {n > 1 && state !== SUCCEEDED ? `${count(stream.at.failed[hit.bar]!)} failed` : (STATES[state] ?? 'ended')} {n > 1 ? 'within' : 'after'} {length(hit.end - hit.start)}
       {n > 1 && `, ${length(stream.at.busy[hit.bar]! / n)} each on average`}
-    </span>
+    </Chip>
   );
 }
 

@@ -1,10 +1,11 @@
 // What happened to one task, newest first.
 
 import { eventsOf } from '../model/fold-events';
-import { clock, moment } from '../model/format';
 import { slow, store } from '../page';
 import { address, follow } from '../route';
 import { Panel } from './panel';
+import { Table } from './table';
+import { Clock } from './when';
 
 const SHOWN = 12;
 
@@ -27,23 +28,19 @@ export function TaskEvents({ task, main, name }: { task: string; main: boolean; 
       {mine.length === 0 ? (
         <p class="calm">Nothing was recorded of it lately.</p>
       ) : (
-        <table class="table" data-testid="its-events">
-          <tbody>
-            {shown.map((e) => (
-              <tr key={e.number}>
-                <td>
-                  <time class="mono" title={moment(e.time_ms)}>
-                    {clock(e.time_ms)}
-                  </time>
-                </td>
-                <td class={e.severity === 'ERROR' ? 'text-error' : e.severity === 'WARNING' ? 'text-late' : 'soft'}>{e.kind.replaceAll('_', ' ')}</td>
-                <td class="wrap">
-                  <bdi>{e.text}</bdi>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table testid="its-events">
+          {shown.map((e) => (
+            <tr key={e.number}>
+              <td>
+                <Clock ms={e.time_ms} />
+              </td>
+              <td class={e.severity === 'ERROR' ? 'text-error' : e.severity === 'WARNING' ? 'text-late' : 'soft'}>{e.kind.replaceAll('_', ' ')}</td>
+              <td class="wrap">
+                <bdi>{e.text}</bdi>
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
     </Panel>
   );

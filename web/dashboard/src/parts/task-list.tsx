@@ -5,8 +5,10 @@ import { fast, order, query, selected, setQuery, slow, store, viewNow, watchRows
 import { follow, workerAddress } from '../route';
 import type { TaskView } from '../model/tasks';
 import { Grid, type Column } from './grid';
+import { WorkerLink } from './link';
 import { Panel } from './panel';
-import { Mark, SHAPES, WORDS } from './shape';
+import { Chip, SHAPES, WORDS } from './shape';
+import { Clipped } from './text';
 
 // A row is the id of a task: what it shows is read from the store when it is drawn.
 const shown = (cell: (task: TaskView, id: number) => preact.ComponentChildren) => (id: number) => {
@@ -22,29 +24,21 @@ const columns: readonly Column<number>[] = [
       const aside = task.cordoned && task.state === 'CONNECTED';
       const shape = aside ? 'late' : SHAPES[task.state];
       return (
-        <span class={`chip text-${shape}`} title={aside ? 'It gets no new closures until it is uncordoned' : undefined}>
-          <Mark shape={shape} /> {aside ? 'Cordoned' : WORDS[task.state]}
-        </span>
+        <Chip shape={shape} title={aside ? 'It gets no new closures until it is uncordoned' : undefined}>
+          {aside ? 'Cordoned' : WORDS[task.state]}
+        </Chip>
       );
     }),
   },
   {
     title: 'Task',
     width: 'minmax(92px, 1fr)',
-    cell: shown((task) => (
-      <a class="mono" href={workerAddress(task.name, task.cluster)} onClick={follow} tabIndex={-1}>
-        <bdi>{task.name}</bdi>
-      </a>
-    )),
+    cell: shown((task) => <WorkerLink cell task={task.name} of={task.cluster} />),
   },
   {
     title: 'Host',
     width: 'minmax(100px, 1.1fr)',
-    cell: shown((task) => (
-      <bdi class="soft" title={task.host}>
-        {task.host}
-      </bdi>
-    )),
+    cell: shown((task) => <Clipped text={task.host} kind="soft" />),
   },
   { title: 'Heartbeat', width: '66px', right: true, narrow: 'hide', cell: shown((task, id) => <Heartbeat id={id} seen={task.seen} />) },
   {
@@ -90,9 +84,7 @@ function Reason({ task }: { task: TaskView }) {
           cordoned{task.error && '; '}
         </span>
       )}
-      <bdi class={task.state === 'ERROR' ? 'text-error' : 'soft'} title={task.error}>
-        {task.error}
-      </bdi>
+      <Clipped text={task.error} kind={task.state === 'ERROR' ? 'text-error' : 'soft'} />
     </>
   );
 }
@@ -167,9 +159,9 @@ function Detail() {
           <bdi>{task.name}</bdi>
         </a>
       </b>
-      <span class={`chip text-${shape}`} title={moment(task.since)}>
-        <Mark shape={shape} /> {WORDS[task.state]} for {age(viewNow() - task.since)}, since {clock(task.since)}
-      </span>
+      <Chip shape={shape} title={moment(task.since)}>
+        {WORDS[task.state]} for {age(viewNow() - task.since)}, since {clock(task.since)}
+      </Chip>
       <span>
         incarnation <code>{task.incarnation}</code>
       </span>

@@ -1,6 +1,6 @@
 // Times, as people ask for them: how long ago; the exact time on top.
 
-import { age, duration, moment, msSpan } from '../model/format';
+import { age, clock, duration, moment, msSpan } from '../model/format';
 import { slow, viewNow } from '../page';
 
 export function Ago({ ms, none = '–' }: { ms: number; none?: string }) {
@@ -20,3 +20,9 @@ export function Span({ from, to, us }: { from: number; to: number; us?: number |
   if (!from) return <span class="soft">–</span>;
   return <span title={`${moment(from)} to ${to ? moment(to) : 'now'}`}>{us !== undefined ? duration(us) : msSpan((to || viewNow()) - from)}</span>;
 }
+
+export const Clock = ({ ms }: { ms: number }) => (
+  <time class="mono" title={moment(ms)}>
+    {clock(ms)}
+  </time>
+);

@@ -1,6 +1,7 @@
 // What happened within the range of the timeline, as a list: what a canvas cannot say to everybody.
 
 import { clock, count, moment, plural } from '../model/format';
+import { Table } from '../parts/table';
 import { MARKS, type Range, type RunTimeline } from '../model/run/timeline';
 
 const SHOWN = 100;
@@ -19,34 +20,24 @@ export function Happened({ t, view, look }: { t: RunTimeline; view: Range; look(
     <details data-testid="run-happened">
       <summary>{plural(all.length, 'thing')} happened in this range</summary>
       <div class="scrolls" tabIndex={0} role="region" aria-label="What happened in this range">
-        <table class="table">
-          <thead>
-            <tr>
-              <th>When</th>
-              <th>What</th>
-              <th>Who</th>
-              <th>More</th>
+        <Table heads={['When', 'What', 'Who', 'More']}>
+          {all.slice(0, SHOWN).map((row, n) => (
+            <tr key={n}>
+              <td>
+                <button type="button" class="plain" title={`${moment(row.at)}: look closer`} onClick={() => look(row.at)}>
+                  {clock(row.at)}
+                </button>
+              </td>
+              <td>{row.what}</td>
+              <td>
+                <bdi>{row.lane < 0 ? 'all' : t.lanes[row.lane]?.text}</bdi>
+              </td>
+              <td class="wrap">
+                <bdi>{row.text}</bdi>
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {all.slice(0, SHOWN).map((row, n) => (
-              <tr key={n}>
-                <td>
-                  <button type="button" class="plain" title={`${moment(row.at)}: look closer`} onClick={() => look(row.at)}>
-                    {clock(row.at)}
-                  </button>
-                </td>
-                <td>{row.what}</td>
-                <td>
-                  <bdi>{row.lane < 0 ? 'all' : t.lanes[row.lane]?.text}</bdi>
-                </td>
-                <td class="wrap">
-                  <bdi>{row.text}</bdi>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       </div>
       {all.length > SHOWN && (
         <p class="foot">

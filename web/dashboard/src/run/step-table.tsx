@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { count, plural } from '../model/format';
 import { stepRows, took, type RunSteps } from '../model/run/steps';
 import type { Range, RunTimeline } from '../model/run/timeline';
+import { Table } from '../parts/table';
 import { choose } from '../route';
 
 const SHOWN = 20;
@@ -21,32 +22,21 @@ export function StepTable({ t, steps, view }: { t: RunTimeline; steps: RunSteps;
         {slow > 0 && `; ${plural(slow, 'rank')} had slow ones`}
       </summary>
       <div class="scrolls" tabIndex={0} role="region" aria-label="Steps in this range, by rank">
-        <table class="table">
-          <thead>
-            <tr>
-              <th>Rank</th>
-              <th class="right">Steps</th>
-              <th class="right">Median</th>
-              <th class="right">Longest</th>
-              <th class="right">Slow</th>
+        <Table heads={['Rank', 'Steps', 'Median', 'Longest', 'Slow']} right={1}>
+          {rows.slice(0, SHOWN).map((r) => (
+            <tr key={r.rank} data-testid="run-steps-row" data-rank={r.rank}>
+              <td>
+                <button type="button" class="plain" onClick={() => choose({ rank: String(r.rank) })}>
+                  <bdi>{names.get(r.rank) ?? `rank ${r.rank}`}</bdi>
+                </button>
+              </td>
+              <td class="right">{count(r.n)}</td>
+              <td class="right">{took(r.median)}</td>
+              <td class="right">{took(r.longest)}</td>
+              <td class="right">{r.slow > 0 ? <b class="text-late">{count(r.slow)}</b> : 0}</td>
             </tr>
-          </thead>
-          <tbody>
-            {rows.slice(0, SHOWN).map((r) => (
-              <tr key={r.rank} data-testid="run-steps-row" data-rank={r.rank}>
-                <td>
-                  <button type="button" class="plain" onClick={() => choose({ rank: String(r.rank) })}>
-                    <bdi>{names.get(r.rank) ?? `rank ${r.rank}`}</bdi>
-                  </button>
-                </td>
-                <td class="right">{count(r.n)}</td>
-                <td class="right">{took(r.median)}</td>
-                <td class="right">{took(r.longest)}</td>
-                <td class="right">{r.slow > 0 ? <b class="text-late">{count(r.slow)}</b> : 0}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       </div>
       {rows.length > SHOWN && (
         <p class="foot">

@@ -2,20 +2,22 @@
 
 import { closureCommands } from '../model/rest/commands';
 import { failureLine, hasEnded, nameOf, ran, waited } from '../model/rest/closures';
-import { count, moment, percent, plural, shortId } from '../model/format';
+import { count, pairs, percent, plural, shortId } from '../model/format';
 import { plain } from '../model/rest/plain';
 import { ENDED, type ClosureView, type Failure } from '../model/rest/views';
 import { Action } from '../parts/action';
 import { Ansi } from '../parts/ansi';
 import { Bar } from '../parts/bar';
 import { Commands, Copy } from '../parts/copy';
-import { Fact } from '../parts/fact';
+import { Fact, TextFact, TimeFact } from '../parts/fact';
 import { Gone } from '../parts/gone';
+import { JobLink, WorkerLink } from '../parts/link';
 import { Linked } from '../parts/linked';
 import { InStream } from '../parts/in-stream';
 import { LogPanel } from '../parts/log-panel';
 import { Panel } from '../parts/panel';
 import { ClosureChip } from '../parts/state';
+import { Table } from '../parts/table';
 import { ValuePanel } from '../parts/value-panel';
 import { Ago, Span } from '../parts/when';
 import { Given, given } from './given-panel';
@@ -23,7 +25,7 @@ import { StacksPanel } from './stacks-panel';
 import { useHeading } from '../heading';
 import { useLooked } from '../looked';
 import { api, get, Gone as NotThere, send } from '../rest';
-import { chosen, follow, jobAddress, subject, workerAddress } from '../route';
+import { chosen, jobAddress, subject } from '../route';
 
 const over = (c: { state: string }): boolean => ENDED.includes(c.state);
 // A closure that has ended in a session is found only through its session. A link with another job still finds it.
@@ -47,8 +49,7 @@ export function ClosurePage() {
   useHeading(closure ? `${nameOf(closure)} #${closure.index}` : id, closure ? { title: shortId(closure.job), href: jobAddress(closure.job) } : undefined);
   return (
     <div class="panels">
-      {looked.problem && <Gone id="no-closure" what="closure" looked={looked} />}
-      {!closure && !looked.problem && <p class="calm">Loading…</p>}
+      <Gone id="no-closure" what="closure" looked={looked} />
       {closure && (
         <>
           <Summary
@@ -114,11 +115,7 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
         )}
         {c.history && <p class="foot">Its session keeps this row of it only: no arguments, no value.</p>}
         <dl class="facts-line">
-          {c.display_name && (
-            <Fact name="function">
-              <bdi class="mono">{c.function}</bdi>
-            </Fact>
-          )}
+          {c.display_name && <TextFact name="function" text={c.function} kind="mono" />}
           {c.callable && (
             <Fact name="callable">
               <span class="mono" title={c.callable}>
@@ -127,30 +124,22 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
             </Fact>
           )}
           <Fact name="job">
-            <a href={jobAddress(c.job)} onClick={follow} class="mono" title={c.job}>
-              {shortId(c.job)}
-            </a>
+            <JobLink id={c.job} />
           </Fact>
           <Fact name="id">
             <code>{c.id}</code>
           </Fact>
-          <Fact name="submitted">
-            <Ago ms={c.created_ms} />
-          </Fact>
+          <TimeFact name="submitted" ms={c.created_ms} />
           <Fact name="waited">
             <Span {...waited(c)} />
           </Fact>
           <Fact name="ran">
             <Span {...ran(c)} />
           </Fact>
-          {c.finished_ms > 0 && (
-            <Fact name="ended">
-              <Ago ms={c.finished_ms} />
-            </Fact>
-          )}
+          <TimeFact name="ended" ms={c.finished_ms} />
           {c.sent_to && (
             <Fact name="prefetched to">
-              <Worker name={c.sent_to} />
+              <WorkerLink task={c.sent_to} />
             </Fact>
           )}
           {c.alone && <Fact name="runs">alone on its worker, for it has lost several</Fact>}
@@ -160,43 +149,17 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
               {count(c.retries ?? 0)} of {count(c.max_retries)}
             </Fact>
           )}
-          {!!c.start_ms && !hasEnded(c) && (
-            <Fact name="starts">
-              <Ago ms={c.start_ms} />
-            </Fact>
-          )}
-          {!!c.deadline_ms && (
-            <Fact name="deadline">
-              <Ago ms={c.deadline_ms} />
-            </Fact>
-          )}
-          {c.task && <Fact name="only on">{c.task.includes(':') ? <Worker name={c.task} /> : <bdi class="mono">{c.task}</bdi>}</Fact>}
-          {c.gang && (
-            <Fact name="gang">
-              <bdi class="mono">{c.gang}</bdi>
-            </Fact>
-          )}
-          {c.labels && <Fact name="labels">{pairs(c.labels)}</Fact>}
-          {c.resources && <Fact name="takes">{pairs(c.resources)}</Fact>}
+          {!hasEnded(c) && <TimeFact name="starts" ms={c.start_ms} />}
+          <TimeFact name="deadline" ms={c.deadline_ms} />
+          {c.task && <Fact name="only on">{c.task.includes(':') ? <WorkerLink task={c.task} /> : <bdi class="mono">{c.task}</bdi>}</Fact>}
+          <TextFact name="gang" text={c.gang} kind="mono" />
+          <TextFact name="labels" text={pairs(c.labels)} kind="mono wrap" />
+          <TextFact name="takes" text={pairs(c.resources)} kind="mono wrap" />
         </dl>
       </div>
     </Panel>
   );
 }
-
-const pairs = (of: Record<string, string | number>) => (
-  <bdi class="mono wrap">
-    {Object.entries(of)
-      .map(([name, value]) => `${name}=${value}`)
-      .join(', ')}
-  </bdi>
-);
-
-const Worker = ({ name }: { name: string }) => (
-  <a class="mono" href={workerAddress(name)} onClick={follow}>
-    <bdi>{name}</bdi>
-  </a>
-);
 
 function Wrong({ error }: { error: Failure }) {
   const whole = error.traceback || error.message;
@@ -209,7 +172,7 @@ function Wrong({ error }: { error: Failure }) {
       </p>
       {error.worker && (
         <p class="foot">
-          on <Worker name={error.worker} />
+          on <WorkerLink task={error.worker} />
           {error.attempt ? `, attempt ${error.attempt}` : ''}
         </p>
       )}
@@ -233,45 +196,28 @@ function Attempts({ c }: { c: ClosureView }) {
       {c.attempts.length === 0 ? (
         <p class="calm">It has not run yet.</p>
       ) : (
-        <table class="table" data-testid="attempts">
-          <thead>
-            <tr>
-              {['#', 'Worker', 'Host', 'Started', 'Ran', 'Outcome'].map((word) => (
-                <th key={word} scope="col">
-                  {word}
-                </th>
-              ))}
+        <Table heads={['#', 'Worker', 'Host', 'Started', 'Ran', 'Outcome']} testid="attempts">
+          {c.attempts.map((a) => (
+            <tr key={a.attempt}>
+              <td>{a.attempt}</td>
+              <td>
+                <WorkerLink task={a.worker} />
+              </td>
+              <td class="wrap soft">
+                <bdi>{a.host}</bdi>
+              </td>
+              <td>
+                <Ago ms={a.started_ms} />
+              </td>
+              <td>
+                <Span from={a.started_ms} to={a.ended_ms || (hasEnded(c) ? c.finished_ms : 0)} us={a.took_us} />
+              </td>
+              <td class="wrap">
+                <bdi>{a.outcome || (a.ended_ms ? '' : 'runs')}</bdi> <InStream attempt={a} />
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {c.attempts.map((a) => (
-              <tr key={a.attempt}>
-                <td>{a.attempt}</td>
-                <td>
-                  <Worker name={a.worker} />
-                </td>
-                <td class="wrap soft">
-                  <bdi>{a.host}</bdi>
-                </td>
-                <td>
-                  {a.started_ms ? (
-                    <time title={moment(a.started_ms)}>
-                      <Ago ms={a.started_ms} />
-                    </time>
-                  ) : (
-                    '–'
-                  )}
-                </td>
-                <td>
-                  <Span from={a.started_ms} to={a.ended_ms || (hasEnded(c) ? c.finished_ms : 0)} us={a.took_us} />
-                </td>
-                <td class="wrap">
-                  <bdi>{a.outcome || (a.ended_ms ? '' : 'runs')}</bdi> <InStream attempt={a} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
     </Panel>
   );

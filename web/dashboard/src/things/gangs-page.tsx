@@ -1,15 +1,17 @@
 // Closures that wait for something that may never come: gangs for room at one time, others for a worker that meets their
 // unmet demand.
 
-import { count, plural, shortId } from '../model/format';
+import { count, plural } from '../model/format';
 import { needsText, type Gang, type Demand } from '../model/rest/demand';
+import { ClosureLink, JobLink, Link } from '../parts/link';
 import { Linked } from '../parts/linked';
+import { Problem } from '../parts/listing';
 import { Panel } from '../parts/panel';
 import { Ago } from '../parts/when';
 import { useLooked } from '../looked';
 import { clusterQuery, slow } from '../page';
 import { api } from '../rest';
-import { closureAddress, follow, jobAddress } from '../route';
+import { closureAddress } from '../route';
 
 export function GangsPage() {
   slow.value;
@@ -26,7 +28,7 @@ function Gangs() {
   const gangs = looked.value?.gangs ?? [];
   return (
     <Panel id="gangs" title="Gangs that wait" note="closures that start together or not at all" span={12} aside={gangs.length > 0 && <span class="note">{plural(gangs.length, 'gang')}</span>}>
-      {looked.problem && <p class="calm text-error">{looked.problem}</p>}
+      <Problem text={looked.problem} />
       {looked.value && gangs.length === 0 && (
         <p class="calm">
           No gang waits. Closures with the same <code>gang</code> in their options start together or not at all.
@@ -36,15 +38,11 @@ function Gangs() {
         {gangs.map((g) => (
           <li key={`${g.job} ${g.gang}`} data-testid="gang" data-gang={g.gang}>
             <p>
-              <a class="mono" href={closureAddress(g.first, g.job)} onClick={follow}>
+              <Link to={closureAddress(g.first, g.job)}>
                 <bdi>{g.gang}</bdi>
-              </a>{' '}
+              </Link>{' '}
               <span class="soft">
-                {count(g.here)} of {count(g.size)} closures of <bdi class="mono">{g.function}</bdi> in{' '}
-                <a class="mono" href={jobAddress(g.job)} onClick={follow} title={g.job}>
-                  {shortId(g.job)}
-                </a>{' '}
-                wait, since <Ago ms={g.since_ms} />
+                {count(g.here)} of {count(g.size)} closures of <bdi class="mono">{g.function}</bdi> in <JobLink id={g.job} /> wait, since <Ago ms={g.since_ms} />
               </span>
             </p>
             <p class={g.possible === false ? 'why text-error' : 'why'}>
@@ -63,7 +61,7 @@ function UnmetDemand() {
   const wishes = looked.value?.wishes ?? [];
   return (
     <Panel id="wishes" title="Unmet demand" note="by what the closures need" span={12}>
-      {looked.problem && <p class="calm text-error">{looked.problem}</p>}
+      <Problem text={looked.problem} />
       {looked.value && wishes.length === 0 && (
         <p class="calm">No unmet demand: every closure that waits could run on some connected worker. What asks for labels or resources that none has is listed here.</p>
       )}
@@ -81,14 +79,7 @@ function UnmetDemand() {
               <Linked text={w.why} job={w.job} />
             </p>
             <p class="foot">
-              First of them:{' '}
-              <a class="mono" href={closureAddress(w.first, w.job)} onClick={follow} title={w.first}>
-                {shortId(w.first)}
-              </a>{' '}
-              of{' '}
-              <a class="mono" href={jobAddress(w.job)} onClick={follow} title={w.job}>
-                {shortId(w.job)}
-              </a>
+              First of them: <ClosureLink id={w.first} job={w.job} /> of <JobLink id={w.job} />
             </p>
           </li>
         ))}

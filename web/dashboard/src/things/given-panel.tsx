@@ -5,8 +5,9 @@ import { count } from '../model/format';
 import { hasEnded } from '../model/rest/closures';
 import { closureOf, type ClosureView } from '../model/rest/views';
 import { Copy } from '../parts/copy';
+import { Link } from '../parts/link';
 import { Panel } from '../parts/panel';
-import { closureAddress, follow } from '../route';
+import { closureAddress } from '../route';
 
 // An empty box beside the value would only take room.
 export const given = (c: ClosureView): boolean => c.args !== undefined || !!(c.inputs?.length || c.dependents?.length || c.per_worker?.length) || !hasEnded(c);
@@ -57,9 +58,7 @@ function Others({ title, ids, more = 0, job, testid }: { title: string; ids: rea
       <ul class="names" data-testid={testid}>
         {ids.map((id) => (
           <li key={id}>
-            <a class="mono" href={closureAddress(closureOf(id), job)} onClick={follow}>
-              {id}
-            </a>
+            <Link to={closureAddress(closureOf(id), job)}>{id}</Link>
           </li>
         ))}
         {more > 0 && <li class="rest soft">and {count(more)} more</li>}

@@ -2,18 +2,19 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import { Retry } from '../alerts/retry';
-import { Ago, Span } from '../parts/when';
+import { Span } from '../parts/when';
 import { Action } from '../parts/action';
-import { Bar } from '../parts/bar';
+import { Bar, partsOf } from '../parts/bar';
 import { ClosureList } from '../parts/closure-list';
 import { Commands } from '../parts/copy';
-import { Fact } from '../parts/fact';
+import { Fact, Metadata, TextFact, TimeFact } from '../parts/fact';
 import { Gone } from '../parts/gone';
-import { bytes, count, percent, plural, shortId } from '../model/format';
+import { bytes, count, percent, plural } from '../model/format';
 import { unfinished } from '../model/protocol';
 import { failureLine } from '../model/rest/closures';
 import { jobCommands } from '../model/rest/commands';
 import { within } from '../model/rest/plain';
+import { ClosureLink, JobLink } from '../parts/link';
 import { Linked } from '../parts/linked';
 import { LogPanel } from '../parts/log-panel';
 import { Panel } from '../parts/panel';
@@ -24,7 +25,7 @@ import { JobPicture } from '../job/job-picture';
 import { useHeading } from '../heading';
 import { useLooked } from '../looked';
 import { api, send } from '../rest';
-import { address, choose, closureAddress, follow, jobAddress, picked, subject } from '../route';
+import { address, choose, follow, picked, subject } from '../route';
 import { store, viewNow } from '../page';
 
 export function JobPage() {
@@ -40,8 +41,7 @@ export function JobPage() {
   }, [home]);
   return (
     <div class="panels">
-      {looked.problem && <Gone id="no-job" what="job" looked={looked} />}
-      {!job && !looked.problem && <p class="calm">Loading…</p>}
+      <Gone id="no-job" what="job" looked={looked} />
       {job && (
         <>
           <Summary job={job} again={looked.again} />
@@ -92,16 +92,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
   return (
     <Panel id="job" title={job.name || job.id} note={<JobChip job={job} />} span={12} aside={aside}>
       <div data-testid="job" data-job={job.id} data-state={job.state}>
-        <Bar
-          parts={[
-            { kind: 'done', n: counts.succeeded },
-            { kind: 'running', n: counts.running },
-            { kind: 'failed', n: counts.failed },
-            { kind: 'cancelled', n: counts.cancelled },
-            { kind: 'queued', n: counts.queued + counts.blocked },
-          ]}
-          total={counts.total}
-        />
+        <Bar parts={partsOf(counts, counts.queued + counts.blocked)} total={counts.total} />
         <p class="job-line" data-testid="job-progress">
           <b>{counts.total === 0 ? 'no closures yet' : `${count(doneOf(counts))} of ${count(counts.total)} ended · ${percent(doneOf(counts), counts.total)}`}</b>
           {counts.succeeded > 0 && <span class="text-connected">{count(counts.succeeded)} succeeded</span>}
@@ -124,37 +115,21 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
           <Fact name="id">
             <code>{job.id}</code>
           </Fact>
-          <Fact name="began">
-            <Ago ms={job.created_ms} />
-          </Fact>
+          <TimeFact name="began" ms={job.created_ms} />
           <Fact name={!running ? 'took' : counts.running > 0 ? 'runs for' : 'open for'}>
             <Span from={job.created_ms} to={job.finished_ms} />
           </Fact>
-          {job.finished_ms > 0 && (
-            <Fact name="ended">
-              <Ago ms={job.finished_ms} />
-            </Fact>
-          )}
-          {job.cluster && (
-            <Fact name="cluster">
-              <bdi>{job.cluster}</bdi>
-            </Fact>
-          )}
+          <TimeFact name="ended" ms={job.finished_ms} />
+          <TextFact name="cluster" text={job.cluster} />
           {job.retry_of && (
             <Fact name="retry of">
-              <a class="mono" href={jobAddress(job.retry_of)} onClick={follow} title={job.retry_of}>
-                {shortId(job.retry_of)}
-              </a>
+              <JobLink id={job.retry_of} />
             </Fact>
           )}
           {job.durable && <Fact name="durable">survives a restart of the server</Fact>}
           {!!job.put_back && <Fact name="requeued">{plural(job.put_back, 'closure')}</Fact>}
           {!!job.retried && <Fact name="retried">{plural(job.retried, 'time')}</Fact>}
-          {!!job.deadline_ms && (
-            <Fact name="deadline">
-              <Ago ms={job.deadline_ms} />
-            </Fact>
-          )}
+          <TimeFact name="deadline" ms={job.deadline_ms} />
           {job.value_bytes !== undefined && (
             <Fact name="holds">
               <a href={address('/values', { job: job.id })} onClick={follow}>
@@ -162,16 +137,8 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
               </a>
             </Fact>
           )}
-          {job.client && (
-            <Fact name="client">
-              <bdi class="mono">{job.client}</bdi>
-            </Fact>
-          )}
-          {Object.entries(job.metadata ?? {}).map(([name, value]) => (
-            <Fact key={name} name={name}>
-              <bdi class="wrap">{typeof value === 'string' ? value : JSON.stringify(value)}</bdi>
-            </Fact>
-          ))}
+          <TextFact name="client" text={job.client} kind="mono" />
+          <Metadata of={job.metadata} />
         </dl>
       </div>
     </Panel>
@@ -186,10 +153,7 @@ function Waits({ job }: { job: JobView }) {
   if (!why.value) return null;
   return (
     <p class="why" data-testid="job-waits">
-      <a class="mono" href={closureAddress(id, job.id)} onClick={follow} title={id}>
-        {shortId(id)}
-      </a>{' '}
-      is <Linked text={within(why.value.explanation)} job={job.id} />
+      <ClosureLink id={id} job={job.id} /> is <Linked text={within(why.value.explanation)} job={job.id} />
     </p>
   );
 }

@@ -6,16 +6,17 @@ import { bare } from '../model/ansi';
 import { failureLine } from '../model/rest/closures';
 import { ENDED, type JobCounts, type JobView, type StateCounts } from '../model/rest/views';
 import { useSignal } from '@preact/signals';
-import { Bar } from '../parts/bar';
-import { Grid, type Column } from '../parts/grid';
-import { Choices, Filters, Pages, useListing } from '../parts/listing';
+import { Bar, partsOf } from '../parts/bar';
+import type { Column } from '../parts/grid';
+import { Link } from '../parts/link';
+import { Choices, filters, ListPanel, useListing } from '../parts/listing';
 import { Elsewhere } from '../parts/elsewhere';
-import { Panel } from '../parts/panel';
 import { JobChip } from '../parts/state';
+import { Clipped } from '../parts/text';
 import { Ago, Span } from '../parts/when';
-import { cluster, clusterQuery, query, slow } from '../page';
+import { cluster, clusterQuery, slow } from '../page';
 import { api } from '../rest';
-import { chosen, follow, jobAddress } from '../route';
+import { chosen, jobAddress } from '../route';
 
 const LIMIT = 50;
 
@@ -25,9 +26,9 @@ const columns: readonly Column<JobView>[] = [
     title: 'Name',
     width: 'minmax(150px, 2fr)',
     cell: (j) => (
-      <a class="mono" href={jobAddress(j.id)} onClick={follow} tabIndex={-1} title={`${j.name} (${j.id})`}>
+      <Link cell to={jobAddress(j.id)} title={`${j.name} (${j.id})`}>
         <bdi>{j.name || shortId(j.id)}</bdi>
-      </a>
+      </Link>
     ),
   },
   {
@@ -35,15 +36,7 @@ const columns: readonly Column<JobView>[] = [
     width: 'minmax(236px, 1.6fr)',
     cell: ({ counts }) => (
       <span class="cell-bar">
-        <Bar
-          parts={[
-            { kind: 'done', n: counts.succeeded },
-            { kind: 'running', n: counts.running },
-            { kind: 'failed', n: counts.failed },
-            { kind: 'cancelled', n: counts.cancelled },
-          ]}
-          total={counts.total}
-        />
+        <Bar parts={partsOf(counts)} total={counts.total} />
         {counts.total === 0 ? 'empty' : `${outOf(doneOf(counts), counts.total)} · ${percent(doneOf(counts), counts.total)}`}
       </span>
     ),
@@ -56,12 +49,7 @@ const columns: readonly Column<JobView>[] = [
 ];
 
 function Remark({ j }: { j: JobView }) {
-  if (j.error)
-    return (
-      <bdi class="text-error" title={bare(j.error.message)}>
-        {failureLine(j.error)}
-      </bdi>
-    );
+  if (j.error) return <Clipped text={failureLine(j.error)} kind="text-error" title={bare(j.error.message)} />;
   return <span class="soft">{j.retry_of ? `retry of ${shortId(j.retry_of)}` : j.streaming ? 'session' : ''}</span>;
 }
 
@@ -87,62 +75,41 @@ function countOf(counts: JobCounts | undefined, state: string, streaming: string
   return n > 0 ? short(n) : undefined;
 }
 
+const FILTERS = ['q', 'state', 'streaming'];
+
 export function JobsPage() {
   slow.value;
-  const now = useSignal<string | null>(null);
   const of = cluster();
-  const wanted = query.value.trim();
-  const state = chosen('state').value;
-  const streaming = chosen('streaming').value;
-  const filtered = !!(wanted || state || streaming);
   const counts = useSignal<JobCounts | undefined>(undefined); // came with the list
-  const path = api('jobs', { cluster: clusterQuery.value, state, streaming, q: wanted });
-  const looked = useListing<JobView>(path, LIMIT, {
-    rows: (body: { jobs: JobView[]; counts?: JobCounts }) => {
-      counts.value = body.counts;
-      return body.jobs;
-    },
+  const looked = useListing<JobView>(api('jobs', { cluster: clusterQuery.value, ...filters(FILTERS) }), LIMIT, 'jobs', {
+    heard: (body: { counts?: JobCounts }) => (counts.value = body.counts),
   });
-  const rows = looked.value?.rows ?? [];
   const hint = `muster submit muster.echo hello ${of && !of.main ? `--cluster ${of.name} ` : ''}--url ${location.origin}`;
   return (
     <div class="panels tall listed">
-      <Panel id="jobs" title="Jobs" note="newest first" span={12}>
-        <Filters names={['q', 'state', 'streaming']} problem={looked.problem}>
-          <Choices name="state" label="State" options={STATES.map(([value, word]) => [value, word, countOf(counts.value, value, streaming)])} />
-          <Choices name="streaming" label="Kind" options={KINDS} />
-        </Filters>
-        <Grid
-          id="jobs"
-          columns={columns}
-          rows={rows}
-          name={(j) => j.id}
-          kind={(j) => (j.state === 'FAILED' ? 'row-error' : '')}
-          data={(j) => ({ 'data-job': j.id, 'data-state': j.state, 'data-ended': String(ENDED.includes(j.state)) })}
-          href={(j) => jobAddress(j.id)}
-          chosen={now.value}
-          choose={(name) => (now.value = name)}
-          old={looked.stale}
-          least={820}
-          empty={
-            !looked.value ? (
-              looked.problem ? (
-                '–'
-              ) : (
-                'Loading…'
-              )
-            ) : filtered ? (
-              'No job fits.'
-            ) : (
-              <>
-                No job yet. Try <code class="wrap">{hint}</code>
-                <Elsewhere what="Jobs" />
-              </>
-            )
-          }
-        />
-        <Pages looked={looked} what="jobs" filtered={filtered} />
-      </Panel>
+      <ListPanel
+        id="jobs"
+        title="Jobs"
+        note="newest first"
+        what="jobs"
+        filters={FILTERS}
+        looked={looked}
+        columns={columns}
+        name={(j) => j.id}
+        kind={(j) => (j.state === 'FAILED' ? 'row-error' : '')}
+        data={(j) => ({ 'data-job': j.id, 'data-state': j.state, 'data-ended': String(ENDED.includes(j.state)) })}
+        href={(j) => jobAddress(j.id)}
+        least={820}
+        none={
+          <>
+            No job yet. Try <code class="wrap">{hint}</code>
+            <Elsewhere what="Jobs" />
+          </>
+        }
+      >
+        <Choices name="state" label="State" options={STATES.map(([value, word]) => [value, word, countOf(counts.value, value, chosen('streaming').value)])} />
+        <Choices name="streaming" label="Kind" options={KINDS} />
+      </ListPanel>
     </div>
   );
 }

@@ -8,13 +8,16 @@ import { hostOf } from '../model/agents';
 import { age, clock, moment, plural } from '../model/format';
 import type { Range } from '../model/run/timeline';
 import { slow, viewNow } from '../page';
-import { choose, chosen, follow, workerAddress } from '../route';
+import { choose, chosen } from '../route';
+import { WorkerLink } from '../parts/link';
 import { Panel } from '../parts/panel';
+import { Segments } from '../parts/segments';
+import { Table } from '../parts/table';
 import { crosshair, lookAtRange, lookedAt } from '../run/range';
 import { SAMPLES, SAMPLES_OF_MANY, useMachinesOf, type Machines as Listed } from '../run/seen';
 
 const SPANS = [
-  ['', '1 h'],
+  ['1h', '1 h'],
   ['24h', '24 h'],
   ['7d', '7 d'],
 ] as const;
@@ -30,13 +33,7 @@ export function Machines({ cluster, task = '' }: { cluster: string; task?: strin
   const range = zoom ?? (back ? { from: now - back, to: now } : null);
   const of = useMachinesOf(task ? { cluster, task } : { cluster }, range, task ? SAMPLES : SAMPLES_OF_MANY);
   const spans = (
-    <div class="segments" role="group" aria-label="Time span of the machines">
-      {SPANS.map(([value, word]) => (
-        <button key={value} type="button" aria-pressed={span === value && !zoom} data-testid={`machines-${value || '1h'}`} onClick={() => choose({ machines: value, zoom: '' })}>
-          {word}
-        </button>
-      ))}
-    </div>
+    <Segments label="Time span of the machines" options={SPANS} now={zoom ? null : span || '1h'} testid="machines" choose={(value) => choose({ machines: value === '1h' ? '' : value, zoom: '' })} />
   );
   return <MachinesTable of={of} range={range} zoomed={zoom} title={task ? 'Its machine' : 'Machines'} named={!task} aside={spans} />;
 }
@@ -53,6 +50,7 @@ interface TableProps {
 export function MachinesTable({ of: { machines: all, next_page_token: next }, range, zoomed, title, named, aside }: TableProps) {
   if (all.length === 0) return null; // workers that are older say nothing
   const gpus = all.some(({ machine }) => machine && machine.gpus.length > 0);
+  const heads = [...(named ? ['Worker'] : []), 'Host', 'Cores busy', 'Memory', ...(gpus ? ['GPUs busy'] : []), 'Received / sent, a second', 'Read / written, a second'];
   const note = zoomed ? (
     <button type="button" class="plain" data-testid="machines-unzoom" onClick={() => lookAtRange(null)}>
       {moment(zoomed.from)} to {clock(zoomed.to)} ✕
@@ -62,24 +60,11 @@ export function MachinesTable({ of: { machines: all, next_page_token: next }, ra
   );
   return (
     <Panel id="machines" title={title} note={note} span={12} aside={aside}>
-      <table class="table fits" data-testid="machines">
-        <thead>
-          <tr>
-            {named && <th>Worker</th>}
-            <th>Host</th>
-            <th>Cores busy</th>
-            <th>Memory</th>
-            {gpus && <th>GPUs busy</th>}
-            <th>Received / sent, a second</th>
-            <th>Read / written, a second</th>
-          </tr>
-        </thead>
-        <tbody>
-          {all.map((one) => (
-            <Row key={one.task ?? ''} one={one} named={named} gpus={gpus} range={range} />
-          ))}
-        </tbody>
-      </table>
+      <Table heads={heads} kind="fits" testid="machines">
+        {all.map((one) => (
+          <Row key={one.task ?? ''} one={one} named={named} gpus={gpus} range={range} />
+        ))}
+      </Table>
       <At />
       {next && <p class="foot">Only the first {plural(all.length, 'machine')} are shown.</p>}
     </Panel>
@@ -109,17 +94,7 @@ function Row({ one, named, gpus, range }: { one: MachineView; named: boolean; gp
   const course = { from: from * 1000, to: to * 1000, at };
   return (
     <tr data-machine={one.task ?? 'server'}>
-      {named && (
-        <td class="mono">
-          {one.task ? (
-            <a href={workerAddress(one.task, one.cluster)} onClick={follow}>
-              <bdi>{one.task}</bdi>
-            </a>
-          ) : (
-            'the server'
-          )}
-        </td>
-      )}
+      {named && <td class="mono">{one.task ? <WorkerLink task={one.task} of={one.cluster} /> : 'the server'}</td>}
       <td>
         <bdi title={one.host}>{hostOf(one.host)}</bdi>
       </td>

@@ -1,19 +1,20 @@
 // Objects on tasks: which there are, in which state, who has them and what waits for them.
 
-import { session } from '../access/session';
+import { mayOnlyLook } from '../access/session';
 import { count } from '../model/format';
 import type { ObjectView } from '../model/rest/views';
 import type { Shape } from '../model/shape';
 import { Action } from '../parts/action';
-import { Fact } from '../parts/fact';
-import { Grid, type Column } from '../parts/grid';
-import { Choices, FilterField, Filters, Pages, useListing } from '../parts/listing';
-import { Panel } from '../parts/panel';
-import { Mark } from '../parts/shape';
+import { Fact, TextFact, TimeFact } from '../parts/fact';
+import type { Column } from '../parts/grid';
+import { Link, WorkerLink } from '../parts/link';
+import { Choices, FilterField, filters, ListPanel, useListing } from '../parts/listing';
+import { Chip } from '../parts/shape';
+import { Clipped } from '../parts/text';
 import { Ago, Span } from '../parts/when';
-import { clusterQuery, query, slow } from '../page';
+import { clusterQuery, slow } from '../page';
 import { api, send } from '../rest';
-import { choose, chosen, follow, jobAddress, workerAddress } from '../route';
+import { choose, chosen, jobAddress } from '../route';
 
 const LIMIT = 50;
 const LOOKS: Record<string, readonly [shape: Shape, colour: string, word: string]> = {
@@ -40,31 +41,21 @@ const lookOf = (o: ObjectView) => (isAway(o) ? (['late', 'text-late', 'Task is a
 function State({ o }: { o: ObjectView }) {
   const [shape, colour, word] = lookOf(o);
   return (
-    <span class={`chip ${colour}`} data-state={o.state}>
-      <Mark shape={shape} /> {word}
-    </span>
+    <Chip shape={shape} colour={colour} data-state={o.state}>
+      {word}
+    </Chip>
   );
 }
-
-const Task = ({ o }: { o: ObjectView }) => (
-  <a class="mono" href={workerAddress(o.task)} onClick={follow} tabIndex={-1}>
-    <bdi>{o.task}</bdi>
-  </a>
-);
 
 const columns: readonly Column<ObjectView>[] = [
   { title: 'State', width: '152px', cell: (o) => <State o={o} /> },
   {
     title: 'Object',
     width: 'minmax(160px, 2fr)',
-    cell: (o) => (
-      <bdi class="mono" title={o.id}>
-        {o.name ?? o.id}
-      </bdi>
-    ),
+    cell: (o) => <Clipped text={o.name ?? o.id} kind="mono" title={o.id} />,
   },
   { title: 'Class', width: 'minmax(110px, 1fr)', narrow: 'hide', cell: (o) => <bdi class="mono">{o.class}</bdi> },
-  { title: 'Task', width: 'minmax(80px, 0.7fr)', cell: (o) => <Task o={o} /> },
+  { title: 'Task', width: 'minmax(80px, 0.7fr)', cell: (o) => <WorkerLink cell task={o.task} /> },
   { title: 'Calls waiting', width: '100px', right: true, cell: (o) => <span class={o.calls.waiting > 0 ? 'text-late' : 'soft'}>{count(o.calls.waiting)}</span> },
   { title: 'Executing', width: '84px', right: true, narrow: 'hide', cell: (o) => count(o.calls.executing) },
   { title: 'Answered', width: '90px', right: true, narrow: 'hide', cell: (o) => count(o.calls.answered) },
@@ -74,66 +65,49 @@ const columns: readonly Column<ObjectView>[] = [
     width: 'minmax(120px, 2fr)',
     narrow: 'long',
     says: (o) => o.error ?? '',
-    cell: (o) => (
-      <bdi class="text-error" title={o.error}>
-        {o.error}
-      </bdi>
-    ),
+    cell: (o) => <Clipped text={o.error} kind="text-error" />,
   },
 ];
 
+const FILTERS = ['q', 'state', 'task'];
+
 export function ObjectsPage() {
   slow.value;
-  const text = query.value.trim();
-  const [state, task, now] = [chosen('state').value, chosen('task').value, chosen('object').value];
-  const filtered = !!(text || state || task);
-  const looked = useListing<ObjectView>(api('objects', { cluster: clusterQuery.value, state, task, q: text }), LIMIT, { rows: (body: { objects: ObjectView[] }) => body.objects });
-  const rows = looked.value?.rows ?? [];
-  const one = rows.find((o) => o.id === now);
+  const now = chosen('object').value;
+  const looked = useListing<ObjectView>(api('objects', { cluster: clusterQuery.value, ...filters(FILTERS) }), LIMIT, 'objects');
+  const one = looked.value?.rows.find((o) => o.id === now);
   return (
     <div class="panels tall listed">
-      <Panel id="objects" title="Objects" note="newest first" span={12}>
-        <Filters names={['q', 'state', 'task']} problem={looked.problem}>
-          <Choices name="state" label="State" options={STATES} />
-          <FilterField name="task" label="Task" />
-        </Filters>
-        <Grid
-          id="objects"
-          columns={columns}
-          rows={rows}
-          name={(o) => o.id}
-          kind={(o) => (isOver(o) ? 'row-error' : '')}
-          data={(o) => ({ 'data-object': o.id, 'data-state': o.state })}
-          chosen={now || null}
-          choose={(name) => choose({ object: name ?? '' }, 'replace')}
-          old={looked.stale}
-          least={880}
-          empty={
-            !looked.value ? (
-              looked.problem ? (
-                '–'
-              ) : (
-                'Loading…'
-              )
-            ) : filtered ? (
-              'No object fits.'
-            ) : (
-              <>
-                There is no object. Python makes one on a task: <code class="wrap">c.create(Weights, task="ps:0")</code>
-              </>
-            )
-          }
-        />
-        <Pages looked={looked} what="objects" filtered={filtered} />
-        {one && <One o={one} again={looked.again} />}
-      </Panel>
+      <ListPanel
+        id="objects"
+        title="Objects"
+        note="newest first"
+        what="objects"
+        filters={FILTERS}
+        looked={looked}
+        columns={columns}
+        name={(o) => o.id}
+        kind={(o) => (isOver(o) ? 'row-error' : '')}
+        data={(o) => ({ 'data-object': o.id, 'data-state': o.state })}
+        chosen={now || null}
+        choose={(name) => choose({ object: name ?? '' }, 'replace')}
+        least={880}
+        none={
+          <>
+            There is no object. Python makes one on a task: <code class="wrap">c.create(Weights, task="ps:0")</code>
+          </>
+        }
+        below={one && <One o={one} again={looked.again} />}
+      >
+        <Choices name="state" label="State" options={STATES} />
+        <FilterField name="task" label="Task" />
+      </ListPanel>
     </div>
   );
 }
 
 function One({ o, again }: { o: ObjectView; again(): void }) {
   const name = o.name ?? o.id;
-  const looksOnly = session.value?.required === true && session.value.role === 'viewer';
   return (
     <section class="rank-detail" aria-label={`Object ${name}`} data-testid="object" data-object={o.id}>
       <h3>
@@ -148,16 +122,12 @@ function One({ o, again }: { o: ObjectView; again(): void }) {
         <Fact name="id">
           <code>{o.id}</code>
         </Fact>
-        <Fact name="class">
-          <bdi class="mono">{o.class}</bdi>
-        </Fact>
+        <TextFact name="class" text={o.class} kind="mono" />
         <Fact name="task">
-          <Task o={o} />
+          <WorkerLink task={o.task} />
         </Fact>
         <Fact name="session">
-          <a class="mono" href={jobAddress(o.session)} onClick={follow}>
-            {o.session}
-          </a>
+          <Link to={jobAddress(o.session)}>{o.session}</Link>
           {o.detached && ', which it outlives'}
         </Fact>
         <Fact name="calls">
@@ -166,19 +136,9 @@ function One({ o, again }: { o: ObjectView; again(): void }) {
         <Fact name="in this state for">
           <Span from={o.since_ms} to={0} />
         </Fact>
-        <Fact name="made">
-          <Ago ms={o.created_ms} />
-        </Fact>
-        {o.submitted_by && (
-          <Fact name="with token">
-            <bdi>{o.submitted_by}</bdi>
-          </Fact>
-        )}
-        {o.last_error && (
-          <Fact name="last call that failed">
-            <bdi class="text-error wrap">{o.last_error}</bdi>
-          </Fact>
-        )}
+        <TimeFact name="made" ms={o.created_ms} />
+        <TextFact name="with token" text={o.submitted_by} />
+        <TextFact name="last call that failed" text={o.last_error} kind="text-error wrap" />
       </dl>
       <div class="actions">
         <Action
@@ -187,8 +147,7 @@ function One({ o, again }: { o: ObjectView; again(): void }) {
           title={`Delete ${name}?`}
           yes="Delete it"
           danger
-          disabled={looksOnly}
-          why={looksOnly ? 'Your token may look, and change nothing.' : undefined}
+          {...mayOnlyLook()}
           run={async () => {
             await send('DELETE', api(`objects/${encodeURIComponent(o.id)}`, { cluster: clusterQuery.value }));
             again();

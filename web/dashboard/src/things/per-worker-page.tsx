@@ -1,19 +1,23 @@
 // Per-worker values: which worker has its part, which has none, and why; by value or by worker.
 
 import { useSignal } from '@preact/signals';
-import { age, count, plural, shortId } from '../model/format';
+import { age, count, plural } from '../model/format';
 import { byWorker, ready, standing, worstFirst } from '../model/rest/per-worker';
 import { failureLine } from '../model/rest/closures';
 import type { PerWorkerView } from '../model/rest/views';
 import { Action } from '../parts/action';
 import { Bar } from '../parts/bar';
-import { Pages, useListing } from '../parts/listing';
+import { JobLink, WorkerLink } from '../parts/link';
+import { Pages, Problem, useListing } from '../parts/listing';
 import { Panel } from '../parts/panel';
-import { Mark } from '../parts/shape';
+import { Segments } from '../parts/segments';
+import { Chip } from '../parts/shape';
+import { Table } from '../parts/table';
+import { More } from '../parts/text';
 import { Ago } from '../parts/when';
 import { clusterQuery, query, slow, viewNow } from '../page';
 import { api, send } from '../rest';
-import { choose, chosen, follow, jobAddress, workerAddress } from '../route';
+import { choose, chosen } from '../route';
 
 const SHOWN = 24;
 const SHAPES = { READY: 'connected', NOT_READY: 'waiting', ABORTED: 'error' } as const;
@@ -22,22 +26,25 @@ export function PerWorkerPage() {
   slow.value;
   const wanted = query.value.trim().toLowerCase();
   const by = chosen('by').value === 'worker' ? 'worker' : 'value';
-  const looked = useListing<PerWorkerView>(api('per_worker_values', { cluster: clusterQuery.value }), 100, { rows: (body: { per_worker_values: PerWorkerView[] }) => body.per_worker_values });
+  const looked = useListing<PerWorkerView>(api('per_worker_values', { cluster: clusterQuery.value }), 100, 'per_worker_values');
   const all = looked.value?.rows ?? [];
   const fit = all.filter((v) => !wanted || [v.name, v.function, v.id].some((text) => text.toLowerCase().includes(wanted)));
   const aside = (
-    <div class="segments" role="group" aria-label="Group">
-      {(['value', 'worker'] as const).map((choice) => (
-        <button key={choice} type="button" aria-pressed={by === choice} data-testid={`by-${choice}`} onClick={() => choose({ by: choice === 'value' ? '' : choice })}>
-          by {choice}
-        </button>
-      ))}
-    </div>
+    <Segments
+      label="Group"
+      options={[
+        ['value', 'by value'],
+        ['worker', 'by worker'],
+      ]}
+      now={by}
+      testid="by"
+      choose={(choice) => choose({ by: choice === 'value' ? '' : choice })}
+    />
   );
   return (
     <div class="panels">
       <Panel id="per-worker" title="Per-worker values" note="built once on each worker, kept there" span={12} aside={aside}>
-        {looked.problem && <p class="calm text-error">{looked.problem}</p>}
+        <Problem text={looked.problem} />
         {looked.value && fit.length === 0 && (
           <p class="calm">
             {wanted ? (
@@ -87,22 +94,15 @@ function Value({ v, again }: { v: PerWorkerView; again(): void }) {
           made <Ago ms={v.created_ms} />
         </span>
         <span>{plural(v.users, 'closure')} need it</span>
-        {v.job && (
-          <a href={jobAddress(v.job)} onClick={follow} title={v.job}>
-            {shortId(v.job)}
-          </a>
-        )}
+        {v.job && <JobLink id={v.job} />}
         {v.released && <span>released</span>}
       </p>
       <ul class="names">
         {shown.map((c) => (
           <li key={c.task} title={c.error?.message}>
-            <span class={`chip ${c.status === 'ABORTED' ? 'text-error' : ''}`}>
-              <Mark shape={SHAPES[c.status]} />
-              <a class="mono" href={workerAddress(c.task)} onClick={follow}>
-                <bdi>{c.task}</bdi>
-              </a>
-            </span>{' '}
+            <Chip shape={SHAPES[c.status]} colour={c.status === 'ABORTED' ? 'text-error' : ''}>
+              <WorkerLink task={c.task} />
+            </Chip>{' '}
             {c.status !== 'READY' && (
               <span class="soft">
                 <bdi>{standing(c)}</bdi> for {age(viewNow() - c.since_ms)}
@@ -115,13 +115,7 @@ function Value({ v, again }: { v: PerWorkerView; again(): void }) {
             )}
           </li>
         ))}
-        {parts.length > shown.length && (
-          <li class="rest">
-            <button type="button" class="plain" onClick={() => (open.value = true)}>
-              and {count(parts.length - shown.length)} more
-            </button>
-          </li>
-        )}
+        <More n={parts.length - shown.length} show={() => (open.value = true)} />
       </ul>
       {!v.released && !v.job && (
         <p class="progress-foot">
@@ -147,42 +141,31 @@ function Value({ v, again }: { v: PerWorkerView; again(): void }) {
 
 function ByWorker({ all }: { all: readonly PerWorkerView[] }) {
   return (
-    <table class="table" data-testid="by-worker-table">
-      <thead>
-        <tr>
-          <th scope="col">Worker</th>
-          <th scope="col">Has</th>
-          <th scope="col">Has not</th>
+    <Table heads={['Worker', 'Has', 'Has not']} testid="by-worker-table">
+      {byWorker(all).map(({ task, has, lacks }) => (
+        <tr key={task}>
+          <td>
+            <WorkerLink task={task} />
+          </td>
+          <td class="wrap">
+            <bdi>{has.join(', ') || '–'}</bdi>
+          </td>
+          <td class="wrap">
+            {lacks.length === 0
+              ? '–'
+              : lacks.map(({ name, status, standing, why }) => (
+                  <p key={name} class={status === 'ABORTED' ? 'text-error' : 'soft'}>
+                    <bdi>{name}</bdi>: <bdi>{standing}</bdi>
+                    {why && (
+                      <>
+                        , <bdi>{why}</bdi>
+                      </>
+                    )}
+                  </p>
+                ))}
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {byWorker(all).map(({ task, has, lacks }) => (
-          <tr key={task}>
-            <td>
-              <a class="mono" href={workerAddress(task)} onClick={follow}>
-                <bdi>{task}</bdi>
-              </a>
-            </td>
-            <td class="wrap">
-              <bdi>{has.join(', ') || '–'}</bdi>
-            </td>
-            <td class="wrap">
-              {lacks.length === 0
-                ? '–'
-                : lacks.map(({ name, status, standing, why }) => (
-                    <p key={name} class={status === 'ABORTED' ? 'text-error' : 'soft'}>
-                      <bdi>{name}</bdi>: <bdi>{standing}</bdi>
-                      {why && (
-                        <>
-                          , <bdi>{why}</bdi>
-                        </>
-                      )}
-                    </p>
-                  ))}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }

@@ -1,6 +1,6 @@
 // A program: its verdict, its ranks, one of them with its log, its attempts, and what can be done with it.
 
-import { session } from '../access/session';
+import { mayOnlyLook } from '../access/session';
 import { count, plural, span } from '../model/format';
 import { mayBeProgram, type WatchedProgram } from '../model/program-protocol';
 import { nothing } from '../model/rest/look';
@@ -9,14 +9,14 @@ import { hostsOf, over, verdict, type Cause, type ProgramView, type RankView } f
 import { Action } from '../parts/action';
 import { Ansi } from '../parts/ansi';
 import { Commands } from '../parts/copy';
-import { Fact } from '../parts/fact';
+import { Fact, TextFact, TimeFact } from '../parts/fact';
 import { Gone } from '../parts/gone';
 import { Panel } from '../parts/panel';
 import { ProgramChip } from '../parts/program-state';
 import { lookedAt } from '../run/range';
 import { RunTimelinePanel } from '../run/run-timeline';
 import { useMachines } from '../run/seen';
-import { Ago, Span } from '../parts/when';
+import { Span } from '../parts/when';
 import { useHeading } from '../heading';
 import { LineAsked } from '../logs/rank-log-at';
 import { slow, store } from '../page';
@@ -77,22 +77,12 @@ function Summary({ p, ranks }: { p: ProgramView; ranks: readonly RankView[] }) {
             {count(p.restarts)} of {count(p.max_restarts)}
           </Fact>
           {ranks.length > 0 && <Fact name="hosts">{count(hostsOf(ranks))}</Fact>}
-          <Fact name="began">
-            <Ago ms={p.created_ms} />
-          </Fact>
+          <TimeFact name="began" ms={p.created_ms} />
           <Fact name={p.finished_ms ? 'took' : 'age'}>
             <Span from={p.created_ms} to={p.finished_ms ?? 0} />
           </Fact>
-          {!!p.deadline_ms && (
-            <Fact name="deadline">
-              <Ago ms={p.created_ms + p.deadline_ms} />
-            </Fact>
-          )}
-          {p.cluster && (
-            <Fact name="cluster">
-              <bdi>{p.cluster}</bdi>
-            </Fact>
-          )}
+          <TimeFact name="deadline" ms={p.deadline_ms && p.created_ms + p.deadline_ms} />
+          <TextFact name="cluster" text={p.cluster} />
           {p.coordination_cluster && (
             <Fact name="who is late">
               <a href={address('/barriers', { cluster: p.coordination_cluster })} onClick={follow}>
@@ -134,8 +124,7 @@ function Why({ cause }: { cause: Cause }) {
 
 function Deeds({ p }: { p: ProgramView }) {
   const path = `programs/${encodeURIComponent(p.id)}`;
-  const looksOnly = session.value?.required === true && session.value.role === 'viewer';
-  const right = looksOnly ? { disabled: true, why: 'Your token may look, and change nothing.' } : {};
+  const right = mayOnlyLook();
   const order = (what: string) => () => send('POST', api(`${path}/${what}`));
   const ranks = plural(p.alive, 'rank');
   return (

@@ -1,12 +1,13 @@
 // What was submitted as a program, and its attempts.
 
 import { useSignal } from '@preact/signals';
-import { count, moment, plural, span } from '../model/format';
+import { count, moment, pairs, plural, span } from '../model/format';
 import { seenText, type AttemptDetail } from '../model/rest/attempt';
 import { commandLine } from '../model/rest/commands';
 import { resourcesOf, type AttemptView, type ProgramView } from '../model/rest/programs';
-import { Fact } from '../parts/fact';
+import { Fact, Metadata, TextFact } from '../parts/fact';
 import { Panel } from '../parts/panel';
+import { Table } from '../parts/table';
 import { Ago, Span } from '../parts/when';
 import { useLooked } from '../looked';
 import { api } from '../rest';
@@ -32,52 +33,38 @@ export function Attempts({ program, all }: { program: string; all: readonly Atte
         <p class="calm">None yet.</p>
       ) : (
         <div class="scrolls" tabIndex={0} role="region" aria-label="Table of attempts">
-          <table class="table" data-testid="attempts">
-            <thead>
-              <tr>
-                <th>Attempt</th>
-                <th>How</th>
-                <th>Size</th>
-                <th>Where</th>
-                <th>Began</th>
-                <th>Took</th>
-                <th>Cause</th>
-                <th>Seen</th>
+          <Table heads={['Attempt', 'How', 'Size', 'Where', 'Began', 'Took', 'Cause', 'Seen']} testid="attempts">
+            {[...shown].reverse().map((a) => (
+              <tr key={a.attempt} data-testid="attempt" data-end={a.end}>
+                <td>{a.attempt}</td>
+                <td class={a.end === 'FAILED' || a.end === 'LOST' || a.end === 'HUNG' ? 'text-error' : ''}>{ENDS[a.end] ?? a.end}</td>
+                <td>{plural(a.ranks, 'rank')}</td>
+                <td>{plural(a.hosts, 'host')}</td>
+                <td>
+                  <span title={a.running_ms ? `all ranks had started ${moment(a.running_ms)}` : undefined}>
+                    <Ago ms={a.begun_ms} />
+                  </span>
+                </td>
+                <td>
+                  <Span from={a.begun_ms} to={a.ended_ms ?? 0} />
+                </td>
+                <td class="wrap">
+                  <bdi>{a.cause?.text ?? ''}</bdi>
+                </td>
+                <td>
+                  <button
+                    type="button"
+                    aria-expanded={looked.value === a.attempt}
+                    aria-label={`What was seen of attempt ${a.attempt}`}
+                    data-testid="look-at-attempt"
+                    onClick={() => (looked.value = looked.value === a.attempt ? 0 : a.attempt)}
+                  >
+                    {looked.value === a.attempt ? 'Hide' : 'Show'}
+                  </button>
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {[...shown].reverse().map((a) => (
-                <tr key={a.attempt} data-testid="attempt" data-end={a.end}>
-                  <td>{a.attempt}</td>
-                  <td class={a.end === 'FAILED' || a.end === 'LOST' || a.end === 'HUNG' ? 'text-error' : ''}>{ENDS[a.end] ?? a.end}</td>
-                  <td>{plural(a.ranks, 'rank')}</td>
-                  <td>{plural(a.hosts, 'host')}</td>
-                  <td>
-                    <span title={a.running_ms ? `all ranks had started ${moment(a.running_ms)}` : undefined}>
-                      <Ago ms={a.begun_ms} />
-                    </span>
-                  </td>
-                  <td>
-                    <Span from={a.begun_ms} to={a.ended_ms ?? 0} />
-                  </td>
-                  <td class="wrap">
-                    <bdi>{a.cause?.text ?? ''}</bdi>
-                  </td>
-                  <td>
-                    <button
-                      type="button"
-                      aria-expanded={looked.value === a.attempt}
-                      aria-label={`What was seen of attempt ${a.attempt}`}
-                      data-testid="look-at-attempt"
-                      onClick={() => (looked.value = looked.value === a.attempt ? 0 : a.attempt)}
-                    >
-                      {looked.value === a.attempt ? 'Hide' : 'Show'}
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Table>
         </div>
       )}
       {shown.length < all.length && <p class="foot">{plural(all.length - shown.length, 'attempt lies', 'attempts lie')} outside the range that the timeline shows.</p>}
@@ -112,10 +99,7 @@ export function Spec({ p }: { p: ProgramView }) {
             <Fact key={type} name={type}>
               {t.min === t.max ? count(t.min) : `${count(t.min)} to ${count(t.max)}`}
               {t.resources && ` × ${resourcesOf(t.resources)}`}
-              {t.labels &&
-                ` on ${Object.entries(t.labels)
-                  .map(([name, value]) => `${name}=${value}`)
-                  .join(', ')}`}
+              {t.labels && ` on ${pairs(t.labels)}`}
               {t.command && (
                 <code class="wrap">
                   {' '}
@@ -128,31 +112,11 @@ export function Spec({ p }: { p: ProgramView }) {
           {!!p.priority && <Fact name="priority">{p.priority}</Fact>}
           <Fact name="weight">{count(p.weight ?? 1)}</Fact>
           <Fact name="grace">{span(p.grace_ms)}</Fact>
-          {p.working_dir && (
-            <Fact name="working directory">
-              <bdi class="mono">{p.working_dir}</bdi>
-            </Fact>
-          )}
-          {p.ends_with && (
-            <Fact name="ends with">
-              <bdi>{p.ends_with.join(', ')}</bdi>
-            </Fact>
-          )}
-          {p.env && (
-            <Fact name="environment, names alone">
-              <bdi class="mono">{p.env.join(', ')}</bdi>
-            </Fact>
-          )}
-          {Object.entries(p.metadata ?? {}).map(([name, value]) => (
-            <Fact key={name} name={name}>
-              <bdi class="wrap">{typeof value === 'string' ? value : JSON.stringify(value)}</bdi>
-            </Fact>
-          ))}
-          {p.submitted_by && (
-            <Fact name="submitted by">
-              <bdi>{p.submitted_by}</bdi>
-            </Fact>
-          )}
+          <TextFact name="working directory" text={p.working_dir} kind="mono" />
+          <TextFact name="ends with" text={p.ends_with?.join(', ')} />
+          <TextFact name="environment, names alone" text={p.env?.join(', ')} kind="mono" />
+          <Metadata of={p.metadata} />
+          <TextFact name="submitted by" text={p.submitted_by} />
         </dl>
       </div>
     </Panel>

@@ -3,7 +3,7 @@
 import { count, plural } from '../model/format';
 import type { Waiting } from '../model/program-protocol';
 import { byState, chronic, endOf, lateFor, lookOf, RANK_LOOKS, rankLabel, resourcesOf, slowText, stepOf, wanted, type ProgramView, type RankView } from '../model/rest/programs';
-import { Fact } from '../parts/fact';
+import { Fact, TextFact } from '../parts/fact';
 import { Panel } from '../parts/panel';
 import { CARDS_MAX, RankGrid } from '../parts/rank-grid';
 import { RankList } from './rank-list';
@@ -96,17 +96,13 @@ function Rank({ p, r }: { p: ProgramView; r: RankView }) {
         <bdi>{rankLabel(r).replace('rank', 'Rank')}</bdi>: {lookOf(RANK_LOOKS, r.state)[2].toLowerCase()}
       </h3>
       <dl class="facts-line">
-        <Fact name="host">
-          <bdi>{r.host || '–'}</bdi>
-        </Fact>
+        <TextFact name="host" text={r.host || '–'} />
         <Fact name="worker">
           <a href={workerAddress(r.worker)} onClick={follow}>
             <bdi>{r.worker}</bdi>
           </a>
         </Fact>
-        <Fact name="address">
-          <bdi class="mono">{r.address || '–'}</bdi>
-        </Fact>
+        <TextFact name="address" text={r.address || '–'} kind="mono" />
         {!!r.pid && <Fact name="process">{r.pid}</Fact>}
         {r.resources && <Fact name="resources">{resourcesOf(r.resources)}</Fact>}
         {!!r.started_ms && (
@@ -125,16 +121,8 @@ function Rank({ p, r }: { p: ProgramView; r: RankView }) {
             )}
           </Fact>
         )}
-        {r.agent?.error && (
-          <Fact name="as an agent">
-            <bdi class="text-error wrap">{r.agent.error}</bdi>
-          </Fact>
-        )}
-        {endOf(r) && (
-          <Fact name="ended">
-            <bdi class={r.state === 'FAILED' ? 'text-error' : ''}>{endOf(r)}</bdi>
-          </Fact>
-        )}
+        <TextFact name="as an agent" text={r.agent?.error} kind="text-error wrap" />
+        <TextFact name="ended" text={endOf(r)} kind={r.state === 'FAILED' ? 'text-error' : ''} />
       </dl>
       <RankLog program={p.id} rank={r.rank} attempt={p.attempt} />
     </section>

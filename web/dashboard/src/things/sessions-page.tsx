@@ -1,18 +1,18 @@
 // Sessions: who holds them, what they hold, and how to end one.
 
-import { useSignal } from '@preact/signals';
 import { bytes, count, short, shortId } from '../model/format';
 import { doneOf } from '../model/rest/rate';
 import { heldBy } from '../model/rest/sessions';
 import type { JobView } from '../model/rest/views';
-import { Grid, type Column } from '../parts/grid';
-import { Choices, Filters, Pages, useListing } from '../parts/listing';
-import { Panel } from '../parts/panel';
+import type { Column } from '../parts/grid';
+import { Link } from '../parts/link';
+import { Choices, filters, ListPanel, useListing } from '../parts/listing';
 import { JobChip } from '../parts/state';
+import { Clipped } from '../parts/text';
 import { Ago } from '../parts/when';
-import { clusterQuery, query, slow, viewNow } from '../page';
+import { clusterQuery, slow, viewNow } from '../page';
 import { api } from '../rest';
-import { chosen, follow, jobAddress } from '../route';
+import { jobAddress } from '../route';
 
 const LIMIT = 50;
 
@@ -22,9 +22,9 @@ const columns: readonly Column<JobView>[] = [
     title: 'Session',
     width: 'minmax(150px, 1.6fr)',
     cell: (j) => (
-      <a class="mono" href={jobAddress(j.id)} onClick={follow} tabIndex={-1} title={`${j.name} (${j.id})`}>
+      <Link cell to={jobAddress(j.id)} title={`${j.name} (${j.id})`}>
         <bdi>{j.name || shortId(j.id)}</bdi>
-      </a>
+      </Link>
     ),
   },
   { title: 'Values', width: '70px', right: true, cell: (j) => short(j.values ?? j.holding?.values ?? 0) },
@@ -49,11 +49,7 @@ function Finished({ j }: { j: JobView }) {
 function Held({ j }: { j: JobView }) {
   slow.value;
   const { text, loose } = heldBy(j, viewNow());
-  return (
-    <bdi class={loose ? 'text-late' : ''} title={text}>
-      {text}
-    </bdi>
-  );
+  return <Clipped text={text} kind={loose ? 'text-late' : ''} />;
 }
 
 const STATES = [
@@ -64,48 +60,33 @@ const STATES = [
   ['CANCELLED', 'cancelled'],
 ] as const;
 
+const FILTERS = ['q', 'state'];
+
 export function SessionsPage() {
   slow.value;
-  const now = useSignal<string | null>(null);
-  const wanted = query.value.trim();
-  const state = chosen('state').value;
-  const filtered = !!(wanted || state);
-  const looked = useListing<JobView>(api('jobs', { streaming: 'true', cluster: clusterQuery.value, state, q: wanted }), LIMIT, { rows: (body: { jobs: JobView[] }) => body.jobs });
+  const looked = useListing<JobView>(api('jobs', { streaming: 'true', cluster: clusterQuery.value, ...filters(FILTERS) }), LIMIT, 'jobs');
   return (
     <div class="panels tall listed">
-      <Panel id="sessions" title="Sessions" note="newest first" span={12}>
-        <Filters names={['q', 'state']} problem={looked.problem}>
-          <Choices name="state" label="State" options={STATES} />
-        </Filters>
-        <Grid
-          id="sessions"
-          columns={columns}
-          rows={looked.value?.rows ?? []}
-          name={(j) => j.id}
-          data={(j) => ({ 'data-job': j.id, 'data-state': j.state })}
-          href={(j) => jobAddress(j.id)}
-          chosen={now.value}
-          choose={(name) => (now.value = name)}
-          old={looked.stale}
-          least={840}
-          empty={
-            !looked.value ? (
-              looked.problem ? (
-                '–'
-              ) : (
-                'Loading…'
-              )
-            ) : filtered ? (
-              'No session fits.'
-            ) : (
-              <>
-                No session. A program opens one with <code>muster.Client()</code> and keeps it while it is connected.
-              </>
-            )
-          }
-        />
-        <Pages looked={looked} what="sessions" filtered={filtered} />
-      </Panel>
+      <ListPanel
+        id="sessions"
+        title="Sessions"
+        note="newest first"
+        what="sessions"
+        filters={FILTERS}
+        looked={looked}
+        columns={columns}
+        name={(j) => j.id}
+        data={(j) => ({ 'data-job': j.id, 'data-state': j.state })}
+        href={(j) => jobAddress(j.id)}
+        least={840}
+        none={
+          <>
+            No session. A program opens one with <code>muster.Client()</code> and keeps it while it is connected.
+          </>
+        }
+      >
+        <Choices name="state" label="State" options={STATES} />
+      </ListPanel>
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { useLooked } from '../looked';
 import { slow } from '../page';
 import { api } from '../rest';
 import { Panel } from '../parts/panel';
+import { Table } from '../parts/table';
 
 interface Attempt {
   number: number;
@@ -55,52 +56,32 @@ function Shown({ cluster }: { cluster: string }) {
         </p>
       )}
       {ranks.length > 0 && (
-        <table class="table" data-testid="torch-ranks">
-          <thead>
-            <tr>
-              <th>Rank</th>
-              <th>Where</th>
-              <th>Process</th>
-              <th>State</th>
+        <Table heads={['Rank', 'Where', 'Process', 'State']} testid="torch-ranks">
+          {ranks.map((r) => (
+            <tr key={r.rank}>
+              <td data-of="rank">{r.rank}</td>
+              <td data-of="at">
+                <bdi>{r.peer}</bdi>
+              </td>
+              <td data-of="process">{r.pid ?? NONE}</td>
+              <td class={r.connected ? '' : 'text-error'}>{r.connected ? 'connected' : 'gone'}</td>
             </tr>
-          </thead>
-          <tbody>
-            {ranks.map((r) => (
-              <tr key={r.rank}>
-                <td data-of="rank">{r.rank}</td>
-                <td data-of="at">
-                  <bdi>{r.peer}</bdi>
-                </td>
-                <td data-of="process">{r.pid ?? NONE}</td>
-                <td class={r.connected ? '' : 'text-error'}>{r.connected ? 'connected' : 'gone'}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
       {waits.length > 0 && (
-        <table class="table" data-testid="torch-waits">
-          <thead>
-            <tr>
-              <th>Key that is waited for</th>
-              <th>Rank that writes it</th>
-              <th>Since</th>
-              <th>Clients that wait</th>
+        <Table heads={['Key that is waited for', 'Rank that writes it', 'Since', 'Clients that wait']} testid="torch-waits">
+          {waits.map((w) => (
+            <tr key={w.key}>
+              <td class="mono">
+                <bdi>{w.key}</bdi>
+              </td>
+              <td data-of="of rank">{w.rank ?? NONE}</td>
+              <td data-of="for">{age(w.waiting_ms)}</td>
+              <td data-of="clients that wait">{count(w.count)}</td>
             </tr>
-          </thead>
-          <tbody>
-            {waits.map((w) => (
-              <tr key={w.key}>
-                <td class="mono">
-                  <bdi>{w.key}</bdi>
-                </td>
-                <td data-of="of rank">{w.rank ?? NONE}</td>
-                <td data-of="for">{age(w.waiting_ms)}</td>
-                <td data-of="clients that wait">{count(w.count)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
       {s.more && <p class="foot">There is more; muster torch --limit shows it.</p>}
     </Panel>

@@ -1,20 +1,21 @@
 // RemoteValues: who holds the most memory, and each value by status, place, age and size.
 
 import { session } from '../access/session';
-import { useSignal } from '@preact/signals';
 import { bytes, count, plural, short, shortId, some } from '../model/format';
 import type { BlobCounts, Holder, JobView, ValueRow } from '../model/rest/views';
 import { Bar } from '../parts/bar';
-import { Grid, type Column } from '../parts/grid';
-import { Choices, filter, FilterField, Filters, Pages, useListing, useSorting } from '../parts/listing';
+import type { Column } from '../parts/grid';
+import { JobLink, Link } from '../parts/link';
+import { Choices, filter, FilterField, filters, ListPanel, Problem, useListing, useSorting } from '../parts/listing';
 import { Panel } from '../parts/panel';
 import type { Shape } from '../model/shape';
-import { Mark } from '../parts/shape';
+import { Chip } from '../parts/shape';
+import { Clipped } from '../parts/text';
 import { Ago } from '../parts/when';
 import { useLooked } from '../looked';
 import { clusterQuery, slow, store } from '../page';
 import { api } from '../rest';
-import { chosen, closureAddress, follow, jobAddress } from '../route';
+import { closureAddress, follow, jobAddress } from '../route';
 
 const LIMIT = 100;
 const SHAPES: Record<string, Shape> = { READY: 'connected', NOT_READY: 'waiting', ABORTED: 'error' };
@@ -27,31 +28,27 @@ const columns: readonly Column<ValueRow>[] = [
     title: 'Status',
     width: '98px',
     cell: (v) => (
-      <span class={`chip ${isBad(v) ? 'text-error' : ''}`}>
-        <Mark shape={isBad(v) ? 'error' : (SHAPES[v.status] ?? 'waiting')} /> {v.error && v.status === 'READY' ? 'Error' : (WORDS[v.status] ?? v.status)}
-      </span>
+      <Chip shape={isBad(v) ? 'error' : (SHAPES[v.status] ?? 'waiting')} colour={isBad(v) ? 'text-error' : ''}>
+        {v.error && v.status === 'READY' ? 'Error' : (WORDS[v.status] ?? v.status)}
+      </Chip>
     ),
   },
   {
     title: 'Value of',
     width: 'minmax(150px, 2fr)',
     cell: (v) => (
-      <a class="mono" href={closureAddress(v.closure, v.job)} onClick={follow} tabIndex={-1} title={v.id}>
+      <Link cell to={closureAddress(v.closure, v.job)} title={v.id}>
         <bdi>
           {v.display_name ?? v.function} #{count(v.index)}
         </bdi>
-      </a>
+      </Link>
     ),
   },
   {
     title: 'Job',
     width: 'minmax(150px, 1.3fr)',
     narrow: 'hide',
-    cell: (v) => (
-      <a class="mono" href={jobAddress(v.job)} onClick={follow} tabIndex={-1} title={v.job}>
-        {shortId(v.job)}
-      </a>
-    ),
+    cell: (v) => <JobLink cell id={v.job} />,
   },
   { title: 'Place', width: '90px', cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : v.place) },
   { title: 'Size', width: '90px', right: true, sort: 'size', largest: true, cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : bytes(v.bytes)) },
@@ -61,11 +58,7 @@ const columns: readonly Column<ValueRow>[] = [
     width: 'minmax(120px, 2fr)',
     narrow: 'long',
     says: (v) => v.released ?? '',
-    cell: (v) => (
-      <bdi class="soft" title={v.released}>
-        {v.released}
-      </bdi>
-    ),
+    cell: (v) => <Clipped text={v.released} kind="soft" />,
   },
 ];
 
@@ -98,7 +91,7 @@ function Holders() {
         )
       }
     >
-      {looked.problem && <p class="calm text-error">{looked.problem}</p>}
+      <Problem text={looked.problem} />
       {looked.value && holders.length === 0 && <p class="calm">Nobody holds a value.</p>}
       <ol class="holders" data-testid="holders">
         {holders.map((h) => (
@@ -172,55 +165,38 @@ function query(status: string): { status: string; error?: string } {
   return status === 'READY' ? { status, error: 'false' } : { status };
 }
 
+const FILTERS = ['status', 'place', 'job'];
+
 function List() {
-  const now = useSignal<string | null>(null);
-  const status = chosen('status').value;
-  const place = chosen('place').value;
-  const job = chosen('job').value;
+  const { status, place, job } = filters(FILTERS) as Record<'status' | 'place' | 'job', string>;
   const sorting = useSorting('age');
-  const sorted = sorting.by !== 'age' || sorting.descending;
   const name = job !== '' && !/^job_[0-9a-f]{16}$/.test(job) ? job : '';
   const named = useLooked<{ jobs: JobView[] }>(name && api('jobs', { q: name, limit: 10, cluster: clusterQuery.value }), { keep: true, over: () => true }).value?.jobs ?? [];
   const id = name ? ((named.find((j) => j.name === name) ?? (named.length === 1 ? named[0] : undefined))?.id ?? '') : job;
   const typing = name !== '' && id === '';
-  const filtered = !!(status || place || job);
-  const path = typing ? '' : api('remote_values', { cluster: clusterQuery.value, ...query(status), place, job: id, ...(sorted && { sort: sorting.by, order: sorting.order }) });
-  const looked = useListing<ValueRow>(path, LIMIT, { every: 3000, rows: (body: { remote_values: ValueRow[] }) => body.remote_values });
+  const path = typing ? '' : api('remote_values', { cluster: clusterQuery.value, ...query(status), place, job: id, ...sorting.asked });
+  const looked = useListing<ValueRow>(path, LIMIT, 'remote_values', { every: 3000 });
+  const unclear = named.length > 1 ? `Several jobs have “${name}” in their names: ${some(named.map((j) => j.name))}.` : `No job is named “${name}”.`;
   return (
-    <Panel id="values" title="Values" span={12}>
-      <Filters names={['status', 'place', 'job']} problem={looked.problem}>
-        <Choices name="status" label="Status" options={STATUSES} />
-        <Choices name="place" label="Place" options={PLACES} />
-        <FilterField name="job" label="Job" list={named.map((j) => j.name || j.id)} />
-      </Filters>
-      <Grid
-        id="values"
-        columns={columns}
-        rows={looked.value?.rows ?? []}
-        name={(v) => v.id}
-        kind={(v) => (isBad(v) ? 'row-error' : '')}
-        data={(v) => ({ 'data-value': v.id, 'data-status': v.status })}
-        href={(v) => closureAddress(v.closure, v.job)}
-        chosen={now.value}
-        choose={(name) => (now.value = name)}
-        sorting={sorting}
-        old={looked.stale}
-        least={820}
-        empty={
-          typing
-            ? named.length > 1
-              ? `Several jobs have “${name}” in their names: ${some(named.map((j) => j.name))}.`
-              : `No job is named “${name}”.`
-            : !looked.value
-              ? looked.problem
-                ? '–'
-                : 'Loading…'
-              : filtered
-                ? 'No value fits.'
-                : 'There is no value. One appears when a closure is scheduled.'
-        }
-      />
-      <Pages looked={looked} what="values" filtered={filtered} />
-    </Panel>
+    <ListPanel
+      id="values"
+      title="Values"
+      what="values"
+      filters={FILTERS}
+      looked={looked}
+      columns={columns}
+      name={(v) => v.id}
+      kind={(v) => (isBad(v) ? 'row-error' : '')}
+      data={(v) => ({ 'data-value': v.id, 'data-status': v.status })}
+      href={(v) => closureAddress(v.closure, v.job)}
+      sorting={sorting}
+      least={820}
+      none="There is no value. One appears when a closure is scheduled."
+      {...(typing && { empty: unclear })}
+    >
+      <Choices name="status" label="Status" options={STATUSES} />
+      <Choices name="place" label="Place" options={PLACES} />
+      <FilterField name="job" label="Job" list={named.map((j) => j.name || j.id)} />
+    </ListPanel>
   );
 }

@@ -2,24 +2,25 @@
 
 import { workerCommands, splitTask } from '../model/rest/commands';
 import { hostOf } from '../model/agents';
-import { age, count, moment, plural, shortId } from '../model/format';
+import { age, count, moment, plural } from '../model/format';
 import { standing, uses } from '../model/rest/worker';
 import type { WorkerView } from '../model/rest/views';
 import { Action } from '../parts/action';
 import { Bar } from '../parts/bar';
 import { Commands } from '../parts/copy';
-import { Fact } from '../parts/fact';
+import { Fact, TextFact, TimeFact } from '../parts/fact';
 import { Gone } from '../parts/gone';
 import { LastHour } from '../parts/last-hour';
+import { JobLink, Link } from '../parts/link';
 import { Panel } from '../parts/panel';
 import { TaskEvents } from '../parts/task-events';
-import { Mark, SHAPES, WORDS } from '../parts/shape';
-import { Ago } from '../parts/when';
+import { Chip, SHAPES, WORDS } from '../parts/shape';
+import { Table } from '../parts/table';
 import { useHeading } from '../heading';
 import { useLooked } from '../looked';
 import { cluster, slow, viewNow } from '../page';
 import { api, get, Gone as NotThere, send } from '../rest';
-import { address, closureAddress, follow, jobAddress, subject } from '../route';
+import { address, closureAddress, follow, subject } from '../route';
 import { Machines } from './machines-panel';
 import { StacksPanel } from './stacks-panel';
 
@@ -59,8 +60,7 @@ export function WorkerPage() {
   useHeading(task);
   return (
     <div class="panels">
-      {looked.problem && <Gone id="no-worker" what="task" looked={looked} to="/tasks" others="All tasks" />}
-      {!it && !looked.problem && <p class="calm">Loading…</p>}
+      <Gone id="no-worker" what="task" looked={looked} to="/tasks" others="All tasks" />
       {it?.kind === 'agent' && <AgentOnly task={task} agent={it} />}
       {it?.kind === 'worker' && (
         <>
@@ -102,7 +102,6 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
     again();
   };
   const here = w.state === 'CONNECTED' || w.state === 'LATE';
-  const shape = SHAPES[w.state];
   const aside = (
     <div class="actions">
       {w.cordoned ? (
@@ -132,9 +131,9 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
       id="worker"
       title={task}
       note={
-        <span class={`chip text-${shape}`} data-testid="worker-state" data-state={w.state}>
-          <Mark shape={shape} /> {WORDS[w.state]}
-        </span>
+        <Chip shape={SHAPES[w.state]} data-testid="worker-state" data-state={w.state}>
+          {WORDS[w.state]}
+        </Chip>
       }
       span={12}
       aside={aside}
@@ -147,17 +146,13 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
         ))}
       </ul>
       <dl class="facts-line">
-        <Fact name="since">
-          <Ago ms={w.since_ms} />
-        </Fact>
+        <TimeFact name="since" ms={w.since_ms} />
         <Fact name="last heartbeat">{w.last_seen_ms ? <span title={moment(w.last_seen_ms)}>{age(w.heartbeat_age_ms)} ago</span> : 'never'}</Fact>
         <Fact name="host">
           <bdi title={w.host}>{hostOf(w.host)}</bdi>
         </Fact>
         <Fact name="process">{w.pid || '–'}</Fact>
-        <Fact name="version">
-          <bdi>{w.version || '–'}</bdi>
-        </Fact>
+        <TextFact name="version" text={w.version || '–'} />
         <Fact name="incarnation">
           <code>{w.incarnation}</code>
         </Fact>
@@ -168,9 +163,7 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
         <Fact name="restarts">{count(w.restarts)}</Fact>
         <Fact name="reconnects">{count(w.reconnects)}</Fact>
         {Object.entries(w.labels ?? {}).map(([name, value]) => (
-          <Fact key={name} name={`label ${name}`}>
-            <bdi class="mono">{value}</bdi>
-          </Fact>
+          <TextFact key={name} name={`label ${name}`} text={value} kind="mono" />
         ))}
       </dl>
     </Panel>
@@ -227,31 +220,23 @@ function Runs({ path }: { path: string }) {
 function Closures({ list, word, none, testid }: { list: readonly Held[]; word: string; none: string; testid: string }) {
   if (list.length === 0) return <p class="calm">{none}</p>;
   return (
-    <table class="table" data-testid={testid}>
-      <tbody>
-        {list.map((c) => (
-          <tr key={c.id}>
-            <td class="wrap">
-              <a class="mono" href={closureAddress(c.id, c.job)} onClick={follow}>
-                <bdi>
-                  {c.function} #{count(c.index)}
-                </bdi>
-              </a>
-            </td>
-            <td>
-              {c.job && (
-                <a class="mono" href={jobAddress(c.job)} onClick={follow} title={c.job}>
-                  {shortId(c.job)}
-                </a>
-              )}
-            </td>
-            <td class="soft">
-              {word} <Since ms={c.since_ms} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table testid={testid}>
+      {list.map((c) => (
+        <tr key={c.id}>
+          <td class="wrap">
+            <Link to={closureAddress(c.id, c.job)}>
+              <bdi>
+                {c.function} #{count(c.index)}
+              </bdi>
+            </Link>
+          </td>
+          <td>{c.job && <JobLink id={c.job} />}</td>
+          <td class="soft">
+            {word} <Since ms={c.since_ms} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

@@ -32,21 +32,19 @@ export async function readOn<Row>(limit: number, from: string, read: (token: str
   }
 }
 
+export const one = (many: string): string => many.replace(/s$/, '');
+
 // "1 to 100 of 50,000 closures", "3 closures fit", "12 closures fit among the 9,000 looked at so far; Next looks on"
 export function countLine<Row>({ rows, next, lookedAt, of, more }: Listing<Row>, at: number, many: string, filtered: boolean): string {
   const n = rows.length;
-  const what = n === 1 && of <= 1 && at === 0 ? many.replace(/s$/, '') : many;
+  const what = n === 1 && of <= 1 && at === 0 ? one(many) : many;
   if (!filtered) {
     if (n === 0) return at === 0 ? `no ${what}` : `no more ${what}`;
     const range = at === 0 && !next ? count(n) : `${count(at + 1)} to ${count(at + n)}`;
     return of > n ? `${range} of ${count(of)} ${what}` : `${range} ${what}`;
   }
   const fit =
-    n === 0
-      ? `no ${at > 0 ? 'more ' : ''}${what} fit`
-      : at === 0 && !next
-        ? `${count(n)} ${n === 1 ? `${many.replace(/s$/, '')} fits` : `${many} fit`}`
-        : `${what} ${count(at + 1)} to ${count(at + n)} that fit`;
+    n === 0 ? `no ${at > 0 ? 'more ' : ''}${what} fit` : at === 0 && !next ? `${count(n)} ${n === 1 ? `${one(many)} fits` : `${many} fit`}` : `${what} ${count(at + 1)} to ${count(at + n)} that fit`;
   const among = of > 0 ? `, of ${count(of)}` : '';
   return more ? `${fit} among the ${lookedAt > 0 ? count(lookedAt) : 'ones'} looked at; Next looks on${among && ` (${count(of)} in all)`}` : fit + among;
 }

@@ -2,18 +2,9 @@
 // a line is shown. Pure.
 
 import { bare } from '../ansi';
+import type { LogLine } from '../log-protocol';
 
-export interface ClosureLine {
-  time_ms: number;
-  cluster: string;
-  job: string;
-  closure: string;
-  index: number;
-  attempt: number;
-  worker: string;
-  level: string;
-  text: string;
-}
+export type ClosureLine = Omit<LogLine, 'seq'> & { cluster: string; job: string };
 export interface RankLine {
   rank: number;
   attempt: number;

@@ -1,6 +1,7 @@
 // What REST answers about jobs, closures, values and workers, as far as the page reads it. Times are Unix ms, 0: it has
 // not happened. A member with a question mark may be missing: it does not apply, or the server is of an older version.
 
+import type { Counts } from '../counters-protocol';
 import type { LogProgress } from '../log-protocol';
 import type { JobState } from '../protocol';
 
@@ -17,7 +18,7 @@ export interface Failure {
   dependencies?: string[];
 }
 
-export type Counts = Record<'total' | 'blocked' | 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled', number>;
+export type { Counts };
 
 // All jobs and sessions of a cluster by state, whatever a list is filtered by.
 export type StateCounts = Record<'running' | 'succeeded' | 'failed' | 'cancelled', number> & { queued?: number };

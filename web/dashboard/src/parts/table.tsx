@@ -1,0 +1,28 @@
+import type { ComponentChildren } from 'preact';
+
+interface Props {
+  heads?: readonly ComponentChildren[];
+  right?: number; // from this column on heads are at the right, over numbers
+  kind?: string; // another class
+  testid?: string;
+  children: ComponentChildren; // its rows
+}
+
+export function Table({ heads, right = Infinity, kind, testid, children }: Props) {
+  return (
+    <table class={kind ? `table ${kind}` : 'table'} data-testid={testid}>
+      {heads && (
+        <thead>
+          <tr>
+            {heads.map((head, n) => (
+              <th key={n} scope="col" class={n >= right ? 'right' : ''}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+      )}
+      <tbody>{children}</tbody>
+    </table>
+  );
+}

@@ -1,0 +1,28 @@
+// Small pieces of text.
+
+import { count } from '../model/format';
+
+// Text whose end may be cut off, in one line: the title has all of it.
+export const Clipped = ({ text, kind = '', title = text }: { text: string | undefined; kind?: string; title?: string }) => (
+  <bdi class={kind} title={title}>
+    {text}
+  </bdi>
+);
+
+// The name of a barrier, and how often it was used before.
+export const BarrierName = ({ id, counter }: { id: string; counter: number }) => (
+  <bdi class="mono" title={id}>
+    {id}
+    {counter > 0 && <span class="soft"> #{counter}</span>}
+  </bdi>
+);
+
+// The last of a list of names that is longer: a button that shows the others.
+export const More = ({ n, show }: { n: number; show(): void }) =>
+  n > 0 ? (
+    <li class="rest">
+      <button type="button" class="plain" onClick={show}>
+        and {count(n)} more
+      </button>
+    </li>
+  ) : null;
