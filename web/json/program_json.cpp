@@ -210,20 +210,23 @@ void cause_members(member_list const& m, core::program_cause const& c) {
   m.some_object("hang", c.hang, hang_members);
 }
 
+void group_members_of(member_list const& m, core::program_tasks const& t) {
+  m("min", t.min);
+  m("max", t.max);
+  m.some("command", t.command);
+  m.some("resources", t.resources);
+  m.some("labels", t.labels);
+}
+
 schema::json tasks_schema() {
-  return schema::map(schema::map(schema::any()));
+  return schema::map(schema_told_by<group_members_of>());
 }
 
 void write_tasks(json_out& out, std::vector<core::program_tasks> const& tasks) {
   auto const all = out.object();
   for (auto const& t : tasks) {
     auto const one = out.key(t.type).object();
-    member_list const m(out);
-    m("min", t.min);
-    m("max", t.max);
-    m.some("command", t.command);
-    m.some("resources", t.resources);
-    m.some("labels", t.labels);
+    group_members_of(member_list(out), t);
   }
 }
 

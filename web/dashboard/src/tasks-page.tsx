@@ -2,7 +2,7 @@ import { Agents } from './agents-panel';
 import { cluster, order, slow } from './page';
 import { ClusterTimeline } from './run/cluster-timeline';
 import { Machines } from './things/machines-panel';
-import { TorchStore } from './things/torch-panel';
+import { TorchPanel } from './things/torch-panel';
 import { TaskList } from './parts/task-list';
 
 export function TasksPage() {
@@ -13,7 +13,7 @@ export function TasksPage() {
     <div class="panels tall">
       <Agents />
       {of && of.tasks > 0 && <ClusterTimeline key={of.name} of={of} />}
-      {of && <TorchStore cluster={of.name} />}
+      {of && <TorchPanel cluster={of.name} />}
       {workers && <TaskList wide />}
       {of && <Machines cluster={of.name} />}
     </div>

@@ -3,21 +3,23 @@ import { test } from 'node:test';
 import { failureLine, nameOf, ran, remark, stateFilters, waited, whereOf } from '../src/model/rest/closures';
 import { closureCommands, jobCommands, quoted, splitTask, workerCommands } from '../src/model/rest/commands';
 import { pieces } from '../src/model/rest/links';
-import { previewText } from '../src/model/rest/preview';
+import { previewText, type Preview } from '../src/model/rest/preview';
 import { cancelText, pace, rateOf, sampled } from '../src/model/rest/rate';
-import type { ClosureView, Counts, JobView } from '../src/model/rest/views';
+import type { ClosureView, Counts, Failure, JobView } from '../src/model/rest/views';
+import { only, type Part } from './only';
 
-const closure = (more: Partial<ClosureView> = {}): ClosureView => ({
-  id: 'cl_0000000100000001',
-  job: 'job_0000000000000001',
-  index: 1,
-  function: 'f',
-  state: 'QUEUED',
-  created_ms: 1000,
-  finished_ms: 0,
-  attempts: [],
-  ...more,
-});
+const closure = (more: Part<ClosureView> = {}) =>
+  only<ClosureView>({
+    id: 'cl_0000000100000001',
+    job: 'job_0000000000000001',
+    index: 1,
+    function: 'f',
+    state: 'QUEUED',
+    created_ms: 1000,
+    finished_ms: 0,
+    attempts: [],
+    ...more,
+  });
 const counts = (more: Partial<Counts> = {}): Counts => ({ total: 0, blocked: 0, queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0, ...more });
 const attempt = (n: number, started_ms: number, ended_ms: number) => ({ attempt: n, worker: `worker:${n}`, started_ms, ended_ms });
 
@@ -44,10 +46,11 @@ test('a closure is called by what its function calls, where that is known', () =
 });
 
 test('a row says the worst there is to say', () => {
+  const failed = (of: Part<Failure>) => failureLine(only<Failure>(of));
   assert.equal(remark(closure({ error: { kind: 'USER', type: 'ValueError', message: '\nno such column\nat line 3' } })), 'ValueError: no such column');
-  assert.equal(failureLine({ kind: 'USER', type: 'ValueError', message: 'ValueError: no' }), 'ValueError: no');
-  assert.equal(failureLine({ kind: 'WORKER_LOST', message: '' }), 'WORKER_LOST');
-  assert.equal(failureLine({ kind: 'USER', type: 'muster.fail', message: 'Traceback (most recent call last):\n  File "a.py"\n\u001b[31mKeyError\u001b[0m: price\n' }), 'muster.fail: KeyError: price');
+  assert.equal(failed({ kind: 'USER', type: 'ValueError', message: 'ValueError: no' }), 'ValueError: no');
+  assert.equal(failed({ kind: 'WORKER_LOST', message: '' }), 'WORKER_LOST');
+  assert.equal(failed({ kind: 'USER', type: 'muster.fail', message: 'Traceback (most recent call last):\n  File "a.py"\n\u001b[31mKeyError\u001b[0m: price\n' }), 'muster.fail: KeyError: price');
   assert.equal(remark(closure({ sent_to: 'worker:3' })), 'prefetched to worker:3, waits for its turn there');
   assert.equal(remark(closure({ state: 'BLOCKED', inputs_missing: 2 })), 'waits for 2 inputs');
   assert.equal(remark(closure({ state: 'RUNNING', cancel_requested: true })), 'asked to stop');
@@ -95,7 +98,7 @@ test('names in a sentence are told from the rest', () => {
 test('lines for a terminal are safe to paste', () => {
   assert.equal(quoted('job_1'), 'job_1');
   assert.equal(quoted("a b'; rm -rf /"), `'a b'\\''; rm -rf /'`);
-  const job: JobView = { id: 'job_1', name: '', state: 'RUNNING', counts: counts(), created_ms: 0, finished_ms: 0 };
+  const job = only<JobView>({ id: 'job_1', name: '', state: 'RUNNING', counts: counts(), created_ms: 0, finished_ms: 0 });
   const words = (lines: [string, string][]) => lines.map(([what]) => what);
   assert.ok(words(jobCommands(job, 'http://h:1')).includes('cancel'));
   assert.ok(words(jobCommands({ ...job, state: 'FAILED', counts: counts({ failed: 1 }) }, 'http://h:1')).includes('retry'));
@@ -105,11 +108,12 @@ test('lines for a terminal are safe to paste', () => {
 });
 
 test('how a value begins', () => {
-  assert.equal(previewText({ status: 'READY', bytes: 7, encoding: 'json', text: '{"a":1}' }).text, '{\n  "a": 1\n}');
-  assert.deepEqual(previewText({ status: 'READY', bytes: 9000, encoding: 'json', text: '[1,2', truncated: true }), { text: '[1,2', note: '', truncated: true, shown: 4 });
-  assert.equal(previewText({ status: 'READY', bytes: 3, encoding: 'bytes', text: '41ff42' }).text, `00000000  ${'41 ff 42'.padEnd(47)}  A.B`);
-  assert.match(previewText({ status: 'READY', bytes: 2e6, place: 'disk' }).note, /2.0 MB on disk/);
-  assert.equal(previewText({ status: 'READY', bytes: 0, error: 'boom' }).note, 'boom');
+  const begin = (of: Part<Preview>) => previewText(only<Preview>(of));
+  assert.equal(begin({ status: 'READY', bytes: 7, encoding: 'json', text: '{"a":1}' }).text, '{\n  "a": 1\n}');
+  assert.deepEqual(begin({ status: 'READY', bytes: 9000, encoding: 'json', text: '[1,2', truncated: true }), { text: '[1,2', note: '', truncated: true, shown: 4 });
+  assert.equal(begin({ status: 'READY', bytes: 3, encoding: 'bytes', text: '41ff42' }).text, `00000000  ${'41 ff 42'.padEnd(47)}  A.B`);
+  assert.match(begin({ status: 'READY', bytes: 2e6, place: 'disk' }).note, /2.0 MB on disk/);
+  assert.equal(begin({ status: 'READY', bytes: 0, error: { message: 'boom' } }).note, 'boom');
 });
 
 test('what cancelling does', () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bins, groups, percentile, pictureIn, pictureOf, ranOf, streamOf, type Ran } from '../src/model/job-picture';
+import { bins, groups, percentile, pictureIn, pictureOf, ranOf, streamOf, type DurationsView, type Ran } from '../src/model/job-picture';
 import { Stream } from '../src/model/stream';
 import type { ClosureView } from '../src/model/rest/views';
+import { only } from './only';
 
 const one = (us: number, more: Partial<Ran> = {}): Ran => ({ id: 'c', from: 1000, us, failed: false, function: 'f', called: 'f', worker: 'worker:0', ...more });
 
@@ -78,7 +79,7 @@ test('what a list tells is drawn as the task stream would be', () => {
 
 test('what the server adds up over all executions looks like what is added up of a list', () => {
   const times = { executions: 3, failed: 1, busy_ms: 12, busy_us: 12_345, p50_us: 5000, p90_us: 7000, p99_us: 7000, max_us: 7000 };
-  const d = {
+  const d = only<DurationsView>({
     ...times,
     buckets: [
       { up_to_us: 448, executions: 1, failed: 0 },
@@ -87,7 +88,7 @@ test('what the server adds up over all executions looks like what is added up of
     ],
     functions: [{ name: 'f', ...times }],
     workers: [{ name: '', ...times }],
-  };
+  });
   const listed = pictureOf([one(400), one(4600, { failed: true }), one(7000)]);
   const reported = pictureIn(d);
   assert.deepEqual(reported.bins, listed.bins);
@@ -105,7 +106,7 @@ test('what the server adds up over all executions looks like what is added up of
     [['others', '']],
   );
   assert.deepEqual(
-    pictureIn({ ...d, buckets: [{ executions: 2, failed: 0 }] }).bins.map((b) => [b.from, b.to, b.n]),
+    pictureIn(only<DurationsView>({ ...d, buckets: [{ executions: 2, failed: 0 }] })).bins.map((b) => [b.from, b.to, b.n]),
     [[4096, 8192, 2]],
     'longer than all buckets: as long as the longest',
   );

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cpuText, gapOf, gpuText, machineThen, memoryText, rateText, sampleAt, sparkPath } from '../src/model/machines';
+import { cpuText, gapOf, gpuText, machineThen, memoryText, rateText, sampleAt, sparkPath, type MachineView } from '../src/model/machines';
+import { only } from './only';
 
 test('what is not known is a dash, not zero', () => {
   const none = { gpus: [] };
@@ -48,8 +49,8 @@ test('at a moment figures are those of the sample next to it', () => {
     [-1, 0, 0, 1, 2, 2, -1],
   );
   assert.equal(sampleAt([], 5), -1);
-  const one = {
-    kind: 'worker' as const,
+  const one = only<MachineView>({
+    kind: 'worker',
     cluster: 'c',
     task: 'worker:0',
     host: 'h',
@@ -57,7 +58,7 @@ test('at a moment figures are those of the sample next to it', () => {
     fresh: true,
     machine: { cpu: 9, cpus: 8, memory_bytes: 1, memory_total_bytes: 100, received_per_s: 7, gpus: [{ name: 'a', busy: 1 }] },
     samples: { seconds, cpu: [1, 2, null], memory_bytes: [10, 20, 30], gpu_busy: [0.25, null, null] },
-  };
+  });
   assert.deepEqual([cpuText(machineThen(one, 100_000)!), gpuText(machineThen(one, 100_000)!)], ['1.0 of 8', '25% of 1']);
   assert.equal(cpuText(machineThen(one, 110_000)!), '–');
   assert.equal(machineThen(one, 0), null);

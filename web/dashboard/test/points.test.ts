@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { History } from '../src/model/history';
-import { extremes, fromSamples, joined, live, notable, spanOf } from '../src/model/points';
+import { extremes, fromSamples, joined, live, notable, spanOf, type SamplesBody } from '../src/model/points';
+import { only } from './only';
 
 test('samples become columns, and a gap breaks the line', () => {
-  const points = fromSamples({ step_ms: 1000, t: [1000, 2000, 9000], queued: [1, 2, 3] });
+  const points = fromSamples(only<SamplesBody>({ step_ms: 1000, t: [1000, 2000, 9000], queued: [1, 2, 3] }));
   assert.deepEqual(points.seconds, [1, 2, 3, 9]);
   assert.deepEqual(points.columns.queued, [1, 2, null, 3]);
   assert.equal(points.columns.wait_p50_ms, undefined);

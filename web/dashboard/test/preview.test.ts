@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { blobIn, whereItLies } from '../src/model/rest/preview';
+import { blobIn, whereItLies, type Preview } from '../src/model/rest/preview';
+import { only } from './only';
 
 test('a value that names a blob is told from one that looks like it', () => {
   const name = 'ab'.repeat(32);
-  const of = (text: string, encoding: 'json' | 'bytes' = 'json') => blobIn({ status: 'READY', bytes: 12_000_009, encoding, text });
+  const of = (text: string, encoding: 'json' | 'bytes' = 'json') => blobIn(only<Preview>({ status: 'READY', bytes: 12_000_009, encoding, text }));
   assert.equal(of(`{"$blob":"${name}","bytes":12000009}`), name);
   assert.equal(of(`{"$blob":"${name.slice(1)}","bytes":1}`), '');
   assert.equal(of(`["$blob","${name}"]`), '');
   assert.equal(of(`{"$blob":"${name}"}`, 'bytes'), '');
-  assert.equal(blobIn({ status: 'NOT_READY', bytes: 0 }), '');
+  assert.equal(blobIn(only<Preview>({ status: 'NOT_READY', bytes: 0 })), '');
 });
 
 test('where the bytes of a large value are', () => {
-  const blob = { status: 'READY', bytes: 5e6 };
+  const blob = only<Preview>({ status: 'READY', bytes: 5e6 });
   assert.equal(whereItLies({ ...blob, at_server: true }), 'as a blob');
   assert.equal(whereItLies({ ...blob, at_server: false, holder: 'worker:0' }), 'in the memory of worker:0');
   assert.equal(whereItLies({ ...blob, at_server: true, holder: 'worker:0' }), 'in the memory of worker:0, with a copy at the server');

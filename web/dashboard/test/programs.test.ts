@@ -2,25 +2,27 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byState, endOf, followed, hostsOf, lookOf, over, PROGRAM_LOOKS, resourcesOf, stepTo, verdict, wanted, type ProgramView, type RankView } from '../src/model/rest/programs';
 import { commandLine, programCommands } from '../src/model/rest/commands';
+import { only, type Part } from './only';
 
-const program = (more: Partial<ProgramView> = {}): ProgramView => ({
-  id: 'prog_0000000000000001',
-  cluster: '',
-  name: 'train',
-  state: 'RUNNING',
-  attempt: 1,
-  restarts: 0,
-  ranks: 8,
-  started: 8,
-  alive: 8,
-  created_ms: 1,
-  command: ['python', 'train.py'],
-  tasks: { worker: { min: 8, max: 8 } },
-  max_restarts: 3,
-  grace_ms: 10_000,
-  restart_grace_ms: 1000,
-  ...more,
-});
+const program = (more: Part<ProgramView> = {}) =>
+  only<ProgramView>({
+    id: 'prog_0000000000000001',
+    cluster: '',
+    name: 'train',
+    state: 'RUNNING',
+    attempt: 1,
+    restarts: 0,
+    ranks: 8,
+    started: 8,
+    alive: 8,
+    created_ms: 1,
+    command: ['python', 'train.py'],
+    tasks: { worker: { min: 8, max: 8 } },
+    max_restarts: 3,
+    grace_ms: 10_000,
+    restart_grace_ms: 1000,
+    ...more,
+  });
 const rank = (n: number, more: Partial<RankView> = {}): RankView => ({
   rank: n,
   task: `worker:${n}`,

@@ -5,35 +5,37 @@ import { heldBy } from '../src/model/rest/sessions';
 import { minuteBars, standing, uses } from '../src/model/rest/worker';
 import { needsText } from '../src/model/rest/demand';
 import type { JobView, PerWorkerView, WorkerView } from '../src/model/rest/views';
+import { only, type Part } from './only';
 
-const worker = (more: Partial<WorkerView> = {}): WorkerView => ({
-  kind: 'worker',
-  job: 'worker',
-  index: 3,
-  state: 'CONNECTED',
-  since_ms: 0,
-  last_seen_ms: 0,
-  heartbeat_age_ms: 0,
-  incarnation: '',
-  host: '',
-  pid: 1,
-  version: '',
-  slots: 4,
-  credits: 8,
-  running: 3,
-  sent_ahead: 0,
-  finished: 0,
-  failed: 0,
-  restarts: 0,
-  reconnects: 0,
-  draining: false,
-  away: false,
-  functions: [],
-  labels: {},
-  resources: {},
-  error: '',
-  ...more,
-});
+const worker = (more: Part<WorkerView> = {}) =>
+  only<WorkerView>({
+    kind: 'worker',
+    job: 'worker',
+    index: 3,
+    state: 'CONNECTED',
+    since_ms: 0,
+    last_seen_ms: 0,
+    heartbeat_age_ms: 0,
+    incarnation: '',
+    host: '',
+    pid: 1,
+    version: '',
+    slots: 4,
+    credits: 8,
+    running: 3,
+    sent_ahead: 0,
+    finished: 0,
+    failed: 0,
+    restarts: 0,
+    reconnects: 0,
+    draining: false,
+    away: false,
+    functions: [],
+    labels: {},
+    resources: {},
+    error: '',
+    ...more,
+  });
 
 test('what of a worker is used', () => {
   const all = uses(worker({ running: 9, resources: { gpu: { total: 4, free: 1 }, cpu: { total: 8 } } }));
@@ -72,15 +74,16 @@ test('demand in words', () => {
 });
 
 test('who holds a session', () => {
-  const session = (more: Partial<JobView>): JobView => ({
-    id: 'job_1',
-    name: '',
-    state: 'RUNNING',
-    counts: { total: 0, blocked: 0, queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 },
-    created_ms: 0,
-    finished_ms: 0,
-    ...more,
-  });
+  const session = (more: Part<JobView>) =>
+    only<JobView>({
+      id: 'job_1',
+      name: '',
+      state: 'RUNNING',
+      counts: { total: 0, blocked: 0, queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 },
+      created_ms: 0,
+      finished_ms: 0,
+      ...more,
+    });
   const holding = { attached: false, detached: false, values: 0, value_bytes: 0 };
   assert.deepEqual(heldBy(session({ holding: { ...holding, attached: true }, client: 'ipv4:10.0.0.7:51234' }), 0), { text: '10.0.0.7:51234', loose: false });
   assert.deepEqual(heldBy(session({ holding: { ...holding, attached: true } }), 0), { text: 'a connected client', loose: false });
@@ -90,8 +93,9 @@ test('who holds a session', () => {
 });
 
 test('per-worker values by worker, troubled ones first', () => {
-  const value = (name: string, ...components: PerWorkerView['components']): PerWorkerView => ({ id: `pw_${name}`, name, function: 'load', created_ms: 0, released: false, users: 0, components });
-  const part = (task: string, status: 'READY' | 'NOT_READY' | 'ABORTED', message = '') => ({ task, status, since_ms: 0, ...(message && { error: { kind: 'USER', message } }) });
+  const value = (name: string, ...components: PerWorkerView['components']) => only<PerWorkerView>({ id: `pw_${name}`, name, function: 'load', created_ms: 0, released: false, users: 0, components });
+  const part = (task: string, status: 'READY' | 'NOT_READY' | 'ABORTED', message = '') =>
+    only<PerWorkerView['components'][number]>({ task, status, since_ms: 0, ...(message && { error: { kind: 'USER', message } }) });
   const a = value('a', part('worker:10', 'READY'), part('worker:2', 'READY'), part('worker:1', 'ABORTED', 'no disk'));
   const b = value('b', part('worker:2', 'READY'), { ...part('worker:10', 'NOT_READY'), queued_behind: 'etl.slow' });
   assert.equal(ready(a), 2);

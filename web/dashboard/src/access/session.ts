@@ -1,16 +1,9 @@
 // The session of this browser: signing in exchanges a token for a cookie that scripts cannot read.
+import type { Session } from 'muster-rest';
 import { signal } from '@preact/signals';
 import { get, send } from '../rest';
 
-export interface Session {
-  required: boolean;
-  signed_in: boolean;
-  id?: string;
-  role?: string;
-  clusters?: string[];
-  expires_ms?: number;
-  read_only?: boolean; // what a server that is gone has left is shown
-}
+export type { Session };
 
 export const session = signal<Session | null>(null); // null: not asked yet, or nobody answers
 

@@ -1,21 +1,14 @@
 // Keys over REST, on demand: millions of them are never sent to a page that shows a folder.
 
+import type { KeyView, KeyWaits } from 'muster-rest';
 import { ask, Gone } from '../rest';
 
-export interface KeyEntry {
-  key: string;
-  size: number;
-  changed_ms: number;
-}
+export type KeyEntry = KeyView;
+export type Waits = KeyWaits;
 export interface Folder {
   folders: string[];
   keys: KeyEntry[];
   next: string; // page token, empty at the end
-}
-export interface Waits {
-  keys: { key: string; count: number; waiters: { task: string; since_ms: number; waiting_ms: number }[] }[];
-  tasks: { task: string; keys: string[] }[];
-  more: boolean;
 }
 export interface KeyValue {
   size: number;

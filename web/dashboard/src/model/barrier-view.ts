@@ -1,16 +1,9 @@
 // A running barrier with the time at which each task arrived, as GET /clusters/{cluster}/barriers/{id} reports it. Pure.
 
+import type { BarrierView } from 'muster-rest';
 import { taskName } from './agents';
 
-export interface BarrierView {
-  id: string;
-  counter: number;
-  state: 'RUNNING' | 'PASSED' | 'FAILED';
-  participants: number;
-  started_ms: number;
-  arrivals?: { task: string; came_ms: number }[]; // of a running barrier; older servers do not send it
-  missing?: { task: string }[];
-}
+export type { BarrierView };
 
 export interface Member {
   task: string; // "worker:3"

@@ -1,8 +1,9 @@
 // How long the closures of a job ran, as a histogram and by function and worker: of those that were looked at. Pure.
 
+import type { JobDurations } from 'muster-rest';
 import { hasEnded, nameOf, ran, whereOf } from './rest/closures';
 import type { ClosureView } from './rest/views';
-import { FAILED, SUCCEEDED, type StreamBody } from './stream-protocol';
+import { FAILED, ROWS_MAX, SUCCEEDED, type StreamBody } from './stream-protocol';
 
 export interface Ran {
   id: string;
@@ -33,22 +34,8 @@ export interface Group {
 }
 
 // All executions of a job as REST reports them; each retry counts.
-export interface TimesView {
-  executions: number;
-  failed: number;
-  busy_ms: number;
-  busy_us?: number; // older servers send only busy_ms
-  p50_us: number;
-  p90_us: number;
-  p99_us: number;
-  max_us: number;
-}
-export interface DurationsView extends TimesView {
-  buckets: { up_to_us?: number; executions: number; failed: number }[]; // the shortest first; without: longer than all
-  functions: (TimesView & { name: string })[];
-  workers: (TimesView & { name: string })[];
-  tables_gone?: boolean; // of a job so old
-}
+export type DurationsView = JobDurations;
+export type TimesView = JobDurations['functions'][number];
 
 export interface Picture {
   n: number; // executions
@@ -171,19 +158,21 @@ export function streamOf(all: readonly Ran[], job: string, cluster: string, now:
     since_ms: base_ms,
     next: 0,
     more: false,
-    lanes: [...workers].map(([task, lane]) => ({ lane, task, cluster })),
+    lanes: [...workers].map(([task, lane]) => ({ lane, task, cluster, slots: ROWS_MAX })),
     functions: [...functions.keys()],
     jobs: [job],
     bars: {
       lane: sorted.map((r) => workers.get(r.worker)!),
       start_us: sorted.map((r) => (r.from - base_ms) * 1000),
       duration_us: sorted.map((r) => r.us),
+      busy_us: sorted.map((r) => r.us),
       function: sorted.map((r) => functions.get(r.function)!),
       state: sorted.map((r) => (r.failed ? FAILED : SUCCEEDED)),
       count: sorted.map(() => 1),
+      failed: sorted.map((r) => Number(r.failed)),
       closure: sorted.map((r) => r.id),
       job: sorted.map(() => 0),
     },
-    running: { lane: [], start_us: [], function: [], closure: [] },
+    running: { lane: [], start_us: [], function: [], closure: [], job: [] },
   };
 }

@@ -1,29 +1,11 @@
 // What workers see of their machines, as REST tells it. What is missing is not known.
 
+import type { MachineView } from 'muster-rest';
 import { bytes, NONE, percent } from './format';
 
-export interface Machine {
-  cpu?: number;
-  cpus?: number;
-  memory_bytes?: number;
-  memory_total_bytes?: number;
-  received_per_s?: number;
-  sent_per_s?: number;
-  read_per_s?: number;
-  written_per_s?: number;
-  gpus: { name: string; busy?: number; memory_bytes?: number; memory_total_bytes?: number }[];
-}
-type Column = (number | null)[];
-export interface MachineView {
-  kind: 'server' | 'worker';
-  cluster: string;
-  task?: string;
-  host: string;
-  seen_ms: number;
-  fresh: boolean;
-  machine?: Machine;
-  samples?: { seconds: number[]; cpu: Column; memory_bytes: Column; gpu_busy: Column };
-}
+export type { MachineView };
+export type Machine = NonNullable<MachineView['machine']>;
+type Column = NonNullable<MachineView['samples']>['cpu'];
 
 // Samples that are farther apart are not joined: it was away meanwhile. Those of days are minutes apart.
 export function gapOf(seconds: readonly number[]): number {

@@ -1,5 +1,6 @@
 // What a chart is drawn of: columns over time, from the live five minutes or from GET /api/v1/samples. Pure.
 
+import type { Samples } from 'muster-rest';
 import type { History } from './history';
 
 export const LEAST_MS = 0.1; // the bottom of a logarithmic axis
@@ -12,7 +13,7 @@ export const SPAN_WORDS: Record<Span, string> = { '5m': '5 min', '1h': '1 h', '2
 const COLUMNS = ['queued', 'running', 'finished', 'failed', 'wait_p50_ms', 'wait_p99_ms', 'run_p50_ms', 'run_p99_ms'] as const;
 export type ColumnName = (typeof COLUMNS)[number];
 
-export type SamplesBody = { step_ms: number; t: number[] } & Partial<Record<ColumnName, (number | null)[]>>;
+export type SamplesBody = Samples;
 
 export interface Points {
   seconds: number[];

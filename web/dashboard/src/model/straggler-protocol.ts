@@ -1,38 +1,12 @@
 // What GET /api/v1/clusters/{c}/stragglers answers: who came last to the newest barriers that passed.
 
+import type { Stragglers } from 'muster-rest';
 import { plural } from './format';
 
-export interface PassedBarrier {
-  id: string;
-  counter: number;
-  ended_ms: number;
-  participants: number;
-  last: string;
-  host: string;
-  late_ms: number; // after the median arrival
-  spread_ms: number; // from the first to the last
-}
-export interface LateTask {
-  task: string;
-  host: string;
-  last: number; // how often it came last
-  barriers: number; // of those it took part in
-  late_mean_ms: number;
-  late_max_ms: number;
-}
-export interface LateHost {
-  host: string;
-  tasks: number;
-  last: number;
-  late_mean_ms: number;
-  late_max_ms: number;
-}
-export interface Stragglers {
-  generation: number;
-  barriers: PassedBarrier[];
-  tasks: LateTask[];
-  hosts: LateHost[];
-}
+export type { Stragglers };
+export type PassedBarrier = Stragglers['barriers'][number];
+export type LateTask = Stragglers['tasks'][number];
+export type LateHost = Stragglers['hosts'][number];
 
 const TASKS_LISTED = 100; // by the server
 

@@ -5,12 +5,10 @@
 // rows are as few as can be: one that is free for long is left to a long bar. When bars end is known from when messages
 // arrived, so those of neighbours in a slot may overlap a little; there are no more rows than slots all the same.
 
-import { FAILED, LOST, type StreamBody } from './stream-protocol';
+import { ROWS_MAX, FAILED, LOST, type StreamBody } from './stream-protocol';
 
 // A sum in which no function took most of the time has none of its own.
 export const SEVERAL = 'several functions';
-
-const MAX_ROWS = 4; // of a lane; what runs beside more than three others shares the last
 
 export interface Running {
   start: number;
@@ -146,7 +144,7 @@ export class Stream {
     ++this.version;
   }
 
-  private lane(cluster: string, task: string, slots = MAX_ROWS): number {
+  private lane(cluster: string, task: string, slots: number): number {
     const key = `${cluster}/${task}`;
     let lane = this.byKey.get(key);
     if (!lane) {
@@ -212,11 +210,11 @@ function freeRow(lane: Lane, start: number, end: number, taken?: ReadonlySet<num
     if (oldest < 0 || ends[row]! < ends[oldest]!) oldest = row;
   }
   if (best >= 0) return best;
-  if (lane.rows < Math.min(lane.most, MAX_ROWS)) {
+  if (lane.rows < Math.min(lane.most, ROWS_MAX)) {
     ends.push(-Infinity);
     return lane.rows++;
   }
-  return oldest >= 0 && lane.most <= MAX_ROWS ? oldest : lane.rows - 1;
+  return oldest >= 0 && lane.most <= ROWS_MAX ? oldest : lane.rows - 1;
 }
 
 function grown(old: Columns, capacity: number): Columns {

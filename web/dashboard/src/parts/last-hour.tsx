@@ -1,7 +1,8 @@
 // What a worker did in the last hour, a bar a minute.
 
 import { count } from '../model/format';
-import { minuteBars, type TaskHistory } from '../model/rest/worker';
+import type { TaskHistory } from 'muster-rest';
+import { minuteBars } from '../model/rest/worker';
 import { useLooked } from '../looked';
 import { api } from '../rest';
 import { crosshair } from '../run/range';

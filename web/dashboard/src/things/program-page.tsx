@@ -26,7 +26,7 @@ import { Attempts, Spec } from './program-past';
 import { MachinesTable } from './machines-panel';
 import { Ranks } from './program-ranks';
 import { RankStacksPanel } from './stacks-panel';
-import { TorchStore } from './torch-panel';
+import { TorchPanel } from './torch-panel';
 
 // All of it comes over the WebSocket, the log of the rank in view alone is asked for.
 export function ProgramPage() {
@@ -51,7 +51,7 @@ function Whole({ p, seen }: { p: ProgramView; seen: WatchedProgram }) {
       <LineAsked program={p.id} attempt={p.attempt} />
       <RunTimelinePanel p={p} attempts={seen.attempts} ranks={ranks} machines={machines.machines} />
       <Ranks p={p} ranks={ranks} barriers={seen.barriers} />
-      {!over(p) && p.store === 'server' && p.coordination_cluster && <TorchStore cluster={p.coordination_cluster} />}
+      {!over(p) && p.store === 'server' && p.coordination_cluster && <TorchPanel cluster={p.coordination_cluster} />}
       {!over(p) && <RankStacksPanel path={`programs/${encodeURIComponent(p.id)}`} />}
       <MachinesTable of={machines} range={range ?? (over(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null)} zoomed={range} title="Machines of its ranks" named />
       <Attempts program={p.id} all={seen.attempts} />

@@ -1,5 +1,6 @@
 // The store of torch.distributed of a cluster: who is there, who is missing, which keys are waited for.
 
+import type { TorchStore } from 'muster-rest';
 import { age, bytes, count, NONE, plural } from '../model/format';
 import { useLooked } from '../looked';
 import { slow } from '../page';
@@ -7,33 +8,17 @@ import { api } from '../rest';
 import { Panel } from '../parts/panel';
 import { Table } from '../parts/table';
 
-interface Attempt {
-  number: number;
-  connections: number;
-  keys: number;
-  bytes: number;
-}
-interface Store {
-  address?: string;
-  attempts: Attempt[];
-  connections_total: number;
-  missing?: number[];
-  ranks?: { rank: number; peer: string; pid?: number; connected: boolean }[];
-  waits?: { key: string; rank?: number; waiting_ms: number; count: number }[];
-  more?: boolean;
-}
-
 const path = (cluster: string) => `clusters/${encodeURIComponent(cluster)}`;
 
 // Clusters without one show nothing; whether there is one is asked for seldom.
-export function TorchStore({ cluster }: { cluster: string }) {
+export function TorchPanel({ cluster }: { cluster: string }) {
   const of = useLooked<{ torch_store?: boolean }>(api(path(cluster)), { every: 30_000 }).value;
   return of?.torch_store ? <Shown cluster={cluster} /> : null;
 }
 
 function Shown({ cluster }: { cluster: string }) {
   slow.value;
-  const s = useLooked<Store>(api(`${path(cluster)}/torch`), { every: 2000 }).value;
+  const s = useLooked<TorchStore>(api(`${path(cluster)}/torch`), { every: 2000 }).value;
   if (!s) return null;
   const [now] = s.attempts;
   const missing = s.missing ?? [];

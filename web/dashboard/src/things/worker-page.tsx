@@ -1,10 +1,10 @@
 // A worker: what it has and what of it is free, what it runs, what it did in the last hour, and what can be done with it.
 
+import type { AgentView, WorkerClosures, WorkerView } from 'muster-rest';
 import { workerCommands, splitTask } from '../model/rest/commands';
 import { hostOf } from '../model/agents';
 import { age, count, moment, plural } from '../model/format';
 import { standing, uses } from '../model/rest/worker';
-import type { WorkerView } from '../model/rest/views';
 import { Action } from '../parts/action';
 import { Bar } from '../parts/bar';
 import { Commands } from '../parts/copy';
@@ -23,21 +23,6 @@ import { api, get, Gone as NotThere, send } from '../rest';
 import { address, closureAddress, follow, subject } from '../route';
 import { Machines } from './machines-panel';
 import { StacksPanel } from './stacks-panel';
-
-interface AgentView {
-  kind: 'agent';
-  state: string;
-  address?: string;
-  incarnation?: string;
-  error?: { code: string; message: string };
-}
-interface Held {
-  id: string;
-  job?: string; // its job may be forgotten
-  index: number;
-  function: string;
-  since_ms: number;
-}
 
 // A task may be both; this page is about the worker.
 async function workerOrAgent(path: string): Promise<WorkerView | AgentView> {
@@ -200,7 +185,7 @@ function Resources({ w }: { w: WorkerView }) {
 }
 
 function Runs({ path }: { path: string }) {
-  const looked = useLooked<{ running: Held[]; sent_ahead: Held[]; more?: number }>(api(`${path}/closures`), { every: 1000 });
+  const looked = useLooked<WorkerClosures>(api(`${path}/closures`), { every: 1000 });
   const held = looked.value;
   return (
     <Panel id="runs" title="What it runs" note={held && plural(held.running.length, 'closure')} span={8}>
@@ -217,7 +202,7 @@ function Runs({ path }: { path: string }) {
   );
 }
 
-function Closures({ list, word, none, testid }: { list: readonly Held[]; word: string; none: string; testid: string }) {
+function Closures({ list, word, none, testid }: { list: WorkerClosures['running']; word: string; none: string; testid: string }) {
   if (list.length === 0) return <p class="calm">{none}</p>;
   return (
     <Table testid={testid}>

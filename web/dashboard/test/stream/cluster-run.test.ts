@@ -4,6 +4,7 @@ import type { BarrierView } from '../../src/model/barrier-view';
 import type { AgentRow, EventRow } from '../../src/model/protocol';
 import { clusterRun, type RunView } from '../../src/model/run/cluster-run';
 import { lookAt, runTimeline, summary } from '../../src/model/run/timeline';
+import { only } from '../only';
 
 const agent = (index: number, more: Partial<AgentRow> = {}): AgentRow => ({
   cluster: 'train',
@@ -18,10 +19,10 @@ const agent = (index: number, more: Partial<AgentRow> = {}): AgentRow => ({
   waits: [],
   ...more,
 });
-const runs: RunView[] = [
+const runs = only<RunView[]>([
   { number: 1, state: 'FAILED', started_ms: 1000, ended_ms: 2000, cause: { task: '/job:worker/task:1', message: 'out of memory' } },
   { number: 2, state: 'RUNNING', started_ms: 2500, ended_ms: 0 },
-];
+]);
 const event = (number: number, time_ms: number, kind: string, subject: string, text: string): EventRow => ({ number, time_ms, severity: 'ERROR', kind, cluster: 'train', subject, text });
 
 test('runs are attempts, agents are ranks, and who ended the first run is known', () => {
@@ -78,7 +79,7 @@ test('an agent that is gone ends with its last heartbeat, and its error is a mar
 });
 
 test('a casualty ends with its run, and who left when it was told', () => {
-  const over: RunView[] = [{ number: 1, state: 'FAILED', started_ms: 1000, ended_ms: 9000, cause: { message: 'the storage is gone' } }];
+  const over = only<RunView[]>([{ number: 1, state: 'FAILED', started_ms: 1000, ended_ms: 9000, cause: { message: 'the storage is gone' } }]);
   const { attempts, ranks, seen } = clusterRun(
     over,
     [agent(0, { state: 'ERROR', casualty: true, registered: 1100, seen: 1200 }), agent(1, { state: 'DISCONNECTED', registered: 1100, seen: 1300 })],
@@ -97,7 +98,7 @@ test('a casualty ends with its run, and who left when it was told', () => {
 });
 
 test('a cluster whose run has not begun has no timeline', () => {
-  const { attempts, ranks, seen } = clusterRun([{ number: 1, state: 'WAITING', started_ms: 0, ended_ms: 0 }], [agent(0)], [], []);
+  const { attempts, ranks, seen } = clusterRun(only<RunView[]>([{ number: 1, state: 'WAITING', started_ms: 0, ended_ms: 0 }]), [agent(0)], [], []);
   assert.equal(runTimeline(attempts, ranks, 4000, seen).lanes.length, 0);
 });
 
@@ -109,7 +110,7 @@ test('members wait at a running barrier from their arrival, and the missing one 
     [],
   );
   const task = (n: number) => `/job:worker/task:${n}`;
-  const step: BarrierView = {
+  const step = only<BarrierView>({
     id: 'step',
     counter: 1,
     state: 'RUNNING',
@@ -121,7 +122,7 @@ test('members wait at a running barrier from their arrival, and the missing one 
       { task: task(1), came_ms: 3400 },
     ],
     missing: [{ task: task(3) }],
-  };
+  });
   const at = (now: number, meeting = step) => runTimeline(attempts, ranks, now, { ...seen, meetings: [meeting] });
   assert.deepEqual(
     at(4000).waits.map((w) => [w.lane, w.from, w.awaited]),
@@ -135,6 +136,6 @@ test('members wait at a running barrier from their arrival, and the missing one 
   assert.match(lookAt(at(4000), 3, 3900, 1), /barrier step: the others wait for it/);
   assert.match(lookAt(at(4000), 0, 3900, 1), /waits at barrier step/);
   assert.equal(at(3300).waits.filter((w) => w.awaited).length, 0, 'a moment is not late');
-  const few = { ...step, arrivals: step.arrivals!.slice(0, 1), missing: [1, 2, 3].map((n) => ({ task: task(n) })) };
+  const few = only<BarrierView>({ ...step, arrivals: step.arrivals!.slice(0, 1), missing: [1, 2, 3].map((n) => ({ task: task(n) })) });
   assert.equal(at(4000, few).waits.filter((w) => w.awaited).length, 0, 'fewer than half were there');
 });

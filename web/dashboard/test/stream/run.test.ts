@@ -4,9 +4,11 @@ import type { AttemptView, RankView } from '../../src/model/rest/programs';
 import { laneAt, layoutOf, machineAt, STRIP } from '../../src/model/run/layout';
 import { lookAt, pinched, runTimeline, zoomed } from '../../src/model/run/timeline';
 import type { AttemptDetail } from '../../src/model/rest/attempt';
+import type { MachineView } from '../../src/model/machines';
+import { only } from '../only';
 
 const attempts: AttemptView[] = [
-  { attempt: 1, end: 'FAILED', ranks: 2, hosts: 2, begun_ms: 1000, ended_ms: 2000, cause: { kind: 'EXIT', rank: 1, text: 'rank 1 exited with 3' } },
+  { attempt: 1, end: 'FAILED', ranks: 2, hosts: 2, begun_ms: 1000, ended_ms: 2000, cause: { kind: 'EXIT_STATUS', rank: 1, text: 'rank 1 exited with 3' } },
   { attempt: 2, end: 'NONE', ranks: 2, hosts: 2, begun_ms: 2500 },
 ];
 const rank = (n: number, host: string): RankView => ({ rank: n, task: `worker:${n}`, state: 'RUNNING', worker: `worker:${n}`, host, address: 'h:1', started_ms: 2600, step: 7 });
@@ -42,7 +44,7 @@ test('a zoom stays within the run and is never shorter than 10 ms', () => {
 
 test('without attempts there are no lanes', () => assert.equal(runTimeline([], [], 5).lanes.length, 0));
 
-const detail: AttemptDetail = {
+const detail = only<AttemptDetail>({
   ...attempts[0]!,
   events: [
     { at_ms: 1200, kind: 'WORKER_LOST', about: 'worker:0', text: 'out of sight' },
@@ -58,7 +60,7 @@ const detail: AttemptDetail = {
     { rank: 1, task: 'worker:1', host: 'a', ended_ms: 1700, exit_status: 3 },
     { rank: 0, task: 'worker:0', host: 'b', ended_ms: 1950, exit_status: 0, signal: 15, stopped: true },
   ],
-};
+});
 
 test('the record of an attempt gives its ranks times of their own, events as marks and barriers as lines', () => {
   const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000, { details: new Map([[1, detail]]) });
@@ -114,8 +116,8 @@ test('a thousand lanes share the height of a few', () => {
 
 test('a host whose machine is known has a strip above its lanes', () => {
   const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000);
-  const machine = {
-    kind: 'worker' as const,
+  const machine = only<MachineView>({
+    kind: 'worker',
     cluster: 'c',
     task: 'worker:0',
     host: 'b',
@@ -123,7 +125,7 @@ test('a host whose machine is known has a strip above its lanes', () => {
     fresh: true,
     machine: { cpus: 8, memory_total_bytes: 100, gpus: [] },
     samples: { seconds: [1, 3], cpu: [2, 4], memory_bytes: [50, null], gpu_busy: [null, null] },
-  };
+  });
   const layout = layoutOf(t, [machine]);
   assert.deepEqual(
     layout.strips.map(({ host, top }) => [host, top]),
@@ -138,5 +140,5 @@ test('a host whose machine is known has a strip above its lanes', () => {
   assert.equal(machineAt(layout, 'b', 3200), '4.0 of 8 cores');
   assert.equal(machineAt(layout, 'a', 1200), '');
   assert.equal(layoutOf(t, [{ ...machine, task: 'worker:9', host: 'b:41000' }]).strips.length, 1); // told by another worker of the host
-  assert.equal(layoutOf(runTimeline(attempts, [rank(0, 'b')], 4000), [{ ...machine, samples: { ...machine.samples, seconds: [100, 200] } }]).strips.length, 0);
+  assert.equal(layoutOf(runTimeline(attempts, [rank(0, 'b')], 4000), [{ ...machine, samples: { ...machine.samples!, seconds: [100, 200] } }]).strips.length, 0);
 });

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StreamFeed } from '../../src/stream-client';
 import type { StreamBody } from '../../src/model/stream-protocol';
+import { only } from '../only';
 
 const NOW = 1_000_000;
 
 function answer(next: number, more = false): StreamBody {
-  return {
+  return only<StreamBody>({
     now_ms: NOW,
     base_ms: NOW - 1000,
     since_ms: 0,
@@ -16,7 +17,7 @@ function answer(next: number, more = false): StreamBody {
     functions: ['f'],
     bars: { lane: [0], start_us: [next], duration_us: [1], function: [0], state: [0], count: [1], closure: ['cl_1'] },
     running: { lane: [], start_us: [], function: [], closure: [] },
-  };
+  });
 }
 
 function feed(more: boolean[] = []) {

@@ -6,19 +6,20 @@ import { hitAt, nextHit, sums } from '../../src/model/stream-look';
 import type { StreamBody } from '../../src/model/stream-protocol';
 import { emptyPalette, fillPixels, packed } from '../../src/model/stream-pixels';
 import { BAD_FAILED, eachRun, fillRow, hueOf, kindOf } from '../../src/model/stream-runs';
+import { only, type Part } from '../only';
 
 type Row = [lane: number, startMs: number, ms: number, state?: number, count?: number];
 
-function body(rows: Row[], more: Partial<StreamBody> = {}): StreamBody {
-  return {
+function body(rows: Row[], more: Part<StreamBody> = {}): StreamBody {
+  return only<StreamBody>({
     now_ms: 10_000,
     base_ms: 1000,
     since_ms: 0,
     next: rows.length,
     more: false,
     lanes: [
-      { lane: 7, task: 'worker:10', cluster: '' },
-      { lane: 3, task: 'worker:2', cluster: '' },
+      { lane: 7, task: 'worker:10', cluster: '', slots: 4 },
+      { lane: 3, task: 'worker:2', cluster: '', slots: 4 },
     ],
     functions: ['f', 'g'],
     bars: {
@@ -32,10 +33,10 @@ function body(rows: Row[], more: Partial<StreamBody> = {}): StreamBody {
     },
     running: { lane: [], start_us: [], function: [], closure: [] },
     ...more,
-  };
+  });
 }
 
-function filled(rows: Row[], more: Partial<StreamBody> = {}): Stream {
+function filled(rows: Row[], more: Part<StreamBody> = {}): Stream {
   const stream = new Stream();
   stream.apply(body(rows, more), true);
   return stream;
@@ -233,7 +234,7 @@ test('a sum is busy for what its closures took, and knows how many failed', () =
 
 test('what runs is known also of a stretch of the past, and of lanes that have no bar', () => {
   const stream = filled([[3, 1000, 100]]);
-  stream.takeRunning(body([], { lanes: [{ lane: 9, task: 'worker:11', cluster: '' }], running: { lane: [9], start_us: [500_000], function: [5], closure: ['cl_7'] } }));
+  stream.takeRunning(body([], { lanes: [{ lane: 9, task: 'worker:11', cluster: '', slots: 4 }], running: { lane: [9], start_us: [500_000], function: [5], closure: ['cl_7'] } }));
   assert.deepEqual(
     stream.lanes.map((lane) => [lane.task, lane.running.length]),
     [

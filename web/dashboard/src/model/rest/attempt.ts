@@ -1,32 +1,12 @@
 // What was seen of an attempt, as REST tells it. Pure.
 
+import type { AttemptDetail as Told } from 'muster-rest';
 import { count, span } from '../format';
-import { rankLabel, type AttemptView } from './programs';
-import { whoStands, whyNotWhole, type StackGroup } from './stacks';
+import { rankLabel } from './programs';
+import { whoStands, whyNotWhole } from './stacks';
 
-export interface AttemptDetail extends AttemptView {
-  events: { at_ms: number; kind: string; about?: string; rank?: number; text?: string }[];
-  barriers: { id: string; ended_ms: number; participants: number; last: string; last_rank?: number; host: string; late_ms: number }[];
-  latecomers: { task: string; rank?: number; host: string; last: number; barriers: number; late_mean_ms: number; late_max_ms: number }[];
-  stacks: StackGroup[];
-  ended: {
-    rank: number;
-    task: string;
-    host: string;
-    started_ms?: number;
-    ended_ms: number;
-    exit_status: number;
-    signal?: number;
-    not_started?: string;
-    stopped?: boolean;
-    lease_ran_out?: boolean;
-    stderr?: string[];
-    stdout?: string[];
-  }[];
-  events_left_out?: number;
-  stacks_left_out?: number;
-  ranks_left_out?: number;
-}
+// The events of a cluster have other kinds than those of a program.
+export type AttemptDetail = Omit<Told, 'events'> & { events: (Omit<Told['events'][number], 'kind'> & { kind: string })[] };
 
 // A task by its rank, where the server knows it.
 export const taskLabel = (task: string, rank: number | undefined): string => (rank === undefined ? task : rankLabel({ rank, task }));

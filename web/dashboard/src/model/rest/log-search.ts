@@ -1,23 +1,12 @@
 // Lines of logs that have a text: where they are looked for, how an answer is gathered page by page, and which part of
 // a line is shown. Pure.
 
+import type { LogMatches } from 'muster-rest';
 import { bare } from '../ansi';
-import type { LogLine } from '../log-protocol';
 
-export type ClosureLine = Omit<LogLine, 'seq'> & { cluster: string; job: string };
-export interface RankLine {
-  rank: number;
-  attempt: number;
-  task: string;
-  offset: number; // of the line in what the rank has printed
-  text: string;
-}
-export interface LogMatches {
-  lines: ClosureLine[];
-  rank_lines: RankLine[];
-  unread?: string[];
-  next_page_token?: string;
-}
+export type { LogMatches };
+export type ClosureLine = LogMatches['lines'][number];
+export type RankLine = LogMatches['rank_lines'][number];
 
 // What a search asks for; what is empty is not asked.
 export interface Wanted {

@@ -1,9 +1,10 @@
 // Per-worker values by worker, and the troubled parts first.
 
 import { failureLine } from './closures';
-import type { PerWorkerView, ValueStatus } from './views';
+import type { PerWorkerView } from './views';
 
 type Part = PerWorkerView['components'][number];
+type ValueStatus = Part['status'];
 const RANK: Record<ValueStatus, number> = { ABORTED: 0, NOT_READY: 1, READY: 2 };
 
 // "worker:2" before "worker:10"

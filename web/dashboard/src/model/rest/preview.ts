@@ -1,19 +1,9 @@
 // How the beginning of a value is shown.
 
+import type { ValuePreview } from 'muster-rest';
 import { bytes } from '../format';
 
-export interface Preview {
-  status: string;
-  bytes: number;
-  encoding?: 'json' | 'bytes';
-  text?: string; // bytes as hexadecimal digits
-  truncated?: boolean;
-  place?: string;
-  at_server?: boolean; // the bytes of a blob
-  holder?: string; // the first worker in whose memory they are
-  holders?: string[]; // all of these; a server of before says the first alone
-  error?: string | { message: string };
-}
+export type Preview = ValuePreview;
 
 export interface Shown {
   text: string;
@@ -24,7 +14,7 @@ export interface Shown {
 
 export function previewText(p: Preview): Shown {
   const nothing = { text: '', truncated: false, shown: 0 };
-  if (p.error) return { ...nothing, note: typeof p.error === 'string' ? p.error : p.error.message };
+  if (p.error) return { ...nothing, note: p.error.message };
   if (p.text === undefined) return { ...nothing, note: p.place === 'disk' ? `${bytes(p.bytes)} on disk: Download reads them.` : 'It is not here.' };
   const truncated = p.truncated ?? false;
   if (p.encoding === 'bytes') return { text: dump(p.text), note: p.bytes === 0 ? 'The value is empty.' : '', truncated, shown: p.text.length / 2 };

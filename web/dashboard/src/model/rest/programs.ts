@@ -1,129 +1,20 @@
 // Programs as REST tells them, and what is said of one in a line. Pure.
 
+import type { AttemptList, ProgramView, RankList, RankLog as RankLogBody } from 'muster-rest';
 import { count, plural } from '../format';
 import type { Shape } from '../shape';
 
-export type ProgramState = 'PENDING' | 'STARTING' | 'RUNNING' | 'RESTARTING' | 'STOPPING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
-export type RankState = 'STARTING' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'STOPPED';
-
-export interface Cause {
-  kind: string;
-  rank?: number;
-  task?: string;
-  host?: string;
-  exit_status?: number;
-  signal?: number;
-  text: string;
-  stderr?: string[];
-  coordination?: { code: string; task?: string; message: string }; // what its coordination service had told before
-}
-
-export interface Hang {
-  evidence: string;
-  rank?: number; // none: nobody is named
-  text: string;
-}
-
-export interface ProgramTasks {
-  min: number;
-  max: number;
-  command?: string[];
-  resources?: Record<string, number>;
-  labels?: Record<string, string>;
-}
-
-export interface ProgramView {
-  id: string;
-  cluster: string;
-  name: string;
-  state: ProgramState;
-  attempt: number;
-  restarts: number;
-  ranks: number;
-  started: number;
-  alive: number;
-  created_ms: number;
-  finished_ms?: number;
-  waits_for?: string;
-  lost_workers?: { text: string }[]; // without a connection, with ranks that may still run
-  cause?: Cause;
-  command: string[];
-  tasks: Record<string, ProgramTasks>;
-  per_worker?: number;
-  env?: string[]; // names alone
-  working_dir?: string;
-  max_restarts: number;
-  grace_ms: number;
-  restart_grace_ms: number;
-  deadline_ms?: number;
-  priority?: number;
-  weight?: number; // 1 unless told
-  ends_with?: string[];
-  metadata?: Record<string, unknown>;
-  submitted_by?: string;
-  coordination_cluster?: string; // in which its ranks meet
-  store?: 'rank0' | 'server'; // who has that of torch
-  steps?: ProgramSteps;
-  hang?: Hang; // while nothing moves
-}
-
-// How far its ranks are that say steps.
-export interface ProgramSteps {
-  least: number;
-  most: number;
-  ranks: number;
-  median_ms?: number;
-  stop_after?: number;
-  slow: SlowRank[];
-}
-
-export interface SlowRank {
-  rank: number;
-  host: string;
-  worker: string;
-  chronic: boolean;
-  percent?: number;
-  arrives_late?: boolean;
-  attempts?: number;
-  runs?: number;
-  odd_steps?: number;
-  step?: number;
-  took_ms?: number;
-  usual_ms?: number;
-}
-
-export interface RankView {
-  rank: number;
-  task: string;
-  state: RankState;
-  worker: string;
-  host: string;
-  address: string;
-  pid?: number;
-  started_ms?: number;
-  ended_ms?: number;
-  exit_status?: number;
-  signal?: number;
-  not_started?: string;
-  out_of_memory?: boolean;
-  worker_lost?: boolean;
-  resources?: Record<string, number>;
-  step?: number; // the last that it has said
-  step_ms?: number;
-  last_line?: string; // the newest that it has printed
-  agent?: { state: string; error?: string; late_for?: string; late_since?: number }; // as its coordination cluster knows it
-}
-
-export interface AttemptView {
-  attempt: number;
-  end: 'NONE' | 'SUCCEEDED' | 'FAILED' | 'LOST' | 'CANCELLED' | 'PREEMPTED' | 'HUNG';
-  ranks: number;
-  hosts: number;
-  begun_ms: number;
-  running_ms?: number;
-  ended_ms?: number;
-  cause?: Cause;
-}
+export type { ProgramView } from 'muster-rest';
+export type ProgramState = ProgramView['state'];
+export type ProgramSteps = NonNullable<ProgramView['steps']>;
+export type SlowRank = ProgramSteps['slow'][number];
+export type Cause = NonNullable<ProgramView['cause']>;
+export type Hang = NonNullable<ProgramView['hang']>;
+export type AttemptView = AttemptList['attempts'][number];
+// As its coordination cluster knows it: the WebSocket alone says that.
+export type RankView = RankList['ranks'][number] & { agent?: { state: string; error?: string; late_for?: string; late_since?: number } };
+export type RankState = RankView['state'];
+export type RankLog = Omit<RankLogBody, 'task'>;
 
 type Look = readonly [shape: Shape, colour: string, word: string];
 
@@ -242,14 +133,6 @@ export function stepTo(key: string, at: number, n: number, across: number): numb
 }
 
 // What has been read of a rank's log: the newest part.
-export interface RankLog {
-  known: boolean;
-  offset: number;
-  data: string;
-  next_offset: number;
-  size: number;
-  complete: boolean;
-}
 export interface Tail {
   text: string;
   cut: boolean; // something came before

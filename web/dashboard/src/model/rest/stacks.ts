@@ -1,26 +1,11 @@
 // In which lines processes are, as REST tells it. Pure.
 
+import type { ProgramStacks, TaskStacks } from 'muster-rest';
 import { plural } from '../format';
 import { rankLabel } from './programs';
 
-export interface StackGroup {
-  state: string;
-  stack?: string;
-  ranks: { rank: number; task: string; host?: string; process?: string }[];
-}
-
-export interface ProgramStacks {
-  attempt: number;
-  groups: StackGroup[]; // the smallest first
-}
-
-export interface TaskStacks {
-  worker: string;
-  state: string;
-  stack?: string;
-  process?: string;
-  pid?: number;
-}
+export type { ProgramStacks, TaskStacks };
+export type StackGroup = ProgramStacks['groups'][number];
 
 const NAMED_MAX = 8;
 

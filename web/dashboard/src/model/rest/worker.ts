@@ -1,5 +1,6 @@
 // What a worker has, and what it did in the last hour.
 
+import type { TaskHistory } from 'muster-rest';
 import { age, clock, count, plural } from '../format';
 import type { WorkerView } from './views';
 
@@ -24,14 +25,6 @@ export function standing(w: WorkerView): { word: string; why: string; kind: 'err
   if (w.draining) all.push({ word: 'draining', why: 'it finishes what it runs, and then leaves', kind: 'late' });
   if (w.cordoned) all.push({ word: 'cordoned', why: 'it gets no new closures until it is uncordoned, also after a restart', kind: 'late' });
   return all;
-}
-
-export interface TaskHistory {
-  step_ms: number;
-  t: number[];
-  finished: number[]; // closures that ended, failures included
-  failed: number[];
-  busy_ms: number[];
 }
 
 export interface MinuteBar {

@@ -1,6 +1,7 @@
 // A cluster of agents that Muster did not start, as the timeline shows programs: its runs are the attempts, its agents
 // the ranks. Pure.
 
+import type { Generation } from 'muster-rest';
 import { agentName, hostOf, taskName } from '../agents';
 import type { AgentRow, EventRow } from '../protocol';
 import type { AttemptDetail } from '../rest/attempt';
@@ -8,14 +9,7 @@ import type { AttemptView, RankView } from '../rest/programs';
 import type { PassedBarrier } from '../straggler-protocol';
 import type { Seen } from './timeline';
 
-// As GET /clusters/{cluster} and GET /clusters/{cluster}/runs tell it.
-export interface RunView {
-  number: number;
-  state: 'WAITING' | 'REGISTERING' | 'RUNNING' | 'FAILED' | 'FINISHED';
-  started_ms: number;
-  ended_ms: number;
-  cause?: { task?: string; message: string };
-}
+export type RunView = Generation;
 
 const RANKS: Partial<Record<AgentRow['state'], RankView['state']>> = { CONNECTED: 'RUNNING', LATE: 'RUNNING', ERROR: 'FAILED', DISCONNECTED: 'STOPPED' };
 const ENDS = /^TASK_(ERROR|LEFT)$/;
@@ -41,7 +35,7 @@ export function clusterRun(runs: readonly RunView[], agents: readonly AgentRow[]
       hosts: new Set(agents.map((a) => hostOf(a.address))).size,
       begun_ms: r.started_ms,
       ...(r.ended_ms ? { ended_ms: r.ended_ms } : {}),
-      ...(r.cause ? { cause: { kind: 'EXIT', ...(rank === undefined ? {} : { rank }), text: [r.cause.task && taskName(r.cause.task), r.cause.message].filter(Boolean).join(': ') } } : {}),
+      ...(r.cause ? { cause: { kind: 'COORDINATION', ...(rank === undefined ? {} : { rank }), text: [r.cause.task && taskName(r.cause.task), r.cause.message].filter(Boolean).join(': ') } } : {}),
     };
   });
   const newest = attempts.at(-1);

@@ -1,43 +1,12 @@
 // Steps of ranks over time, as `…/timeline` of a program tells them: single ones where they are few, else how many ended in
 // each stretch and how long they took. Pure.
 
+import type { RunTimeline } from 'muster-rest';
 import { age, count, plural } from '../format';
 import type { Range } from './timeline';
 
-export interface StepColumns {
-  rank: number[];
-  step: number[]; // the last of them
-  end_us: number[]; // since from_ms
-  took_us: number[]; // all together
-  count: number[]; // more than 1: short ones
-  longest_us: number[];
-}
-export interface StepLane {
-  rank: number;
-  bucket: number[]; // those in which some ended
-  steps: number[];
-  p50_us: number[];
-  max_us: number[];
-}
-export interface MetView {
-  attempt: number;
-  id: string;
-  counter: number;
-  began_ms: number;
-  ended_ms: number;
-  ranks: number[];
-  came_us: number[]; // since it began
-}
-export interface TimelineBody {
-  from_ms: number;
-  until_ms: number;
-  usual_us?: number;
-  slow_us?: number; // what takes as long is slow
-  steps?: StepColumns;
-  bucket_us?: number;
-  lanes?: StepLane[];
-  barriers?: MetView[];
-}
+export type TimelineBody = RunTimeline;
+export type MetView = RunTimeline['barriers'][number];
 
 // What is drawn: a cell is a step, several short ones, or a stretch of time in which some ended.
 export interface StepCell extends Range {
