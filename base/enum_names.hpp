@@ -1,17 +1,91 @@
-// Names of enumerators in a table, as they stand in texts, JSON and on the wire.
+// Enumerations whose numbers and names are stated once, beside the enumerators:
+//
+//   enum class color : std::uint8_t { red = 0, dark_blue = 1 };
+//   constexpr auto enum_names(color) {
+//     return enumerators<color>(color::red, "RED", color::dark_blue, "DARK_BLUE");
+//   }
+//
+// The journal stores the numbers, so a number never changes its meaning. A namespace with such
+// enumerations has `using muster::name;`, which lets callers in other namespaces write name(e).
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace muster {
 
-/// Of an enumeration that counts from 0 to `last`: its name in the table, or "?" for no enumerator.
-template <auto last, std::size_t n>
-constexpr std::string_view named(std::string_view const (&names)[n], decltype(last) e) {
-  static_assert(n == static_cast<std::size_t>(last) + 1, "each enumerator has a name");
+template <class E>
+struct enumerator {
+  E value;
+  std::string_view name;
+};
+
+// GCC and Clang print "(E)7" for a number without an enumerator.
+template <class E, E value>
+constexpr bool is_enumerator() {
+  std::string_view const here = __PRETTY_FUNCTION__;
+  return here[here.find("value = ") + 8] != '(';
+}
+
+/// `rows`: each enumerator and its name, in the order of the numbers, which begin with 0 and have
+/// no gaps. Does not compile if an enumerator is missing.
+template <class E, class... Rows>
+consteval auto enumerators(Rows... rows) {
+  constexpr auto n = sizeof...(rows) / 2;
+  static_assert(!is_enumerator<E, static_cast<E>(n)>(), "an enumerator has no name");
+  std::tuple const all(rows...);
+  return [&all]<std::size_t... i>(std::index_sequence<i...>) {
+    if (!((std::get<2 * i>(all) == static_cast<E>(i)) && ...)) throw "not in the order of numbers";
+    return std::array<enumerator<E>, n>{{{std::get<2 * i>(all), std::get<2 * i + 1>(all)}...}};
+  }
+  (std::make_index_sequence<n>());
+}
+
+template <class E>
+concept named_enum = requires(E e) {
+  enum_names(e);
+};
+
+/// The enumerators of `E` with their names, by number.
+template <named_enum E>
+inline constexpr auto names_of_enum = enum_names(E{});
+
+template <named_enum E>
+inline constexpr std::size_t enum_size = names_of_enum<E>.size();
+
+/// Returns the name, or "?" for a number without an enumerator.
+template <named_enum E>
+constexpr std::string_view name(E e) {
   auto const at = static_cast<std::size_t>(e);
-  return at < n ? names[at] : "?";
+  return at < enum_size<E> ? names_of_enum<E>[at].name : "?";
+}
+
+/// Returns the enumerator with this number, if there is one.
+template <named_enum E>
+constexpr std::optional<E> enumerator_numbered(std::uint64_t number) {
+  if (number >= enum_size<E>) return {};
+  return static_cast<E>(number);
+}
+
+/// Returns the enumerator with this name, if there is one.
+template <named_enum E>
+constexpr std::optional<E> enumerator_named(std::string_view text) {
+  for (auto const& [value, name] : names_of_enum<E>)
+    if (name == text) return value;
+  return {};
+}
+
+/// Returns the names of all enumerators, by number.
+template <named_enum E>
+constexpr auto all_names() {
+  std::array<std::string_view, enum_size<E>> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = names_of_enum<E>[i].name;
+  return names;
 }
 
 }  // namespace muster

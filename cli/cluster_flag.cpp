@@ -98,13 +98,13 @@ muster::status set_key(cluster_spec& spec, std::string_view part, std::string_vi
     return {};
   }
   if (key == "error_delivery") {
-    auto const how = coordination::error_delivery_of(value);
+    auto const how = enumerator_named<coordination::error_delivery>(value);
     if (!how) return wrong(part, "write auto, poll or heartbeat");
     spec.errors = *how;
     return {};
   }
   if (key == "agents") {
-    auto const what = coordination::agent_wire_of(value);
+    auto const what = enumerator_named<coordination::agent_wire>(value);
     if (!what) return wrong(part, "write plaintext or tls");
     spec.agents = *what;
     return {};
@@ -116,7 +116,7 @@ muster::status set_key(cluster_spec& spec, std::string_view part, std::string_vi
     return {};
   }
   if (key == "torch_era") {
-    auto const era = coordination::torch_era_of(value);
+    auto const era = enumerator_named<coordination::torch_era>(value);
     if (!era)
       return wrong(part, "write A (torch 1.13 and 2.0) or B (2.1); later ones say it themselves");
     spec.torch = *era;

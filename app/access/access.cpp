@@ -118,7 +118,7 @@ void access::read_certificates() {
   for (auto const& text : engine_.config.tls.roles) {
     auto const at = text.rfind('=');
     auto const role =
-        at == std::string::npos ? std::nullopt : core::parse_role(text.substr(at + 1));
+        at == std::string::npos ? std::nullopt : enumerator_named<core::role>(text.substr(at + 1));
     if (!role || at == 0)
       throw start_error("--tls-role " + text +
                         ": write NAME=ROLE, a role is viewer, submitter, worker or admin");

@@ -108,7 +108,7 @@ int show(token_options const& o, json::object token, std::string const& credenti
 }
 
 int create(token_options const& o) {
-  auto const role = core::parse_role(o.role);
+  auto const role = enumerator_named<core::role>(o.role);
   if (!role)
     throw command_error(exit_usage, "--role " + (o.role.empty() ? "is missing" : o.role) +
                                         ": viewer, submitter, worker or admin");

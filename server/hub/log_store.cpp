@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/enum_names.hpp"
 #include "base/utf8.hpp"
 
 namespace muster::server {
@@ -29,12 +28,6 @@ bool line_ended(log_line const& l) {
 }
 
 }  // namespace
-
-std::string_view name(log_level l) {
-  static constexpr std::string_view names[] = {"info",   "debug",  "warning", "error",
-                                               "stdout", "stderr", "dropped"};
-  return named<log_level::dropped>(names, l);
-}
 
 log_store::closure_log& log_store::touch(core::session_id job, core::closure_id closure) {
   auto const [it, is_new] = closures_.try_emplace(closure);

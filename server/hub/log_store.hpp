@@ -19,21 +19,29 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/ids.hpp"
 #include "server/core/api/time.hpp"
 
 namespace muster::server {
 
+using muster::name;
+
 enum class log_level : std::uint8_t {
-  info,
-  debug,
-  warning,
-  error,
-  standard_output,
-  standard_error,
-  dropped,  ///< stands for lines that the worker dropped
+  info = 0,
+  debug = 1,
+  warning = 2,
+  error = 3,
+  standard_output = 4,
+  standard_error = 5,
+  dropped = 6,  ///< stands for lines that the worker dropped
 };
-std::string_view name(log_level l);  // "info", "stdout", "dropped"
+constexpr auto enum_names(log_level) {
+  using enum log_level;
+  return enumerators<log_level>(info, "info", debug, "debug", warning, "warning", error, "error",
+                                standard_output, "stdout", standard_error, "stderr", dropped,
+                                "dropped");
+}
 
 struct log_line {
   std::uint64_t seq = 0;  // in its job, from 1; given by the store

@@ -293,7 +293,7 @@ core::closure_fact state_in(core::session_id job, std::uint32_t order, wire::Clo
   bool const runs = f.state == core::closure_state::running;
   ok = ok && (done || (runs && w.has_newest()) || f.state == core::closure_state::queued) &&
        w.state() <= static_cast<std::uint32_t>(core::closure_state::cancelled) &&
-       w.dropped() < core::release_reasons &&
+       w.dropped() < enum_size<core::release_reason> &&
        w.has_failure() == (done && f.state != core::closure_state::succeeded);
   if (f.state == core::closure_state::succeeded)
     f.value = core::blob(w.value(), static_cast<core::encoding>(w.encoding() & 1));

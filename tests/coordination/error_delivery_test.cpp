@@ -96,9 +96,9 @@ TEST(error_delivery, auto_is_by_heartbeat_where_the_server_outlives_its_process)
 
 TEST(error_delivery, has_names) {
   for (auto const d : {error_delivery::automatic, error_delivery::poll, error_delivery::heartbeat})
-    EXPECT_EQ(error_delivery_of(name(d)), d);
+    EXPECT_EQ(enumerator_named<coordination::error_delivery>(name(d)), d);
   EXPECT_EQ(name(error_delivery::automatic), "auto");
-  EXPECT_FALSE(error_delivery_of("pigeon"));
+  EXPECT_FALSE(enumerator_named<coordination::error_delivery>("pigeon"));
 }
 
 }  // namespace

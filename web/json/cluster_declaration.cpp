@@ -73,19 +73,6 @@ json_kind<std::optional<std::uint16_t>> a_port() {
   return {schema::integer(0, 65'535), read};
 }
 
-// One of these words; the others are told, too, to who has none of them.
-template <class Enum>
-json_kind<Enum> a_word(std::initializer_list<std::string_view> words, std::string expected,
-                       std::optional<Enum> (*parse)(std::string_view)) {
-  auto read = [parse, expected = std::move(expected)](json_check& check, json_ref const& at) {
-    auto const word = check.text(at, 1'024);
-    auto const found = parse(word);
-    if (!found && !check.failed()) check.fail(at, "expected " + expected + ", got '" + word + "'");
-    return found.value_or(Enum{});
-  };
-  return {schema::one_of(words), read};
-}
-
 // A duration as the answers show it: "heartbeat_timeout_ms": 30000.
 json_kind<core::duration> a_number_of_ms(core::duration longest, bool positive = false) {
   auto const most = std::chrono::duration_cast<std::chrono::milliseconds>(longest).count();
@@ -128,13 +115,10 @@ json_object<declaration> const& table() {
       field("stateful", &d::stateful, kept(schema::array(schema::matching(name_pattern)))),
       setting("heartbeat_timeout", &s::heartbeat_timeout, a_duration(longest_setting, true)),
       setting("connection_grace", &s::connection_grace, a_duration(longest_setting)),
-      setting("error_delivery", &s::errors,
-              a_word({"auto", "poll", "heartbeat"}, "auto, poll or heartbeat",
-                     coordination::error_delivery_of)),
-      setting("agents", &s::agents,
-              a_word({"plaintext", "tls"}, "plaintext or tls", coordination::agent_wire_of)),
+      setting("error_delivery", &s::errors, a_word<coordination::error_delivery>()),
+      setting("agents", &s::agents, a_word<coordination::agent_wire>()),
       setting("torch", &s::torch_port, a_port()),
-      setting("torch_era", &s::torch, a_word({"A", "B"}, "A or B", coordination::torch_era_of)),
+      setting("torch_era", &s::torch, a_word<coordination::torch_era>()),
       setting("register_timeout", &s::register_timeout, a_duration(longest_setting, true)),
       setting("shutdown_timeout", &s::shutdown_timeout, a_duration(longest_setting)),
       setting("stuck_after", &s::stuck_after, a_duration(longest_setting, true)),
@@ -154,17 +138,16 @@ json_object<declaration> const& table() {
 
 // Errors that agents take for one of the run: they end a poll without a word for CANCELLED, repeat
 // it for RESOURCE_EXHAUSTED, and others are answers to calls about keys.
-std::optional<muster::code> failure_code_of(std::string_view word) {
-  for (auto const c :
-       {code::aborted, code::internal, code::unavailable, code::unknown, code::failed_precondition})
-    if (name(c) == word) return c;
-  return std::nullopt;
-}
-
 json_kind<muster::code> a_failure_code() {
-  return a_word<muster::code>(
-      {"ABORTED", "INTERNAL", "UNAVAILABLE", "UNKNOWN", "FAILED_PRECONDITION"},
-      "ABORTED, INTERNAL, UNAVAILABLE, UNKNOWN or FAILED_PRECONDITION", failure_code_of);
+  static constexpr std::array codes{code::aborted, code::internal, code::unavailable, code::unknown,
+                                    code::failed_precondition};
+  static std::array<std::string_view, codes.size()> const words{
+      name(codes[0]), name(codes[1]), name(codes[2]), name(codes[3]), name(codes[4])};
+  auto kind = one_of_words(words);
+  return {std::move(kind.schema),
+          [read = std::move(kind.read)](json_check& check, json_ref const& at) {
+            return codes[read(check, at)];
+          }};
 }
 
 json_object<coordination::fail_cluster> const& failure_table() {

@@ -46,10 +46,6 @@ void late_host_members(member_list const& m, history::straggler_view::host const
 
 }  // namespace
 
-std::string_view severity_name(severity s) {
-  return s == severity::info ? "INFO" : s == severity::warning ? "WARNING" : "ERROR";
-}
-
 maybe_ms time_left(core::time_point deadline, core::time_point now) {
   if (deadline == core::never) return {};
   return {ms_since(now, deadline)};
@@ -204,7 +200,7 @@ void members(member_list const& m, coordination::key_view const& k, bool with_va
 void members(member_list const& m, server::event const& e) {
   m("number", e.number);
   m("time_ms", e.at);
-  m.word("severity", severity_name(e.what.severity), {"INFO", "WARNING", "ERROR"});
+  m("severity", e.what.severity);
   m("kind", e.what.kind);
   m("cluster", e.what.cluster);
   m("subject", e.what.subject);

@@ -49,8 +49,6 @@ void members(member_list const& m, history::straggler_view const& v);
 void members(member_list const& m, coordination::key_view const& k, bool with_value = true);
 void members(member_list const& m, server::event const& e);
 
-std::string_view severity_name(coordination::severity s);  // "INFO", "WARNING", "ERROR"
-
 /// Null if there is no deadline.
 maybe_ms time_left(core::time_point deadline, core::time_point now);
 

@@ -9,7 +9,7 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::size_t duration_characters_max = 64;
+constexpr std::size_t duration_characters_max = 64, word_characters_max = 1'024;
 
 bool is_control(char c) {
   auto const code = static_cast<unsigned char>(c);
@@ -67,6 +67,20 @@ json_kind<core::duration> a_duration(core::duration longest, bool positive) {
     return d.value_or(std::chrono::microseconds(0));
   };
   return {schema::with(schema::duration(positive), {{"maxLength", duration_characters_max}}), read};
+}
+
+json_kind<std::size_t> one_of_words(std::span<std::string_view const> words) {
+  auto read = [words](json_check& check, json_ref const& at) -> std::size_t {
+    auto const word = check.text(at, word_characters_max);
+    auto const found = std::find(words.begin(), words.end(), word);
+    if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+    std::string expected;
+    for (auto const& w : words)
+      expected += std::string(expected.empty() ? "" : &w == &words.back() ? " or " : ", ") += w;
+    if (!check.failed()) check.fail(at, "expected " + expected + ", got '" + word + "'");
+    return 0;
+  };
+  return {schema::one_of(words), read};
 }
 
 json_kind<std::optional<json_ref>> kept(schema::json schema, std::string_view missing) {

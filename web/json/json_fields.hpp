@@ -8,11 +8,13 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/time.hpp"
 #include "web/json/json_in.hpp"
 #include "web/json/schema.hpp"
@@ -37,6 +39,18 @@ json_kind<std::string> a_function(std::string_view missing = "required, the name
 inline constexpr std::size_t function_characters_max = 256;  // the core has the same, in bytes
 /// "30s"; beyond `longest` is 422. `positive`: not 0 either.
 json_kind<core::duration> a_duration(core::duration longest, bool positive = false);
+/// One of these words, read as its position.
+json_kind<std::size_t> one_of_words(std::span<std::string_view const> words);
+/// The name of an enumerator.
+template <named_enum E>
+json_kind<E> a_word() {
+  static constexpr auto words = all_names<E>();
+  auto kind = one_of_words(words);
+  return {std::move(kind.schema),
+          [read = std::move(kind.read)](json_check& check, json_ref const& at) {
+            return static_cast<E>(read(check, at));
+          }};
+}
 /// Kept as it stands, to be read when the other members are known.
 json_kind<std::optional<json_ref>> kept(schema::json schema, std::string_view missing = {});
 

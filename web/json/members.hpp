@@ -244,15 +244,6 @@ void write_value_of(json_out& out, V const& value) {
   }
 }
 
-// Of an enumeration that counts from 0, whose name() is "?" beyond its end.
-template <class Enum>
-schema::json schema_of_names() {
-  std::vector<std::string_view> words;
-  for (int i = 0; name(static_cast<Enum>(i)) != "?"; ++i)
-    words.push_back(name(static_cast<Enum>(i)));
-  return schema::one_of(words);
-}
-
 template <class V>
 schema::json schema_of_value() {
   if constexpr (std::is_same_v<V, bool>) {
@@ -278,7 +269,7 @@ schema::json schema_of_value() {
   } else if constexpr (std::is_same_v<V, core::dataset_id>) {
     return schema::id("ds_");
   } else if constexpr (std::is_enum_v<V>) {
-    return schema_of_names<V>();
+    return schema::one_of(all_names<V>());
   } else if constexpr (requires(V const& v, json_out& out) { v.write(out); }) {
     return V::schema();
   } else if constexpr (std::ranges::range<V>) {

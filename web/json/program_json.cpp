@@ -5,7 +5,6 @@
 #include "server/core/api/idempotency.hpp"
 #include "web/json/json_fields.hpp"
 #include "web/json/step_pattern.hpp"
-#include "web/json/store_place.hpp"
 
 namespace muster::web {
 
@@ -51,17 +50,6 @@ json_kind<core::named_amounts> amounts() {
     return all;
   };
   return {schema::map(amount.schema, schema::text(1, program_name_bytes_max), names_max), read};
-}
-
-json_kind<core::hang_policy> a_hang_policy() {
-  auto read = [](json_check& check, json_ref const& at) {
-    auto const word = check.text(at, program_name_bytes_max);
-    for (std::size_t i = 0; i < core::hang_policies; ++i)
-      if (word == name(core::hang_policy(i))) return core::hang_policy(i);
-    if (!check.failed()) check.fail(invalid(at.path(), "off, tell, restart or abort"));
-    return core::hang_policy{};
-  };
-  return {schema::one_of({"off", "tell", "restart", "abort"}), read};
 }
 
 struct group_members {
@@ -125,9 +113,6 @@ json_field<core::program_spec> program_metadata_field() {
 json_object<program_request> const& program_table() {
   using r = program_request;
   using s = core::program_spec;
-  core::hang_policy s::*const on_hang = &s::on_hang;
-  core::duration s::*const hang_after = &s::hang_after;
-  std::string s::*const step_pattern = &s::step_pattern;
   auto const of = [](json_field<s> f) { return nested(&r::spec, std::move(f)); };
   static json_object<r> const table(
       {of(field("name", &s::name, a_text(program_name_bytes_max))),
@@ -139,15 +124,15 @@ json_object<program_request> const& program_table() {
        of(field("working_dir", &s::working_dir, a_text(4'096))),
        of(field("upload", &s::upload, a_text(64))),
        of(field("preload", &s::preload, texts())),
-       field("store", &r::store, a_store_place()),
+       field("store", &r::store, a_word<core::store_place>()),
        of(field("max_restarts", &s::max_restarts, an_integer(0, 1'000'000))),
        of(field("grace", &s::grace, a_duration(std::chrono::hours(1)))),
        of(field("restart_grace", &s::restart_grace, a_duration(std::chrono::hours(1)))),
        of(field("deadline", &s::deadline, a_duration(longest))),
        of(field("notice", &s::notice, a_duration(longest))),
-       of(field("on_hang", on_hang, a_hang_policy())),
-       of(field("hang_after", hang_after, a_duration(longest))),
-       of(field("step_pattern", step_pattern, a_step_pattern())),
+       of(field("on_hang", &s::on_hang, a_word<core::hang_policy>())),
+       of(field("hang_after", &s::hang_after, a_duration(longest))),
+       of(field("step_pattern", &s::step_pattern, a_step_pattern())),
        of(field("spares", &s::spares, an_integer(0, UINT32_MAX))),
        of(field("priority", &s::priority, an_integer(-priority_max, priority_max))),
        of(field("weight", &s::weight, an_integer(1, weight_max))),
@@ -244,7 +229,7 @@ void spec_members(member_list const& m, core::program_spec const& s) {
   m.some("working_dir", s.working_dir);
   m.some("upload", s.upload, "the SHA-256 of a blob");
   m.some("preload", s.preload, "Python modules");
-  m.word("store", store_words[static_cast<unsigned>(s.store)], {"rank0", "server"});
+  m("store", s.store);
   m("max_restarts", s.max_restarts);
   m("grace_ms", s.grace);
   m("restart_grace_ms", s.restart_grace);

@@ -5,8 +5,6 @@
 #include <chrono>
 #include <unordered_map>
 
-#include "base/enum_names.hpp"
-
 namespace muster::web {
 
 namespace {
@@ -150,11 +148,6 @@ class stream_writer {
 };
 
 }  // namespace
-
-std::string_view name(core::span_state s) {
-  static constexpr std::string_view names[] = {"SUCCEEDED", "FAILED", "CANCELLED", "LOST"};
-  return named<core::span_state::lost>(names, s);
-}
 
 void stream_answer::take(core::activity_names names) {
   for (auto& l : names.lanes) lanes[l.lane] = std::move(l);

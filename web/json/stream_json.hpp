@@ -87,6 +87,4 @@ class trace_json {
   std::uint32_t last_thread_ = 0;
 };
 
-std::string_view name(core::span_state s);
-
 }  // namespace muster::web

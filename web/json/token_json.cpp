@@ -11,21 +11,8 @@ namespace {
 
 using namespace schema;
 
-constexpr std::string_view role_names[] = {"viewer", "submitter", "worker", "admin"};
 constexpr std::size_t name_max = 48, cluster_bytes_max = 256;
 constexpr std::uint64_t limit_max = std::uint64_t{1} << 53;
-
-json_kind<core::role> a_role() {
-  return {one_of(role_names),
-          [](json_check& check, json_ref const& at) {
-            if (!check.is(at, json_type::string)) return core::role::viewer;
-            auto const r = core::parse_role(check.text(at, 16));
-            if (!r && !check.failed())
-              check.fail(at, "expected viewer, submitter, worker or admin");
-            return r.value_or(core::role::viewer);
-          },
-          "missing: viewer, submitter, worker or admin"};
-}
 
 json_kind<std::vector<std::string>> some_clusters() {
   return {with(array(text(1, cluster_bytes_max)), {{"maxItems", 64}}),
@@ -47,8 +34,10 @@ json_kind<std::vector<std::string>> some_clusters() {
 json_object<server::wanted_token> const& token_table() {
   using w = server::wanted_token;
   static auto const limit = [] { return an_integer(0, static_cast<std::int64_t>(limit_max)); };
+  auto role = a_word<core::role>();
+  role.missing = "missing: viewer, submitter, worker or admin";
   static json_object<w> const table(
-      {required("role", &w::role, a_role()), field("name", &w::name, a_text(name_max)),
+      {required("role", &w::role, std::move(role)), field("name", &w::name, a_text(name_max)),
        field("clusters", &w::clusters, some_clusters()),
        field("expires", &w::expires_in, a_duration(std::chrono::years(100), true)),
        field("allow_exec", &w::allow_exec, a_flag()), field("queued_max", &w::queued_max, limit()),
@@ -69,9 +58,7 @@ json_object<sign_in> const& sign_in_table() {
 
 void token_members(member_list const& m, core::token const& t, bool from_files) {
   m("id", t.id);
-  m.json(
-      "role", [] { return one_of(role_names); },
-      [&t](json_out& out) { out.string(core::name(t.role)); });
+  m("role", t.role);
   m.some("clusters", t.clusters, "none: all");
   m.when(t.expires != core::never)("expires_ms", t.expires);
   m("allow_exec", t.allow_exec);

@@ -151,7 +151,7 @@ void measure(server::hub& h, bool main, measured_closures& into) {
   into.logs.lines += logs.lines, into.logs.dropped += logs.dropped;
   into.logs.strays += logs.strays, into.logs.bytes += logs.bytes;
   auto const programs = h.state().programs().counts();
-  for (std::size_t i = 0; i < core::program_states; ++i)
+  for (std::size_t i = 0; i < enum_size<core::program_state>; ++i)
     into.programs.by_state[i] += programs.by_state[i];
   into.programs.ranks_alive += programs.ranks_alive;
   into.program_totals += h.past().programs();
@@ -159,7 +159,7 @@ void measure(server::hub& h, bool main, measured_closures& into) {
   auto const objects = h.objects().state().counts();
   for (std::size_t i = 0; i < objects.by_state.size(); ++i)
     into.objects.by_state[i] += objects.by_state[i];
-  for (std::size_t i = 0; i < core::objects::call_ends; ++i)
+  for (std::size_t i = 0; i < enum_size<core::objects::call_end>; ++i)
     into.objects.calls[i] += objects.calls[i];
   into.datasets += h.objects().state().dataset_totals();
 }

@@ -7,16 +7,16 @@ namespace muster::web {
 void write_program_metrics(metric_text& m, core::program_counts const& now,
                            history::program_totals const& ever) {
   m.family("muster_programs", "gauge", "Programs that are known, by state.");
-  for (std::size_t i = 0; i < core::program_states; ++i)
+  for (std::size_t i = 0; i < enum_size<core::program_state>; ++i)
     m.sample("state", lower(core::name(core::program_state(i))), now.by_state[i]);
   m.gauge("muster_program_ranks", "Ranks of programs that are not known to be dead.",
           now.ranks_alive);
   m.family("muster_programs_finished_total", "counter", "Programs that ended, by how.");
-  for (std::size_t i = 0; i < core::program_states; ++i)
+  for (std::size_t i = 0; i < enum_size<core::program_state>; ++i)
     if (core::ended(core::program_state(i)))
       m.sample("state", lower(core::name(core::program_state(i))), ever.finished[i]);
   m.family("muster_program_attempts_total", "counter", "Attempts of programs that ended, by how.");
-  for (std::size_t i = 1; i < core::program_ends; ++i)
+  for (std::size_t i = 1; i < enum_size<core::program_end>; ++i)
     m.sample("end", lower(core::name(core::program_end(i))), ever.attempts[i]);
   m.counter("muster_program_restarts_total", "Attempts that began after another of their program.",
             ever.restarts);

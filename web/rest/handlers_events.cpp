@@ -20,7 +20,7 @@ struct events_at {
 
 bool takes(std::string const& subject, std::string const& severity, server::log_event const& e) {
   return (subject.empty() || e.subject == subject) &&
-         (severity.empty() || equal_ignoring_case(severity, severity_name(e.severity)));
+         (severity.empty() || equal_ignoring_case(severity, name(e.severity)));
 }
 
 void members(member_list const& m, events_at const& e) {
@@ -89,7 +89,7 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_event_routes(std::vector<route>& to) {
-  static constexpr std::string_view severities[] = {"INFO", "WARNING", "ERROR"};
+  static constexpr auto severities = all_names<core::coordination::severity>();
   to.push_back(
       get("/api/v1/events", list_events, "listEvents",
           "What happened, oldest first; what came before `first` is forgotten, but on disk: with "

@@ -13,9 +13,6 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::string_view state_names[] = {"BLOCKED",   "QUEUED", "RUNNING",
-                                            "SUCCEEDED", "FAILED", "CANCELLED"};
-
 void node_members(member_list const& m, core::graph_nodes const& g) {
   using node = core::graph_nodes::node const&;
   m.list("index", g.nodes, [](node n) { return n.index; });
@@ -54,7 +51,7 @@ void graph_members(member_list const& m, core::graph_nodes const& g,
   m("grouped", grouped);
   single.object("nodes", [&g](member_list const& of) { node_members(of, g); });
   single("functions", g.functions);
-  single("states", std::span(state_names));
+  single("states", all_names<core::closure_state>());
   m.when(grouped).list("groups", groups.groups, group_members);
   m.json(
       "edges", [] { return schema::array(schema::array(schema::count())); },

@@ -13,7 +13,7 @@ namespace {
 using core::objects::object_query;
 using core::objects::object_view;
 
-constexpr std::string_view object_states[] = {"PENDING", "STARTING", "READY", "FAILED", "LOST"};
+constexpr auto object_states = all_names<core::objects::object_state>();
 constexpr query_parameter session_parameter{.name = "session",
                                             .kind = query_kind::text,
                                             .meaning = "only objects that this session has made",

@@ -16,8 +16,7 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::string_view states[] = {"PENDING",  "STARTING",  "RUNNING", "RESTARTING",
-                                       "STOPPING", "SUCCEEDED", "FAILED",  "CANCELLED"};
+constexpr auto states = all_names<core::program_state>();
 constexpr std::uint32_t log_bytes_default = 64 << 10, log_bytes_max = 256 << 10;
 
 // Of a page of programs. It has fewer where they are large; one may have commands of 4 MiB.
@@ -147,7 +146,7 @@ coro::task<response> list_programs(web_context& context, exchange& ex) {
   auto const limit = query.limit();
   auto const before = core::program_id{query.page_token('g')};
   std::optional<core::program_state> state;
-  for (std::size_t i = 0; i < core::program_states; ++i)
+  for (std::size_t i = 0; i < enum_size<core::program_state>; ++i)
     if (equal_ignoring_case(query.text("state"), states[i])) state = core::program_state(i);
   auto work = [before, limit, state, text = std::string(query.text("q"))](server::hub& h) {
     core::page<core::program_view, core::program_id> page;

@@ -230,8 +230,7 @@ coro::task<response> get_worker_closures(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_task_routes(std::vector<route>& to) {
-  static constexpr std::string_view states[] = {"MISSING", "REGISTERING", "CONNECTED",
-                                                "LATE",    "ERROR",       "DISCONNECTED"};
+  static constexpr auto states = all_names<core::coordination::agent_health>();
   static constexpr std::string_view kinds[] = {"worker", "agent"};
   to.push_back(get("/api/v1/clusters/{cluster}/tasks", list_tasks, "listTasks",
                    "Tasks and their health: closure workers, then agents")

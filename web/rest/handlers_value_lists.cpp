@@ -20,13 +20,10 @@ namespace {
 constexpr std::string_view value_size = "of the whole value: of the blob, where it is one";
 constexpr std::uint64_t holders_default = 20, preview_default = 4096, preview_max = 65'536;
 
-constexpr std::string_view places[] = {"memory", "disk", "released", "none"};
+constexpr auto places = all_names<core::value_whereabouts>();
 
 void place_member(member_list const& m, core::closure_view const& c) {
-  m.json(
-      "place", [] { return schema::one_of(places); },
-      [&c](json_out& out) { out.string(core::name(core::whereabouts(c))); },
-      "none: there is no value");
+  m("place", core::whereabouts(c), "none: there is no value");
 }
 
 void row_members(member_list const& m, reported_closure const& reported) {
@@ -186,7 +183,7 @@ coro::task<response> preview_value(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_value_list_routes(std::vector<route>& to) {
-  static constexpr std::string_view statuses[] = {"NOT_READY", "READY", "ABORTED"};
+  static constexpr auto statuses = all_names<core::value_state>();
   static constexpr std::string_view sorts[] = {"age", "size"};
   to.push_back(get("/api/v1/remote_values", list_values, "listRemoteValues",
                    "RemoteValues: one for each closure that the server knows")

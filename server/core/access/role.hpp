@@ -2,12 +2,20 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
+
+#include "base/enum_names.hpp"
 
 namespace muster::core {
 
-enum class role : std::uint8_t { viewer, submitter, worker, admin };
+using muster::name;
+
+enum class role : std::uint8_t { viewer = 0, submitter = 1, worker = 2, admin = 3 };
+constexpr auto enum_names(role) {
+  using enum role;
+  return enumerators<role>(viewer, "viewer", submitter, "submitter", worker, "worker", admin,
+                           "admin");
+}
 
 /// What a request needs.
 enum class permission : std::uint8_t {
@@ -41,9 +49,6 @@ constexpr bool allows(role r, permission p) {
   return false;
 }
 
-/// "viewer", "submitter", "worker", "admin".
-std::string_view name(role r);
-std::optional<role> parse_role(std::string_view text);
 /// For people: "submit jobs".
 std::string_view description(permission p);
 

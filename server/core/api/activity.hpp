@@ -7,13 +7,21 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/ids.hpp"
 #include "server/core/api/time.hpp"
 
 namespace muster::core {
 
+using muster::name;
+
 /// How one execution ended; LOST with its worker.
-enum class span_state : std::uint8_t { succeeded, failed, cancelled, lost };
+enum class span_state : std::uint8_t { succeeded = 0, failed = 1, cancelled = 2, lost = 3 };
+constexpr auto enum_names(span_state) {
+  using enum span_state;
+  return enumerators<span_state>(succeeded, "SUCCEEDED", failed, "FAILED", cancelled, "CANCELLED",
+                                 lost, "LOST");
+}
 
 /// Of what several functions did together, of which none is told alone.
 inline constexpr function_id several_functions{~std::uint32_t{0}};

@@ -6,34 +6,50 @@
 #include <string>
 #include <string_view>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/ids.hpp"
 #include "server/core/api/vocabulary.hpp"
 
 namespace muster::core {
 
+using muster::name;
+
 enum class attempt_end : std::uint8_t {
-  running,           ///< it has not ended
-  succeeded,         ///< the closure ended with it
-  failed,            ///< the same
-  cancelled,         ///< the same
-  worker_lost,       ///< its worker died, or stayed away for too long
-  connection_broke,  ///< it was only prefetched when the connection to its worker broke
-  not_there,         ///< its worker came back without it
-  stale_handle,      ///< its worker does not know the function
-  dependency_lost,   ///< something that it relies on is gone for a while
-  timed_out,         ///< the function reported a time-out that is tolerated
-  user_error,        ///< the function raised, and is tried again
-  value_lost,        ///< it succeeded, its value was lost, and the closure ran again
-  retracted,         ///< it was only prefetched, and given back: nobody's loss, and not remembered
-  earlier,           ///< an earlier version of the server wrote the text alone
+  running = 0,           ///< it has not ended
+  succeeded = 1,         ///< the closure ended with it
+  failed = 2,            ///< the same
+  cancelled = 3,         ///< the same
+  worker_lost = 4,       ///< its worker died, or stayed away for too long
+  connection_broke = 5,  ///< it was only prefetched when the connection to its worker broke
+  not_there = 6,         ///< its worker came back without it
+  stale_handle = 7,      ///< its worker does not know the function
+  dependency_lost = 8,   ///< something that it relies on is gone for a while
+  timed_out = 9,         ///< the function reported a time-out that is tolerated
+  user_error = 10,       ///< the function raised, and is tried again
+  value_lost = 11,       ///< it succeeded, its value was lost, and the closure ran again
+  retracted = 12,  ///< it was only prefetched, and given back: nobody's loss, and not remembered
+  earlier = 13,    ///< an earlier version of the server wrote the text alone
 };
+constexpr auto enum_names(attempt_end) {
+  using enum attempt_end;
+  return enumerators<attempt_end>(running, "RUNNING", succeeded, "SUCCEEDED", failed, "FAILED",
+                                  cancelled, "CANCELLED", worker_lost, "WORKER_LOST",
+                                  connection_broke, "CONNECTION_BROKE", not_there, "NOT_THERE",
+                                  stale_handle, "STALE_HANDLE", dependency_lost, "DEPENDENCY_LOST",
+                                  timed_out, "TIMED_OUT", user_error, "USER_ERROR", value_lost,
+                                  "VALUE_LOST", retracted, "RECALLED", earlier, "EARLIER");
+}
 
 /// What an attempt of a closure may have ended, which then counts as a loss.
 enum class blame : std::uint8_t {
-  none,
-  worker,   ///< its worker was lost, or could not run it
-  process,  ///< its own process ended while its worker stayed connected
+  none = 0,
+  worker = 1,   ///< its worker was lost, or could not run it
+  process = 2,  ///< its own process ended while its worker stayed connected
 };
+constexpr auto enum_names(blame) {
+  using enum blame;
+  return enumerators<blame>(none, "NONE", worker, "WORKER", process, "PROCESS");
+}
 
 struct attempt_outcome {
   attempt_end how = attempt_end::running;
@@ -42,8 +58,6 @@ struct attempt_outcome {
 
   bool operator==(attempt_outcome const&) const = default;
 };
-
-std::string_view name(attempt_end);  ///< "WORKER_LOST"
 
 /// How the last attempt of a closure in this state ended.
 constexpr attempt_end end_of(closure_state s) {

@@ -8,33 +8,47 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/time.hpp"
 
 namespace muster::core {
 
+using muster::name;
+
 enum class stack_state : std::uint8_t {
-  unknown,  ///< it has not begun, or has ended
-  taken,
-  not_python,  ///< no process of it has registered, and nobody could look from outside
-  stopped,     ///< by a signal or a debugger
-  in_kernel,   ///< in a call that cannot be interrupted
-  no_answer,   ///< it has registered, and wrote nothing
-  off,         ///< worker --stack-signal off
-  away,        ///< its worker is
-  busy,        ///< its worker answers as many questions as it may
-  native,      ///< it is no Python; the frames are of native code
+  unknown = 0,  ///< it has not begun, or has ended
+  taken = 1,
+  not_python = 2,  ///< no process of it has registered, and nobody could look from outside
+  stopped = 3,     ///< by a signal or a debugger
+  in_kernel = 4,   ///< in a call that cannot be interrupted
+  no_answer = 5,   ///< it has registered, and wrote nothing
+  off = 6,         ///< worker --stack-signal off
+  away = 7,        ///< its worker is
+  busy = 8,        ///< its worker answers as many questions as it may
+  native = 9,      ///< it is no Python; the frames are of native code
 };
-std::string_view name(stack_state s);  // "NOT_PYTHON"
+constexpr auto enum_names(stack_state) {
+  using enum stack_state;
+  return enumerators<stack_state>(unknown, "UNKNOWN", taken, "TAKEN", not_python, "NOT_PYTHON",
+                                  stopped, "STOPPED", in_kernel, "IN_KERNEL", no_answer,
+                                  "NO_ANSWER", off, "OFF", away, "AWAY", busy, "BUSY", native,
+                                  "NATIVE");
+}
 
 enum class attempt_event : std::uint8_t {
-  task_failed,     ///< in the program's coordination cluster
-  barrier_failed,  ///< there
-  worker_lost,     ///< one with ranks of it is out of sight
-  worker_back,     ///< it is there again
-  hangs,           ///< nothing of it has moved, since then
-  moves_again,     ///< it does, after that
+  task_failed = 0,     ///< in the program's coordination cluster
+  barrier_failed = 1,  ///< there
+  worker_lost = 2,     ///< one with ranks of it is out of sight
+  worker_back = 3,     ///< it is there again
+  hangs = 4,           ///< nothing of it has moved, since then
+  moves_again = 5,     ///< it does, after that
 };
-std::string_view name(attempt_event e);  // "TASK_FAILED"
+constexpr auto enum_names(attempt_event) {
+  using enum attempt_event;
+  return enumerators<attempt_event>(task_failed, "TASK_FAILED", barrier_failed, "BARRIER_FAILED",
+                                    worker_lost, "WORKER_LOST", worker_back, "WORKER_BACK", hangs,
+                                    "HANGS", moves_again, "MOVES_AGAIN");
+}
 
 struct attempt_record {
   struct event {

@@ -11,12 +11,20 @@
 #include <string_view>
 #include <utility>
 
+#include "base/enum_names.hpp"
+
 namespace muster::core {
 
+using muster::name;
+
 enum class encoding : std::uint8_t {
-  json,   ///< UTF-8 JSON text
-  bytes,  ///< opaque
+  json = 0,   ///< UTF-8 JSON text
+  bytes = 1,  ///< opaque
 };
+constexpr auto enum_names(encoding) {
+  using enum encoding;
+  return enumerators<encoding>(json, "json", bytes, "bytes");
+}
 
 class blob {
  public:

@@ -10,46 +10,61 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/attempt_outcome.hpp"
 #include "server/core/api/time.hpp"
 #include "server/core/api/vocabulary.hpp"
 
 namespace muster::core {
 
+using muster::name;
+
 /// Why a closure is where it is. Names are those of REST's `reason`.
 enum class closure_reason : std::uint8_t {
   // BLOCKED
-  input_not_ready,   ///< an input has not ended
-  input_read_back,   ///< an input's value comes back from the disk
-  input_made_again,  ///< an input's value was lost, and its closure runs again; also RUNNING
+  input_not_ready = 0,   ///< an input has not ended
+  input_read_back = 1,   ///< an input's value comes back from the disk
+  input_made_again = 2,  ///< an input's value was lost, and its closure runs again; also RUNNING
   // QUEUED
-  delay,            ///< it was scheduled with a delay
-  retry,            ///< the function raised, and is tried again after a pause
-  pause,            ///< it was requeued, and goes on after a pause
-  may_return,       ///< it ran when the server was started again: its worker may come back with it
-  prefetched,       ///< a worker has it beside what its slots work on
-  gang_not_ready,   ///< others of its gang are not ready to start
-  gang_too_large,   ///< the connected workers could not hold its gang, even when idle
-  gang_waits,       ///< its gang waits for as many idle slots
-  exclusive,        ///< it waits for a worker that does nothing else
-  server_stops,     ///< the server is shutting down
-  no_worker,        ///< none is connected
-  function_unseen,  ///< no worker has had the function
-  function_absent,  ///< no connected worker has the function
-  workers_closed,   ///< those with the function drain, are cordoned, or lost their connection
-  workers_start,    ///< those with the function came lately, and start staggered
-  unsatisfiable,    ///< no connected worker has all that it asks for
-  workers_held_back,  ///< those that could run it drain or are cordoned
-  busy,               ///< workers could run it, and have other work
+  delay = 3,       ///< it was scheduled with a delay
+  retry = 4,       ///< the function raised, and is tried again after a pause
+  pause = 5,       ///< it was requeued, and goes on after a pause
+  may_return = 6,  ///< it ran when the server was started again: its worker may come back with it
+  prefetched = 7,  ///< a worker has it beside what its slots work on
+  gang_not_ready = 8,    ///< others of its gang are not ready to start
+  gang_too_large = 9,    ///< the connected workers could not hold its gang, even when idle
+  gang_waits = 10,       ///< its gang waits for as many idle slots
+  exclusive = 11,        ///< it waits for a worker that does nothing else
+  server_stops = 12,     ///< the server is shutting down
+  no_worker = 13,        ///< none is connected
+  function_unseen = 14,  ///< no worker has had the function
+  function_absent = 15,  ///< no connected worker has the function
+  workers_closed = 16,   ///< those with the function drain, are cordoned, or lost their connection
+  workers_start = 17,    ///< those with the function came lately, and start staggered
+  unsatisfiable = 18,    ///< no connected worker has all that it asks for
+  workers_held_back = 19,  ///< those that could run it drain or are cordoned
+  busy = 20,               ///< workers could run it, and have other work
   // The others have one reason each.
-  running,
-  succeeded,
-  failed,
-  cancelled,
+  running = 21,
+  succeeded = 22,
+  failed = 23,
+  cancelled = 24,
   // RUNNING, and it waits for a value.
-  input_elsewhere,  ///< an input is in the memory of others, and not of its worker
+  input_elsewhere = 25,  ///< an input is in the memory of others, and not of its worker
 };
-std::string_view name(closure_reason);  ///< "NO_WORKER"
+constexpr auto enum_names(closure_reason) {
+  using enum closure_reason;
+  return enumerators<closure_reason>(
+      input_not_ready, "INPUT_NOT_READY", input_read_back, "INPUT_READ_BACK", input_made_again,
+      "INPUT_MADE_AGAIN", delay, "DELAY", retry, "RETRY", pause, "PAUSE", may_return, "MAY_RETURN",
+      prefetched, "PREFETCHED", gang_not_ready, "GANG_NOT_READY", gang_too_large, "GANG_TOO_LARGE",
+      gang_waits, "GANG_WAITS", exclusive, "RUNS_ALONE", server_stops, "SERVER_STOPS", no_worker,
+      "NO_WORKER", function_unseen, "FUNCTION_UNSEEN", function_absent, "FUNCTION_ABSENT",
+      workers_closed, "WORKERS_CLOSED", workers_start, "WORKERS_START", unsatisfiable,
+      "UNSATISFIABLE", workers_held_back, "WORKERS_HELD_BACK", busy, "BUSY", running, "RUNNING",
+      succeeded, "SUCCEEDED", failed, "FAILED", cancelled, "CANCELLED", input_elsewhere,
+      "INPUT_ELSEWHERE");
+}
 
 /// Of a closure that has ended. REQUIRES: ended(s).
 constexpr closure_reason reason_of(closure_state s) {

@@ -1,6 +1,5 @@
 #include "server/core/api/hangs.hpp"
 
-#include "base/enum_names.hpp"
 #include "base/rank_label.hpp"
 #include "server/core/api/program_views.hpp"
 
@@ -35,17 +34,6 @@ std::string seconds(duration d) {
 }
 
 }  // namespace
-
-std::string_view name(hang_policy p) {
-  static constexpr std::string_view names[] = {"off", "tell", "restart", "abort"};
-  return named<hang_policy::abort>(names, p);
-}
-
-std::string_view name(hang_evidence e) {
-  static constexpr std::string_view names[] = {"UNDECIDED", "BARRIER", "STEP",  "STOPPED",
-                                               "IN_KERNEL", "STACK",   "ENDED", "COLLECTIVE"};
-  return named<hang_evidence::collective>(names, e);
-}
 
 std::string text(hang const& h) {
   auto said = h.rank < 0 ? why(h)

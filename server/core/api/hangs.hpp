@@ -7,43 +7,42 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/ids.hpp"
 #include "server/core/api/time.hpp"
 
 namespace muster::core {
 
+using muster::name;
+
 /// What a program that hangs wants.
 enum class hang_policy : std::uint8_t {
-  off,      ///< nobody looks for hangs
-  tell,     ///< an alert and an event say so
-  restart,  ///< the attempt ends HUNG, which counts as a failure
-  abort,    ///< the program fails
+  off = 0,      ///< nobody looks for hangs
+  tell = 1,     ///< an alert and an event say so
+  restart = 2,  ///< the attempt ends HUNG, which counts as a failure
+  abort = 3,    ///< the program fails
 };
-inline constexpr std::size_t hang_policies = 4;
-std::string_view name(hang_policy p);  // "restart"
-
-/// What a program says of how its ranks are watched.
-struct watch_wish {
-  hang_policy on_hang = hang_policy::tell;
-  duration hang_after = std::chrono::seconds(60);  // nothing has moved for so long
-  /// RE2 whose first group is the step in a line that a rank prints; empty: ranks say steps.
-  std::string step_pattern{};
-
-  bool operator==(watch_wish const&) const = default;
-};
-
+constexpr auto enum_names(hang_policy) {
+  using enum hang_policy;
+  return enumerators<hang_policy>(off, "off", tell, "tell", restart, "restart", abort, "abort");
+}
 /// By what a rank is found. The first that tells of one names it.
 enum class hang_evidence : std::uint8_t {
-  undecided,   ///< nobody is named
-  barrier,     ///< it is missing at the barrier that the others wait at
-  step,        ///< its step is behind
-  stopped,     ///< by a signal or a debugger
-  in_kernel,   ///< in a call that cannot be interrupted
-  stack,       ///< its stack is the odd one
-  ended,       ///< it has ended, and the others wait all the same
-  collective,  ///< the others wait in a collective operation, and it does not
+  undecided = 0,   ///< nobody is named
+  barrier = 1,     ///< it is missing at the barrier that the others wait at
+  step = 2,        ///< its step is behind
+  stopped = 3,     ///< by a signal or a debugger
+  in_kernel = 4,   ///< in a call that cannot be interrupted
+  stack = 5,       ///< its stack is the odd one
+  ended = 6,       ///< it has ended, and the others wait all the same
+  collective = 7,  ///< the others wait in a collective operation, and it does not
 };
-std::string_view name(hang_evidence e);  // "IN_KERNEL"
+constexpr auto enum_names(hang_evidence) {
+  using enum hang_evidence;
+  return enumerators<hang_evidence>(undecided, "UNDECIDED", barrier, "BARRIER", step, "STEP",
+                                    stopped, "STOPPED", in_kernel, "IN_KERNEL", stack, "STACK",
+                                    ended, "ENDED", collective, "COLLECTIVE");
+}
 
 struct hang {
   static constexpr std::size_t waiting_shown = 8;

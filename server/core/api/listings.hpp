@@ -12,9 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/views.hpp"
 
 namespace muster::core {
+
+using muster::name;
 
 /// What one step may do: going past a record costs 1, looking at one 4, at its texts 16.
 inline constexpr std::size_t step_units = 40'000;
@@ -31,8 +34,12 @@ inline constexpr closure_states ended_badly_states =
     bit(closure_state::failed) | bit(closure_state::cancelled);
 
 /// Where the value of a closure is.
-enum class value_whereabouts : std::uint8_t { none, memory, disk, released };
-std::string_view name(value_whereabouts w);  // "memory"
+enum class value_whereabouts : std::uint8_t { none = 0, memory = 1, disk = 2, released = 3 };
+constexpr auto enum_names(value_whereabouts) {
+  using enum value_whereabouts;
+  return enumerators<value_whereabouts>(none, "none", memory, "memory", disk, "disk", released,
+                                        "released");
+}
 value_whereabouts whereabouts(closure_view const& c);
 
 enum class listing_order : std::uint8_t {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/blob.hpp"
 #include "server/core/api/ids.hpp"
 #include "server/core/api/model.hpp"
@@ -40,6 +41,8 @@ struct task_state_lost {
 };
 
 namespace objects {
+
+using muster::name;
 
 /// Who numbers calls: a session by its id, functions of a worker by its incarnation.
 struct caller_id {
@@ -106,31 +109,41 @@ struct object_limits {
 };
 
 enum class object_state : std::uint8_t {
-  pending,   ///< its task is not here yet
-  starting,  ///< it is being made
-  ready,
-  failed,  ///< it could not be made
-  lost,    ///< with its task
+  pending = 0,   ///< its task is not here yet
+  starting = 1,  ///< it is being made
+  ready = 2,
+  failed = 3,  ///< it could not be made
+  lost = 4,    ///< with its task
 };
-std::string_view name(object_state s);
+constexpr auto enum_names(object_state) {
+  using enum object_state;
+  return enumerators<object_state>(pending, "PENDING", starting, "STARTING", ready, "READY", failed,
+                                   "FAILED", lost, "LOST");
+}
 
 /// Why it failed, or is lost.
 enum class object_end : std::uint8_t {
-  none,       ///< it did not, and is not
-  raised,     ///< its class raised when it was made
-  unable,     ///< its worker cannot hold objects
-  slow,       ///< its worker did not take what was sent to it
-  task_left,  ///< its worker has ended
-  task_away,  ///< its task did not come back in time
-  replaced,   ///< another process has the place of its task
+  none = 0,       ///< it did not, and is not
+  raised = 1,     ///< its class raised when it was made
+  unable = 2,     ///< its worker cannot hold objects
+  slow = 3,       ///< its worker did not take what was sent to it
+  task_left = 4,  ///< its worker has ended
+  task_away = 5,  ///< its task did not come back in time
+  replaced = 6,   ///< another process has the place of its task
 };
-std::string_view name(object_end e);
+constexpr auto enum_names(object_end) {
+  using enum object_end;
+  return enumerators<object_end>(none, "NONE", raised, "RAISED", unable, "UNABLE", slow, "SLOW",
+                                 task_left, "TASK_LEFT", task_away, "TASK_AWAY", replaced,
+                                 "REPLACED");
+}
 
 /// How calls end, as readers count them.
-enum class call_end : std::uint8_t { ok, failed, cancelled, lost };
-inline constexpr std::size_t call_ends = 4;
-std::string_view name(call_end e);
-
+enum class call_end : std::uint8_t { ok = 0, failed = 1, cancelled = 2, lost = 3 };
+constexpr auto enum_names(call_end) {
+  using enum call_end;
+  return enumerators<call_end>(ok, "OK", failed, "FAILED", cancelled, "CANCELLED", lost, "LOST");
+}
 /// The same failure, with why the server says it.
 inline failure because(failure_reason reason, failure of) {
   of.reason = reason;
@@ -232,7 +245,7 @@ struct object_query {
 
 struct object_counts {
   std::array<std::size_t, 5> by_state{};
-  std::array<std::uint64_t, call_ends> calls{};  // by how they ended, ever
+  std::array<std::uint64_t, enum_size<call_end>> calls{};  // by how they ended, ever
 };
 
 }  // namespace objects

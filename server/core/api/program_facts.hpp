@@ -13,20 +13,28 @@
 #include <variant>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/program_views.hpp"
 #include "server/core/api/ranks.hpp"
 
 namespace muster::core::programs {
 
+using muster::name;
+
 /// What becomes of the program when nothing of its attempt is alive any more.
 enum class goal : std::uint8_t {
-  run,  ///< it goes on
-  again,
-  succeed,
-  fail,
-  cancel,
-  stop,  ///< as its ranks end
+  run = 0,  ///< it goes on
+  again = 1,
+  succeed = 2,
+  fail = 3,
+  cancel = 4,
+  stop = 5,  ///< as its ranks end
 };
+constexpr auto enum_names(goal) {
+  using enum goal;
+  return enumerators<goal>(run, "run", again, "again", succeed, "succeed", fail, "fail", cancel,
+                           "cancel", stop, "stop");
+}
 
 struct submitted_fact {
   program_id program{};

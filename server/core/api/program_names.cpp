@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/enum_names.hpp"
 #include "base/text.hpp"
 #include "server/core/api/program_views.hpp"
 
@@ -29,31 +28,6 @@ void describe_losses(program_view& p, time_point now) {
     for (std::size_t i = 0; i < l.next_hosts.size(); ++i)
       l.text += (i == 0 ? " on " : ", ") + l.next_hosts[i];
   }
-}
-
-std::string_view name(program_state s) {
-  static constexpr std::string_view names[] = {"PENDING",  "STARTING",  "RUNNING", "RESTARTING",
-                                               "STOPPING", "SUCCEEDED", "FAILED",  "CANCELLED"};
-  return named<program_state::cancelled>(names, s);
-}
-
-std::string_view name(program_end e) {
-  static constexpr std::string_view names[] = {"NONE",      "SUCCEEDED", "FAILED", "LOST",
-                                               "CANCELLED", "PREEMPTED", "HUNG"};
-  return named<program_end::hung>(names, e);
-}
-
-std::string_view name(cause_kind k) {
-  static constexpr std::string_view names[] = {
-      "EXIT_STATUS", "SIGNAL",   "OUT_OF_MEMORY", "NOT_STARTED",  "WORKER_LOST",
-      "WORKER_LEFT", "DEADLINE", "REQUEST",       "COORDINATION", "HANG"};
-  return named<cause_kind::hang>(names, k);
-}
-
-std::string_view name(rank_state s) {
-  static constexpr std::string_view names[] = {"STARTING", "RUNNING", "SUCCEEDED", "FAILED",
-                                               "STOPPED"};
-  return named<rank_state::stopped>(names, s);
 }
 
 }  // namespace muster::core

@@ -5,18 +5,25 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/programs.hpp"
 
 namespace muster::core {
 
+using muster::name;
+
 enum class rank_state : std::uint8_t {
-  ordered,  ///< its worker is to start it
-  running,
-  succeeded,
-  failed,
-  stopped,  ///< it was ended, by an order or with its worker
+  ordered = 0,  ///< its worker is to start it
+  running = 1,
+  succeeded = 2,
+  failed = 3,
+  stopped = 4,  ///< it was ended, by an order or with its worker
 };
-std::string_view name(rank_state s);
+constexpr auto enum_names(rank_state) {
+  using enum rank_state;
+  return enumerators<rank_state>(ordered, "STARTING", running, "RUNNING", succeeded, "SUCCEEDED",
+                                 failed, "FAILED", stopped, "STOPPED");
+}
 
 struct rank_view {
   std::uint32_t rank = 0;
@@ -121,7 +128,7 @@ struct program_view {
 void describe_losses(program_view& p, time_point now);
 
 struct program_counts {
-  std::uint32_t by_state[program_states] = {};
+  std::uint32_t by_state[enum_size<program_state>] = {};
   std::uint32_t ranks_alive = 0;
 };
 

@@ -10,12 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "base/status.hpp"
 #include "server/core/api/hangs.hpp"
 #include "server/core/api/ids.hpp"
 #include "server/core/api/time.hpp"
 
 namespace muster::core {
+
+using muster::name;
 
 std::string text(program_id id);
 
@@ -24,47 +27,61 @@ std::string text(program_id id);
 //                          ▼   └────── RESTARTING ◄───────┤            └──────► CANCELLED
 //                      RESTARTING                         └──────► STOPPING
 enum class program_state : std::uint8_t {
-  pending,
-  starting,
-  running,
-  restarting,  ///< an attempt has ended, or is being stopped, and another follows
-  stopping,
-  succeeded,
-  failed,
-  cancelled,
+  pending = 0,
+  starting = 1,
+  running = 2,
+  restarting = 3,  ///< an attempt has ended, or is being stopped, and another follows
+  stopping = 4,
+  succeeded = 5,
+  failed = 6,
+  cancelled = 7,
 };
-inline constexpr std::size_t program_states = 8;
-std::string_view name(program_state s);
+constexpr auto enum_names(program_state) {
+  using enum program_state;
+  return enumerators<program_state>(pending, "PENDING", starting, "STARTING", running, "RUNNING",
+                                    restarting, "RESTARTING", stopping, "STOPPING", succeeded,
+                                    "SUCCEEDED", failed, "FAILED", cancelled, "CANCELLED");
+}
 constexpr bool ended(program_state s) {
   return s >= program_state::succeeded;
 }
 
 /// How an attempt has ended.
 enum class program_end : std::uint8_t {
-  none,  ///< it has not
-  succeeded,
-  failed,     ///< a rank failed
-  lost,       ///< a worker was lost, or left
-  cancelled,  ///< somebody stopped or restarted it
-  preempted,  ///< a worker was to leave, and its ranks ended by themselves after a step
-  hung,       ///< it came to a stand
+  none = 0,  ///< it has not
+  succeeded = 1,
+  failed = 2,     ///< a rank failed
+  lost = 3,       ///< a worker was lost, or left
+  cancelled = 4,  ///< somebody stopped or restarted it
+  preempted = 5,  ///< a worker was to leave, and its ranks ended by themselves after a step
+  hung = 6,       ///< it came to a stand
 };
-inline constexpr std::size_t program_ends = 7;
-std::string_view name(program_end e);
-
+constexpr auto enum_names(program_end) {
+  using enum program_end;
+  return enumerators<program_end>(none, "NONE", succeeded, "SUCCEEDED", failed, "FAILED", lost,
+                                  "LOST", cancelled, "CANCELLED", preempted, "PREEMPTED", hung,
+                                  "HUNG");
+}
 enum class cause_kind : std::uint8_t {
-  exit_status,    ///< a rank ended with one that is not 0
-  signal,         ///< a rank was killed
-  out_of_memory,  ///< by the kernel, for that
-  not_started,    ///< a rank could not be started
-  worker_lost,    ///< its worker was away for longer than its lease
-  worker_left,    ///< its worker has stopped it to leave
-  deadline,
-  request,       ///< somebody cancelled, stopped or restarted it
-  coordination,  ///< its coordination service knew a task to have failed; others ended after that
-  hang,          ///< it came to a stand
+  exit_status = 0,    ///< a rank ended with one that is not 0
+  signal = 1,         ///< a rank was killed
+  out_of_memory = 2,  ///< by the kernel, for that
+  not_started = 3,    ///< a rank could not be started
+  worker_lost = 4,    ///< its worker was away for longer than its lease
+  worker_left = 5,    ///< its worker has stopped it to leave
+  deadline = 6,
+  request = 7,  ///< somebody cancelled, stopped or restarted it
+  coordination =
+      8,     ///< its coordination service knew a task to have failed; others ended after that
+  hang = 9,  ///< it came to a stand
 };
-std::string_view name(cause_kind k);
+constexpr auto enum_names(cause_kind) {
+  using enum cause_kind;
+  return enumerators<cause_kind>(exit_status, "EXIT_STATUS", signal, "SIGNAL", out_of_memory,
+                                 "OUT_OF_MEMORY", not_started, "NOT_STARTED", worker_lost,
+                                 "WORKER_LOST", worker_left, "WORKER_LEFT", deadline, "DEADLINE",
+                                 request, "REQUEST", coordination, "COORDINATION", hang, "HANG");
+}
 
 /// What the program's coordination service had told of a failure.
 struct coordination_failure {
@@ -106,15 +123,13 @@ struct program_tasks {
 };
 
 /// Who has its store of torch.distributed.
-enum class store_place : std::uint8_t { rank0, server };
+enum class store_place : std::uint8_t { rank0 = 0, server = 1 };
+constexpr auto enum_names(store_place) {
+  using enum store_place;
+  return enumerators<store_place>(rank0, "rank0", server, "server");
+}
 
-struct store_wish {
-  store_place store = store_place::rank0;
-
-  bool operator==(store_wish const&) const = default;
-};
-
-struct program_spec : watch_wish, store_wish {
+struct program_spec {
   std::string name{};
   std::vector<std::string> command{};
   std::vector<program_tasks> tasks{};
@@ -132,10 +147,15 @@ struct program_spec : watch_wish, store_wish {
   std::int32_t priority = 0;
   std::uint32_t weight = 1;              // the more, the larger its submitter's share; not 0
   std::vector<std::string> ends_with{};  // types, or "worker:0"; empty: all but ps
-  std::string idempotency_key{};         // a second one with it returns the first program
-  std::string request_digest{};          // of the request that carries the key; empty: not compared
-  std::string metadata{};                // JSON object text, returned as it came
-  std::string submitted_by{};            // id of a token; empty: nobody was asked
+  store_place store = store_place::rank0;
+  hang_policy on_hang = hang_policy::tell;
+  duration hang_after = std::chrono::seconds(60);  // nothing has moved for this long
+  /// RE2 whose first group is the step in a line that a rank prints; empty: ranks report steps.
+  std::string step_pattern{};
+  std::string idempotency_key{};  // a second one with it returns the first program
+  std::string request_digest{};   // of the request that carries the key; empty: not compared
+  std::string metadata{};         // JSON object text, returned as it came
+  std::string submitted_by{};     // id of a token; empty: nobody was asked
 
   bool operator==(program_spec const&) const = default;
 };

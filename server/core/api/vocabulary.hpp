@@ -6,16 +6,26 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_names.hpp"
+
 namespace muster::core {
 
+using muster::name;
+
 enum class closure_state : std::uint8_t {
-  blocked,    ///< waits for an input
-  queued,     ///< waits for a worker
-  running,    ///< sent to a worker and not answered
-  succeeded,  ///< has a value
-  failed,     ///< has an error
-  cancelled,
+  blocked = 0,    ///< waits for an input
+  queued = 1,     ///< waits for a worker
+  running = 2,    ///< sent to a worker and not answered
+  succeeded = 3,  ///< has a value
+  failed = 4,     ///< has an error
+  cancelled = 5,
 };
+constexpr auto enum_names(closure_state) {
+  using enum closure_state;
+  return enumerators<closure_state>(blocked, "BLOCKED", queued, "QUEUED", running, "RUNNING",
+                                    succeeded, "SUCCEEDED", failed, "FAILED", cancelled,
+                                    "CANCELLED");
+}
 
 /// Succeeded, failed or cancelled: nothing more happens to it.
 constexpr bool ended(closure_state s) {
@@ -24,36 +34,51 @@ constexpr bool ended(closure_state s) {
 }
 
 enum class value_state : std::uint8_t {
-  not_ready,  ///< the closure has not finished
-  ready,      ///< a value, or the error the function ended with
-  aborted,    ///< its producer was lost and will not be tried again
+  not_ready = 0,  ///< the closure has not finished
+  ready = 1,      ///< a value, or the error the function ended with
+  aborted = 2,    ///< its producer was lost and will not be tried again
 };
+constexpr auto enum_names(value_state) {
+  using enum value_state;
+  return enumerators<value_state>(not_ready, "NOT_READY", ready, "READY", aborted, "ABORTED");
+}
 
 /// Why a value is not kept any more.
 enum class release_reason : std::uint8_t {
-  client,          ///< its client released it, or took it as it came
-  session_end,     ///< its session has ended
-  job_deleted,     ///< somebody deleted its job
-  jobs,            ///< its job was the oldest of too many finished ones
-  bytes,           ///< values took too much memory
-  age,             ///< kept for too long
-  session_values,  ///< its session kept too many
-  session_bytes,   ///< its session's took too many bytes
-  spill_bytes,     ///< values took too much of the disk
-  unreadable,      ///< the disk did not give it back
-  holder_lost,     ///< it was in the memory of a worker alone, which is gone
+  client = 0,          ///< its client released it, or took it as it came
+  session_end = 1,     ///< its session has ended
+  job_deleted = 2,     ///< somebody deleted its job
+  jobs = 3,            ///< its job was the oldest of too many finished ones
+  bytes = 4,           ///< values took too much memory
+  age = 5,             ///< kept for too long
+  session_values = 6,  ///< its session kept too many
+  session_bytes = 7,   ///< its session's took too many bytes
+  spill_bytes = 8,     ///< values took too much of the disk
+  unreadable = 9,      ///< the disk did not give it back
+  holder_lost = 10,    ///< it was in the memory of a worker alone, which is gone
 };
-inline constexpr std::size_t release_reasons = 11;
-
+constexpr auto enum_names(release_reason) {
+  using enum release_reason;
+  return enumerators<release_reason>(
+      client, "client", session_end, "session_end", job_deleted, "job_deleted", jobs, "jobs", bytes,
+      "bytes", age, "age", session_values, "session_values", session_bytes, "session_bytes",
+      spill_bytes, "spill_bytes", unreadable, "unreadable", holder_lost, "holder_lost");
+}
 enum class failure_kind : std::uint8_t {
-  user,             ///< the function raised
-  worker_lost,      ///< its worker was lost, too often
-  stale_handle,     ///< the worker no longer knows the function or handle; retried. Or nobody does
-  dependency_lost,  ///< something the function relies on is gone
-  timeout,
-  cancelled,
-  input,  ///< one of its inputs failed
+  user = 0,          ///< the function raised
+  worker_lost = 1,   ///< its worker was lost, too often
+  stale_handle = 2,  ///< the worker no longer knows the function or handle; retried. Or nobody does
+  dependency_lost = 3,  ///< something the function relies on is gone
+  timeout = 4,
+  cancelled = 5,
+  input = 6,  ///< one of its inputs failed
 };
+constexpr auto enum_names(failure_kind) {
+  using enum failure_kind;
+  return enumerators<failure_kind>(user, "USER", worker_lost, "WORKER_LOST", stale_handle,
+                                   "STALE_HANDLE", dependency_lost, "DEPENDENCY_LOST", timeout,
+                                   "TIMEOUT", cancelled, "CANCELLED", input, "INPUT");
+}
 
 /// Why the server itself has failed a call of an object, for callers that act upon it.
 enum class failure_reason : std::uint8_t {
@@ -68,21 +93,29 @@ enum class failure_reason : std::uint8_t {
 };
 
 enum class task_state : std::uint8_t {
-  connected,
-  late,          ///< silent for longer than it should
-  error,         ///< lost: its connection broke or it fell silent
-  disconnected,  ///< said good-bye
+  connected = 0,
+  late = 1,          ///< silent for longer than it should
+  error = 2,         ///< lost: its connection broke or it fell silent
+  disconnected = 3,  ///< said good-bye
 };
+constexpr auto enum_names(task_state) {
+  using enum task_state;
+  return enumerators<task_state>(connected, "CONNECTED", late, "LATE", error, "ERROR", disconnected,
+                                 "DISCONNECTED");
+}
 
 enum class job_state : std::uint8_t {
-  running,
-  succeeded,
-  failed,
-  cancelled,
-  queued,  ///< a REST job of which no closure was sent to a worker yet; never in the journal
+  running = 0,
+  succeeded = 1,
+  failed = 2,
+  cancelled = 3,
+  queued = 4,  ///< a REST job of which no closure was sent to a worker yet; never in the journal
 };
-
-inline constexpr std::size_t job_states = 5;
+constexpr auto enum_names(job_state) {
+  using enum job_state;
+  return enumerators<job_state>(running, "RUNNING", succeeded, "SUCCEEDED", failed, "FAILED",
+                                cancelled, "CANCELLED", queued, "QUEUED");
+}
 
 /// Returns whether the job has succeeded, failed or was cancelled.
 constexpr bool ended(job_state s) {
@@ -90,17 +123,13 @@ constexpr bool ended(job_state s) {
 }
 
 enum class on_error : std::uint8_t {
-  fail_fast,     ///< the first error cancels what is left
-  continue_all,  ///< every closure runs
+  fail_fast = 0,     ///< the first error cancels what is left
+  continue_all = 1,  ///< every closure runs
 };
-
-std::string_view name(closure_state);   // "QUEUED"
-std::string_view name(value_state);     // "NOT_READY"
-std::string_view name(failure_kind);    // "WORKER_LOST"
-std::string_view name(task_state);      // "CONNECTED"
-std::string_view name(job_state);       // "RUNNING"
-std::string_view name(on_error);        // "fail_fast", "continue"
-std::string_view name(release_reason);  // "session_values"
+constexpr auto enum_names(on_error) {
+  using enum on_error;
+  return enumerators<on_error>(fail_fast, "fail_fast", continue_all, "continue");
+}
 
 struct failure {
   failure_kind kind = failure_kind::user;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "base/enum_names.hpp"
 #include "base/text.hpp"
 
 namespace muster::core {
@@ -13,22 +12,6 @@ std::string text(object_id id) {
 }
 
 namespace objects {
-
-std::string_view name(object_state s) {
-  static constexpr std::string_view names[] = {"PENDING", "STARTING", "READY", "FAILED", "LOST"};
-  return named<object_state::lost>(names, s);
-}
-
-std::string_view name(object_end e) {
-  static constexpr std::string_view names[] = {"NONE",      "RAISED",    "UNABLE",  "SLOW",
-                                               "TASK_LEFT", "TASK_AWAY", "REPLACED"};
-  return named<object_end::replaced>(names, e);
-}
-
-std::string_view name(call_end e) {
-  static constexpr std::string_view names[] = {"OK", "FAILED", "CANCELLED", "LOST"};
-  return named<call_end::lost>(names, e);
-}
 
 std::string said_by(failure const& f) {
   return f.type.empty() ? f.message : f.type + ": " + f.message;

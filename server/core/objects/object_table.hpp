@@ -181,7 +181,7 @@ class object_table {
   std::uint64_t splits_done_before_ = 0, splits_given_back_before_ = 0;  // of those that are gone
   std::map<closure_id, std::vector<dataset_id>> drawing_;  // that have drawn, by closures
   time_point due_ = never;
-  std::array<std::uint64_t, call_ends> ended_{};  // calls, by how
+  std::array<std::uint64_t, enum_size<call_end>> ended_{};  // calls, by how
   output out_;
 };
 

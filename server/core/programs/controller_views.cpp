@@ -215,7 +215,7 @@ std::vector<program_row> controller::rows(std::size_t limit) const {
   auto const& all = table_.all();
   for (auto it = all.rbegin(); it != all.rend(); ++it) newest.push_back(&it->second);
   auto const place = [](program const* p) {
-    return ended(p->state) ? program_states : static_cast<std::size_t>(p->state);
+    return ended(p->state) ? enum_size<program_state> : static_cast<std::size_t>(p->state);
   };
   std::stable_sort(newest.begin(), newest.end(),
                    [&](auto const* x, auto const* y) { return place(x) < place(y); });

@@ -168,7 +168,7 @@ class session_table {
   std::size_t finished_count_ = 0;
   std::deque<session_id> ended_;  // streaming sessions; the same
   std::size_t ended_count_ = 0;
-  std::uint64_t jobs_[job_states] = {};  // by job_state; finished ones since start
+  std::uint64_t jobs_[enum_size<job_state>] = {};  // by job_state; finished ones since start
   std::uint64_t streams_ = 0;
   std::size_t held_back_ = 0;
   std::vector<session_id> unsettled_;

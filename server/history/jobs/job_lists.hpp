@@ -38,7 +38,7 @@ struct job_filter {
 };
 
 /// How many jobs, or sessions, are in each state.
-using state_counts = std::array<std::uint64_t, job_states>;
+using state_counts = std::array<std::uint64_t, enum_size<job_state>>;
 
 class job_lists {
  public:

@@ -3,17 +3,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/enum_names.hpp"
-
 namespace muster::history {
-
-std::string_view name(cluster_event_kind k) {
-  return named<cluster_event_kind::port_changed>(
-      {"generation_started", "generation_failed", "generation_ended", "cluster_ready",
-       "cluster_changed", "task_error", "task_restarted", "task_left", "barrier_failed",
-       "barriers_failed", "barrier_stuck", "notice_unheard", "port_changed"},
-      k);
-}
 
 namespace cluster_words {  // beside those of the other core, whose names are the same
 
@@ -35,11 +25,19 @@ std::string in_short(std::vector<coordination::job_spec> const& jobs) {
 }
 
 std::string_view how(incidents::takes_effect e) {
-  return named<incidents::takes_effect::with_next_generation>(
-      {", as the current generation has it", " at once",
-       ", but not while the cluster stands, as it does not renew itself", " with a new generation",
-       " with the next generation"},
-      e);
+  switch (e) {
+    case incidents::takes_effect::as_it_is:
+      return ", as the current generation has it";
+    case incidents::takes_effect::at_once:
+      return " at once";
+    case incidents::takes_effect::never:
+      return ", but not while the cluster stands, as it does not renew itself";
+    case incidents::takes_effect::with_new_generation:
+      return " with a new generation";
+    case incidents::takes_effect::with_next_generation:
+      break;
+  }
+  return " with the next generation";
 }
 
 struct words {

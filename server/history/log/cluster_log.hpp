@@ -11,30 +11,41 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/coordination/api/coordination_changes.hpp"
 #include "server/core/coordination/api/coordination_effects.hpp"
 
 namespace muster::history {
 
+using muster::name;
+
 namespace coordination = core::coordination;
 
 enum class cluster_event_kind : std::uint8_t {
-  generation_started,
-  generation_failed,
-  generation_ended,
-  cluster_ready,
-  cluster_changed,
-  task_error,
-  task_restarted,
-  task_left,
-  barrier_failed,
-  barriers_failed,  ///< more of them at the same moment than are told one by one
-  barrier_stuck,
-  notice_unheard,
-  port_changed,
+  generation_started = 0,
+  generation_failed = 1,
+  generation_ended = 2,
+  cluster_ready = 3,
+  cluster_changed = 4,
+  task_error = 5,
+  task_restarted = 6,
+  task_left = 7,
+  barrier_failed = 8,
+  barriers_failed = 9,  ///< more of them at the same moment than are told one by one
+  barrier_stuck = 10,
+  notice_unheard = 11,
+  port_changed = 12,
 };
-
-std::string_view name(cluster_event_kind);  // "barrier_failed"
+constexpr auto enum_names(cluster_event_kind) {
+  using enum cluster_event_kind;
+  return enumerators<cluster_event_kind>(
+      generation_started, "generation_started", generation_failed, "generation_failed",
+      generation_ended, "generation_ended", cluster_ready, "cluster_ready", cluster_changed,
+      "cluster_changed", task_error, "task_error", task_restarted, "task_restarted", task_left,
+      "task_left", barrier_failed, "barrier_failed", barriers_failed, "barriers_failed",
+      barrier_stuck, "barrier_stuck", notice_unheard, "notice_unheard", port_changed,
+      "port_changed");
+}
 
 /// A line for the log and for the feed of events.
 struct cluster_event {

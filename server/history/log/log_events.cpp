@@ -2,21 +2,10 @@
 
 #include <algorithm>
 
-#include "base/enum_names.hpp"
 #include "server/core/api/id_text.hpp"
 #include "server/history/log/incident_words.hpp"
 
 namespace muster::history {
-
-std::string_view name(log_event_kind k) {
-  static constexpr std::string_view names[] = {
-      "worker_away",         "worker_returned", "worker_lost",     "worker_given_up",
-      "task_cordoned",       "task_uncordoned", "dependency_lost", "closure_alone",
-      "builder_quarantined", "no_progress",     "spill_failed",    "values_dropped",
-      "job_failed",          "session_failed",  "program_failed",  "objects_lost",
-      "worker_start_delayed"};
-  return named<log_event_kind::worker_start_delayed>(names, k);
-}
 
 coordination::severity severity_of(log_event_kind k) {
   using coordination::severity;

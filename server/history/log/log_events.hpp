@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/changes.hpp"
 #include "server/core/api/config.hpp"
 #include "server/core/coordination/api/coordination_effects.hpp"
@@ -17,29 +18,41 @@
 
 namespace muster::history {
 
+using muster::name;
+
 using namespace muster::core;  // what is folded has the core's words
 
 enum class log_event_kind : std::uint8_t {
-  worker_away,
-  worker_returned,
-  worker_lost,
-  worker_given_up,
-  task_cordoned,
-  task_uncordoned,
-  dependency_lost,    ///< a function says so, or a task was lost with its state
-  closure_exclusive,  ///< shown as "closure_alone"
-  builder_quarantined,
-  no_progress,
-  spill_failed,    ///< values cannot be written to, or read from, --spill-dir
-  values_dropped,  ///< released to stay within a limit, or made again after that
-  job_failed,
-  session_failed,
-  program_failed,
-  objects_lost,  ///< with their task
-  worker_start_delayed,
+  worker_away = 0,
+  worker_returned = 1,
+  worker_lost = 2,
+  worker_given_up = 3,
+  task_cordoned = 4,
+  task_uncordoned = 5,
+  dependency_lost = 6,    ///< a function says so, or a task was lost with its state
+  closure_exclusive = 7,  ///< shown as "closure_alone"
+  builder_quarantined = 8,
+  no_progress = 9,
+  spill_failed = 10,    ///< values cannot be written to, or read from, --spill-dir
+  values_dropped = 11,  ///< released to stay within a limit, or made again after that
+  job_failed = 12,
+  session_failed = 13,
+  program_failed = 14,
+  objects_lost = 15,  ///< with their task
+  worker_start_delayed = 16,
 };
+constexpr auto enum_names(log_event_kind) {
+  using enum log_event_kind;
+  return enumerators<log_event_kind>(
+      worker_away, "worker_away", worker_returned, "worker_returned", worker_lost, "worker_lost",
+      worker_given_up, "worker_given_up", task_cordoned, "task_cordoned", task_uncordoned,
+      "task_uncordoned", dependency_lost, "dependency_lost", closure_exclusive, "closure_alone",
+      builder_quarantined, "builder_quarantined", no_progress, "no_progress", spill_failed,
+      "spill_failed", values_dropped, "values_dropped", job_failed, "job_failed", session_failed,
+      "session_failed", program_failed, "program_failed", objects_lost, "objects_lost",
+      worker_start_delayed, "worker_start_delayed");
+}
 
-std::string_view name(log_event_kind);  // "worker_away"
 coordination::severity severity_of(log_event_kind);
 
 /// A line for the log and for the feed of events.

@@ -30,7 +30,8 @@ struct closure_metrics {
   std::uint64_t retracted = 0;        // prefetched to one worker, given back for another
   std::uint64_t values_written = 0;   // to the disk
   std::uint64_t values_read = 0;      // back from there
-  std::array<std::uint64_t, release_reasons> values_dropped{};  // by reason; with their jobs or not
+  std::array<std::uint64_t, enum_size<release_reason>>
+      values_dropped{};           // by reason; with their jobs or not
   duration full{};                // while at least one stream's queue was full, up to…
   time_point full_since = never;  // …now, when one is: since then
 

@@ -11,9 +11,10 @@
 namespace muster::history {
 
 struct program_totals {
-  std::array<std::uint64_t, core::program_states> finished{};  // programs, by their last state
-  std::array<std::uint64_t, core::program_ends> attempts{};    // that have ended, by how
-  std::uint64_t restarts = 0;                                  // attempts that began after another
+  std::array<std::uint64_t, enum_size<core::program_state>>
+      finished{};  // programs, by their last state
+  std::array<std::uint64_t, enum_size<core::program_end>> attempts{};  // that have ended, by how
+  std::uint64_t restarts = 0;  // attempts that began after another
 
   program_totals& operator+=(program_totals const& o) {
     for (std::size_t i = 0; i < finished.size(); ++i) finished[i] += o.finished[i];

@@ -28,7 +28,7 @@ muster::result<core::token> parse_line(std::string const& line, std::size_t numb
   auto words = std::istringstream(line);
   std::string role_name, credential;
   words >> role_name >> credential;
-  auto const role = core::parse_role(role_name);
+  auto const role = enumerator_named<core::role>(role_name);
   if (!role) return wrong(number, "begins with a role: viewer, submitter, worker or admin");
   if (credential.size() < credential_bytes_min || credential.size() > credential_bytes_max)
     return wrong(number, "its token has " + std::to_string(credential.size()) + " bytes, not " +

@@ -126,7 +126,7 @@ TEST(object_views, calls_are_counted_by_how_they_end) {
   b.table.remove(id);
   b.table.gone(b.now, at, true, "left");
   b.said();
-  EXPECT_EQ(b.table.counts().calls, (std::array<std::uint64_t, call_ends>{1, 1, 1, 1}));
+  EXPECT_EQ(b.table.counts().calls, (std::array<std::uint64_t, enum_size<call_end>>{1, 1, 1, 1}));
 }
 
 TEST(object_views, are_listed_newest_first_page_by_page_and_filtered) {

@@ -1,6 +1,5 @@
 // What is counted and timed for /metrics, by exact values.
 #include "server/history/metrics/closure_meter.hpp"
-
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -207,7 +206,7 @@ TEST(metrics, values_that_go_with_a_job_are_dropped_unless_somebody_wanted_that)
                          {session_id{2}, release_reason::job_deleted, 5},
                          {session_id{3}, release_reason::session_end, 7}};
   m.fold(told(std::move(c)), start);
-  for (std::size_t why = 0; why < release_reasons; ++why)
+  for (std::size_t why = 0; why < enum_size<release_reason>; ++why)
     EXPECT_EQ(m.metrics().values_dropped[why],
               why == static_cast<std::size_t>(release_reason::jobs) ? 3u : 0u);
 }

@@ -21,10 +21,13 @@
 #include <variant>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/coordination/api/coordination_facts.hpp"
 #include "server/core/coordination/api/coordination_incidents.hpp"
 
 namespace muster::core::coordination {
+
+using muster::name;
 
 enum class cluster_id : std::uint32_t {};  ///< stable for the life of the server; 0 is none
 
@@ -170,7 +173,12 @@ struct notice_changed {
 enum class barrier_number : std::uint64_t {};
 
 /// Who answers when it ends, and with what.
-enum class barrier_purpose : std::uint8_t { user, registration, devices, shutdown };
+enum class barrier_purpose : std::uint8_t { user = 0, registration = 1, devices = 2, shutdown = 3 };
+constexpr auto enum_names(barrier_purpose) {
+  using enum barrier_purpose;
+  return enumerators<barrier_purpose>(user, "user", registration, "registration", devices,
+                                      "devices", shutdown, "shutdown");
+}
 
 /// In ascending order.
 using participants = std::vector<task_index>;

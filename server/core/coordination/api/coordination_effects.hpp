@@ -7,12 +7,15 @@
 #include <variant>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/blob.hpp"
 #include "server/core/api/time.hpp"
 #include "server/core/coordination/api/coordination_changes.hpp"
 #include "server/core/coordination/api/fault.hpp"
 
 namespace muster::core::coordination {
+
+using muster::name;
 
 struct task_status {
   task_index task = no_task;
@@ -49,7 +52,11 @@ struct reply {
 };
 
 /// Of a line in the log and in the feed of events.
-enum class severity : std::uint8_t { info, warning, error };
+enum class severity : std::uint8_t { info = 0, warning = 1, error = 2 };
+constexpr auto enum_names(severity) {
+  using enum severity;
+  return enumerators<severity>(info, "INFO", warning, "WARNING", error, "ERROR");
+}
 
 struct effects {
   std::vector<reply> replies;

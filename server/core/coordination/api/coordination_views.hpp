@@ -5,32 +5,43 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/blob.hpp"
 #include "server/core/coordination/api/coordination_effects.hpp"
 #include "server/core/coordination/api/declared_cluster.hpp"
 
 namespace muster::core::coordination {
 
+using muster::name;
+
 enum class generation_state : std::uint8_t {
-  waiting,      ///< nobody has registered yet
-  registering,  ///< some tasks are there, others are awaited
-  running,
-  failed,    ///< an error was told to everybody
-  finished,  ///< everybody has left
+  waiting = 0,      ///< nobody has registered yet
+  registering = 1,  ///< some tasks are there, others are awaited
+  running = 2,
+  failed = 3,    ///< an error was told to everybody
+  finished = 4,  ///< everybody has left
 };
-std::string_view name(
-    generation_state);  // "WAITING", "REGISTERING", "RUNNING", "FAILED", "FINISHED"
+constexpr auto enum_names(generation_state) {
+  using enum generation_state;
+  return enumerators<generation_state>(waiting, "WAITING", registering, "REGISTERING", running,
+                                       "RUNNING", failed, "FAILED", finished, "FINISHED");
+}
 
 /// How one task looks to people; finer than the wire's states.
 enum class agent_health : std::uint8_t {
-  missing,      ///< never registered in this generation
-  registering,  ///< its registration waits for the others
-  connected,
-  late,          ///< beats, but others wait for it at a barrier; or its heartbeat is overdue
-  error,         ///< in error
-  disconnected,  ///< left, or was reset
+  missing = 0,      ///< never registered in this generation
+  registering = 1,  ///< its registration waits for the others
+  connected = 2,
+  late = 3,          ///< beats, but others wait for it at a barrier; or its heartbeat is overdue
+  error = 4,         ///< in error
+  disconnected = 5,  ///< left, or was reset
 };
-std::string_view name(agent_health);  // "MISSING", "REGISTERING", "CONNECTED", "LATE", "ERROR", …
+constexpr auto enum_names(agent_health) {
+  using enum agent_health;
+  return enumerators<agent_health>(missing, "MISSING", registering, "REGISTERING", connected,
+                                   "CONNECTED", late, "LATE", error, "ERROR", disconnected,
+                                   "DISCONNECTED");
+}
 
 struct agent_view {
   task_index task = no_task;
@@ -70,8 +81,11 @@ struct arrived_task {
   time_point came{};
 };
 
-enum class barrier_state : std::uint8_t { running, passed, failed };
-std::string_view name(barrier_state);  // "RUNNING", "PASSED", "FAILED"
+enum class barrier_state : std::uint8_t { running = 0, passed = 1, failed = 2 };
+constexpr auto enum_names(barrier_state) {
+  using enum barrier_state;
+  return enumerators<barrier_state>(running, "RUNNING", passed, "PASSED", failed, "FAILED");
+}
 
 struct barrier_view {
   std::string id;

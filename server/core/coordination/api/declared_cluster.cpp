@@ -8,8 +8,6 @@
 namespace muster::core::coordination {
 namespace {
 
-constexpr std::array<std::string_view, 3> error_deliveries = {"auto", "poll", "heartbeat"};
-
 constexpr std::string_view jax_job = "jax_worker";
 constexpr std::size_t name_bytes_max = 128;
 constexpr std::size_t stateful_jobs_max = 64;
@@ -69,36 +67,6 @@ std::pair<task_index, task_index> cluster_spec::tasks_of(std::size_t job) const 
 std::string cluster_spec::task_name(task_index task) const {
   auto const [job, id] = place(task);
   return "/job:" + jobs[job].name + "/task:" + std::to_string(id);
-}
-
-std::string_view name(error_delivery d) {
-  return error_deliveries[static_cast<std::size_t>(d)];
-}
-
-std::optional<error_delivery> error_delivery_of(std::string_view name) {
-  auto const found = std::find(error_deliveries.begin(), error_deliveries.end(), name);
-  if (found == error_deliveries.end()) return {};
-  return static_cast<error_delivery>(found - error_deliveries.begin());
-}
-
-std::string_view name(agent_wire w) {
-  return w == agent_wire::tls ? "tls" : "plaintext";
-}
-
-std::optional<agent_wire> agent_wire_of(std::string_view text) {
-  for (auto const w : {agent_wire::plaintext, agent_wire::tls})
-    if (text == name(w)) return w;
-  return {};
-}
-
-std::string_view name(torch_era e) {
-  return e == torch_era::b ? "B" : "A";
-}
-
-std::optional<torch_era> torch_era_of(std::string_view text) {
-  for (auto const e : {torch_era::a, torch_era::b})
-    if (text == name(e)) return e;
-  return {};
 }
 
 status validate(cluster_spec const& spec) {

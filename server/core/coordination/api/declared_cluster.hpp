@@ -5,10 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/time.hpp"
 #include "server/core/coordination/api/fault.hpp"
 
 namespace muster::core::coordination {
+
+using muster::name;
 
 struct job_spec {
   std::string name;
@@ -19,24 +22,30 @@ struct job_spec {
 
 /// How tasks hear that the cluster has failed.
 enum class error_delivery : std::uint8_t {
-  automatic,  ///< by heartbeat where the server outlives its process (limits::outlives), else by
-              ///< poll
-  poll,       ///< their parked polls are answered at once; these break when the process ends
-  heartbeat,  ///< polls are cancelled at once, which agents live on with; the next heartbeat is
-              ///< refused
+  automatic = 0,  ///< by heartbeat where the server outlives its process (limits::outlives), else
+                  ///< by poll
+  poll = 1,       ///< their parked polls are answered at once; these break when the process ends
+  heartbeat = 2,  ///< polls are cancelled at once, which agents live on with; the next heartbeat is
+                  ///< refused
 };
-std::string_view name(error_delivery d);  ///< "auto", "poll", "heartbeat"
-std::optional<error_delivery> error_delivery_of(std::string_view name);
+constexpr auto enum_names(error_delivery) {
+  using enum error_delivery;
+  return enumerators<error_delivery>(automatic, "auto", poll, "poll", heartbeat, "heartbeat");
+}
 
 /// What its agents speak where the server speaks TLS: JAX and TensorFlow know plaintext only.
-enum class agent_wire : std::uint8_t { plaintext, tls };
-std::string_view name(agent_wire w);  ///< "plaintext", "tls"
-std::optional<agent_wire> agent_wire_of(std::string_view name);
+enum class agent_wire : std::uint8_t { plaintext = 0, tls = 1 };
+constexpr auto enum_names(agent_wire) {
+  using enum agent_wire;
+  return enumerators<agent_wire>(plaintext, "plaintext", tls, "tls");
+}
 
 /// Which torch they have who speak to its store and do not say: 1.13 and 2.0, or 2.1.
-enum class torch_era : std::uint8_t { a, b };
-std::string_view name(torch_era e);  ///< "A", "B"
-std::optional<torch_era> torch_era_of(std::string_view name);
+enum class torch_era : std::uint8_t { a = 0, b = 1 };
+constexpr auto enum_names(torch_era) {
+  using enum torch_era;
+  return enumerators<torch_era>(a, "A", b, "B");
+}
 
 struct cluster_spec {
   std::string name = "default";
