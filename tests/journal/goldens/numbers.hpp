@@ -12,9 +12,9 @@
 #include "server/core/api/hangs.hpp"
 #include "server/core/api/model.hpp"
 #include "server/core/api/program_facts.hpp"
-#include "server/core/coordination/api/changes.hpp"
-#include "server/core/coordination/api/cluster_spec.hpp"
-#include "server/core/coordination/api/facts.hpp"
+#include "server/core/coordination/api/coordination_changes.hpp"
+#include "server/core/coordination/api/coordination_facts.hpp"
+#include "server/core/coordination/api/declared_cluster.hpp"
 
 namespace muster::server::journal::numbers {
 

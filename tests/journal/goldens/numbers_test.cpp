@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "muster/journal/v1/records.pb.h"
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "tests/support/enumerators.hpp"
 
 namespace muster::server::journal {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/journal/facts.hpp"
+#include "server/journal/fact_encoding.hpp"
 #include "tests/journal/memory_store.hpp"
 
 namespace muster::server::journal::goldens {
