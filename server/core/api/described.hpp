@@ -1,0 +1,189 @@
+// One table a struct: the number, the name and the limits of each field. The journal, REST and
+// /openapi.json read these tables, so a field is stated once. Plain data, no I/O.
+//
+//   constexpr auto fields_of(std::type_identity<agreed_stop>) {
+//     return fields(field(1, "attempt", &agreed_stop::attempt), field(2, "step",
+//     &agreed_stop::step));
+//   }
+//
+// A number is the field's number in the journal and never changes its meaning. The order of the
+// rows is the order of the members in REST.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace muster::core {
+
+/// How REST shows a field.
+enum class shown : std::uint8_t {
+  always,
+  if_set,    ///< left out while it is empty, zero or false
+  if_known,  ///< left out while it is negative
+  unless_default,
+  in_input,  ///< accepted in requests only
+  never,
+};
+
+/// What the table says about a field besides its type.
+struct field_facts {
+  std::uint32_t number = 0;  ///< in the journal; 0: not stored
+  std::string_view name{};
+  std::int64_t least = 0;   ///< of a number
+  std::uint64_t most = 0;   ///< of a number, of characters, of microseconds; 0: not in requests
+  std::string_view help{};  ///< for readers of /openapi.json
+  core::shown shown = core::shown::always;
+  bool fixed = false;          ///< stored with eight bytes a number
+  bool bytes = false;          ///< text that need not be UTF-8
+  bool can_be_absent = false;  ///< stored unless it is `absent`, and also if it is zero
+  std::uint64_t absent = 0;
+};
+
+/// `Access`: a member pointer, or what composes several.
+template <class Access>
+struct described_field : field_facts {
+  Access access;
+
+  template <class T>
+  constexpr auto& get(T& of) const {
+    return access(of);
+  }
+
+  constexpr described_field at_most(std::uint64_t limit) const { return between(0, limit); }
+  constexpr described_field between(std::int64_t low, std::uint64_t high) const {
+    auto f = *this;
+    f.least = low;
+    f.most = high;
+    return f;
+  }
+  constexpr described_field text(std::string_view help_text) const {
+    auto f = *this;
+    f.help = help_text;
+    return f;
+  }
+  constexpr described_field show(core::shown how) const {
+    auto f = *this;
+    f.shown = how;
+    return f;
+  }
+  constexpr described_field as_fixed() const {
+    auto f = *this;
+    f.fixed = true;
+    return f;
+  }
+  constexpr described_field absent_if(std::uint64_t number_in_entries) const {
+    auto f = *this;
+    f.can_be_absent = true;
+    f.absent = number_in_entries;
+    return f;
+  }
+  constexpr described_field as_bytes() const {
+    auto f = *this;
+    f.bytes = true;
+    return f;
+  }
+};
+
+template <class T, class M>
+struct member_access {
+  M T::*member;
+  template <class U>
+  constexpr auto& operator()(U& of) const {
+    return of.*member;
+  }
+};
+template <class Outer, class Inner>
+struct nested_access {
+  Outer outer;
+  Inner inner;
+  template <class U>
+  constexpr auto& operator()(U& of) const {
+    return inner(outer(of));
+  }
+};
+
+template <class T, class M>
+constexpr auto field(std::uint32_t number, std::string_view name, M T::*member) {
+  return described_field<member_access<T, M>>{{.number = number, .name = name}, {member}};
+}
+
+template <class T>
+concept described = requires {
+  fields_of(std::type_identity<T>{});
+};
+
+/// The fields of `T`, in the order of its table.
+template <described T>
+inline constexpr auto table_of = fields_of(std::type_identity<T>{});
+
+/// Whether a list of `T` is stored as one column for each field of `T`, whose numbers belong to the
+/// struct with the list.
+template <class T>
+inline constexpr bool in_columns = false;
+
+/// The fields of a member, as if they were the struct's own.
+template <class T, class M>
+constexpr auto flat(M T::*member) {
+  return std::apply(
+      [member](auto const&... f) {
+        return std::tuple{described_field<
+            nested_access<member_access<T, M>, std::remove_cvref_t<decltype(f.access)>>>{
+            f, {{member}, f.access}}...};
+      },
+      table_of<M>);
+}
+
+template <class Access>
+constexpr auto rows_of(described_field<Access> const& f) {
+  return std::tuple{f};
+}
+template <class... F>
+constexpr auto rows_of(std::tuple<F...> const& all) {
+  return all;
+}
+template <class... Rows>
+constexpr auto fields(Rows const&... rows) {
+  return std::tuple_cat(rows_of(rows)...);
+}
+
+/// Calls `f(field)` for each field in the order of the table.
+template <described T, class F>
+constexpr void each_field(F&& f) {
+  std::apply([&f](auto const&... one) { (f(one), ...); }, table_of<T>);
+}
+
+/// The positions of the stored fields by number. Does not compile if two have the same number.
+template <described T>
+consteval auto by_number() {
+  constexpr auto numbers =
+      std::apply([](auto const&... f) { return std::array{f.number...}; }, table_of<T>);
+  constexpr auto stored = static_cast<std::size_t>(
+      std::count_if(numbers.begin(), numbers.end(), [](auto n) { return n > 0; }));
+  std::array<std::size_t, stored> order{};
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i] > 0) order[at++] = i;
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return numbers[a] < numbers[b]; });
+  for (std::size_t i = 1; i < stored; ++i)
+    if (numbers[order[i - 1]] == numbers[order[i]]) throw "two fields with the same number";
+  return order;
+}
+
+template <described T>
+inline constexpr auto stored_order = by_number<T>();
+
+/// Calls `f(field)` for each stored field in the order of the numbers.
+template <described T, class F>
+constexpr void each_stored(F&& f) {
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    (f(std::get<stored_order<T>[i]>(table_of<T>)), ...);
+  }
+  (std::make_index_sequence<stored_order<T>.size()>());
+}
+
+}  // namespace muster::core
