@@ -1,4 +1,4 @@
-// Arrays on the wire of objects, which every language reads; python/muster/variables/arrays.py has
+// Arrays on the wire of objects, which every language reads; python/muster/objects/arrays.py has
 // the same.
 #include <bit>
 #include <cstring>

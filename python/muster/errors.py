@@ -4,6 +4,8 @@ from __future__ import annotations
 import enum
 from typing import Any, NamedTuple, Optional, Sequence
 
+from muster import _failures
+
 
 class FailureKind(enum.IntEnum):
     """Why a closure failed; the numbers are those of the protocol."""
@@ -115,9 +117,7 @@ class ClosureError(MusterError):
         Args:
             stops: Whether it may be a StopIteration, which cannot leave a coroutine, a generator or a future.
         """
-        from muster import _failures
-
-        return _failures.whole(self._failure, stops)
+        return _whole(self._failure, stops)
 
     def same(self, other: ClosureError) -> bool:
         """Whether it is another copy of it, wherever that came from."""
@@ -194,11 +194,105 @@ LOST = "muster.AbortedError"
 """The type of a failure by which a worker says that a closure has ended the last process it may."""
 
 
+_CLASSES = {
+    FailureKind.STALE_HANDLE: NotServedError,
+    FailureKind.INPUT: InputError,
+    FailureKind.CANCELLED: CancelledError,
+    FailureKind.WORKER_LOST: AbortedError,
+    FailureKind.DEPENDENCY_LOST: UnavailableError,
+    FailureKind.TIMEOUT: TimedOutError,
+}
+
+
 def failure_error(kind: int, type: str, message: str, remote_traceback: str = "", worker: str = "",
                   attempt: int = 0, dependency: Optional[list[str]] = None, exception: bytes = b"",
                   cause: Optional[ClosureError] = None) -> ClosureError:
-    """The exception for a failure. `exception`: unpickled, so only of who is trusted."""
-    from muster import _failures
+    """Returns the exception for a failure. `exception` is unpickled, so its sender must be trusted."""
+    return _whole(Failure(_kind_of(kind, type), type, message, remote_traceback, worker,
+                          attempt, dependency or (), exception, bool(exception), cause))
 
-    return _failures.whole(Failure(_failures.kind_of(kind, type), type, message, remote_traceback, worker,
-                                   attempt, dependency or (), exception, bool(exception), cause))
+
+def from_wire(f: Any, own: bool = False, cause: Optional[ClosureError] = None) -> ClosureError:
+    """Returns the plain exception for a `muster.v1.Failure`. See Failure for `own` and `cause`."""
+    return plain_error(Failure(_kind_of(f.kind, f.type), f.type, f.message, f.traceback,
+                               f.worker, f.attempt, list(f.dependency), f.exception, own, cause))
+
+
+def plain_error(failure: Failure) -> ClosureError:
+    """Returns the exception for a failure, of a class of this package. Runs no code of the class that the function raised,
+    so the session's own thread can call it; `again` adds that class."""
+    made: ClosureError = _CLASSES.get(failure.kind, ClosureError)(
+        failure.kind, failure.type, failure.message, failure.remote_traceback, failure.worker,
+        failure.attempt, list(failure.dependency))
+    made._failure = failure
+    return made
+
+
+def _kind_of(number: int, type: str) -> FailureKind:
+    known = FailureKind(number) if number in FailureKind._value2member_map_ else FailureKind.USER
+    if known is FailureKind.USER and type == LOST:
+        return FailureKind.WORKER_LOST  # only the server sends this kind itself
+    return known
+
+
+def _whole(failure: Failure, stops: bool = False) -> ClosureError:
+    """Returns the error with the class of the original and what was sent of it. `stops`: see ClosureError.again."""
+    if failure.own:
+        failure = failure._replace(remote_traceback=_failures.with_lines(failure.remote_traceback))
+    from muster._pickled.exceptions import chain, dictionary  # loads cloudpickle, which clients over REST do not need
+
+    made = plain_error(failure)
+    try:
+        original = _original(failure)
+        made = _of_both(failure, original, stops) or made
+        dictionary(made)["_original"] = original
+        if failure.cause is not None:
+            chain(made, failure.cause.again(), None)
+        elif original is not None:
+            shown = RemoteTraceback(failure.remote_traceback)
+            chain(made, original.__cause__ or shown, original.__context__)
+            if original.__cause__ is not None:
+                last = _failures.last_cause(original.__cause__)
+                chain(last, shown, last.__context__)
+        str(made), made.kind  # or it could not even be shown
+        return made
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # whatever a class may do
+        return plain_error(failure)
+
+
+def _original(failure: Failure) -> Optional[BaseException]:
+    if not (failure.own and failure.exception) or failure.kind is FailureKind.INPUT:
+        return None
+    from muster._pickled import exceptions
+
+    try:
+        return exceptions.unpack(failure.exception)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return None
+
+
+def _of_both(failure: Failure, original: Optional[BaseException], stops: bool) -> Optional[ClosureError]:
+    from muster._pickled import exceptions
+
+    if failure.kind is not FailureKind.USER:
+        return None
+    kind = _failures.class_named(failure.type) if original is None else type(original)
+    if kind is None or not issubclass(kind, Exception):
+        return None
+    if not stops and issubclass(kind, (StopIteration, StopAsyncIteration)):
+        return None
+    try:
+        both = _failures.class_of(ClosureError, kind)
+        made: Any = (exceptions.new(both, (failure.message,)) if original is None
+                     else exceptions.like(original, both))
+    except Exception:  # their layouts do not fit together, or it cannot be made of a text
+        return None
+    exceptions.dictionary(made)["_failure"] = failure
+    if original is None and failure.remote_traceback:
+        exceptions.chain(made, RemoteTraceback(failure.remote_traceback), None)
+    found: ClosureError = made
+    return found

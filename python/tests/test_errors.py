@@ -21,7 +21,7 @@ from closures import bad
 from conftest import HERE, Cluster, until
 from muster import _failures
 from muster._pickled import exceptions
-from muster.errors import Failure, FailureKind
+from muster.errors import Failure, FailureKind, plain_error
 from muster.worker import failures
 
 MakeCluster = Callable[..., Cluster]
@@ -284,7 +284,7 @@ def test_lines_are_added_once_and_within_groups() -> None:
 
 
 def failure_of(error: BaseException) -> muster.ClosureError:
-    return _failures.plain(Failure(
+    return plain_error(Failure(
         FailureKind.USER, failures.type_name_of(error), failures.message_of(error),
         failures.traceback_of(error), "worker:0", 1, (), failures.packed(error), True)).again()
 
@@ -318,7 +318,7 @@ def test_what_is_too_large_or_cannot_be_pickled_is_left_out() -> None:
 def test_the_exception_of_an_older_worker_is_known_by_its_class() -> None:
     error = failure_of(Own(1, hint="h"))._failure._replace(exception=b"")
     with pytest.raises(Own) as caught:
-        raise _failures.plain(error).again()
+        raise plain_error(error).again()
     assert caught.value.args == ("code 1",) and getattr(caught.value, "original") is None
 
 
@@ -385,7 +385,7 @@ def test_the_class_of_an_error_stays_through_closures_that_wait_for_closures() -
         assert deep.hint == "try again" and deep.kind is FailureKind.USER
         pickle.loads(pickle.dumps(deep))
     assert isinstance(deep.original, Own) and isinstance(deep.original.original, Own)
-    timed_out: Any = failure_of(_failures.plain(Failure(FailureKind.TIMEOUT, "", "too long")))
+    timed_out: Any = failure_of(plain_error(Failure(FailureKind.TIMEOUT, "", "too long")))
     assert isinstance(timed_out, muster.TimedOutError) and isinstance(timed_out, TimeoutError)
     assert timed_out.kind is FailureKind.USER, "it is the error of the function that has waited"
 

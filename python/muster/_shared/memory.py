@@ -16,6 +16,7 @@ import struct
 import threading
 from typing import Any, Callable, Optional, Sequence, Union
 
+from muster._control_group import ControlGroup
 from muster._pickled.buffers import Data
 
 BYTES_MAX = 4 << 30
@@ -222,7 +223,5 @@ def bytes_max(asked: Optional[int]) -> int:
         return 0
     if asked is not None:
         return asked
-    from muster.worker.machine import ControlGroup
-
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min(BYTES_MAX, min(total, ControlGroup("").memory_limit or total) // 2)

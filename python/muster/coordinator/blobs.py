@@ -24,7 +24,7 @@ from muster.coordinator.lineage import Lineage
 from muster.coordinator.made_again import LostValue
 from muster.coordinator.shared import Shared, SharedContent
 from muster.errors import FailureKind, UnavailableError
-from muster.objects.large import Kept
+from muster.objects.call import Kept
 
 LEASE_EVERY = 5.0
 ROOM_WAIT = 60.0

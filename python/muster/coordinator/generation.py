@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from muster._pickled.exceptions import dictionary
-from muster._wire.failures import from_wire
 from muster._wire.messages import FAILED
-from muster.errors import ClosureError, FailureKind
+from muster.errors import ClosureError, FailureKind, from_wire
 
 FAILURES_MAX = 1000
 FETCHED = ("The fetch of its value has raised this error before. It is the error of the generation, too, "

@@ -8,8 +8,8 @@ import weakref
 from typing import Any, Callable, Optional
 
 from muster._pickled import calls as packing
-from muster._wire.failures import from_wire
 from muster._wire.messages import BYTES, JSON, FindObject, NewDataset, NewObject
+from muster.errors import from_wire
 from muster.objects import handle
 from muster.objects.call import Call
 from muster.objects.calls import Calls

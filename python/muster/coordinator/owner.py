@@ -3,11 +3,10 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from muster.coordinator.link import Link
-    from muster.coordinator.session import Session
+from muster.coordinator.link import Link
+from muster.coordinator.session import Session
 
 
 class Owner:

@@ -6,7 +6,7 @@ import concurrent.futures
 import contextlib
 import enum
 import pickle
-from typing import TYPE_CHECKING, Any, Callable, ContextManager, Generator, Generic, Optional, TypeVar
+from typing import Any, Callable, ContextManager, Generator, Generic, Optional, Protocol, Sequence, TypeVar, Union
 
 from muster import _forks
 from muster._elsewhere import VALUE, Hints
@@ -16,15 +16,40 @@ from muster._pickled.calls import reduce_to_slot
 from muster._wire.messages import JSON
 from muster.coordinator import log_lines, made_again
 from muster.coordinator.futures import Future
-from muster.coordinator.records import PICKLE, PICKLE_IN_JSON
-from muster.errors import FailureKind, MusterError
+from muster.coordinator.records import PICKLE, PICKLE_IN_JSON, Built, Record
+from muster.errors import ClosureError, FailureKind, MusterError
 from muster.worker.context import waiting
 
-if TYPE_CHECKING:
-    from muster.coordinator.records import Built, Record
-    from muster.coordinator.owner import Owner
-
 T = TypeVar("T")
+
+
+class Session(Protocol):
+    """What values use of their session; see `muster.coordinator.session`."""
+
+    link: Any
+    is_forked: bool
+
+    def cancel_later(self, record: Record) -> None: ...
+    def cancel_one(self, record: Record) -> None: ...
+    def cancel_queued(self, records: Sequence[Record], dry_run: bool = False) -> Any: ...
+    def check_process(self) -> None: ...
+    def drop(self, record: Union[Record, Built]) -> None: ...
+    def fetched(self, error: ClosureError) -> None: ...
+    def forget_callback(self, record: Record, f: Callable[[], None]) -> None: ...
+    def is_pickled(self, record: Record) -> bool: ...
+    def keep_decoded(self, record: Record, value: Any) -> None: ...
+    def reason_of(self, timeout: Optional[float], numbers: Sequence[int]) -> str: ...
+    def wait_for(self, record: Record, timeout: Optional[float]) -> None: ...
+    def when_ended(self, record: Record, f: Callable[[], None]) -> None: ...
+    def _is_reading(self) -> bool: ...
+    def _warn(self, records: Sequence[Record]) -> None: ...
+
+
+class Owner(Protocol):
+    """Keeps a session open; see `muster.coordinator.owner`."""
+
+    @property
+    def session(self) -> Session: ...
 
 
 class RemoteValueStatus(enum.Enum):

@@ -11,13 +11,12 @@ from typing import Any, Callable, Iterator, Optional, Sequence
 from muster._pickled.buffers import Data
 from muster._pickled.calls import FUNCTION
 from muster._pickled.values import may_be_name
-from muster._wire.failures import from_wire
 from muster._wire.messages import BYTES, FAILED, JSON
 from muster.coordinator.outbox import Outbox
 from muster.coordinator.records import PICKLE, PICKLE_IN_JSON, Record
 from muster.coordinator.shared import SharedContent
 from muster.coordinator.session_state import SessionState, unavailable
-from muster.errors import CancelledError, ClosureError, FailureKind
+from muster.errors import CancelledError, ClosureError, FailureKind, from_wire
 from muster.objects.call import run_all
 
 log = logging.getLogger("muster.session")

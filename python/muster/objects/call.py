@@ -2,13 +2,12 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 from muster._pickled import buffers, values
 from muster._wire.messages import JSON
 from muster.errors import ClosureError
-from muster.objects.large import Kept
-from muster.variables import arrays
+from muster.objects import arrays
 
 log = logging.getLogger("muster.session")
 
@@ -16,12 +15,21 @@ Of = tuple[str, str]
 """The task of an object, and what it is."""
 
 
+class Kept(NamedTuple):
+    """Memory that this process keeps for a call."""
+
+    name: bytes
+    size: int
+    content: Any
+
+
 class Call:
-    __slots__ = ("number", "object", "method", "args", "ticket", "plain", "json", "answered", "raw", "encoding",
+    __slots__ = ("number", "object", "method", "args", "ticket", "plain", "loads", "answered", "raw", "encoding",
                  "value", "error", "waiters", "of", "kept", "views", "tries")
 
     def __init__(self, number: int, object: int, method: str, args: bytes, ticket: bytes,
-                 plain: bool, of: Of, json: bool = False, kept: Sequence[Kept] = ()) -> None:
+                 plain: bool, of: Of, loads: Optional[Callable[[bytes], Any]] = None,
+                 kept: Sequence[Kept] = ()) -> None:
         self.number = number
         self.object = object
         self.method = method
@@ -29,8 +37,8 @@ class Call:
         self.ticket = ticket
         self.plain = plain
         """Its answer is arrays or JSON: whoever has the object cannot make this process run code."""
-        self.json = json
-        """Its arguments are JSON, and so is its answer, or bytes."""
+        self.loads = loads
+        """Reads its answer, where its arguments are JSON: the answer is, too, or bytes."""
         self.of = of
         self.answered = False
         self.raw: bytes = b""
@@ -56,10 +64,8 @@ def run_all(callbacks: list[Callable[[], None]]) -> None:
 
 
 def decoded(call: Call, raw: bytes, encoding: int, open: Optional[buffers.Open]) -> Any:
-    if call.json:
-        from muster.objects import named
-
-        return named.loads(raw) if encoding == JSON else raw
+    if call.loads is not None:
+        return call.loads(raw) if encoding == JSON else raw
     if call.plain:
         return values.decode_json(raw) if encoding == JSON else arrays.answer_of(raw, open)
     if encoding == JSON:

@@ -16,13 +16,12 @@ from typing import Any, Callable, Optional, Sequence, Union
 
 from muster import _forks
 from muster._pickled.names import as_text
-from muster._wire.failures import from_wire
 from muster._wire.messages import BYTES, JSON
 from muster.coordinator.made_again import Apart
-from muster.errors import ClosureError, WaitTimeout
+from muster.errors import ClosureError, WaitTimeout, from_wire
 from muster.objects import large, reasons
-from muster.objects.call import Call, Of, decoded, run_all
-from muster.objects.large import Kept, Large, Memory
+from muster.objects.call import Call, Kept, Of, decoded, run_all
+from muster.objects.large import Large, Memory
 from muster.objects.reasons import unavailable
 from muster.objects.taken import Taken
 from muster.worker.context import waiting
@@ -96,7 +95,8 @@ class Calls:
             raise _forks.of_parent(self.WHAT)
 
     def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True,
-            plain: bool = False, of: Of = ("", ""), json: bool = False, kept: Sequence[Kept] = ()) -> Call:
+            plain: bool = False, of: Of = ("", ""), loads: Optional[Callable[[bytes], Any]] = None,
+            kept: Sequence[Kept] = ()) -> Call:
         """Waits while there is no room, unless it is told not to: then by who makes few of them only. Raises
         UnavailableError: it is over; ValueError: `method` is not valid Unicode text. `kept`: what the arguments name,
         until it is answered."""
@@ -106,7 +106,7 @@ class Calls:
                 if self._over is not None:
                     raise unavailable(self._over)
                 if not waits or self._has_room(args, kept) or self._is_callback_with_room():
-                    call = self._add(Call(0, object, method, args, ticket, plain, of, json, kept))
+                    call = self._add(Call(0, object, method, args, ticket, plain, of, loads, kept))
                     self._bytes += len(args)
                     if kept:
                         self._kept_bytes += sum(one.size for one in kept)
@@ -193,8 +193,8 @@ class Calls:
                 m.object.extend([c.object for c in batch])
                 m.method.extend([c.method for c in batch])
                 m.args.extend([c.args for c in batch])
-                if any(c.json for c in batch):
-                    m.encoding.extend([JSON if c.json else BYTES for c in batch])
+                if any(c.loads for c in batch):
+                    m.encoding.extend([JSON if c.loads else BYTES for c in batch])
                 self._sent = max(self._sent, batch[-1].number)
                 self._name(m, batch[0].ticket)
             said = self._fill_more(m) or bool(batch or m.taken or m.drop)
@@ -264,7 +264,7 @@ class Calls:
                         self._taking.add(call)
                         named.append(call)
                         continue
-                    if len(raw) > large.MIN and not call.json:
+                    if len(raw) > large.MIN and call.loads is None:
                         whole = call
                 elif failure.reason == reasons.SERVER_RESTARTED:
                     call.error = reasons.lost(call)

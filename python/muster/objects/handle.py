@@ -13,9 +13,9 @@ from muster._pickled.buffers import Data
 from muster.coordinator.log_lines import Logs
 from muster.coordinator.remote_value import RemoteValue, RemoteValueStatus
 from muster.errors import FailureKind
-from muster.objects.call import Call
+from muster.objects.call import Call, Kept
 from muster.objects.calls import Calls
-from muster.objects.large import Kept, NotKept
+from muster.objects.large import NotKept
 
 ARGUMENT_BYTES_MAX = 32 << 20
 

@@ -16,18 +16,16 @@ import collections
 import logging
 import struct
 import threading
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Protocol, Sequence
+from typing import Any, Callable, Optional, Protocol, Sequence
 
 from muster._pickled import buffers
 from muster._pickled.buffers import Data
 from muster._pickled.calls import BLOB_MIN
 from muster._wire.messages import BYTES
-from muster.errors import ClosureError, WaitTimeout
-from muster.variables import arrays
-
-if TYPE_CHECKING:
-    from muster.objects.call import Call
-    from muster.objects.calls import Calls
+from muster.errors import ClosureError, FailureKind, WaitTimeout
+from muster.objects import reasons
+from muster.objects.call import Call, Kept, Of
+from muster.objects import arrays
 
 log = logging.getLogger("muster.session")
 
@@ -47,14 +45,6 @@ SETTLE_WITHIN = 1.0
 process."""
 _NUMBER = struct.Struct("<Q")
 _MARKS = (arrays.MAGIC_ELSEWHERE, buffers.SHARED)
-
-
-class Kept(NamedTuple):
-    """Memory that this process keeps for a call."""
-
-    name: bytes
-    size: int
-    content: Any
 
 
 class Memory(Protocol):
@@ -112,10 +102,25 @@ class Keeping:
         self.kept = []
 
 
+class Caller(Protocol):
+    """Makes the calls; see `Calls`."""
+
+    def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True, plain: bool = False,
+            of: Of = ("", "")) -> Call: ...
+
+    def call_again(self, call: Call) -> bool: ...
+
+    def finish(self, call: Call, error: Optional[ClosureError] = None) -> None: ...
+
+    def wait(self, call: Call, timeout: Optional[float]) -> None: ...
+
+    def when_answered(self, call: Call, f: Callable[[], None]) -> None: ...
+
+
 class Large:
     """Of one caller."""
 
-    def __init__(self, calls: Calls, memory: Callable[[], Optional[Memory]]) -> None:
+    def __init__(self, calls: Caller, memory: Callable[[], Optional[Memory]]) -> None:
         """`memory`: None: nothing is kept here."""
         self._calls = calls
         self._memory = memory
@@ -182,7 +187,7 @@ class Large:
             asked = self._calls.add(call.object, METHOD, b"", call.ticket, waits=False, plain=True, of=call.of)
         except ClosureError as over:
             return self._calls.finish(call, over)
-        self._calls.when_answered(asked, lambda: self._calls.finish(call, _said(asked) or _not_there(call)))
+        self._calls.when_answered(asked, lambda: self._calls.finish(call, _said(asked) or reasons.result_gone(call)))
 
     def let_go(self, kept: Sequence[Kept]) -> None:
         memory = self._memory()
@@ -200,15 +205,7 @@ class Large:
 
 
 def _said(asked: Call) -> Optional[ClosureError]:
-    from muster.errors import FailureKind
-
     return asked.error if asked.error is not None and asked.error.kind is FailureKind.DEPENDENCY_LOST else None
-
-
-def _not_there(call: Call) -> ClosureError:
-    from muster.objects import reasons
-
-    return reasons.result_gone(call)
 
 
 def is_named(encoding: int, raw: Data) -> bool:

@@ -25,7 +25,7 @@ class NamedObject(RemoteObject):
 
     def _pack(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallValue:
         data = arguments(f"{self._class_name}.{method}", args, kwargs)
-        return CallValue(self._calls, self._calls.add(self._id, method, data, self._ticket, plain=True, json=True,
+        return CallValue(self._calls, self._calls.add(self._id, method, data, self._ticket, plain=True, loads=loads,
                                                       of=(self._task, self._class_name)), self._owner)
 
     def __reduce__(self) -> Any:

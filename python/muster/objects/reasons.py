@@ -24,7 +24,7 @@ nobody waits for the answer of an update."""
 
 
 def may_be_repeated(call: Any, reason: int) -> bool:
-    if not call.plain or call.json:
+    if not call.plain or call.loads is not None:
         return False
     return (reason == NO_ROOM_FOR_CALL and call.method in REPEATED or
             reason == NO_ROOM_FOR_VALUE and call.method in READS)

@@ -14,7 +14,7 @@ import re
 import shutil
 from typing import Any, Optional, Sequence, Union
 
-from muster.variables import arrays
+from muster.objects import arrays
 
 FORMAT = 1
 JSON = "json"

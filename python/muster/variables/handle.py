@@ -9,7 +9,7 @@ from muster.objects.call import Of
 from muster.objects.calls import Calls
 from muster.objects import large
 from muster.objects.handle import ARGUMENT_BYTES_MAX, CallValue, RemoteObject, calls_of
-from muster.variables import arrays
+from muster.objects import arrays
 from muster.variables.values import JoinedValue, OrPieces, Request, in_window
 from muster.variables.variable import CLASS_NAME, ONLY_ASSIGNED, STEPPED, converted
 

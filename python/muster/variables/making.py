@@ -7,7 +7,7 @@ from typing import Any, Optional, Sequence, Union
 from muster._wire.messages import BYTES
 from muster.coordinator.objects import SessionObjects
 from muster.coordinator.remote_value import RemoteValue
-from muster.variables import arrays
+from muster.objects import arrays
 from muster.variables.handle import WHOLE_MAX, RemoteVariable
 from muster.variables.partitioners import Partitioner, bounds_of
 from muster.variables.sharded import ShardedVariable

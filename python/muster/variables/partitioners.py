@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, Optional, Sequence
 
-from muster.variables.arrays import integer, numpy
+from muster.objects.arrays import integer, numpy
 
 Partitioner = Callable[[Sequence[int], Any], Sequence[int]]
 

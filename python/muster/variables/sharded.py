@@ -5,7 +5,7 @@ from typing import Any, Callable, Optional, Sequence
 
 from muster.coordinator.remote_value import RemoteValue
 from muster.objects.handle import ARGUMENT_BYTES_MAX
-from muster.variables import arrays
+from muster.objects import arrays
 from muster.variables.handle import ADAM, Ranged, RemoteVariable, check_bytes
 from muster.variables.values import JoinedValue
 

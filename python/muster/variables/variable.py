@@ -6,7 +6,7 @@ import threading
 from typing import Any, NamedTuple, Optional, Sequence
 
 from muster.objects.within import Shelf, within
-from muster.variables.arrays import Encoded, decode, encode, is_mapped, names_of, numpy
+from muster.objects.arrays import Encoded, decode, encode, is_mapped, names_of, numpy
 
 NAME = "muster.variable"
 CLASS_NAME = "muster.Variable"

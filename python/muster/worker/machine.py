@@ -8,6 +8,8 @@ import threading
 import time
 from typing import Any, Optional
 
+from muster._control_group import ControlGroup, number_after, read_text
+
 FIRST, EVERY = 1.0, 5.0
 """Seconds to the first look, and between looks."""
 GPUS_MAX = 16
@@ -20,8 +22,6 @@ DRIVER = "libnvidia-ml.so.1"
 _VIRTUAL = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
 """Disks upon others or in memory."""
 _SECTOR = 512
-_NO_LIMIT = 1 << 60
-"""Version 1 of control groups says so of none."""
 
 
 class Watch:
@@ -80,7 +80,7 @@ class Reader:
     def _cpu(self, seen: dict[str, Any]) -> dict[str, float]:
         mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
         busy, cpus = 0, 0
-        for line in _text(f"{self._root}/proc/stat").splitlines():
+        for line in read_text(f"{self._root}/proc/stat").splitlines():
             name, *times = line.split()
             number = name[3:]
             if name.startswith("cpu") and number.isdigit() and (mine is None or int(number) in mine):
@@ -96,8 +96,8 @@ class Reader:
         return {"cpu": busy / os.sysconf("SC_CLK_TCK")} if cpus else {}
 
     def _memory(self, seen: dict[str, Any]) -> None:
-        text = _text(f"{self._root}/proc/meminfo")
-        total, left = _after(text, "MemTotal:"), _after(text, "MemAvailable:")
+        text = read_text(f"{self._root}/proc/meminfo")
+        total, left = number_after(text, "MemTotal:"), number_after(text, "MemAvailable:")
         used: Optional[int] = None
         if total is not None:
             total <<= 10
@@ -112,7 +112,7 @@ class Reader:
 
     def _network(self) -> dict[str, float]:
         totals: dict[str, float] = {}
-        for line in _text(f"{self._root}/proc/net/dev").splitlines():
+        for line in read_text(f"{self._root}/proc/net/dev").splitlines():
             name, colon, rest = line.partition(":")
             columns = rest.split()
             if colon and name.strip() != "lo" and len(columns) > 8:
@@ -122,7 +122,7 @@ class Reader:
 
     def _drives(self) -> dict[str, float]:
         totals: dict[str, float] = {}
-        for line in _text(f"{self._root}/proc/diskstats").splitlines() if self._disks else ():
+        for line in read_text(f"{self._root}/proc/diskstats").splitlines() if self._disks else ():
             columns = line.split()
             if len(columns) > 9 and columns[2] in self._disks:
                 totals["read"] = totals.get("read", 0) + int(columns[5]) * _SECTOR
@@ -136,7 +136,7 @@ class Reader:
         found: dict[int, dict[str, Any]] = {}
         pids = [int(n) for n in _names(f"{self._root}/proc") if n.isdigit()]
         for pid in pids[:PROCESSES_MAX]:
-            head, _, rest = _text(f"{self._root}/proc/{pid}/stat").rpartition(")")
+            head, _, rest = read_text(f"{self._root}/proc/{pid}/stat").rpartition(")")
             columns = rest.split()
             if len(columns) > 21:
                 parents[pid] = int(columns[1])
@@ -152,86 +152,11 @@ class Reader:
         return largest[:USERS_MAX]
 
 
-class ControlGroup:
-    """The tightest limits of this process' group and of those around it, version 1 or 2."""
-
-    def __init__(self, root: str) -> None:
-        self.memory_limit: Optional[int] = None
-        self.cpus: Optional[float] = None
-        self._memory_at = self._cpu_at = ("", False)
-        mount = f"{root}/sys/fs/cgroup"
-        for line in _text(f"{root}/proc/self/cgroup").splitlines():
-            _, controllers, path = (line.split(":", 2) + ["", ""])[:3]
-            if ".." in path:
-                continue
-            if not controllers or "memory" in controllers.split(","):
-                self._find_memory(mount + ("/memory" if controllers else ""), path, not controllers)
-            if not controllers or "cpu" in controllers.split(","):
-                self._find_cpu(mount + ("/cpu" if controllers else ""), path, not controllers)
-
-    def _find_memory(self, mount: str, path: str, second: bool) -> None:
-        for at in _upwards(mount, path):
-            limit = _number(_text(at + ("/memory.max" if second else "/memory.limit_in_bytes")))
-            if limit is not None and limit < min(_NO_LIMIT, self.memory_limit or _NO_LIMIT):
-                self.memory_limit, self._memory_at = limit, (at, second)
-
-    def _find_cpu(self, mount: str, path: str, second: bool) -> None:
-        for at in _upwards(mount, path):
-            if second:
-                quota, _, period = _text(f"{at}/cpu.max").partition(" ")
-            else:
-                quota, period = _text(f"{at}/cpu.cfs_quota_us"), _text(f"{at}/cpu.cfs_period_us")
-            share, of = _number(quota), _number(period)
-            if share is not None and of and share / of < (self.cpus or float("inf")):
-                self.cpus, self._cpu_at = share / of, (at, second)
-
-    def memory(self) -> Optional[int]:
-        """Without what the kernel gives back at once."""
-        at, second = self._memory_at
-        used = _number(_text(at + ("/memory.current" if second else "/memory.usage_in_bytes")))
-        idle = _after(_text(f"{at}/memory.stat"), "inactive_file" if second else "total_inactive_file")
-        return None if used is None else max(used - (idle or 0), 0)
-
-    def cpu_seconds(self) -> Optional[float]:
-        at, second = self._cpu_at
-        used = _after(_text(f"{at}/cpu.stat"), "usage_usec") if second else _number(_text(f"{at}/cpuacct.usage"))
-        return None if used is None else used / (1e6 if second else 1e9)
-
-
-def _upwards(mount: str, path: str) -> list[str]:
-    """The group and those around it. Where a container sees its group as the root, the path is of the
-    host: then the mount itself is all there is."""
-    parts = [part for part in path.split("/") if part]
-    return ["/".join([mount, *parts[:n]]) for n in range(len(parts), -1, -1)]
-
-
-def _text(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(1 << 20)
-    except OSError:
-        return ""
-
-
 def _names(directory: str) -> list[str]:
     try:
         return os.listdir(directory)
     except OSError:
         return []
-
-
-def _number(text: str) -> Optional[int]:
-    text = text.strip()
-    return int(text) if text.isdigit() else None
-
-
-def _after(text: str, key: str) -> Optional[int]:
-    """The number behind the first word of a line."""
-    for line in text.splitlines():
-        words = line.split()
-        if len(words) > 1 and words[0] == key:
-            return _number(words[1])
-    return None
 
 
 def _load(library: str) -> Optional[ctypes.CDLL]:

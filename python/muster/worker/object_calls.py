@@ -8,7 +8,8 @@ from muster._pickled.buffers import Data
 from muster._wire.messages import WorkerMessage
 from muster.objects.call import Call
 from muster.objects.calls import Calls
-from muster.objects.large import Kept, Memory
+from muster.objects.call import Kept
+from muster.objects.large import Memory
 from muster.objects.within import Name, within
 from muster.worker.blobs import Blobs
 

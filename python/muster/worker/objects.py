@@ -20,8 +20,8 @@ from muster.errors import FailureKind
 from muster.objects import handle, large
 from muster.objects.large import Memory
 from muster.objects.within import Name, within
-from muster.variables import arrays
-from muster.variables.arrays import Encoded
+from muster.objects import arrays
+from muster.objects.arrays import Encoded
 from muster.worker.failures import message_of, packed, traceback_of, type_name_of
 from muster.worker.functions import FunctionTable, Kept, Refused, call_json, json_output
 from muster.worker.object_calls import ObjectCalls, WorkerMemory

@@ -22,8 +22,9 @@ from muster.objects import handle
 from muster.worker import context as contexts
 from muster.worker import output, uploads
 from muster.worker.failures import is_a, message_of, packed, tasks_of, traceback_of, type_name_of
-from muster.worker.functions import NOTHING, Beside, FunctionTable, Kept, Output, Refused
+from muster.worker.functions import Beside, FunctionTable, Kept, Output, Refused
 from muster.worker.home import Home, set_process_home
+from muster.worker.job import Job
 from muster.worker.objects import Objects
 from muster.worker.reports import Reports
 from muster.worker.waits import Waits
@@ -34,31 +35,6 @@ WORTH_REPORTING = 0.02
 """Seconds that a closure has run when the server is told that it has begun."""
 ANSWERS_WAIT = 0.001
 """Seconds that an answer may wait for others to go along with."""
-
-
-class Job:
-    """One closure that is held here."""
-
-    __slots__ = ("closure", "attempt", "function", "args", "encoding", "beside", "builds", "stop",
-                 "began", "reported", "waits", "told", "num_workers", "thread")
-
-    def __init__(self, closure: int, attempt: int, function: int, args: Data,
-                 encoding: int) -> None:
-        self.closure = closure
-        self.attempt = attempt
-        self.function = function
-        self.args = args
-        self.encoding = encoding
-        self.beside = NOTHING
-        self.builds = 0
-        self.num_workers = 0
-        self.stop = threading.Event()
-        self.began = 0.0
-        self.reported = False
-        self.waits = 0
-        self.told = False
-        self.thread = 0
-        """That is in its function, where this is beside the runner's own."""
 
 
 class Runner:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, Iterator
+from typing import Any, Callable, Iterator
 
-if TYPE_CHECKING:
-    from muster.worker.runner import Job
+from muster.worker.job import Job
 
 WORTH_TELLING = 0.01
 """Seconds that a closure has waited when its slot is given back."""

@@ -6,7 +6,7 @@ import time
 
 from muster._wire.messages import ServerMessage, WorkerMessage
 from muster.worker.held import Held
-from muster.worker.runner import Job
+from muster.worker.job import Job
 from muster.worker.waits import WORTH_TELLING, Waits
 
 

@@ -18,7 +18,7 @@ import pytest
 from conftest import DEADLINE, Cluster
 
 import muster
-from muster import _failures
+from muster import errors as muster_errors
 from muster.errors import FailureKind
 from muster.rest.programs import Program
 
@@ -129,7 +129,7 @@ def test_a_class_that_cannot_be_pickled_keeps_its_name_base_and_attributes(coord
 def test_exceptions_are_copied_and_pickled() -> None:
     for kind in errors():
         if issubclass(kind, muster.ClosureError):
-            of = next((k for k, made_of in _failures._CLASSES.items() if made_of is kind), FailureKind.USER)
+            of = next((k for k, made_of in muster_errors._CLASSES.items() if made_of is kind), FailureKind.USER)
             made = kind(of, "their.Error", "why", "trace", "worker:3", 2, ["ps:0"])
         elif kind is muster.DependencyLost:
             made = kind("why", "ps:0")

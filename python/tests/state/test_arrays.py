@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from muster.variables import arrays
+from muster.objects import arrays
 
 np = pytest.importorskip("numpy")
 
@@ -118,7 +118,7 @@ def test_large_data_may_be_elsewhere() -> None:
 def test_the_package_is_imported_without_numpy_and_variables_say_what_is_missing() -> None:
     program = ("import sys; sys.modules['numpy'] = None\n"
                "import muster; muster.ClusterCoordinator; import muster.worker.objects\n"
-               "from muster.variables import variable, arrays\n"
+               "from muster.variables import variable; from muster.objects import arrays\n"
                "assert arrays.decode(arrays.encode(['text', None])) == ['text', None]\n"
                "try: variable.make(arrays.encode(['x', 'float32', 'zeros']))\n"
                "except ImportError as error: print(error)\n")

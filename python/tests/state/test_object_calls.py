@@ -16,8 +16,9 @@ from muster._wire.messages import BYTES, JSON, Failure, ServerMessage, SessionRe
 from muster.coordinator.objects import SessionObjects
 from muster.objects import calls, large, reasons, taken
 from muster.objects.handle import CallValue
-from muster.objects.large import Kept
-from muster.variables import arrays, variable
+from muster.objects.call import Kept
+from muster.objects import arrays
+from muster.variables import variable
 from muster.worker.functions import FunctionTable
 from muster.worker.object_calls import ObjectCalls, within
 from muster.worker.objects import Objects

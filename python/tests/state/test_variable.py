@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.variables import arrays
+from muster.objects import arrays
 from muster.variables.variable import CUTS_MAX, Variable, make
 
 np = pytest.importorskip("numpy")

@@ -18,7 +18,7 @@ std::string error_of(std::string const& bytes) {
   return "none";
 }
 
-// As encode([np.array([[1, 2]], "int32"), "ps", None]) of python/muster/variables/arrays.py.
+// As encode([np.array([[1, 2]], "int32"), "ps", None]) of python/muster/objects/arrays.py.
 std::string python_wrote() {
   using namespace std::string_literals;
   return "\x93"

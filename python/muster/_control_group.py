@@ -1,0 +1,82 @@
+"""The limits of this process' control group, and what it uses of them."""
+from __future__ import annotations
+
+from typing import Optional
+
+_NO_LIMIT = 1 << 60
+"""Version 1 of control groups says so of none."""
+
+
+class ControlGroup:
+    """The tightest limits of this process' group and of those around it, version 1 or 2."""
+
+    def __init__(self, root: str) -> None:
+        self.memory_limit: Optional[int] = None
+        self.cpus: Optional[float] = None
+        self._memory_at = self._cpu_at = ("", False)
+        mount = f"{root}/sys/fs/cgroup"
+        for line in read_text(f"{root}/proc/self/cgroup").splitlines():
+            _, controllers, path = (line.split(":", 2) + ["", ""])[:3]
+            if ".." in path:
+                continue
+            if not controllers or "memory" in controllers.split(","):
+                self._find_memory(mount + ("/memory" if controllers else ""), path, not controllers)
+            if not controllers or "cpu" in controllers.split(","):
+                self._find_cpu(mount + ("/cpu" if controllers else ""), path, not controllers)
+
+    def _find_memory(self, mount: str, path: str, second: bool) -> None:
+        for at in _upwards(mount, path):
+            limit = _number(read_text(at + ("/memory.max" if second else "/memory.limit_in_bytes")))
+            if limit is not None and limit < min(_NO_LIMIT, self.memory_limit or _NO_LIMIT):
+                self.memory_limit, self._memory_at = limit, (at, second)
+
+    def _find_cpu(self, mount: str, path: str, second: bool) -> None:
+        for at in _upwards(mount, path):
+            if second:
+                quota, _, period = read_text(f"{at}/cpu.max").partition(" ")
+            else:
+                quota, period = read_text(f"{at}/cpu.cfs_quota_us"), read_text(f"{at}/cpu.cfs_period_us")
+            share, of = _number(quota), _number(period)
+            if share is not None and of and share / of < (self.cpus or float("inf")):
+                self.cpus, self._cpu_at = share / of, (at, second)
+
+    def memory(self) -> Optional[int]:
+        """Without what the kernel gives back at once."""
+        at, second = self._memory_at
+        used = _number(read_text(at + ("/memory.current" if second else "/memory.usage_in_bytes")))
+        idle = number_after(read_text(f"{at}/memory.stat"), "inactive_file" if second else "total_inactive_file")
+        return None if used is None else max(used - (idle or 0), 0)
+
+    def cpu_seconds(self) -> Optional[float]:
+        at, second = self._cpu_at
+        used = number_after(read_text(f"{at}/cpu.stat"), "usage_usec") if second else _number(read_text(f"{at}/cpuacct.usage"))
+        return None if used is None else used / (1e6 if second else 1e9)
+
+
+def _upwards(mount: str, path: str) -> list[str]:
+    """The group and those around it. Where a container sees its group as the root, the path is of the
+    host: then the mount itself is all there is."""
+    parts = [part for part in path.split("/") if part]
+    return ["/".join([mount, *parts[:n]]) for n in range(len(parts), -1, -1)]
+
+
+def read_text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(1 << 20)
+    except OSError:
+        return ""
+
+
+def _number(text: str) -> Optional[int]:
+    text = text.strip()
+    return int(text) if text.isdigit() else None
+
+
+def number_after(text: str, key: str) -> Optional[int]:
+    """The number behind the first word of a line."""
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) > 1 and words[0] == key:
+            return _number(words[1])
+    return None
