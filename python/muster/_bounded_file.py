@@ -5,7 +5,6 @@ import collections
 import os
 import stat
 import threading
-from typing import Union
 
 BYTES_MAX = 1 << 20
 PIPES_MAX = 16
@@ -14,7 +13,7 @@ _pipes: collections.OrderedDict[tuple[str, int, int], bytes] = collections.Order
 """The content of pipes by path, device and inode; oldest first. Protected by _lock."""
 
 
-def read_bounded_file(path: Union[str, os.PathLike[str]]) -> bytes:
+def read_bounded_file(path: str | os.PathLike[str]) -> bytes:
     """Returns the content. It stops at the limit, so that a device without an end is refused, too.
 
     A pipe, such as ``<(…)`` of a shell, is read once in a process: later calls with the same path return the same content.
@@ -35,7 +34,7 @@ def read_bounded_file(path: Union[str, os.PathLike[str]]) -> bytes:
         return _pipes[key]
 
 
-def _read(path: Union[str, os.PathLike[str]]) -> bytes:
+def _read(path: str | os.PathLike[str]) -> bytes:
     with open(path, "rb") as file:
         content = file.read(BYTES_MAX + 1)
     if len(content) > BYTES_MAX:

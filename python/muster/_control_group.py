@@ -1,8 +1,6 @@
 """The limits of this process' control group, and what it uses of them."""
 from __future__ import annotations
 
-from typing import Optional
-
 _NO_LIMIT = 1 << 60
 """Version 1 of control groups says so of none."""
 
@@ -11,12 +9,12 @@ class ControlGroup:
     """The tightest limits of this process' group and of those around it, version 1 or 2."""
 
     def __init__(self, root: str) -> None:
-        self.memory_limit: Optional[int] = None
-        self.cpus: Optional[float] = None
+        self.memory_limit: int | None = None
+        self.cpus: float | None = None
         self._memory_at = self._cpu_at = ("", False)
         mount = f"{root}/sys/fs/cgroup"
         for line in read_text(f"{root}/proc/self/cgroup").splitlines():
-            _, controllers, path = (line.split(":", 2) + ["", ""])[:3]
+            _, controllers, path = [*line.split(":", 2), "", ""][:3]
             if ".." in path:
                 continue
             if not controllers or "memory" in controllers.split(","):
@@ -40,14 +38,14 @@ class ControlGroup:
             if share is not None and of and share / of < (self.cpus or float("inf")):
                 self.cpus, self._cpu_at = share / of, (at, second)
 
-    def memory(self) -> Optional[int]:
+    def memory(self) -> int | None:
         """Without what the kernel gives back at once."""
         at, second = self._memory_at
         used = _number(read_text(at + ("/memory.current" if second else "/memory.usage_in_bytes")))
         idle = number_after(read_text(f"{at}/memory.stat"), "inactive_file" if second else "total_inactive_file")
         return None if used is None else max(used - (idle or 0), 0)
 
-    def cpu_seconds(self) -> Optional[float]:
+    def cpu_seconds(self) -> float | None:
         at, second = self._cpu_at
         used = number_after(read_text(f"{at}/cpu.stat"), "usage_usec") if second else _number(read_text(f"{at}/cpuacct.usage"))
         return None if used is None else used / (1e6 if second else 1e9)
@@ -68,12 +66,12 @@ def read_text(path: str) -> str:
         return ""
 
 
-def _number(text: str) -> Optional[int]:
+def _number(text: str) -> int | None:
     text = text.strip()
     return int(text) if text.isdigit() else None
 
 
-def number_after(text: str, key: str) -> Optional[int]:
+def number_after(text: str, key: str) -> int | None:
     """The number behind the first word of a line."""
     for line in text.splitlines():
         words = line.split()

@@ -1,7 +1,7 @@
 """Names that users of Ray and Dask type, with what Muster has instead. Private."""
 from __future__ import annotations
 
-from typing import Mapping, NoReturn, Optional
+from typing import Mapping, NoReturn
 
 _SUBMIT = "coordinator.submit(fn, *args); a function needs no decorator"
 _FETCH = "value.fetch(timeout), or coordinator.fetch([value, ...]) for several"
@@ -123,7 +123,7 @@ class _Absent:
         self._name = name
         self._instead = instead
 
-    def __get__(self, instance: object, owner: Optional[type] = None) -> NoReturn:
+    def __get__(self, instance: object, owner: type | None = None) -> NoReturn:
         missing(f"{self._of!r} object", self._name, self._instead)
 
     def __repr__(self) -> str:

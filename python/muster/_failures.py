@@ -4,7 +4,6 @@ from __future__ import annotations
 import linecache
 import re
 import sys
-from typing import Optional
 
 COMBINED_MAX = 1024
 """Classes that are kept; all go when there are more."""
@@ -12,7 +11,7 @@ _combined: dict[tuple[type, type], type] = {}
 _FRAME = re.compile(r'([ |+-]*)File "(.+)", line (\d+), in ')
 
 
-def class_named(name: str) -> Optional[type]:
+def class_named(name: str) -> type | None:
     """The class with this name, if it was imported already."""
     module, _, attribute = name.rpartition(".")
     found = getattr(sys.modules.get(module or "builtins"), attribute, None)

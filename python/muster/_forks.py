@@ -16,7 +16,7 @@ import sys
 import threading
 import traceback
 import weakref
-from typing import Any, Callable, NoReturn, Optional, Protocol
+from typing import Any, Callable, NoReturn, Protocol
 
 generation = 0
 """Grows with each fork, in the process that was forked."""
@@ -94,7 +94,7 @@ def do_nothing(number: int, frame: Any) -> None:
     """A handler in place of SIG_IGN."""
 
 
-def leave(error: Optional[BaseException] = None) -> NoReturn:
+def leave(error: BaseException | None = None) -> NoReturn:
     """Ends a process that a function has forked and that has left the function, as Python ends a program."""
     status = 0
     try:

@@ -4,10 +4,9 @@ from __future__ import annotations
 import dataclasses
 import os
 import ssl
-from typing import Any, Optional, Sequence
+from typing import Any, Sequence
 
 from muster._bounded_file import read_bounded_file
-
 
 KEEPALIVE = [("grpc.keepalive_time_ms", 10_000), ("grpc.keepalive_timeout_ms", 10_000),
              ("grpc.http2.ping_timeout_ms", 10_000), ("grpc.http2.max_pings_without_data", 0)]
@@ -25,7 +24,7 @@ class Tls:
     key: str = ""
 
     @classmethod
-    def of(cls, ca: Optional[str], cert: Optional[str], key: Optional[str]) -> Tls:
+    def of(cls, ca: str | None, cert: str | None, key: str | None) -> Tls:
         """Returns these files; None selects the file that MUSTER_CA, MUSTER_CERT or MUSTER_KEY names.
 
         Raises:

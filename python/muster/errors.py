@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, NamedTuple, Optional, Sequence
+from typing import Any, NamedTuple, Sequence
 
 from muster import _failures
 
@@ -41,7 +41,7 @@ class Failure(NamedTuple):
     """As `_pickled.exceptions` has it; to be read only where the function was `own`."""
     own: bool = False
     """This session had it run as a Python callable, whose code it trusts."""
-    cause: Optional[ClosureError] = None
+    cause: ClosureError | None = None
     """Of an InputError: what ended the input, where that was of this session."""
 
 
@@ -60,11 +60,11 @@ class ClosureError(MusterError):
     """
 
     def __init__(self, kind: FailureKind, type: str, message: str, remote_traceback: str = "",
-                 worker: str = "", attempt: int = 0, dependency: Optional[list[str]] = None) -> None:
+                 worker: str = "", attempt: int = 0, dependency: list[str] | None = None) -> None:
         Exception.__init__(self, message)
         self._failure = Failure(kind, type, message, remote_traceback, worker, attempt,
                                 dependency or ())
-        self._original: Optional[BaseException] = None
+        self._original: BaseException | None = None
         if remote_traceback:
             self.__cause__ = RemoteTraceback(remote_traceback)
 
@@ -99,7 +99,7 @@ class ClosureError(MusterError):
         return list(self._failure.dependency)
 
     @property
-    def original(self) -> Optional[BaseException]:
+    def original(self) -> BaseException | None:
         return self._original
 
     def __str__(self) -> str:
@@ -205,14 +205,14 @@ _CLASSES = {
 
 
 def failure_error(kind: int, type: str, message: str, remote_traceback: str = "", worker: str = "",
-                  attempt: int = 0, dependency: Optional[list[str]] = None, exception: bytes = b"",
-                  cause: Optional[ClosureError] = None) -> ClosureError:
+                  attempt: int = 0, dependency: list[str] | None = None, exception: bytes = b"",
+                  cause: ClosureError | None = None) -> ClosureError:
     """Returns the exception for a failure. `exception` is unpickled, so its sender must be trusted."""
     return _whole(Failure(_kind_of(kind, type), type, message, remote_traceback, worker,
                           attempt, dependency or (), exception, bool(exception), cause))
 
 
-def from_wire(f: Any, own: bool = False, cause: Optional[ClosureError] = None) -> ClosureError:
+def from_wire(f: Any, own: bool = False, cause: ClosureError | None = None) -> ClosureError:
     """Returns the plain exception for a `muster.v1.Failure`. See Failure for `own` and `cause`."""
     return plain_error(Failure(_kind_of(f.kind, f.type), f.type, f.message, f.traceback,
                                f.worker, f.attempt, list(f.dependency), f.exception, own, cause))
@@ -262,7 +262,7 @@ def _whole(failure: Failure, stops: bool = False) -> ClosureError:
         return plain_error(failure)
 
 
-def _original(failure: Failure) -> Optional[BaseException]:
+def _original(failure: Failure) -> BaseException | None:
     if not (failure.own and failure.exception) or failure.kind is FailureKind.INPUT:
         return None
     from muster._pickled import exceptions
@@ -275,7 +275,7 @@ def _original(failure: Failure) -> Optional[BaseException]:
         return None
 
 
-def _of_both(failure: Failure, original: Optional[BaseException], stops: bool) -> Optional[ClosureError]:
+def _of_both(failure: Failure, original: BaseException | None, stops: bool) -> ClosureError | None:
     from muster._pickled import exceptions
 
     if failure.kind is not FailureKind.USER:

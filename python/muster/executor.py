@@ -6,8 +6,7 @@ import os
 import threading
 import weakref
 from concurrent.futures._base import PENDING, RUNNING
-from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence,
-                    TypeVar, Union)
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Sequence, TypeVar
 
 from muster import _forks
 from muster.coordinator import made_again, session_waits
@@ -31,9 +30,9 @@ T = TypeVar("T")
 class _Future(Future):
     """The future of a call. It is pending until its call is known to run: the server is asked by `running` and `cancel`."""
 
-    value: Optional[RemoteValue[Any]] = None
+    value: RemoteValue[Any] | None = None
 
-    def result(self, timeout: Optional[float] = None) -> Any:
+    def result(self, timeout: float | None = None) -> Any:
         if self.value is None:
             return super().result(timeout)
         if timeout is not None:
@@ -114,7 +113,7 @@ class Executor(concurrent.futures.Executor):
         TypeError: an option is unknown.
     """
 
-    def __init__(self, server: Optional[Union[str, Sequence[str]]] = None,
+    def __init__(self, server: str | Sequence[str] | None = None,
                  **options: Unpack[CoordinatorWords]) -> None:
         check_names("Executor", options, CoordinatorOptions)
         if not options.setdefault("continue_on_error", True):
@@ -123,7 +122,7 @@ class Executor(concurrent.futures.Executor):
         self._lock: Any = threading.Lock()  # protects the following
         self._shut_down = False
         self._futures: set[_Future] = set()
-        self._finishing: Optional[threading.Thread] = None
+        self._finishing: threading.Thread | None = None
         self._is_forked = False
         _forks.notify_in_forks(self)
         with _executors_lock:
@@ -141,7 +140,7 @@ class Executor(concurrent.futures.Executor):
         """Returns how many calls the connected workers can run at the same time, at least 1. Dask reads this."""
         session = self._coordinator._session
         session.wait_open()
-        slots: Optional[int] = session.link.capacity(session.id)
+        slots: int | None = session.link.capacity(session.id)
         return max(1, slots if slots is not None else os.cpu_count() or 1)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args,
@@ -197,8 +196,8 @@ class Executor(concurrent.futures.Executor):
             self._futures.discard(future)
 
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
-            timeout: Optional[float] = None, chunksize: Optional[int] = None,
-            buffersize: Optional[int] = None) -> Iterator[T]:
+            timeout: float | None = None, chunksize: int | None = None,
+            buffersize: int | None = None) -> Iterator[T]:
         """Returns an iterator over the results in order; see :meth:`muster.ClusterCoordinator.map`.
 
         Args:

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping
 
 
-def settings(environment: Optional[Mapping[str, str]] = None) -> dict[str, Any]:
+def settings(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Arguments for ``jax.distributed.initialize`` from the variables that `muster run` sets. Raises
     RuntimeError: one of them is missing, which it names."""
     given = os.environ if environment is None else environment
@@ -31,7 +31,7 @@ def initialize(**more: Any) -> None:
     jax.distributed.initialize(**found)
 
 
-def renew_preemption_sync(step: Optional[int] = None) -> bool:
+def renew_preemption_sync(step: int | None = None) -> bool:
     """Lets this process hear preemption notices again (``reached_preemption_sync_point``) after its
     connection to the server was lost: JAX's own wait for a notice ends with the connection, and is
     never made again. All processes whose wait is gone need it; Muster's event ``notice_unheard``

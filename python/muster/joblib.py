@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import joblib
 from joblib.parallel import AutoBatchingMixin, ParallelBackendBase
@@ -38,16 +38,16 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
     supports_timeout = True
     default_n_jobs = -1
 
-    def __init__(self, server: Optional[str] = None, nesting_level: Optional[int] = None,
-                 *, initializer: Optional[Callable[..., Any]] = None,
+    def __init__(self, server: str | None = None, nesting_level: int | None = None,
+                 *, initializer: Callable[..., Any] | None = None,
                  initargs: Sequence[Any] = (), **options: Unpack[CoordinatorWords]) -> None:
         super().__init__(nesting_level=nesting_level)
         check_names("joblib's backend 'muster'", options, CoordinatorOptions)
         self._server = server
         self._options: CoordinatorWords = {"name": "joblib", **options}
         self._initializer = Initializer(initializer, initargs) if initializer is not None else None
-        self._executor: Optional[Executor] = None
-        self._waiting: Optional[waiting] = None
+        self._executor: Executor | None = None
+        self._waiting: waiting | None = None
 
     def start_call(self) -> None:
         """Marks this thread as waiting until `stop_call`, because joblib asks for results every 10 ms."""
@@ -69,7 +69,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
             self._executor = Executor(self._server, **self._options)
         return self._executor
 
-    def effective_n_jobs(self, n_jobs: Optional[int]) -> int:
+    def effective_n_jobs(self, n_jobs: int | None) -> int:
         if n_jobs == 0:
             raise ValueError("n_jobs == 0 in Parallel has no meaning")
         if n_jobs is not None and n_jobs > 0:
@@ -78,9 +78,9 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
         return max(1, workers if n_jobs is None else workers + 1 + n_jobs)
 
     def configure(self, n_jobs: int = 1, parallel: Any = None, prefer: Any = None, require: Any = None, *,
-                  initializer: Optional[Callable[..., Any]] = None, initargs: Sequence[Any] = (), verbose: int = 0,
+                  initializer: Callable[..., Any] | None = None, initargs: Sequence[Any] = (), verbose: int = 0,
                   temp_folder: Any = None, max_nbytes: Any = None, mmap_mode: Any = None, context: Any = None,
-                  timeout: Optional[float] = None, idle_worker_timeout: Optional[float] = None) -> int:
+                  timeout: float | None = None, idle_worker_timeout: float | None = None) -> int:
         """Called by joblib with the arguments of ``Parallel``. Those after `initargs` are about joblib's own processes, and have
         no effect."""
         if initializer is not None:
@@ -88,7 +88,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
         self.parallel = parallel
         return self.effective_n_jobs(n_jobs)
 
-    def submit(self, func: Callable[[], Any], callback: Optional[Callable[[Any], None]] = None
+    def submit(self, func: Callable[[], Any], callback: Callable[[Any], None] | None = None
                ) -> Any:
         # As an argument, whose arrays workers of this host share: a callable is sent by itself.
         args = (func,) if self._initializer is None else (func, self._initializer)
@@ -134,7 +134,7 @@ _initializing = threading.Lock()
 _initialized: set[str] = set()
 
 
-def run(batch: Callable[[], Any], initializer: Optional[Initializer] = None) -> Any:
+def run(batch: Callable[[], Any], initializer: Initializer | None = None) -> Any:
     if initializer is not None:
         initializer()
     return batch()

@@ -7,11 +7,11 @@ import os
 import secrets
 import subprocess
 import threading
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Mapping, Sequence
 from urllib.parse import unquote
 
 from muster import _program
-from muster.distribute.cluster import Cluster, cluster_of
+from muster.distribute.cluster import cluster_of
 from muster.errors import MusterError
 
 _USAGE, _UNREACHABLE = 2, 3
@@ -31,9 +31,9 @@ class ResolverError(MusterError, RuntimeError):
 
 
 def resolver(text: str, *, credentials: Any = None, service: Any = None,
-             list_devices: Optional[Callable[[], Sequence[str]]] = None,
-             start_coordinator: Optional[Callable[[str], int]] = None,
-             environment: Optional[Mapping[str, str]] = None) -> Resolver:
+             list_devices: Callable[[], Sequence[str]] | None = None,
+             start_coordinator: Callable[[str], int] | None = None,
+             environment: Mapping[str, str] | None = None) -> Resolver:
     """Makes a resolver of a text such as ``"tf-config"``, ``"slurm"`` or ``"tpu:name=my-tpu;zone=us-central1-b"``, which
     ``muster resolve`` takes too. docs/clusters.md lists the kinds and their keys. The program ``muster`` answers the
     questions.
@@ -65,8 +65,8 @@ class Resolver:
     Methods raise ValueError for a text that is not valid, and ResolverError otherwise.
     """
 
-    def __init__(self, text: str, credentials: Any, service: Any, list_devices: Optional[Callable[[], Sequence[str]]],
-                 start_coordinator: Optional[Callable[[str], int]], environment: Optional[Mapping[str, str]]) -> None:
+    def __init__(self, text: str, credentials: Any, service: Any, list_devices: Callable[[], Sequence[str]] | None,
+                 start_coordinator: Callable[[str], int] | None, environment: Mapping[str, str] | None) -> None:
         self._text = text
         self._credentials = None if isinstance(credentials, str) and credentials == "default" else credentials
         self._service = service
@@ -76,14 +76,14 @@ class Resolver:
         self._program = _program.find()
         self._lock = threading.Lock()  # protects the following
         self._coordinator = ""
-        self._set: Dict[str, Any] = {}
+        self._set: dict[str, Any] = {}
 
     def cluster_spec(self) -> Any:
         """Returns the tasks, as ``{"worker": {0: "host:port"}}``. Empty: the program runs without a cluster."""
         return cluster_of(self._ask([]), "resolver")
 
-    def master(self, task_type: Optional[str] = None, task_id: Optional[int] = None,
-               rpc_layer: Optional[str] = None) -> str:
+    def master(self, task_type: str | None = None, task_id: int | None = None,
+               rpc_layer: str | None = None) -> str:
         """Returns ``"grpc://host:port"`` of a task, of this process's own task unless given. An empty `rpc_layer` gives
         the address alone."""
         kind = self._set.get("task_type") if task_type is None else task_type
@@ -98,8 +98,8 @@ class Resolver:
         """Returns ``master()``."""
         return self.master()
 
-    def num_accelerators(self, task_type: Optional[str] = None, task_id: Optional[int] = None,
-                         config_proto: Any = None) -> Dict[str, int]:
+    def num_accelerators(self, task_type: str | None = None, task_id: int | None = None,
+                         config_proto: Any = None) -> dict[str, int]:
         """Returns the number of accelerators by kind, as ``{"GPU": 8}``: of one host of a TPU, else of the task, else of
         all tasks. `config_proto` is ignored."""
         words = ["--accelerators", *_of(task_type, task_id)]
@@ -107,42 +107,42 @@ class Resolver:
         if self._list_devices is not None:
             names = "\n".join(self._list_devices())
             words += ["--devices", "-"]
-        counted: Dict[str, int] = self._ask(words, names)
+        counted: dict[str, int] = self._ask(words, names)
         return counted
 
-    def health(self) -> Dict[str, Any]:
+    def health(self) -> dict[str, Any]:
         """Returns the state of a TPU: ``state``, ``health``, ``recoverable``, ``endpoints`` and others, as ``muster resolve
         --health`` prints them."""
-        found: Dict[str, Any] = self._ask(["--health"])
+        found: dict[str, Any] = self._ask(["--health"])
         return found
 
     @property
-    def task_type(self) -> Optional[str]:
+    def task_type(self) -> str | None:
         """The job of this process; writable. None: unknown."""
-        found: Optional[str] = self._own("task_type", lambda own: own["task"]["type"])
+        found: str | None = self._own("task_type", lambda own: own["task"]["type"])
         return found
 
     @task_type.setter
-    def task_type(self, value: Optional[str]) -> None:
+    def task_type(self, value: str | None) -> None:
         self._set["task_type"] = value
 
     @property
-    def task_id(self) -> Optional[int]:
+    def task_id(self) -> int | None:
         """The index of this process in its job; writable. None: unknown."""
-        found: Optional[int] = self._own("task_id", lambda own: own["task"]["index"])
+        found: int | None = self._own("task_id", lambda own: own["task"]["index"])
         return found
 
     @task_id.setter
-    def task_id(self, value: Optional[int]) -> None:
+    def task_id(self, value: int | None) -> None:
         self._set["task_id"] = value
 
     @property
-    def rpc_layer(self) -> Optional[str]:
+    def rpc_layer(self) -> str | None:
         """The text before ``://`` in a master. It can be set."""
         return str(self._own("rpc_layer", lambda own: own["rpc_layer"]))
 
     @rpc_layer.setter
-    def rpc_layer(self, value: Optional[str]) -> None:
+    def rpc_layer(self, value: str | None) -> None:
         self._set["rpc_layer"] = value or ""
 
     @property
@@ -150,7 +150,7 @@ class Resolver:
         """Empty or ``"google"``."""
         return str(self._own("environment", lambda own: own["environment"]))
 
-    def get_job_name(self) -> Optional[str]:
+    def get_job_name(self) -> str | None:
         """Returns ``task_type``."""
         return self.task_type
 
@@ -164,7 +164,7 @@ class Resolver:
     def _own(self, name: str, read: Callable[[Any], Any]) -> Any:
         return self._set[name] if name in self._set else read(self._ask(["--task"]))
 
-    def _ask(self, words: List[str], text: Optional[str] = None) -> Any:
+    def _ask(self, words: list[str], text: str | None = None) -> Any:
         with self._lock:
             if self._start_coordinator is not None and not self._coordinator:
                 where = self._run(["--coordinator"], self._text)["coordinator"]
@@ -172,7 +172,7 @@ class Resolver:
                 self._coordinator = f"{host}:{self._start_coordinator(host.strip('[]'))}"
         return self._run(words, _with(self._text, coordinator_address=self._coordinator), text)
 
-    def _run(self, words: List[str], kind: str, text: Optional[str] = None) -> Any:
+    def _run(self, words: list[str], kind: str, text: str | None = None) -> Any:
         """Runs ``muster resolve``. Raises ValueError and ResolverError."""
         with _Served(self._service) as served, _Secret(self._token()) as secret:
             if self._service is not None:
@@ -187,14 +187,14 @@ class Resolver:
                      "MUSTER_RESOLVE_KIND": kind})
             served.check()
         said = done.stdout.strip()
-        if done.returncode == 0 or said and "--health" in words:
+        if done.returncode == 0 or (said and "--health" in words):
             return json.loads(said)
         error = done.stderr.strip().removeprefix("muster resolve: ").removeprefix("--kind: ")
         if done.returncode == _USAGE:
             raise ValueError(error)
         raise ResolverError(error, done.returncode == _UNREACHABLE)
 
-    def _token(self) -> Optional[str]:
+    def _token(self) -> str | None:
         if self._service is not None:
             return "none"  # the service has its own credentials; nobody looks at this
         given = self._credentials
@@ -214,7 +214,7 @@ class Resolver:
                         "google-auth or oauth2client")
 
 
-def _of(task_type: Optional[str], task_id: Optional[int]) -> List[str]:
+def _of(task_type: str | None, task_id: int | None) -> list[str]:
     if task_type is None and task_id is None:
         return []
     return ["--of", (task_type or "") + ("" if task_id is None else f":{task_id}")]
@@ -231,9 +231,9 @@ def _with(kind: str, **keys: str) -> str:
 class _Secret:
     """A token in a file without a name, which only the program inherits."""
 
-    def __init__(self, token: Optional[str]) -> None:
+    def __init__(self, token: str | None) -> None:
         self.path = ""
-        self.descriptors: List[int] = []
+        self.descriptors: list[int] = []
         if token is None:
             return
         descriptor = os.memfd_create("token")
@@ -254,8 +254,8 @@ class _Served:
 
     def __init__(self, service: Any) -> None:
         self.url = ""
-        self._error: Optional[Exception] = None
-        self._server: Optional[http.server.HTTPServer] = None
+        self._error: Exception | None = None
+        self._server: http.server.HTTPServer | None = None
         if service is None:
             return
         secret = secrets.token_urlsafe(16)

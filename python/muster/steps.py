@@ -8,7 +8,6 @@ from __future__ import annotations
 import mmap
 import os
 import time
-from typing import Optional
 
 _MAGIC = 0x3170657473_6d75
 _ORDER, _COUNT, _ENTRIES = 1, 2, 8  # words of 8 bytes
@@ -22,7 +21,7 @@ some milliseconds. One that goes away meanwhile must not keep a program for ever
 at a later step if told."""
 
 
-def _mapped() -> Optional[memoryview]:
+def _mapped() -> memoryview | None:
     path = os.environ.get("MUSTER_STEPS")
     if not path:
         return None
@@ -37,7 +36,7 @@ def _mapped() -> Optional[memoryview]:
     return words if words[0] == _MAGIC else None
 
 
-_words: Optional[memoryview] = None
+_words: memoryview | None = None
 _looked = False
 
 

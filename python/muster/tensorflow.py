@@ -4,7 +4,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping
 
 
 @dataclasses.dataclass(frozen=True)
@@ -13,8 +13,8 @@ class Cluster:
 
     jobs: dict[str, list[str]]
     """Addresses by job, as {"worker": ["host:port"]}."""
-    task_type: Optional[str]
-    task_index: Optional[int]
+    task_type: str | None
+    task_index: int | None
     coordinator: str
     """Address of the coordination service; empty: none is told."""
     is_chief: bool
@@ -28,7 +28,7 @@ class Cluster:
         return tf.train.ClusterSpec(self.jobs)
 
 
-def cluster(environment: Optional[Mapping[str, str]] = None) -> Cluster:
+def cluster(environment: Mapping[str, str] | None = None) -> Cluster:
     """From TF_CONFIG and what else `muster run` sets. Raises RuntimeError: TF_CONFIG is not set;
     ValueError: it is no JSON object with a cluster."""
     given = os.environ if environment is None else environment

@@ -17,7 +17,7 @@ import itertools
 import os
 import threading
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 import muster
 from muster.worker.context import context as worker_context
@@ -54,15 +54,15 @@ class ParameterServerStrategy:
 
     num_replicas_in_sync = 1
 
-    def __init__(self, cluster_resolver: Any = None, variable_partitioner: Any = None, *, server: Optional[str] = None,
+    def __init__(self, cluster_resolver: Any = None, variable_partitioner: Any = None, *, server: str | None = None,
                  **options: Any) -> None:
         self.cluster_resolver = cluster_resolver
         self._partitioner = variable_partitioner
         self._server = server or os.environ.get("MUSTER_COORDINATOR") or "127.0.0.1:8476"
         self._options = options
         self._lock = threading.Lock()  # protects the following
-        self._made: Optional[Underlying] = None
-        self._tasks: List[str] = []
+        self._made: Underlying | None = None
+        self._tasks: list[str] = []
         self._placed = 0
 
     @property
@@ -83,7 +83,7 @@ class ParameterServerStrategy:
         finally:
             _scopes.strategy = outer
 
-    def run(self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Optional[Mapping[str, Any]] = None) -> Any:
+    def run(self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         """Returns ``fn(*args, **kwargs)``: a worker is one replica."""
         return fn(*args, **(kwargs or {}))
 
@@ -122,7 +122,7 @@ class Variable:
     """A variable of a strategy. It is made in ``with strategy.scope():``, and can be used in functions that capture it.
     Each method returns when the parameter server has answered."""
 
-    def __init__(self, initial_value: Any = None, trainable: Optional[bool] = None, name: str = "", dtype: Any = None,
+    def __init__(self, initial_value: Any = None, trainable: bool | None = None, name: str = "", dtype: Any = None,
                  **ignored: Any) -> None:
         import numpy
 
@@ -184,8 +184,8 @@ class ClusterCoordinator:
     def strategy(self) -> ParameterServerStrategy:
         return self._strategy
 
-    def schedule(self, fn: Callable[..., Any], args: Optional[Sequence[Any]] = None,
-                 kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[Any]:
+    def schedule(self, fn: Callable[..., Any], args: Sequence[Any] | None = None,
+                 kwargs: Mapping[str, Any] | None = None) -> RemoteValue[Any]:
         return self._underlying.schedule(fn, args, kwargs)
 
     def join(self) -> None:
@@ -220,7 +220,7 @@ class Dataset:
     def range(*of: int) -> Dataset:
         return Dataset(lambda: iter(range(*of)))
 
-    def repeat(self, count: Optional[int] = None) -> Dataset:
+    def repeat(self, count: int | None = None) -> Dataset:
         """Repeats the elements `count` times; None and -1 repeat them without end."""
         times: Callable[[], Iterable[Any]] = itertools.count if count is None or count < 0 else lambda: range(count)
         return Dataset(lambda: itertools.chain.from_iterable(self for _ in times()))
@@ -248,7 +248,7 @@ class Dataset:
 
         return Dataset(make)
 
-    def shuffle(self, buffer_size: int, seed: Optional[int] = None, **ignored: Any) -> Dataset:
+    def shuffle(self, buffer_size: int, seed: int | None = None, **ignored: Any) -> Dataset:
         def make() -> Iterator[Any]:
             import random
 
@@ -270,19 +270,19 @@ class Dataset:
         return self._make()
 
 
-def function(func: Optional[Callable[..., Any]] = None, **ignored: Any) -> Any:
+def function(func: Callable[..., Any] | None = None, **ignored: Any) -> Any:
     """Returns the function itself: there are no graphs. Used with and without arguments."""
     return func if func is not None else (lambda f: f)
 
 
-def _tf_config_resolver(task_type: Optional[str] = None, task_id: Optional[int] = None,
-                        rpc_layer: Optional[str] = None, environment: Any = None) -> Any:
+def _tf_config_resolver(task_type: str | None = None, task_id: int | None = None,
+                        rpc_layer: str | None = None, environment: Any = None) -> Any:
     return _resolver("tf-config", task_type=task_type, task_id=task_id, rpc_layer=rpc_layer)
 
 
-def _tpu_resolver(tpu: Any = None, zone: Optional[str] = None, project: Optional[str] = None, job_name: str = "worker",
-                  coordinator_name: Optional[str] = None, coordinator_address: Optional[str] = None,
-                  credentials: Any = "default", service: Any = None, discovery_url: Optional[str] = None,
+def _tpu_resolver(tpu: Any = None, zone: str | None = None, project: str | None = None, job_name: str = "worker",
+                  coordinator_name: str | None = None, coordinator_address: str | None = None,
+                  credentials: Any = "default", service: Any = None, discovery_url: str | None = None,
                   **more: Any) -> Any:
     """`more`: `list_devices` and `start_coordinator` of :func:`muster.resolver`."""
     if isinstance(tpu, (list, tuple)):
@@ -296,7 +296,7 @@ def _tpu_resolver(tpu: Any = None, zone: Optional[str] = None, project: Optional
                      of={"credentials": credentials, "service": service, **more})
 
 
-def _resolver(kind: str, of: Optional[Mapping[str, Any]] = None, **keys: Any) -> Any:
+def _resolver(kind: str, of: Mapping[str, Any] | None = None, **keys: Any) -> Any:
     words = ";".join(f"{name}={value}" for name, value in keys.items() if value is not None)
     return muster.resolver(f"{kind}:{words}" if words else kind, **(of or {}))
 

@@ -2,14 +2,12 @@
 apart, in lower case), else why it can have none."""
 from __future__ import annotations
 
-from typing import Optional
-
 GRAPHS = "about tracing tf.functions into graphs; callables are pickled here"
 STRATEGY = "about variables and strategies of TensorFlow, which its own runtime places"
 PARAMETER_SERVERS = "about TensorFlow's parameter servers; Muster's server holds no variables"
 INNER = "about a class within TensorFlow's coordinator"
 
-NAMES: dict[str, dict[str, Optional[str]]] = {
+NAMES: dict[str, dict[str, str | None]] = {
     "cluster_coordinator_test": {
         "testBasic": None,
         "testProcessAtLeaseOnce": None,

@@ -185,6 +185,34 @@ class Cluster:
             self.server.stop()
 
 
+class Workers:
+    """`muster worker --allow-programs` beside a server; gone with the test."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder
+        self.all: list[subprocess.Popen[bytes]] = []
+
+    def start(self, server: Server, *words: str) -> subprocess.Popen[bytes]:
+        with (self.folder / f"worker{len(self.all)}.log").open("wb") as log:
+            worker = subprocess.Popen([binary(), "worker", "--server", server.grpc, "--allow-programs",
+                                       *words], stdout=log, stderr=log)
+        self.all.append(worker)
+        return worker
+
+    def stop(self) -> None:
+        for worker in self.all:
+            worker.send_signal(signal.SIGTERM)
+        for worker in self.all:
+            try:
+                worker.wait(DEADLINE)
+            except subprocess.TimeoutExpired:
+                worker.kill()
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
 @pytest.fixture(scope="session")
 def _shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     made = Cluster(tmp_path_factory.mktemp("cluster"))
@@ -215,3 +243,27 @@ def make_cluster(tmp_path: pathlib.Path) -> Iterator[Callable[..., Cluster]]:
     yield make
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def workers(tmp_path: pathlib.Path) -> Iterator[Workers]:
+    made = Workers(tmp_path)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def url(tmp_path: pathlib.Path, workers: Workers, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    server = Server(tmp_path)
+    workers.start(server, "--resource", "gpu=4")
+    monkeypatch.setenv("MUSTER_URL", server.http)
+    yield server.http
+    workers.stop()
+    server.stop()
+
+
+@pytest.fixture
+def guarded(tmp_path: pathlib.Path) -> Iterator[Server]:
+    server = Server(tmp_path, "--data-dir", str(tmp_path / "data"), "--auth", "on")
+    yield server
+    server.stop()

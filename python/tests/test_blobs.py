@@ -15,9 +15,9 @@ import numpy
 import pytest
 
 import muster
+from conftest import Cluster, Server, until
 from muster._pickled import calls
 from muster.coordinator import blobs
-from conftest import Cluster, Server, until
 
 MB = 1 << 20
 
@@ -208,9 +208,8 @@ def test_a_value_that_the_server_has_no_room_for(make_cluster: Callable[..., Clu
 
 
 def test_a_function_of_json_says_why_it_takes_no_blob(cluster: Cluster) -> None:
-    with cluster.coordinator(continue_on_error=True) as c:
-        with pytest.raises(muster.InputError, match="blob"):
-            c.schedule("mean", args=(c.schedule(array, args=(2,)),)).fetch()
+    with cluster.coordinator(continue_on_error=True) as c, pytest.raises(muster.InputError, match="blob"):
+        c.schedule("mean", args=(c.schedule(array, args=(2,)),)).fetch()
 
 
 def test_an_upload_of_40_mb(cluster: Cluster, tmp_path: pathlib.Path) -> None:

@@ -11,9 +11,8 @@ from typing import Iterator
 import pytest
 
 import muster
-from conftest import DEADLINE, Server
+from conftest import DEADLINE
 from muster.rest import code
-from test_programs import Workers, url, workers  # noqa: F401
 
 
 def ignores(lines: str, path: str, is_directory: bool = False, below: str = "") -> bool:
@@ -89,7 +88,7 @@ def test_what_cannot_travel_is_said(tree: pathlib.Path, monkeypatch: pytest.Monk
             code.pack(tree)
 
 
-def test_ranks_begin_in_what_was_uploaded(url: str, tree: pathlib.Path) -> None:  # noqa: F811
+def test_ranks_begin_in_what_was_uploaded(url: str, tree: pathlib.Path) -> None:
     command = [sys.executable, "train.py"]
     for _ in range(2):  # the second one finds it there
         assert [*muster.launch(command, upload=tree).wait(DEADLINE).logs()] == ["of the upload"]
@@ -97,6 +96,6 @@ def test_ranks_begin_in_what_was_uploaded(url: str, tree: pathlib.Path) -> None:
     assert [*muster.launch(command, upload=known).wait(DEADLINE).logs()] == ["of the upload"]
 
 
-def test_a_blob_that_the_server_lacks_is_no_directory(url: str) -> None:  # noqa: F811
+def test_a_blob_that_the_server_lacks_is_no_directory(url: str) -> None:
     with pytest.raises(muster.ServerError, match="upload"):
         muster.launch(["true"], upload="0" * 64)

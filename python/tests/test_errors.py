@@ -84,7 +84,7 @@ def broken_class() -> type:
 
 def raise_a(name: str) -> None:
     if name == "group":
-        raise ExceptionGroup("several", [ValueError(1), OSError(2, "gone"), Own(3, hint="in it")])  # noqa: F821
+        raise ExceptionGroup("several", [ValueError(1), OSError(2, "gone"), Own(3, hint="in it")])
     if name == "two":
         raise MadeOfTwo(1, {2})
     if name == "unwilling":
@@ -186,7 +186,7 @@ def chained() -> None:
         try:
             [].pop()
         except IndexError:
-            raise KeyError("in between")
+            raise KeyError("in between")  # noqa: B904  its context is looked at
     except KeyError as error:
         last = Own(1, hint="h")
         if sys.version_info >= (3, 11):
@@ -210,7 +210,7 @@ def test_causes_contexts_and_notes_come_back(cluster: Cluster) -> None:
             try:
                 {}["key"]
             except KeyError:
-                raise ValueError("late")
+                raise ValueError("late")  # noqa: B904  its context is looked at
 
         value = c.schedule(while_handling)
         until(value.done)
@@ -222,7 +222,7 @@ def test_causes_contexts_and_notes_come_back(cluster: Cluster) -> None:
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="there are no groups")
 def test_groups_are_groups(cluster: Cluster) -> None:
     with cluster.coordinator(continue_on_error=True) as c:
-        with pytest.raises(ExceptionGroup) as caught:  # type: ignore[name-defined] # noqa: F821
+        with pytest.raises(ExceptionGroup) as caught:  # type: ignore[name-defined]
             c.schedule(raise_a, args=("group",)).fetch(20)
         value, gone, own = caught.value.exceptions
         assert (type(value), gone.errno, own.hint) == (ValueError, 2, "in it")
@@ -266,9 +266,8 @@ def test_lines_that_only_the_client_has(cluster: Cluster) -> None:
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(source, name, "exec"), space)
-    with cluster.coordinator(continue_on_error=True) as c:
-        with pytest.raises(ZeroDivisionError) as caught:
-            c.schedule(space["cell"]).fetch(20)
+    with cluster.coordinator(continue_on_error=True) as c, pytest.raises(ZeroDivisionError) as caught:
+        c.schedule(space["cell"]).fetch(20)
     expected = f'File "{name}", line 2, in cell\n    return 1 // 0  # here\n'
     assert expected in caught.value.remote_traceback and expected in str(caught.value.__cause__)
 
@@ -319,7 +318,7 @@ def test_the_exception_of_an_older_worker_is_known_by_its_class() -> None:
     error = failure_of(Own(1, hint="h"))._failure._replace(exception=b"")
     with pytest.raises(Own) as caught:
         raise plain_error(error).again()
-    assert caught.value.args == ("code 1",) and getattr(caught.value, "original") is None
+    assert caught.value.args == ("code 1",) and caught.value.original is None
 
 
 def test_an_input_error_has_what_the_input_had(cluster: Cluster) -> None:
@@ -401,9 +400,8 @@ def test_an_error_two_levels_deep_is_caught_by_its_class(cluster: Cluster) -> No
         with pytest.raises(ValueError, match="no number") as caught:
             c.submit(above).fetch(20)
         assert isinstance(caught.value, muster.ClosureError)
-        with muster.Executor(server) as executor:
-            with pytest.raises(ValueError, match="no number"):
-                executor.submit(above).result(20)
+        with muster.Executor(server) as executor, pytest.raises(ValueError, match="no number"):
+            executor.submit(above).result(20)
 
 
 def test_who_waits_for_a_cancelled_closure_is_not_cancelled(cluster: Cluster) -> None:

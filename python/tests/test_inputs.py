@@ -19,13 +19,13 @@ import pytest
 import muster
 from closures import bad, start_one
 from conftest import Cluster, binary, until
-from proxies import Proxy
 from muster._pickled import calls, values
 from muster._wire.messages import BYTES, INPUT_BYTES, INPUT_JSON, INPUT_PICKLE, JSON
 from muster.coordinator.requests import Input, Request
 from muster.coordinator.session_state import SessionState
 from muster.worker import attachment
 from muster.worker.functions import Beside, FunctionTable, Kept, Refused
+from proxies import Proxy
 
 MakeCluster = Callable[..., Cluster]
 
@@ -248,7 +248,7 @@ def test_many_inputs_and_one_too_many(cluster: Cluster) -> None:
         sets = c.schedule_many(lambda n: {n}, [(n,) for n in range(1000)])
         assert c.schedule(lambda s: len(set().union(*s)), args=(sets,)).fetch(30) == 1000
         with pytest.raises(muster.InputError, match="refer to 1001 RemoteValues, the limit is 1000"):
-            c.schedule(len, args=(sets + [c.schedule(lambda: {1})],)).fetch(30)
+            c.schedule(len, args=([*sets, c.schedule(lambda: {1})],)).fetch(30)
 
 
 def test_inputs_of_too_many_bytes(cluster: Cluster) -> None:

@@ -35,7 +35,7 @@ def test_a_value_an_option_and_a_dataset_keep_their_coordinator(cluster: Cluster
     assert value.fetch(DEADLINE) == 3
     assert options.schedule(one).fetch(DEADLINE) == 1
     del dataset
-    until(lambda: iterator.components() is not None, "it is known")
+    until(lambda: iterator.components() is not None, "it is known")  # noqa: F821  it is deleted below
     assert muster.ClusterCoordinator(cluster.server.grpc).schedule(one).fetch(DEADLINE) == 1
     del value, options, iterator
     gc.collect()
@@ -131,8 +131,7 @@ def test_a_local_cluster_shows_where_it_is(capfd: pytest.CaptureFixture[str]) ->
     with muster.LocalCluster(workers=1) as local:
         assert local.url in repr(local) and local.address in repr(local)
         assert f'href="{local.url}"' in local._repr_html_()
-        with local.coordinator() as c:
-            with pytest.raises(ZeroDivisionError):
-                c.schedule(lambda: 1 // 0).fetch(DEADLINE)
+        with local.coordinator() as c, pytest.raises(ZeroDivisionError):
+            c.schedule(lambda: 1 // 0).fetch(DEADLINE)
     said: Any = capfd.readouterr()
     assert "session_failed" not in said.err + said.out

@@ -38,7 +38,7 @@ def test_a_callable_is_called_by_its_module_and_name() -> None:
 
 
 def test_a_name_is_cut_and_cleaned_so_that_the_server_takes_it() -> None:
-    made: Any = lambda: 1  # noqa: E731
+    made: Any = lambda: 1
     made.__qualname__ = "a\nb\ud800" + "ä" * 300
     name = names.display_name(made)
     assert name.startswith("test_names.a?b?ää")
@@ -76,7 +76,7 @@ def test_the_server_shows_what_was_called(cluster: Cluster) -> None:
 
 def test_executors_and_joblib_name_their_calls(cluster: Cluster) -> None:
     joblib = pytest.importorskip("joblib")
-    import muster.joblib  # noqa: F401
+    import muster.joblib
 
     with joblib.parallel_config(backend="muster", server=cluster.server.grpc):
         joblib.Parallel(n_jobs=2)(joblib.delayed(add)(i, 1) for i in range(4))

@@ -15,6 +15,7 @@ from typing import Any, Callable, Iterator
 import pytest
 
 import muster
+import muster.joblib
 from conftest import Cluster, until
 
 MakeCluster = Callable[..., Cluster]
@@ -118,8 +119,6 @@ def by_back_pressure(server: str) -> int:
 
 def by_joblib(server: str) -> int:
     joblib = pytest.importorskip("joblib")
-    import muster.joblib  # noqa: F401
-
     with joblib.parallel_config(backend="muster", server=server):
         return sum(joblib.Parallel(n_jobs=2)(joblib.delayed(square)(i) for i in range(4)))
 
@@ -182,8 +181,6 @@ def test_two_workers_share_what_is_below(make_cluster: MakeCluster) -> None:
 def nested_loop(server: str) -> list[int]:
     import joblib
 
-    import muster.joblib  # noqa: F401
-
     with joblib.parallel_config(backend="muster", server=server):
         return joblib.Parallel(n_jobs=2)(  # type: ignore[no-any-return]
             joblib.delayed(square)(i) for i in range(3))
@@ -191,8 +188,6 @@ def nested_loop(server: str) -> list[int]:
 
 def test_joblib_in_joblib_with_as_many_calls_as_slots(make_cluster: MakeCluster) -> None:
     joblib = pytest.importorskip("joblib")
-    import muster.joblib  # noqa: F401
-
     cluster = make_cluster()
     cluster.add("--processes", "2")
     server = cluster.server.grpc

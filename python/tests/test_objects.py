@@ -285,7 +285,7 @@ def test_a_lost_task_is_unavailable_for_everybody_who_used_it(with_ps: Cluster) 
         theirs.add().fetch(20)
     for session in (c, other):  # in TensorFlow's terms: by itself, once
         with pytest.raises(muster.UnavailableError, match="ps:0"):
-            until(lambda: session.join(20) or session.schedule(pow, (1, 1)) and False)
+            until(lambda: session.join(20) or (session.schedule(pow, (1, 1)) and False))
         assert session.schedule(pow, (2, 2)).fetch(20) == 4
     assert c.create(Counter, task="ps:0", name="weights").add(1).fetch(20) == 1
 

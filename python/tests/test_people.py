@@ -5,7 +5,6 @@ from __future__ import annotations
 import concurrent.futures
 import multiprocessing
 import os
-import pathlib
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 import muster
+import muster.joblib
 from conftest import DEADLINE, Cluster, until
 from muster.coordinator.options import CoordinatorOptions
 
@@ -53,8 +53,8 @@ def test_a_future_that_nothing_comes_of_says_so(cluster: Cluster, caplog: pytest
         with pytest.raises(TimeoutError, match="of the function"):
             executor.submit(too_late).result()
         future: Any = executor.submit("text.cuont")  # type: ignore[arg-type]
-        waiting = threading.Thread(target=lambda: pytest.raises(concurrent.futures.CancelledError,
-                                                                future.result))
+        waiting = threading.Thread(target=lambda: pytest.raises(  # noqa: RUF061  in a lambda
+            concurrent.futures.CancelledError, future.result))
         waiting.start()
         until(lambda: "no worker has had the function 'text.cuont'" in caplog.text, "the log says so")
         future.cancel()
@@ -64,8 +64,6 @@ def test_a_future_that_nothing_comes_of_says_so(cluster: Cluster, caplog: pytest
 
 def test_joblib_runs_on_the_cluster(cluster: Cluster) -> None:
     joblib = pytest.importorskip("joblib")
-    import muster.joblib  # noqa: F401
-
     def who(i: int) -> tuple[int, int]:
         return i, os.getpid()
 
@@ -88,8 +86,6 @@ def test_joblib_runs_on_the_cluster(cluster: Cluster) -> None:
 
 def test_all_jobs_of_joblib_are_as_many_as_workers_are_declared(cluster: Cluster) -> None:
     joblib = pytest.importorskip("joblib")
-    import muster.joblib  # noqa: F401
-
     with joblib.parallel_config(backend="muster", server=cluster.server.grpc, num_workers=7):
         assert joblib.effective_n_jobs(-1) == 7 and joblib.effective_n_jobs(-2) == 6
 
@@ -97,7 +93,6 @@ def test_all_jobs_of_joblib_are_as_many_as_workers_are_declared(cluster: Cluster
 def test_a_grid_search_of_scikit_learn_runs_on_the_cluster(cluster: Cluster) -> None:
     pytest.importorskip("sklearn")
     import joblib
-    import muster.joblib  # noqa: F401
     from sklearn.datasets import load_iris
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import make_pipeline

@@ -4,64 +4,17 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import threading
-from typing import Any, Iterator
+from typing import Any
 
 import pytest
 
 import muster
-from conftest import DEADLINE, Server, binary, until
+from conftest import DEADLINE, Server, Workers, python, until
 from test_tls import SecureServer
-from test_tokens import guarded, token  # noqa: F401
-
-
-class Workers:
-    """`muster worker --allow-programs` beside a server; gone with the test."""
-
-    def __init__(self, folder: pathlib.Path) -> None:
-        self.folder = folder
-        self.all: list[subprocess.Popen[bytes]] = []
-
-    def start(self, server: Server, *words: str) -> subprocess.Popen[bytes]:
-        with (self.folder / f"worker{len(self.all)}.log").open("wb") as log:
-            worker = subprocess.Popen([binary(), "worker", "--server", server.grpc, "--allow-programs",
-                                       *words], stdout=log, stderr=log)
-        self.all.append(worker)
-        return worker
-
-    def stop(self) -> None:
-        for worker in self.all:
-            worker.send_signal(signal.SIGTERM)
-        for worker in self.all:
-            try:
-                worker.wait(DEADLINE)
-            except subprocess.TimeoutExpired:
-                worker.kill()
-
-
-@pytest.fixture
-def workers(tmp_path: pathlib.Path) -> Iterator[Workers]:
-    made = Workers(tmp_path)
-    yield made
-    made.stop()
-
-
-@pytest.fixture
-def url(tmp_path: pathlib.Path, workers: Workers, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    server = Server(tmp_path)
-    workers.start(server, "--resource", "gpu=4")
-    monkeypatch.setenv("MUSTER_URL", server.http)
-    yield server.http
-    workers.stop()
-    server.stop()
-
-
-def python(code: str) -> list[str]:
-    return [sys.executable, "-c", code]
-
+from test_tokens import token
 
 WHO = python("import os, json; print(json.dumps([os.environ[k] for k in ('MUSTER_PROGRAM', "
              "'JAX_PROCESS_ID', 'CUDA_VISIBLE_DEVICES', 'COLOUR')]))")
@@ -257,7 +210,7 @@ def test_what_cannot_be_is_said(url: str) -> None:
         muster.launch(["true"], url="http://127.0.0.1:1")
 
 
-def test_the_token_and_a_second_submission(guarded: Server, workers: Workers,  # noqa: F811
+def test_the_token_and_a_second_submission(guarded: Server, workers: Workers,
                                            tmp_path: pathlib.Path) -> None:
     workers.start(guarded, "--token", token(guarded, tmp_path, "worker"))
     words: dict[str, Any] = {"url": guarded.http}

@@ -316,8 +316,7 @@ def test_what_ends_while_the_server_is_away_is_not_run_again(make_cluster: MakeC
 
 def test_values_go_when_their_handles_are_collected(cluster: Cluster) -> None:
     c = cluster.coordinator()
-    session = c.wait_open()
-
+    c.wait_open()
     values = [c.schedule(square, args=(i,)) for i in range(100)]
     c.join()
     assert len(c._session._records) == 100

@@ -31,8 +31,7 @@ def where() -> tuple[str, int]:
 
 def shards(c: muster.ClusterCoordinator, iterator: Any, workers: int = 3) -> list[int]:
     """What all of them have left."""
-    return sorted(sum((c.options(task=f"worker:{i}").schedule(rest, (iterator,)).fetch(20)
-                       for i in range(workers)), []))
+    return sorted(left for i in range(workers) for left in c.options(task=f"worker:{i}").schedule(rest, (iterator,)).fetch(20))
 
 
 def test_other_jobs_do_not_count_and_build_nothing(make_cluster: MakeCluster) -> None:
@@ -77,7 +76,7 @@ def test_who_follows_a_lost_one_has_its_shard(make_cluster: MakeCluster) -> None
 def covered(c: muster.ClusterCoordinator, workers: int) -> list[int]:
     """Returns the items of all shards, one from each index."""
     on = [c.options(task=f"worker:{i}").submit(shard) for i in range(workers)]
-    return sorted(sum((v.fetch(20) for v in on), []))
+    return sorted(item for v in on for item in v.fetch(20))
 
 
 def deaf(path: str) -> None:

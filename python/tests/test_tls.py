@@ -79,10 +79,9 @@ def test_files_can_be_pipes(server: SecureServer) -> None:
 
 def test_who_shows_nothing_or_trusts_another_is_refused(server: SecureServer,
                                                         tmp_path: pathlib.Path) -> None:
-    with pytest.raises(muster.UnavailableError):
-        with muster.ClusterCoordinator(server.grpc, ca=server.pem("ca.pem"),
-                                       connect_timeout=1) as c:
-            c.wait_open()
+    with pytest.raises(muster.UnavailableError), muster.ClusterCoordinator(server.grpc, ca=server.pem("ca.pem"),
+                                   connect_timeout=1) as c:
+        c.wait_open()
     subprocess.run([binary(), "tls", "init", str(tmp_path / "other")], check=True,
                    stdout=subprocess.DEVNULL)
     other = str(tmp_path / "other" / "ca.pem")

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pathlib
 import subprocess
 import sys
-from typing import Any, Iterator
+from typing import Any
 
 import grpc
 import pytest
@@ -14,13 +14,6 @@ from conftest import Server, binary, until
 from muster._wire import messages
 
 numpy = pytest.importorskip("numpy")
-
-
-@pytest.fixture
-def guarded(tmp_path: pathlib.Path) -> Iterator[Server]:
-    server = Server(tmp_path, "--data-dir", str(tmp_path / "data"), "--auth", "on")
-    yield server
-    server.stop()
 
 
 def token(server: Server, folder: pathlib.Path, role: str, *words: str) -> str:
@@ -82,10 +75,9 @@ def test_everything_carries_the_token(guarded: Server, tmp_path: pathlib.Path,
 def test_a_wrong_token_is_said(guarded: Server, tmp_path: pathlib.Path) -> None:
     with pytest.raises(muster.MusterError, match="unknown, revoked or expired"):
         muster.Client(guarded.http, token="muster.x.y").jobs()
-    with pytest.raises(muster.MusterError, match="a viewer's, who may not submit"):
-        with muster.ClusterCoordinator(guarded.grpc,
-                                       token=token(guarded, tmp_path, "viewer")) as c:
-            c.schedule(abs, args=(1,)).fetch()
+    with pytest.raises(muster.MusterError, match="a viewer's, who may not submit"), muster.ClusterCoordinator(guarded.grpc,
+                                   token=token(guarded, tmp_path, "viewer")) as c:
+        c.schedule(abs, args=(1,)).fetch()
     refused = subprocess.run([sys.executable, "-m", "muster", "worker", "--server", guarded.grpc,
                               "--processes", "1"], capture_output=True, text=True, timeout=30)
     assert refused.returncode == 1

@@ -170,7 +170,7 @@ def test_the_exception_of_a_function_with_a_name_is_not_unpickled(hostile: Clust
         value = c.schedule("broken")
         with pytest.raises(ValueError, match="broken") as caught:
             value.fetch(20)
-        assert getattr(caught.value, "original") is None
+        assert caught.value.original is None
         for behind in (c.schedule(same, args=(value,)), c.schedule(same, args=([value],))):
             with pytest.raises(muster.InputError, match="broken") as told:
                 c.schedule(same, args=(behind,)).fetch(20)
@@ -187,9 +187,8 @@ def test_that_of_a_python_function_is(hostile: Cluster, trap: Trap) -> None:
     def broken() -> None:
         raise ValueError("broken")
 
-    with hostile.coordinator(continue_on_error=True) as c:
-        with pytest.raises(ValueError, match="broken"):
-            c.schedule(broken).fetch(20)
+    with hostile.coordinator(continue_on_error=True) as c, pytest.raises(ValueError, match="broken"):
+        c.schedule(broken).fetch(20)
     assert trap.opened, "else the test above says nothing"
 
 

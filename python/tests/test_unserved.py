@@ -63,7 +63,7 @@ def test_a_submit_that_waits_for_room_goes_on_while_an_error_is_pending() -> Non
     made.submit()
     waiting = threading.Thread(target=made.submit, daemon=True)
     waiting.start()
-    until(lambda: getattr(made.session._changed, "_waiters"), "it waits")
+    until(lambda: made.session._changed._waiters, "it waits")
     made.sent()
     waiting.join(DEADLINE)
     assert not waiting.is_alive()

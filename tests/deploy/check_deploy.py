@@ -108,7 +108,7 @@ class Yaml(unittest.TestCase):
 
     def test_the_numbers_of_tasks_agree(self):
         args = self.of_kind("Deployment", "muster")["spec"]["template"]["spec"]["containers"][0]
-        declared = [a for a in args["command"] if a.startswith("--cluster=")][0]
+        declared = next(a for a in args["command"] if a.startswith("--cluster="))
         job = self.jobset[0]["spec"]["replicatedJobs"][0]["template"]["spec"]
         self.assertTrue(declared.endswith(f"worker={job['completions']}"))
         self.assertIn(f";tasks={job['completions']};", self.task_environment()["CLUSTER"])

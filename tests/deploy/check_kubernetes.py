@@ -80,7 +80,7 @@ class Manifests(unittest.TestCase):
     def test_what_is_mounted_is_there(self):
         secrets = {o["metadata"]["name"]: set(o["stringData"]) for _, o in objects() if o["kind"] == "Secret"}
         claims = {o["metadata"]["name"] for _, o in objects() if o["kind"] == "PersistentVolumeClaim"}
-        for name, pod, made_by in pods():
+        for name, pod, _ in pods():
             volumes = {v["name"]: v for v in pod.get("volumes", [])}
             mounted = {m["name"] for c in pod["containers"] for m in c.get("volumeMounts", [])}
             with self.subTest(name):

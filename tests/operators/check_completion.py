@@ -12,7 +12,6 @@ import unittest
 
 import support
 
-
 # Some builds lack the benchmarks, the only command with subcommands.
 WITH_BENCH = support.run("bench", "--help").returncode == 0
 
@@ -110,7 +109,8 @@ class Bash(Interactive, unittest.TestCase):
         verbs = re.findall(r"^  ([a-z][a-z-]*)  ", help_text, re.M)
         self.assertLessEqual(set(verbs), set(self.offered("muster ")))
         for verb in verbs:
-            flags = re.findall(r"^  (?:-\w,)?(--[a-z][a-z0-9-]*)", support.run(verb, "--help-all" if verb == "serve" else "--help").stdout, re.M)
+            flags_of = support.run(verb, "--help-all" if verb == "serve" else "--help").stdout
+            flags = re.findall(r"^  (?:-\w,)?(--[a-z][a-z0-9-]*)", flags_of, re.M)
             self.assertEqual(set(flags) - set(self.offered(f"muster {verb} --")), set(), verb)
 
     def test_values_of_a_flag_are_offered_after_it(self):

@@ -9,8 +9,9 @@ import subprocess
 import tempfile
 import unittest
 
-import support
 import yaml
+
+import support
 
 RULES = support.PROJECT / "deploy/prometheus/muster.rules.yml"
 BOARD = support.PROJECT / "deploy/grafana/muster.json"

@@ -4,7 +4,6 @@ import ctypes
 import os
 import pathlib
 import re
-import signal
 import socket
 import subprocess
 import tempfile

@@ -184,7 +184,7 @@ class Live(unittest.TestCase):
         top = self.top()
         top.until(has("q quit"), "a frame")
         top.process.send_signal(signal.SIGTSTP)
-        pid, status = os.waitpid(top.process.pid, os.WUNTRACED)
+        _, status = os.waitpid(top.process.pid, os.WUNTRACED)
         self.assertTrue(os.WIFSTOPPED(status))
         top.read(0.1)
         self.assertIn(LEAVE, top.text)

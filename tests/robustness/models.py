@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import pathlib
-from typing import Any, Callable, Iterable, Optional
+from typing import Any, Callable, Iterable
 
 from recorder import read
 
@@ -138,7 +138,7 @@ def datasets(records: Iterable[Record], effects: Iterable[Record]) -> Verdict:
     return verdict
 
 
-def jobs(records: Iterable[Record], final: Optional[dict[str, Record]]) -> Verdict:
+def jobs(records: Iterable[Record], final: dict[str, Record] | None) -> Verdict:
     """An acknowledged job is never lost, ends, and keeps its outcome. `final` has each job after the last fault; None: the
     round ended before."""
     verdict = Verdict("jobs")
@@ -196,7 +196,7 @@ def barriers(records: Iterable[Record], agents: list[str]) -> Verdict:
             # The last call of each agent before the release is a call of this use, or has no outcome.
             before = [r for r in calls.values() if r["agent"] == agent and r["call"] <= first]
             last = max(before, key=lambda call: int(call["call"]), default=None)
-            if last is None or last not in ended and last["outcome"] != "unknown":
+            if last is None or (last not in ended and last["outcome"] != "unknown"):
                 verdict.faults.append(f"{name}: released before {agent} arrived")
     return verdict
 
@@ -281,9 +281,8 @@ def tokens(records: Iterable[Record]) -> Verdict:
         token = r["token"]
         if r["outcome"] == "works" and r["call"] > end_done.get(token, r["call"]):
             verdict.faults.append(f"token {token} worked after its end was acknowledged")
-        elif r["outcome"] == "refused":
-            if token in made and end_begun.get(token, r["ret"]) >= r["ret"]:
-                verdict.faults.append(f"token {token} was acknowledged and then refused")
+        elif r["outcome"] == "refused" and token in made and end_begun.get(token, r["ret"]) >= r["ret"]:
+            verdict.faults.append(f"token {token} was acknowledged and then refused")
     return verdict
 
 
@@ -310,7 +309,7 @@ def programs(records: Iterable[Record]) -> Verdict:
     for r in records:
         if r["kind"] == "program":
             verdict.operations += 1
-        elif r["kind"] == "program_missing" or r["kind"] == "program_ended" and r["state"] != "SUCCEEDED":
+        elif r["kind"] == "program_missing" or (r["kind"] == "program_ended" and r["state"] != "SUCCEEDED"):
             verdict.faults.append(f"program {r['name']}: {r['kind']} {r.get('state', '')}")
     return verdict
 

@@ -14,7 +14,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from typing import Any, Optional
+from typing import Any
 
 from network import Loopback
 
@@ -49,11 +49,11 @@ class Process:
     """A process on one machine of the network, which can be killed and started again with the same command."""
 
     def __init__(self, name: str, command: list[str], folder: pathlib.Path, network: Loopback, machine: str,
-                 environment: Optional[dict[str, str]] = None) -> None:
+                 environment: dict[str, str] | None = None) -> None:
         self.name, self.machine, self.log = name, machine, folder / f"{name}.log"
         self.command = [*network.words(machine), *command]
         self.environment = {**os.environ, **(environment or {})}
-        self.process: Optional[subprocess.Popen[bytes]] = None
+        self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         with self.log.open("ab") as log:
@@ -87,7 +87,7 @@ class Process:
         if self.process is not None:
             self.process.wait()
 
-    def stop(self, limit: float = 30.0) -> Optional[int]:
+    def stop(self, limit: float = 30.0) -> int | None:
         """Ends the process with SIGTERM. Returns its status; None if it had to be killed."""
         if self.process is None:
             return 0
@@ -205,8 +205,8 @@ class Servers:
             key, cert = self.folder / "etcd.key", self.folder / "etcd.crt"
             names = ",".join(f"IP:{host}" for host in dict.fromkeys(hosts))
             # Valid from two days ago on, because jump-clock sets the clock of servers back by up to a day.
-            subprocess.run(["faketime", "-f", "-2d", "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert,
-                            "-days", "5", "-subj", "/CN=etcd", "-addext", f"subjectAltName={names}"],
+            subprocess.run(["faketime", "-f", "-2d", "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key,
+                            "-out", cert, "-days", "5", "-subj", "/CN=etcd", "-addext", f"subjectAltName={names}"],
                            check=True, capture_output=True)
             flags = [f"--cert-file={cert}", f"--key-file={key}"]
         clients = [f"{host}:{port}" for host, port in zip(hosts, ports[:3])]

@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 import urllib.error
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 import models
 import timeline
@@ -423,7 +423,7 @@ def main() -> int:
     if "step-clock" in words.nemesis:
         os.environ["MUSTER_CLOCK_STEPS"] = "1"
     results: list[Result] = []
-    pending: Optional[BackgroundCheck] = None
+    pending: BackgroundCheck | None = None
     seed = words.seed
     while (left := end - time.monotonic()) > 5 or seed == words.seed:
         folder = run / f"{words.store}-{seed}"
@@ -444,7 +444,7 @@ def main() -> int:
         faults = "" if words.nemesis == names_for(words.store) else f" --nemesis {','.join(words.nemesis)}"
         print(f"repeat with: scripts/robustness --store {words.store} --seed {seed} --minutes {min(words.minutes, 1):g}{faults}",
               flush=True)
-    return 1 if failed or totals["not_checked"] and len(results) >= UNUSED_ROUNDS else 0
+    return 1 if failed or (totals["not_checked"] and len(results) >= UNUSED_ROUNDS) else 0
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from processes import Disk  # noqa: E402
+from processes import Disk
 
 SOURCE = pathlib.Path(__file__).with_name("disk_faults.c")
 

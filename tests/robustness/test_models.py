@@ -9,8 +9,8 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-import models  # noqa: E402
-from models import Record, Verdict  # noqa: E402
+import models
+from models import Record, Verdict
 
 
 def call(**changed: Any) -> list[Record]:

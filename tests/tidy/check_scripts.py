@@ -84,6 +84,7 @@ def bytes_that_are_no_text_end_no_run():
 
 
 for check in (each_label_that_check_asks_for_has_a_target, what_a_sanitizer_finds_is_not_run_again,
-              a_commit_that_does_not_exist_is_no_pass, nightly_continues_after_the_parts_that_have_passed, reproduce_names_what_does_not_exist, bytes_that_are_no_text_end_no_run):
+              a_commit_that_does_not_exist_is_no_pass, nightly_continues_after_the_parts_that_have_passed,
+              reproduce_names_what_does_not_exist, bytes_that_are_no_text_end_no_run):
     print(check.__name__.replace("_", " "))
     check()

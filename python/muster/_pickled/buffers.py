@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import pickle
 import struct
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Union
 
 from muster._pickled.unpicklers import loads
 
@@ -47,7 +47,7 @@ def parts(value: Any, dumps: Callable[..., bytes]) -> tuple[bytes, list[memoryvi
     return dumps(value, protocol=5, buffer_callback=lambda b: _goes_in(b, aside)), aside
 
 
-def framed(data: bytes, aside: list[memoryview], take: Optional[Take] = None,
+def framed(data: bytes, aside: list[memoryview], take: Take | None = None,
            above: int = 0, always: bool = False) -> list[Data]:
     """Parts of the bytes; what has more than `above` bytes is given to `take`. `always`: in the form that may have parts
     elsewhere, whether it has any or not."""
@@ -93,7 +93,7 @@ def _framed(data: bytes, aside: list[memoryview]) -> list[Data]:
     return [*parts, *places, data, *buffers]
 
 
-def load(data: Data, blob: Optional[Open] = None) -> Any:
+def load(data: Data, blob: Open | None = None) -> Any:
     """The value. Arrays in it may be written to, unless the pickled one was read-only. Raises what
     unpickling raises, and `blob`, and ValueError or struct.error for bytes that are cut off."""
     view = memoryview(data)
@@ -127,10 +127,10 @@ def names_of(data: Data) -> list[bytes]:
     return [name for offset, _, name in _SHARED_PLACE.iter_unpack(view[_SHARED_HEAD.size:end]) if offset == ELSEWHERE]
 
 
-def _load_shared(view: memoryview, blob: Optional[Open]) -> Any:
+def _load_shared(view: memoryview, blob: Open | None) -> Any:
     _, count = _SHARED_HEAD.unpack_from(view)
     end = _SHARED_HEAD.size + _SHARED_PLACE.size * count
-    found: list[Union[memoryview, bytearray]] = []
+    found: list[memoryview | bytearray] = []
     for offset, size, digest in _SHARED_PLACE.iter_unpack(view[_SHARED_HEAD.size:end]):
         if offset != ELSEWHERE:
             if offset + size > len(view):

@@ -2,7 +2,8 @@
 
 Bytes:  b"MPY2", length of the callable as 4 bytes (little endian; the highest bit: nobody takes the
 output as an argument, so it may be bytes), one byte that is 0 (earlier clients put the limit of lost
-workers there), the pickled callable (or b"MPBC" and the SHA-256 of a blob that is that), and the pickled pair of positional arguments and keyword arguments, as `buffers` has it.
+workers there), the pickled callable (or b"MPBC" and the SHA-256 of a blob that is that), and the pickled
+pair of positional arguments and keyword arguments, as `buffers` has it.
 
 Outputs of other closures and PerWorkerValues may stand at any depth of the arguments. While these
 are pickled, each leaves a numbered slot behind: outputs 0, 1, …, as the closure's inputs are; the values
@@ -24,7 +25,7 @@ import struct
 import sys
 import threading
 import types
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 import cloudpickle
 
@@ -63,8 +64,8 @@ class Slots(NamedTuple):
 class _Filling(threading.local):
     """What this thread pickles or unpickles right now."""
 
-    found: Optional[Slots] = None
-    values: Optional[list[Any]] = None
+    found: Slots | None = None
+    values: list[Any] | None = None
     inline = False
     """Outputs of closures are waited for, and are their values."""
 
@@ -84,7 +85,7 @@ def reduce_to_slot(value: Any, what: str, of_workers: bool = False) -> Any:
         raise TypeError(f"{what} cannot be pickled: pass it as an argument of schedule, at any depth, "
                         "not within the function itself")
     found = filling.of_workers if of_workers else filling.outputs
-    for i, other in enumerate(found):
+    for i, other in enumerate(found):  # noqa: B007  used below
         if other is value:
             break
     else:
@@ -93,8 +94,8 @@ def reduce_to_slot(value: Any, what: str, of_workers: bool = False) -> Any:
     return slot_value, (-1 - i if of_workers else i,)
 
 
-def unpicklable(error: Exception, of: str, args: Sequence[Any], kwargs: Mapping[str, Any], item: Optional[int] = None
-                ) -> Optional[Exception]:
+def unpicklable(error: Exception, of: str, args: Sequence[Any], kwargs: Mapping[str, Any], item: int | None = None
+                ) -> Exception | None:
     """Returns an error that names the argument `error` is about; None if it concerns several arguments.
 
     Args:
@@ -147,7 +148,7 @@ def slot_value(index: int) -> Any:
     return values[index]
 
 
-def dump(value: Any, take: Optional[buffers.Take] = None, always: bool = False) -> list[Data]:
+def dump(value: Any, take: buffers.Take | None = None, always: bool = False) -> list[Data]:
     """Pickles anything; what ``__main__`` defines goes by value, since workers do not have it. Parts
     of the bytes, which share memory with the value. `take` makes blobs of large ones; `always`: see `framed`."""
     try:
@@ -171,7 +172,7 @@ def dump_callable(function: Callable[..., Any]) -> bytes:
 
 
 def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any],
-                   take: Optional[buffers.Take] = None) -> tuple[list[Data], Slots]:
+                   take: buffers.Take | None = None) -> tuple[list[Data], Slots]:
     """Parts of the pickled pair, and what its slots stand for."""
     _filling.found = found = Slots([], [])
     try:
@@ -180,7 +181,7 @@ def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any],
         _filling.found = None
 
 
-def dump_inline(args: tuple[Any, ...], kwargs: dict[str, Any], take: Optional[buffers.Take] = None,
+def dump_inline(args: tuple[Any, ...], kwargs: dict[str, Any], take: buffers.Take | None = None,
                 always: bool = False) -> list[Data]:
     """The same of a call that has no slots: waits for outputs of closures among the arguments.
     Raises what these have raised, TypeError: it cannot be pickled; and what `take` raises."""
@@ -203,7 +204,7 @@ def origins(pickled: list[bool]) -> bytes:
     return bytes(pickled) + _ORIGINS.pack(len(pickled), _ORIGINS_MAGIC)
 
 
-def origins_of(call: Data) -> Optional[list[bool]]:
+def origins_of(call: Data) -> list[bool] | None:
     """Of a call as it came; None: its client did not say so."""
     if len(call) < HEAD.size + _ORIGINS.size:
         return None
@@ -248,8 +249,8 @@ def _flags(call: Data, in_json: bool) -> int:
     return int(HEAD.unpack_from(head)[1])
 
 
-def load_arguments(arguments: memoryview, values: Optional[list[Any]],
-                   blob: Optional[buffers.Open] = None) -> Any:
+def load_arguments(arguments: memoryview, values: list[Any] | None,
+                   blob: buffers.Open | None = None) -> Any:
     """The pair of positional and keyword arguments, with `values` in the slots."""
     if values is None:
         return buffers.load(arguments, blob)

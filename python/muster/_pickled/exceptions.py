@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import sys
 import types
-from typing import Any, Callable, Iterator, NamedTuple, Optional
+from typing import Any, Callable, Iterator, NamedTuple
 
 from muster._pickled import picklers
 
@@ -34,7 +34,7 @@ class Node(NamedTuple):
     """What its dictionary has."""
     members: dict[str, bytes]
     """What it has elsewhere: `errno` of an OSError, slots."""
-    group: Optional[list[int]]
+    group: list[int] | None
     cause: int
     context: int
     suppress: bool
@@ -49,11 +49,11 @@ def pack(error: BaseException) -> bytes:
     return b""
 
 
-def unpack(data: bytes) -> Optional[BaseException]:
+def unpack(data: bytes) -> BaseException | None:
     """The exception with its causes. Unpickles: only for what a function of one's own has raised. None,
     or any error of a class that is looked at: it cannot be had here."""
     nodes = [Node(*n) for n in pickle.loads(data)]
-    made: list[Optional[BaseException]] = [None] * len(nodes)
+    made: list[BaseException | None] = [None] * len(nodes)
     for i in range(len(nodes) - 1, -1, -1):  # members of a group come behind it
         node = nodes[i]
         kind = _load(node.type)
@@ -68,7 +68,7 @@ def unpack(data: bytes) -> Optional[BaseException]:
     return made[0]
 
 
-def new(kind: type, args: Any, group: Optional[list[BaseException]] = None) -> BaseException:
+def new(kind: type, args: Any, group: list[BaseException] | None = None) -> BaseException:
     """An instance on which no method of a class written in Python was called. Raises TypeError."""
     builtin: Any = kind
     while builtin.__flags__ & _HEAP_TYPE:
@@ -93,7 +93,7 @@ def like(original: BaseException, kind: type) -> BaseException:
     return made
 
 
-def chain(error: BaseException, cause: Optional[BaseException], context: Optional[BaseException],
+def chain(error: BaseException, cause: BaseException | None, context: BaseException | None,
           suppress: bool = True) -> None:
     """Also where its class lets nobody set anything."""
     object.__setattr__(error, "__cause__", cause)
@@ -110,7 +110,7 @@ def _nodes(error: BaseException, nodes_max: int, part_max: int) -> list[Node]:
     known: dict[int, int] = {}
     found: list[BaseException] = []
 
-    def place(other: Optional[BaseException]) -> int:
+    def place(other: BaseException | None) -> int:
         if other is None or (id(other) not in known and len(found) >= nodes_max):
             return -1
         if id(other) not in known:
@@ -118,7 +118,7 @@ def _nodes(error: BaseException, nodes_max: int, part_max: int) -> list[Node]:
             found.append(other)
         return known[id(other)]
 
-    def dump(value: Any) -> Optional[bytes]:
+    def dump(value: Any) -> bytes | None:
         try:
             return picklers.dump_back(value, part_max)
         except Exception:
@@ -145,7 +145,7 @@ def _nodes(error: BaseException, nodes_max: int, part_max: int) -> list[Node]:
     return nodes
 
 
-def _stand_in(kind: type, dump: Callable[[Any], Optional[bytes]]) -> type:
+def _stand_in(kind: type, dump: Callable[[Any], bytes | None]) -> type:
     """Returns a class with the name of one that cannot be pickled, and the first of its bases that can."""
     base = next(each for each in kind.__mro__[1:] if dump(each) is not None)
     return type(kind.__name__, (base,), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})

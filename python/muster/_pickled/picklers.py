@@ -8,7 +8,7 @@ import pickle
 import sys
 import types
 import typing
-from typing import Any, Optional
+from typing import Any
 
 import cloudpickle
 
@@ -32,7 +32,8 @@ def _with_slots(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
              if isinstance(m, types.MemberDescriptorType) and m.__objclass__ is value and m.__name__ == n]
     attributes = {n: a for n, a in attributes.items() if n not in slots}  # also private ones, which have other names there
     slots += [n for n in ("__dict__", "__weakref__") if isinstance(vars(value).get(n), types.GetSetDescriptorType)]
-    return make, (kind, name, bases, {**words, "__slots__": tuple(slots), "__qualname__": value.__qualname__}, *last), (attributes, more), *rest
+    words = {**words, "__slots__": tuple(slots), "__qualname__": value.__qualname__}
+    return make, (kind, name, bases, words, *last), (attributes, more), *rest
 
 
 def _with_qualified_name(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -46,7 +47,7 @@ def _with_qualified_name(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]
-    dispatch_table = collections.ChainMap({types.CodeType: _code},
+    dispatch_table: typing.ClassVar[Any] = collections.ChainMap({types.CodeType: _code},
                                           cloudpickle.CloudPickler.dispatch_table)
 
     def reducer_override(self, value: Any) -> Any:
@@ -59,7 +60,7 @@ class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]
 class _ReferencePickler(_Pickler):
     """What `__main__` defines goes by its name: it is the client's, to which this goes back."""
 
-    def persistent_id(self, value: Any) -> Optional[str]:
+    def persistent_id(self, value: Any) -> str | None:
         if isinstance(value, type) and value.__module__ == "__main__" and (
                 "<locals>" not in value.__qualname__):
             return value.__qualname__

@@ -16,7 +16,7 @@ import re
 import sys
 import types
 import weakref
-from typing import Any, Callable, Iterable, Optional, Union
+from typing import Any, Callable, Iterable
 
 from cloudpickle import cloudpickle
 
@@ -30,14 +30,14 @@ READ_IN_PLACE_MIN = 64 << 10
 """Bytes of a pickle that is not copied to be read."""
 
 
-def loads(data: Union[bytes, bytearray, memoryview], buffers: Iterable[Any] = ()) -> Any:
+def loads(data: bytes | bytearray | memoryview, buffers: Iterable[Any] = ()) -> Any:
     """Returns the value of a pickle of protocol 4 or later. Raises what unpickling raises."""
     if _names_globals(data) is None:
         return pickle.loads(data, buffers=buffers)
     return Unpickler(file_of(data), buffers=buffers).load()
 
 
-def file_of(data: Union[bytes, bytearray, memoryview]) -> Any:
+def file_of(data: bytes | bytearray | memoryview) -> Any:
     """Returns a file to unpickle from."""
     if isinstance(data, bytes) or len(data) < READ_IN_PLACE_MIN:
         return io.BytesIO(data)  # which shares the memory of bytes
@@ -47,7 +47,7 @@ def file_of(data: Union[bytes, bytearray, memoryview]) -> Any:
 class _Reader:
     """Reads memory without a copy of the whole. An unpickler reads a frame at a time, and large objects into their own memory."""
 
-    def __init__(self, data: Union[bytearray, memoryview]) -> None:
+    def __init__(self, data: bytearray | memoryview) -> None:
         self._view = memoryview(data).cast("B")
         self._at = 0
 
@@ -111,8 +111,8 @@ def _remake(make: Callable[..., type]) -> Callable[..., type]:
     """`make`: a function of cloudpickle that makes a class without attributes."""
 
     def remake(*args: Any) -> type:
-        tracker: Optional[str] = args[-2]
-        known: Optional[type] = cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.get(tracker) if tracker else None
+        tracker: str | None = args[-2]
+        known: type | None = cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.get(tracker) if tracker else None
         if known is not None:
             if tracker in _making:
                 _remade.add(known)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from muster._pickled import buffers
 from muster._pickled.buffers import Data
@@ -67,8 +67,8 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def encode(value: Any, in_bytes: bool = False, keep: Optional[Keep] = None,
-           take: Optional[buffers.Take] = None) -> tuple[bytes, int]:
+def encode(value: Any, in_bytes: bool = False, keep: Keep | None = None,
+           take: buffers.Take | None = None) -> tuple[bytes, int]:
     """An output as JSON text, or as a pickle where it may be `in_bytes` and JSON does not say it; and
     which it is. `keep` makes a blob of a large one, `take` of large parts. Raises what pickling it raises, and these."""
     if value is None:
@@ -88,7 +88,7 @@ def encode(value: Any, in_bytes: bool = False, keep: Optional[Keep] = None,
     return b"".join((_PREFIX, base64.b64encode(pickled), b'"}')), JSON
 
 
-def decode(text: Data, blob: Optional[buffers.Open] = None) -> Any:
+def decode(text: Data, blob: buffers.Open | None = None) -> Any:
     """The value of the JSON text that a pickled function has for its output. The whole of it may stand
     for a pickle, so: only of a function whose code is trusted. What is in it is JSON."""
     if text[:len(_PREFIX)] == _PREFIX and text[-2:] == b'"}':
@@ -108,7 +108,7 @@ def decode_input(value: Data, form: int, blob: buffers.Open, pickled: bool = Fal
     return buffers.load(value, blob) if form == INPUT_PICKLE else bytes(value)
 
 
-def unpickled(found: Any, blob: Optional[buffers.Open] = None) -> Any:
+def unpickled(found: Any, blob: buffers.Open | None = None) -> Any:
     """What a value from JSON stands for; see `decode`."""
     if type(found) is dict:
         if len(found) == 1 and PICKLED in found:
@@ -124,7 +124,7 @@ def may_be_name(text: Data) -> bool:
     return text[:len(_BLOB_PREFIX)] == _BLOB_PREFIX
 
 
-def blob_of(found: dict[str, Any]) -> Optional[bytes]:
+def blob_of(found: dict[str, Any]) -> bytes | None:
     """The SHA-256 in what stands for a value that is a blob."""
     if len(found) == 2 and BLOB in found and "bytes" in found:
         try:

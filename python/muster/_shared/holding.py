@@ -13,7 +13,7 @@ import os
 import queue
 import threading
 import time
-from typing import AbstractSet, Any, Callable, Iterator, Optional, Protocol
+from typing import AbstractSet, Any, Callable, Iterator, Protocol
 
 import grpc
 
@@ -47,8 +47,8 @@ class Channels(Protocol):
 class Holding:
     def __init__(self, giver: Giver, channels: Channels, task: str = "",
                  on_unneeded: Callable[[bytes], None] = lambda name: None,
-                 peers: Optional[PeerGiver] = None,
-                 on_unlisted: Callable[[bytes], None] = lambda name: None, host: Optional[str] = None) -> None:
+                 peers: PeerGiver | None = None,
+                 on_unlisted: Callable[[bytes], None] = lambda name: None, host: str | None = None) -> None:
         """`peers`: gives to other hosts, too. `on_unlisted`: a copy that nobody is told of. `host`: another than this."""
         self._giver = giver
         self._peers = peers
@@ -59,14 +59,14 @@ class Holding:
         self.host = this_host() if host is None else host
         self._settled = threading.Event()
         self._over = threading.Event()
-        self._wanted: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
+        self._wanted: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._queued: set[bytes] = set()  # of these; of the thread that reads and the one that puts
         self._lock = threading.Lock()  # protects all below
         self._copies: set[bytes] = set()
         """Of what is held, what others have made, and…"""
         self._unlisted: set[bytes] = set()
         """…of these, what the server is not told of."""
-        self._news: Optional[queue.SimpleQueue[tuple[bytes, int]]] = None
+        self._news: queue.SimpleQueue[tuple[bytes, int]] | None = None
         """Of the stream: names that it has not said yet, and their sizes; -1: dropped. None: there is no stream."""
         self._call: Any = None
         self._channel: Any = None
@@ -79,7 +79,7 @@ class Holding:
         self._refused: set[bytes] = set()
         self._taken = 0
         self._copied = 0
-        self._putting: Optional[threading.Thread] = None
+        self._putting: threading.Thread | None = None
         self._put_names: set[bytes] = set()
         """What the server has, too."""
         threading.Thread(target=self._run, name="muster-hold", daemon=True).start()

@@ -14,7 +14,7 @@ import mmap
 import os
 import struct
 import threading
-from typing import Any, Callable, Optional, Sequence, Union
+from typing import Any, Callable, Sequence
 
 from muster._control_group import ControlGroup
 from muster._pickled.buffers import Data
@@ -104,7 +104,7 @@ def seal_labelled(fd: int) -> None:
     fcntl.fcntl(fd, _ADD_SEALS, _SEALS_OF_LABELLED)
 
 
-def _labelled(fd: int) -> Optional[tuple[bytes, int]]:
+def _labelled(fd: int) -> tuple[bytes, int] | None:
     """The name and size that its label says. None: it is no memory that is used again. Raises OSError."""
     try:
         if fcntl.fcntl(fd, _GET_SEALS) & (_SEALS | _SEALS_OF_LABELLED) != _SEALS_OF_LABELLED:
@@ -200,7 +200,7 @@ def _by_several(size: int, some: Callable[[int, int], bool]) -> bool:
     return all(found)
 
 
-def address(data: Union[Data, mmap.mmap]) -> tuple[int, int]:
+def address(data: Data | mmap.mmap) -> tuple[int, int]:
     """Where its bytes are, for as long as it lives, and how many."""
     found = _Buffer()
     ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(data), ctypes.byref(found), 0)
@@ -217,7 +217,7 @@ def same(one: Data, other: Data) -> bool:
         size, lambda at, some: _libc().memcmp(address(one)[0] + at, address(other)[0] + at, some) == 0)
 
 
-def bytes_max(asked: Optional[int]) -> int:
+def bytes_max(asked: int | None) -> int:
     """What a process may hold; 0: this is not to be used, or cannot be."""
     if not there() or asked == 0:
         return 0

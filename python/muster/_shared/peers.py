@@ -19,7 +19,7 @@ import ssl
 import struct
 import threading
 import time
-from typing import Callable, Optional
+from typing import Callable
 
 from muster._shared import memory
 from muster._shared.giving import NAME
@@ -113,7 +113,7 @@ class PeerGiver:
         self.address = joined(told, told_port or port)
         self._changed = threading.Condition()  # protects all below
         self._tickets: collections.OrderedDict[bytes, tuple[bytes, float]] = collections.OrderedDict()
-        self._context: Optional[ssl.SSLContext] = None
+        self._context: ssl.SSLContext | None = None
         self._serving: set[socket.socket] = set()
         self._closed = False
         threading.Thread(target=self._accept, name="muster-peers", daemon=True).start()

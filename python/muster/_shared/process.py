@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 import queue
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple
 
 import grpc
 
@@ -38,8 +38,8 @@ class Process:
     def __init__(self, channels: Channels, bytes_max: int, task: str = "",
                  on_unneeded: Callable[[bytes], None] = lambda name: None,
                  on_dropped: Callable[[bytes], None] = lambda name: None,
-                 peers: Callable[[Callable[[bytes], int]], Optional[PeerGiver]] = lambda opened: None,
-                 on_unlisted: Callable[[bytes], None] = lambda name: None, host: Optional[str] = None) -> None:
+                 peers: Callable[[Callable[[bytes], int]], PeerGiver | None] = lambda opened: None,
+                 on_unlisted: Callable[[bytes], None] = lambda name: None, host: str | None = None) -> None:
         """`on_unneeded`: an output that no value names any more. `on_dropped`: what was taken, to be kept, is to go.
         `peers`: makes what gives to other hosts, if that is wanted. `on_unlisted`: a copy that nobody is told of."""
         self._channels = channels
@@ -107,7 +107,7 @@ class Process:
             shared_tried = True
         return False
 
-    def _place(self, name: bytes, host: str) -> Optional[Any]:
+    def _place(self, name: bytes, host: str) -> Any | None:
         try:
             place, = blobs.locate(self._channels.channel(), [name], LOCATE_WITHIN, peers=True, host=host)
             return place

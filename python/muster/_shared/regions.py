@@ -18,7 +18,7 @@ import signal
 import threading
 import time
 import weakref
-from typing import Any, Optional, Sequence
+from typing import Any, Sequence
 
 from muster._pickled.buffers import Data
 from muster._shared import memory
@@ -38,7 +38,7 @@ class _Region:
     def __init__(self, name: bytes, parts: Sequence[Data], size: int) -> None:
         page = mmap.PAGESIZE
         self.room = -(-(size + memory.LABEL) // page) * page - memory.LABEL
-        self.free_since: Optional[float] = None
+        self.free_since: float | None = None
         self.fd = -1
         self._mapping: Any = None
         self._populated = False
@@ -133,7 +133,7 @@ class Regions:
         for region in regions:
             region.close()
 
-    def _fitting(self, size: int) -> Optional[_Region]:
+    def _fitting(self, size: int) -> _Region | None:
         with self._lock:
             for region in self._regions:
                 if size <= region.room <= size + size // 16 + mmap.PAGESIZE and region.is_free():

@@ -9,7 +9,7 @@ import os
 import socket
 import threading
 import time
-from typing import Callable, Optional
+from typing import Callable
 
 from muster._shared import memory
 from muster._shared.giving import NAME, peer_uid
@@ -36,7 +36,7 @@ class _Asked:
         self.got = got
         self.keep = keep
         self.over = threading.Event()
-        self.error: Optional[str] = None
+        self.error: str | None = None
 
 
 class _Holder:

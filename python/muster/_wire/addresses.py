@@ -1,10 +1,10 @@
 """Addresses of servers, as people write them."""
 from __future__ import annotations
 
-from typing import Sequence, Union
+from typing import Sequence
 
 
-def checked(server: Union[str, Sequence[str]], field: str = "server") -> list[str]:
+def checked(server: str | Sequence[str], field: str = "server") -> list[str]:
     """ "host:port", or several, with commas between or as a list. Raises ValueError, which names the field."""
     servers = [s for s in server.split(",") if s] if isinstance(server, str) else list(server)
     if not servers:

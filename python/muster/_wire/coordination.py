@@ -2,7 +2,7 @@
 counted through the cluster, and of TensorFlow's the few that know what XLA's has no word for."""
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 from muster._wire.messages import named
 
@@ -41,9 +41,9 @@ class Refusal(NamedTuple):
     message: str
     answered: bool = False
     """By the service; else something between here and there has failed."""
-    task: Optional[int] = None
+    task: int | None = None
     reported: bool = False
-    barrier: Optional[Tuple[str, int]] = None
+    barrier: tuple[str, int] | None = None
     """Its id, and which use of it."""
     other_service: bool = False
     """It is not the one that was registered at."""

@@ -6,12 +6,12 @@ import math
 import os
 import urllib.parse
 from types import TracebackType
-from typing import Any, Callable, Iterable, List, Optional, Sequence, Type
+from typing import Any, Callable, Iterable, Sequence
 
 from muster._tls import Tls
 from muster._wire.coordination import STATES
 from muster.agent.connection import Connection
-from muster.agent.errors import CODES, AgentError, BarrierError, CoordinationError
+from muster.agent.errors import CODES, AgentError, BarrierError
 from muster.agent.keys import Keys
 from muster.agent.names import Names, Task
 from muster.agent.service import Retry, Service, wait_time
@@ -31,10 +31,10 @@ class TaskState:
     """CONNECTED, DISCONNECTED or ERROR."""
     incarnation: int
     """0: it has never registered."""
-    error: Optional[AgentError] = None
+    error: AgentError | None = None
 
 
-class TaskStates(List[TaskState]):
+class TaskStates(list[TaskState]):
     """All tasks of the cluster at one moment."""
 
     version = 0
@@ -65,12 +65,12 @@ class Agent(Keys):
     incarnation     tells this process from others that were the task before, in the first run; 0: random
     """
 
-    def __init__(self, address: Optional[str] = None, *, cluster: Optional[str] = None, url: Optional[str] = None,
-                 task: Optional[Task] = None, token: str = "", ca: Optional[str] = None,
-                 cert: Optional[str] = None, key: Optional[str] = None, devices: Sequence[str] = (),
+    def __init__(self, address: str | None = None, *, cluster: str | None = None, url: str | None = None,
+                 task: Task | None = None, token: str = "", ca: str | None = None,
+                 cert: str | None = None, key: str | None = None, devices: Sequence[str] = (),
                  heartbeat_timeout: float = 100.0, connect_timeout: float = 300.0,
                  shutdown_timeout: float = 300.0, call_timeout: float = 10.0, incarnation: int = 0,
-                 on_error: Optional[Callable[[AgentError], None]] = None) -> None:
+                 on_error: Callable[[AgentError], None] | None = None) -> None:
         for name, seconds in (("heartbeat_timeout", heartbeat_timeout), ("connect_timeout", connect_timeout),
                               ("shutdown_timeout", shutdown_timeout), ("call_timeout", call_timeout)):
             if wait_time(seconds, name) <= 0:
@@ -112,7 +112,7 @@ class Agent(Keys):
         """Of the run that it registered for; 0 before."""
         return self._at.run.service if self._at.run else 0
 
-    def connect(self, timeout: Optional[float] = None) -> None:
+    def connect(self, timeout: float | None = None) -> None:
         """Registers: waits until the service is up and, where the cluster begins together, until all tasks
         have come. After an error or a shutdown: begins anew, as another incarnation. Raises
         CoordinationError: a WaitTimeout, which names who is missing; INVALID_ARGUMENT, the cluster has no
@@ -121,7 +121,7 @@ class Agent(Keys):
         given, self._given_incarnation = self._given_incarnation, 0
         self._at.connect(self.connect_timeout if timeout is None else timeout, given)
 
-    def shutdown(self, timeout: Optional[float] = None) -> None:
+    def shutdown(self, timeout: float | None = None) -> None:
         """Leaves, with all others where the cluster leaves together. Raises AgentError if somebody did not
         come to leave, or what the run has failed with, and WaitTimeout if the service did not answer: then the
         agent is as it was. Does nothing where the run ended otherwise."""
@@ -145,8 +145,8 @@ class Agent(Keys):
             raise
         return self
 
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 traceback: Optional[TracebackType]) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
         if not self._at.is_of_this_process:  # the task is the other one
             return
         try:
@@ -155,7 +155,7 @@ class Agent(Keys):
                 raise failed.again()  # nobody else may have heard of it in the block
             if self.state != "connected":
                 return
-            if error is None or isinstance(error, SystemExit) and not error.code:
+            if error is None or (isinstance(error, SystemExit) and not error.code):
                 self.shutdown()
             else:
                 try:
@@ -167,8 +167,8 @@ class Agent(Keys):
 
     # The others.
 
-    def wait_for_all_tasks(self, devices: Optional[Sequence[str]] = None, timeout: Optional[float] = None
-                           ) -> List[str]:
+    def wait_for_all_tasks(self, devices: Sequence[str] | None = None, timeout: float | None = None
+                           ) -> list[str]:
         """Waits until all tasks have called it; what each says of its devices is given to all, in order of
         jobs by name, then tasks. Counts once for a run: later calls answer with what was said then."""
         told = self._devices if devices is None else devices
@@ -177,7 +177,7 @@ class Agent(Keys):
                               device_info={"device": [{"value": d.encode("utf-8", "surrogateescape")} for d in told]})
         return [d.value.decode("utf-8", "surrogateescape") for d in answer.device_info.device]
 
-    def barrier(self, id: str, timeout: float, *, tasks: Optional[Iterable[Task]] = None) -> int:
+    def barrier(self, id: str, timeout: float, *, tasks: Iterable[Task] | None = None) -> int:
         """Waits until all of `tasks` have come (None: all of the cluster); gives which use of the id it was.
         `timeout` counts from the first who comes, and ends it for all; who comes later with a shorter one
         gives up alone, 5 s after it, and the barrier waits on. The same id may be used again; all must agree
@@ -219,7 +219,7 @@ class Agent(Keys):
         """Waits until the list has another version than this one."""
         return self._read(self._at.ask("WatchTasks", timeout, version_number=version))
 
-    def live_tasks(self, tasks: Optional[Iterable[Task]] = None, *, timeout: float) -> dict[str, int]:
+    def live_tasks(self, tasks: Iterable[Task] | None = None, *, timeout: float) -> dict[str, int]:
         """Waits until every one of these tasks (None: all) that is connected has asked the same, and gives
         all of them the same answer: incarnations by task. REQUIRES: this task is among them."""
         retry = Retry(timeout, 0.0)
@@ -240,12 +240,12 @@ class Agent(Keys):
     # Errors.
 
     @property
-    def error(self) -> Optional[AgentError]:
+    def error(self) -> AgentError | None:
         """That ended the run, if one has."""
         run = self._at.run
         return run.error if run else None
 
-    def wait_for_error(self, timeout: float) -> Optional[AgentError]:
+    def wait_for_error(self, timeout: float) -> AgentError | None:
         """None: not within `timeout`, or the agent was shut down."""
         run = self._at.current()
         run.over.wait(wait_time(timeout))
@@ -273,7 +273,7 @@ def _own_task() -> Task:
     return f"{job}:{index}"
 
 
-def _address(address: Optional[str], cluster: Optional[str], url: Optional[str], *how: Any) -> tuple[str, str]:
+def _address(address: str | None, cluster: str | None, url: str | None, *how: Any) -> tuple[str, str]:
     """The address, and what may be wrong where nobody answers."""
     if cluster is None:
         if url is not None:

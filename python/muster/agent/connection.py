@@ -6,7 +6,7 @@ import logging
 import os
 import random
 import threading
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Iterator
 
 from muster import _forks
 from muster._wire.coordination import METHODS, Refusal
@@ -31,14 +31,14 @@ class Connection:
     """Any thread. One run at a time; a call is of the run that there is when it begins."""
 
     def __init__(self, service: Service, names: Names, heartbeat_timeout: float,
-                 on_error: Optional[Callable[[AgentError], None]]) -> None:
+                 on_error: Callable[[AgentError], None] | None) -> None:
         self.service, self.names = service, names
         self._heartbeat_timeout, self._on_error = heartbeat_timeout, on_error
         self._process = os.getpid()
         self._lock = threading.Lock()  # protects the following
         self.state = "idle"
-        self.run: Optional[Run] = None
-        self._heart: Optional[Heart] = None
+        self.run: Run | None = None
+        self._heart: Heart | None = None
 
     @property
     def is_of_this_process(self) -> bool:
@@ -131,7 +131,7 @@ class Connection:
                 raise CoordinationError("FAILED_PRECONDITION", "the agent is not connected")
             return self.run
 
-    def ask(self, name: str, seconds: float, *, again: bool = True, waiter: Optional[Waiter] = None,
+    def ask(self, name: str, seconds: float, *, again: bool = True, waiter: Waiter | None = None,
             **fields: Any) -> Any:
         """The answer. `again`: a call that broke midway is made again. Raises CoordinationError."""
         answer, refused = self._ask(name, seconds, again, waiter, fields)
@@ -139,8 +139,8 @@ class Connection:
             raise self.service.error_of(refused, seconds)
         return answer
 
-    def _ask(self, name: str, seconds: float, again: bool, waiter: Optional[Waiter],
-             fields: dict[str, Any]) -> tuple[Any, Optional[Refusal]]:
+    def _ask(self, name: str, seconds: float, again: bool, waiter: Waiter | None,
+             fields: dict[str, Any]) -> tuple[Any, Refusal | None]:
         """The answer, or why there is none. Raises CoordinationError: what the run has ended with."""
         run = self.current()
         retry = Retry(seconds, 0.05)
@@ -181,7 +181,7 @@ class Connection:
         task = None if refused.task is None else self.names.of(refused.task)
         return AgentError(refused.code, why + refused.message, task, refused.reported)
 
-    def end(self, run: Run, why: CoordinationError, state: str, but: Optional[Waiter] = None) -> None:
+    def end(self, run: Run, why: CoordinationError, state: str, but: Waiter | None = None) -> None:
         with self._lock:
             if not run.ends(why):
                 return

@@ -1,10 +1,9 @@
 """How the calls of a muster.Agent fail."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
-from muster.errors import (AbortedError, CancelledError, ClosureError, FailureKind, MusterError, UnavailableError,
-                           WaitTimeout)
+from muster.errors import AbortedError, CancelledError, ClosureError, FailureKind, MusterError, UnavailableError, WaitTimeout
 
 CODES = ("OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED "
          "RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE "
@@ -99,12 +98,12 @@ class AgentError(CoordinationError):
     Attributes: ``task``, the task that it began with, as ``"worker:1"``, or None where the service does
     not know; ``reported``, whether that task said so itself, by ``report_error``."""
 
-    def __init__(self, code: str, message: str, task: Optional[str] = None, reported: bool = False) -> None:
+    def __init__(self, code: str, message: str, task: str | None = None, reported: bool = False) -> None:
         super().__init__(code, message, task, reported)
 
     @property
-    def task(self) -> Optional[str]:
-        found: Optional[str] = self.args[2]
+    def task(self) -> str | None:
+        found: str | None = self.args[2]
         return found
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from muster._wire.coordination import Refusal, refusal
 from muster.agent.errors import AgentError, CoordinationError
@@ -22,7 +22,7 @@ class Heart:
     """Beats, polls for errors, and tells the one that ends the run; on a thread of its own."""
 
     def __init__(self, run: Run, service: Service, timeout: float, fail: Callable[[Run, Refusal], None],
-                 on_error: Optional[Callable[[AgentError], None]]) -> None:
+                 on_error: Callable[[AgentError], None] | None) -> None:
         self._run, self._service, self._timeout = run, service, timeout
         self._every = min(timeout, run.heartbeat_timeout or timeout) / 2
         self._fail, self._on_error = fail, on_error
@@ -37,7 +37,7 @@ class Heart:
         self._heard = time.monotonic()
         self._beat_at = self._heard + self._every
         self._poll_at = self._heard
-        self._judged: Optional[tuple[float, Refusal]] = None
+        self._judged: tuple[float, Refusal] | None = None
         self._begin(self._heard)  # where there is a poll a closed connection tells of a death, so at once
         try:
             threading.Thread(target=self._live, name="muster-agent", daemon=True).start()
@@ -100,7 +100,7 @@ class Heart:
         if self._poll is None and self._poll_at <= now:
             self._poll = self._start("PollForError", None)
 
-    def _start(self, name: str, seconds: Optional[float]) -> Any:
+    def _start(self, name: str, seconds: float | None) -> Any:
         call = self._service.begin(name, self._run.sign(name), seconds)
         call.add_done_callback(self.wake)
         return call

@@ -1,7 +1,7 @@
 """The keys of an agent's cluster."""
 from __future__ import annotations
 
-from typing import Any, Optional, Union
+from typing import Any, Union
 
 from muster.agent.connection import Connection
 from muster.agent.errors import CoordinationError
@@ -42,7 +42,7 @@ class Keys:
         answer = self._at.ask("GetKeyValue", timeout, key=key)
         return bytes(answer.kv.value)
 
-    def try_get(self, key: str) -> Optional[bytes]:
+    def try_get(self, key: str) -> bytes | None:
         """None: it is not there."""
         try:
             return bytes(self._ask("TryGetKeyValue", key=key).kv.value)

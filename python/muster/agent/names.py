@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator
 import re
-from typing import Any, Iterable, Optional, Tuple, Union
+from typing import Any, Iterable, Union
 
 from muster._wire.coordination import METHODS, Refusal
 from muster.agent.errors import CoordinationError
 from muster.agent.service import Retry, Service, Waiter
 
-Task = Union[int, str, Tuple[str, int]]
+Task = Union[int, str, tuple[str, int]]
 """3, "worker:3" or ("worker", 3)."""
 TASK_MAX = 2**31 - 1
 """The protocol's numbers have 32 bits."""
@@ -18,7 +18,7 @@ ASK_LIMIT = 2.0
 """Seconds for the name of a task in an error."""
 
 
-def parsed(task: Task) -> Union[int, Tuple[str, int]]:
+def parsed(task: Task) -> int | tuple[str, int]:
     """Raises ValueError."""
     job, index = "", task  # type: Any, Any
     if isinstance(task, str):
@@ -44,7 +44,7 @@ class Names:
     def __init__(self, service: Service, own: Task) -> None:
         self._service = service
         self._own = parsed(own)
-        self._numbers: dict[Tuple[str, int], int] = {}
+        self._numbers: dict[tuple[str, int], int] = {}
         self._names: dict[int, str] = {}
 
     @property
@@ -59,7 +59,7 @@ class Names:
         else:
             self._names = {**self._names, number: self.own}
 
-    def resolve(self, seconds: float) -> tuple[int, Optional[Refusal]]:
+    def resolve(self, seconds: float) -> tuple[int, Refusal | None]:
         """The own number, or why it is not known. Between runs the cluster may have become another, so all is
         asked anew. Raises CoordinationError (CANCELLED): the service was closed."""
         self._numbers, self._names = {}, {}
@@ -113,7 +113,7 @@ class Names:
                     break
         return [known.get(n, f"task:{n}") for n in numbers]
 
-    def _ask(self, tasks: list[Any], seconds: float) -> tuple[Any, Optional[Refusal]]:
+    def _ask(self, tasks: list[Any], seconds: float) -> tuple[Any, Refusal | None]:
         request = METHODS["GetTaskState"].request()
         for task in tasks:
             job, index = ("", task) if isinstance(task, int) else task

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import Any, Iterator, Optional
+from typing import Any, Iterator
 
 from muster._wire.coordination import METHODS
 from muster.agent.errors import AgentError, CoordinationError
@@ -22,9 +22,9 @@ class Run:
         self.heartbeat_timeout = 0.0
         """Of the cluster, in seconds; 0: a server that does not send it."""
         self.over = threading.Event()
-        self.error: Optional[AgentError] = None
+        self.error: AgentError | None = None
         self._lock = threading.Lock()  # protects the following
-        self._end: Optional[CoordinationError] = None
+        self._end: CoordinationError | None = None
         self._waiters: set[Waiter] = set()
         self._barriers: dict[str, Waiter] = {}
         self._uses: dict[str, int] = {}
@@ -44,7 +44,7 @@ class Run:
         return request
 
     @contextlib.contextmanager
-    def waiting(self, waiter: Optional[Waiter] = None) -> Iterator[Waiter]:
+    def waiting(self, waiter: Waiter | None = None) -> Iterator[Waiter]:
         waiter = waiter or Waiter()
         with self._lock:
             if self._end is not None:
@@ -66,7 +66,7 @@ class Run:
                 self.error = why
         return True
 
-    def cut(self, but: Optional[Waiter] = None) -> None:
+    def cut(self, but: Waiter | None = None) -> None:
         """REQUIRES: it has ended."""
         with self._lock:
             why, waiters = self._end, self._waiters - {but}

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Optional
+from typing import Any
 
 import grpc
 
@@ -45,7 +45,7 @@ class Service:
         token = token_of(token)
         self._metadata = [("authorization", "Bearer " + token)] if token else []
 
-    def begin(self, name: str, request: Any, seconds: Optional[float]) -> Any:
+    def begin(self, name: str, request: Any, seconds: float | None) -> Any:
         """A call as a future, which waits for a connection; None: without end. Raises CoordinationError
         (CANCELLED): it was closed."""
         m = METHODS[name]
@@ -74,7 +74,7 @@ class Waiter:
     def __init__(self) -> None:
         self._lock = threading.Lock()  # protects the following
         self._call: Any = None
-        self._error: Optional[CoordinationError] = None
+        self._error: CoordinationError | None = None
         self._woken = threading.Event()
 
     def cut(self, error: CoordinationError) -> None:
@@ -100,7 +100,7 @@ class Waiter:
         """A pause ends early."""
         self._woken.set()
 
-    def perform(self, call: Any) -> tuple[Any, Optional[Refusal]]:
+    def perform(self, call: Any) -> tuple[Any, Refusal | None]:
         """Waits for the call: its answer, or why there is none. Raises what it was cut short with."""
         with self._lock:
             self._call = call

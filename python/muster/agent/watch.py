@@ -70,7 +70,7 @@ class KeyWatch:
         self._refused = error.code
         logging.getLogger("muster").warning("a watch of %r hears nothing: %s", self._folder, error)
 
-    def _tell(self, key: str, value: Optional[bytes]) -> None:
+    def _tell(self, key: str, value: bytes | None) -> None:
         if self._stopped.is_set() or self._run.over.is_set():
             return
         try:

@@ -11,7 +11,7 @@ import hashlib
 import threading
 import time
 import weakref
-from typing import Any, Iterable, Optional, Sequence, Union
+from typing import Any, Iterable, Sequence, Union
 
 import grpc
 
@@ -109,7 +109,7 @@ class Blobs:
         self._channels: dict[str, Any] = {}
         self._contents: weakref.WeakValueDictionary[bytes, Content] = weakref.WeakValueDictionary()
         self._putting: dict[bytes, threading.Lock] = {}
-        self._max: Optional[int] = None
+        self._max: int | None = None
         self._over = threading.Event()
         self._look = threading.Event()
         self._known = threading.Event()
@@ -158,7 +158,7 @@ class Blobs:
         return content
 
     @property
-    def memory(self) -> Optional[BlobMemory]:
+    def memory(self) -> BlobMemory | None:
         """Of this process, for calls of objects. None: there is none that others could take."""
         return self._memory if self._shared.there and self.limit(SHARED_WAIT) else None
 
@@ -188,7 +188,7 @@ class Blobs:
 
             def take(piece: Data) -> None:
                 nonlocal at
-                made[at:at + len(piece)] = piece
+                made[at:at + len(piece)] = piece  # noqa: B023  called within this turn
                 at += len(piece)
 
             began = time.monotonic()

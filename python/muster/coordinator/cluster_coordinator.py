@@ -19,8 +19,7 @@ import asyncio
 import contextlib
 import dataclasses
 import itertools
-from typing import (TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence,
-                    Sized, TypeVar, Union, overload)
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence, Sized, TypeVar, Union, overload
 
 from muster._elsewhere import COORDINATOR, Hints
 from muster._pickled import calls, names
@@ -30,18 +29,35 @@ from muster._wire import addresses
 from muster.coordinator.blobs import Blobs
 from muster.coordinator.link import Link
 from muster.coordinator.mapped import Calls, MapIterator, Mapped, iterate
-from muster.coordinator.options import (ClosureOptions, ClosureWords, CoordinatorOptions,
-                                        CoordinatorWords, check_names)
+from muster.coordinator.options import ClosureOptions, ClosureWords, CoordinatorOptions, CoordinatorWords, check_names
 from muster.coordinator.owner import Owner
-from muster.coordinator.remote_value import (PerWorkerDataset, PerWorkerIterator, PerWorkerValues,
-                                             RemoteValue)
-from muster.coordinator.requests import (Along, Callables, Request, arguments_of, call_of, check_returns,
-                                         chunks_of, given, packed_call, plain_call)
+from muster.coordinator.remote_value import PerWorkerDataset, PerWorkerIterator, PerWorkerValues, RemoteValue
+from muster.coordinator.requests import (
+    Along,
+    Callables,
+    Request,
+    arguments_of,
+    call_of,
+    check_returns,
+    chunks_of,
+    given,
+    packed_call,
+    plain_call,
+)
 from muster.coordinator.session import Session
 from muster.coordinator.structure import fetch_structure, values_of
 from muster.coordinator.uploads import Uploads
-from muster.coordinator.work import (Chunk, InstallUpload, IterateDataset, Large, MakeDataset,
-                                     WithUploads, identity, install_upload, make_with_uploads)
+from muster.coordinator.work import (
+    Chunk,
+    InstallUpload,
+    IterateDataset,
+    Large,
+    MakeDataset,
+    WithUploads,
+    identity,
+    install_upload,
+    make_with_uploads,
+)
 from muster.errors import ClosureError
 from muster.objects.dataset import DistributedDataset, Read
 from muster.objects.handle import RemoteObject
@@ -65,7 +81,7 @@ class Scheduling(Hints):
     _instead = COORDINATOR
     _shown = "ClusterCoordinator"
 
-    def __init__(self, owner: Owner, callables: Callables, options: Optional[ClosureOptions],
+    def __init__(self, owner: Owner, callables: Callables, options: ClosureOptions | None,
                  sent: Uploads, uploads: tuple[Upload, ...], name: str = "") -> None:
         self._owner = owner
         session = owner.session
@@ -148,7 +164,7 @@ class Scheduling(Hints):
         """
         return self._submit(fn, args, kwargs, self._along())
 
-    def _submit(self, fn: Function[T], args: Sequence[Any], kwargs: Optional[Mapping[str, Any]],
+    def _submit(self, fn: Function[T], args: Sequence[Any], kwargs: Mapping[str, Any] | None,
                 along: Along) -> RemoteValue[T]:
         request = call_of(self._callables, fn, args, kwargs, along)
         return RemoteValue(self._owner, self._session.put((request,), self._options, True)[0])
@@ -166,14 +182,14 @@ class Scheduling(Hints):
                 None, lambda: self.submit(fn, *args, **kwargs))
 
     @overload
-    def schedule(self, fn: Callable[..., T], args: Optional[Sequence[Any]] = (),
-                 kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[T]: ...
+    def schedule(self, fn: Callable[..., T], args: Sequence[Any] | None = (),
+                 kwargs: Mapping[str, Any] | None = None) -> RemoteValue[T]: ...
     @overload
-    def schedule(self, fn: str, args: Optional[Sequence[Any]] = (),
-                 kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[Any]: ...
+    def schedule(self, fn: str, args: Sequence[Any] | None = (),
+                 kwargs: Mapping[str, Any] | None = None) -> RemoteValue[Any]: ...
 
-    def schedule(self, fn: Any, args: Optional[Sequence[Any]] = (),
-                 kwargs: Optional[Mapping[str, Any]] = None) -> Any:
+    def schedule(self, fn: Any, args: Sequence[Any] | None = (),
+                 kwargs: Mapping[str, Any] | None = None) -> Any:
         """The same as TensorFlow has it: ``fn(*args, **kwargs)`` as a part of a whole. The first error of
         what was scheduled cancels the rest and is raised once, by whichever of schedule, join and done
         comes first then; see the module.
@@ -185,7 +201,7 @@ class Scheduling(Hints):
         return RemoteValue(self._owner, self._session.put((request,), self._options)[0])
 
     def _submit_for_fetch(self, fn: Function[T], args: Sequence[Any],
-                          kwargs: Optional[Mapping[str, Any]], name: str = "") -> RemoteValue[T]:
+                          kwargs: Mapping[str, Any] | None, name: str = "") -> RemoteValue[T]:
         """Submits a call whose output is no argument of other closures: an array is sent without base64."""
         along = self._along()
         return self._submit(fn, args, kwargs, along._replace(output_in_bytes=True, name=along.name or name))
@@ -216,8 +232,8 @@ class Scheduling(Hints):
                        for r in self._session.put(batch, self._options)]
 
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
-            chunksize: Optional[int] = None, timeout: Optional[float] = None,
-            progress: bool = False, buffersize: Optional[int] = None) -> MapIterator[T]:
+            chunksize: int | None = None, timeout: float | None = None,
+            progress: bool = False, buffersize: int | None = None) -> MapIterator[T]:
         """Calls `fn` with the elements of the iterables, as `submit` does, and returns an iterator over the
         results in order.
 
@@ -267,14 +283,14 @@ class Scheduling(Hints):
                               zip(*iterables), chunksize, buffersize, timeout, progress, along.show_arguments))
 
     @overload
-    async def async_schedule(self, fn: Callable[..., T], args: Optional[Sequence[Any]] = (),
-                             kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[T]: ...
+    async def async_schedule(self, fn: Callable[..., T], args: Sequence[Any] | None = (),
+                             kwargs: Mapping[str, Any] | None = None) -> RemoteValue[T]: ...
     @overload
-    async def async_schedule(self, fn: str, args: Optional[Sequence[Any]] = (),
-                             kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[Any]: ...
+    async def async_schedule(self, fn: str, args: Sequence[Any] | None = (),
+                             kwargs: Mapping[str, Any] | None = None) -> RemoteValue[Any]: ...
 
-    async def async_schedule(self, fn: Any, args: Optional[Sequence[Any]] = (),
-                             kwargs: Optional[Mapping[str, Any]] = None) -> Any:
+    async def async_schedule(self, fn: Any, args: Sequence[Any] | None = (),
+                             kwargs: Mapping[str, Any] | None = None) -> Any:
         """The same for a coroutine: other coroutines go on while the queue is full. Await the value
         itself for the result."""
         def schedule() -> RemoteValue[Any]:
@@ -308,7 +324,7 @@ class ClusterCoordinator(Scheduling, State):
     connects to the address, with the worker's token and TLS files or those of the environment.
     """
 
-    def __init__(self, server: Optional[Union[str, Sequence[str]]] = None, *,
+    def __init__(self, server: str | Sequence[str] | None = None, *,
                  upload: Sequence[Uploadable] = (), **options: Unpack[CoordinatorWords]) -> None:
         check_names("ClusterCoordinator", options, CoordinatorOptions)
         own = home.find() if server is None else None
@@ -338,12 +354,12 @@ class ClusterCoordinator(Scheduling, State):
         session.objects.tell_drops(self._known.forget)
         super().__init__(owner, callables, None, Uploads(install), uploads)
 
-    def join(self, timeout: Optional[float] = None) -> None:
+    def join(self, timeout: float | None = None) -> None:
         """Waits until nothing is left of what was scheduled before the call. Raises the pending
         error, UnavailableError, or WaitTimeout after `timeout` seconds."""
         self._session.join(timeout)
 
-    async def async_join(self, timeout: Optional[float] = None) -> None:
+    async def async_join(self, timeout: float | None = None) -> None:
         """The same for a coroutine. Cancelled, it waits no longer; what is left goes on."""
         cut = self._session.cut()
         with waiting():
@@ -357,13 +373,13 @@ class ClusterCoordinator(Scheduling, State):
         """Whether nothing is left. Waits only for the drain of an error, which it raises."""
         return self._session.done()
 
-    def fetch(self, structure: Any, timeout: Optional[float] = None) -> Any:
+    def fetch(self, structure: Any, timeout: float | None = None) -> Any:
         """The same structure (tuples, named tuples, lists, dicts, nested) with every RemoteValue
         replaced by its value; other leaves stay. Raises as RemoteValue.fetch, the first error met;
         `timeout` is for all."""
         return fetch_structure(structure, timeout)
 
-    async def async_fetch(self, structure: Any, timeout: Optional[float] = None) -> Any:
+    async def async_fetch(self, structure: Any, timeout: float | None = None) -> Any:
         """The same for a coroutine. Cancelled, as by asyncio.wait_for, it cancels the closures."""
         with waiting(), contextlib.ExitStack() as noted:
             for value in values_of(structure):
@@ -377,7 +393,7 @@ class ClusterCoordinator(Scheduling, State):
                 raise
 
     def create_per_worker_value(self, fn: Callable[..., Any], args: Sequence[Any] = (),
-                                kwargs: Optional[Mapping[str, Any]] = None, *,
+                                kwargs: Mapping[str, Any] | None = None, *,
                                 name: str = "") -> PerWorkerValues:
         """Lets every worker of this Python version, now or later, call `fn` once and keep what it
         returns, which need not be picklable. Returns when the server has taken it, not when it is
@@ -400,14 +416,14 @@ class ClusterCoordinator(Scheduling, State):
 
         return PerWorkerDataset(self._owner, self._build(make, (), None, named), iterator)
 
-    def create_distributed_dataset(self, splits: Iterable[Any], epochs: int = 1, *, read: Optional[Read] = None,
-                                   name: str = "", position: Optional[Mapping[str, Any]] = None
+    def create_distributed_dataset(self, splits: Iterable[Any], epochs: int = 1, *, read: Read | None = None,
+                                   name: str = "", position: Mapping[str, Any] | None = None
                                    ) -> DistributedDataset:
         """Of splits (names of files, ranges, …) that the server deals out to functions, each once an epoch, unless
         a function fails or its worker is lost: then what it had drawn is dealt out again. As an argument it is an
         iterator of splits; with `read`, which makes an iterable of a split, of their elements. It begins at
-        `position`, is part of checkpoints where it has a `name`, and goes when this coordinator closes. Raises InputError (refused: too many), ValueError (a position
-        of something else), TypeError (cannot be pickled), UnavailableError."""
+        `position`, is part of checkpoints where it has a `name`, and goes when this coordinator closes. Raises InputError
+        (refused: too many), ValueError (a position of something else), TypeError (cannot be pickled), UnavailableError."""
         data = [b"".join(calls.dump_inline((split,), {})) for split in splits]
         if not 0 < epochs < 1 << 32:
             raise ValueError(f"epochs: {epochs}, there is at least one")
@@ -421,7 +437,7 @@ class ClusterCoordinator(Scheduling, State):
         return made
 
     def _build(self, fn: Callable[..., Any], args: Sequence[Any],
-               kwargs: Optional[Mapping[str, Any]], name: str) -> Any:
+               kwargs: Mapping[str, Any] | None, name: str) -> Any:
         if self._uploads:
             self._along()  # before it, so that their modules are those of later calls
             arguments, slots = calls.dump_arguments(tuple(args), dict(kwargs or {}))
@@ -434,9 +450,9 @@ class ClusterCoordinator(Scheduling, State):
         request = plain_call(self._callables, fn, args, kwargs, session.blobs)
         return session.create(request, name or names.builder_name(fn))
 
-    def create(self, cls: Union[str, Callable[..., Any]], args: Sequence[Any] = (),
-               kwargs: Optional[Mapping[str, Any]] = None, *, task: Optional[str] = None, name: str = "",
-               detached: bool = False, concurrency: int = 1, saved: Optional[bool] = None) -> RemoteObject:
+    def create(self, cls: str | Callable[..., Any], args: Sequence[Any] = (),
+               kwargs: Mapping[str, Any] | None = None, *, task: str | None = None, name: str = "",
+               detached: bool = False, concurrency: int = 1, saved: bool | None = None) -> RemoteObject:
         """Makes ``cls(*args, **kwargs)`` on a task and returns its handle.
 
         The object is kept until it is deleted, its task is lost, or, unless `detached`, this coordinator closes. Returns
@@ -516,7 +532,7 @@ class ClusterCoordinator(Scheduling, State):
 
 
 def _unpickled(servers: list[str], cluster: str, incarnation: int,
-               scheduling: Optional[tuple[Optional[ClosureOptions], str]]) -> Scheduling:
+               scheduling: tuple[ClosureOptions | None, str] | None) -> Scheduling:
     """`incarnation`: of the server's process; 0: the pickled coordinator had not connected yet."""
     own = home.find()
     if own is not None and incarnation in (0, own.incarnation):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-from typing import Any, Callable, ContextManager, Iterator, Optional
+from typing import Any, Callable, ContextManager, Iterator
 
 from muster import _forks
 from muster.worker.context import current, waiting
@@ -42,10 +42,10 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         if self._state not in (concurrent.futures._base.FINISHED, concurrent.futures._base.CANCELLED_AND_NOTIFIED):
             self._condition: Any = _forks.LostLock("future")
 
-    def result(self, timeout: Optional[float] = None) -> Any:
+    def result(self, timeout: float | None = None) -> Any:
         with waiting(), self._noted():
             return super().result(timeout)
 
-    def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
+    def exception(self, timeout: float | None = None) -> BaseException | None:
         with waiting(), self._noted():
             return super().exception(timeout)

@@ -7,7 +7,7 @@ Under the session's lock.
 """
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 from muster._pickled.exceptions import dictionary
 from muster._wire.messages import FAILED
@@ -27,9 +27,9 @@ class Generation:
         self.failures: list[ClosureError] = []
         """Of this generation, or of the newest that failed; cancelled ones are left out."""
         self._failures_of = 1
-        self._first: Optional[ClosureError] = None  # until it has drained
-        self._error: Optional[ClosureError] = None  # to be raised
-        self._fetched: Optional[ClosureError] = None  # one of the two: its value's fetch has raised it
+        self._first: ClosureError | None = None  # until it has drained
+        self._error: ClosureError | None = None  # to be raised
+        self._fetched: ClosureError | None = None  # one of the two: its value's fetch has raised it
 
     @property
     def settled(self) -> bool:

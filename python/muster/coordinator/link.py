@@ -7,7 +7,7 @@ import random
 import threading
 import time
 import weakref
-from typing import Any, Optional
+from typing import Any
 
 import grpc
 
@@ -75,7 +75,7 @@ class Link:
         with _links_lock:
             _links.add(self)
         self._given = session.options.connect_timeout
-        self._deadline: Optional[threading.Timer] = None
+        self._deadline: threading.Timer | None = None
         self._thread = threading.Thread(target=self._run, name="muster-session", daemon=True)
         self._thread.start()
 
@@ -153,7 +153,7 @@ class Link:
         raise failed
 
     def cancel_queued(self, session: str, tokens: list[int], dry_run: bool, timeout: float
-                      ) -> Optional[tuple[set[int], set[int]]]:
+                      ) -> tuple[set[int], set[int]] | None:
         """Cancels closures that no worker has started; `dry_run` only asks. `timeout`: seconds for each message.
 
         Returns:
@@ -176,7 +176,7 @@ class Link:
             unknown.update(answer.unknown)
         return started, unknown
 
-    def capacity(self, session: str) -> Optional[int]:
+    def capacity(self, session: str) -> int | None:
         """Returns how many calls of Python functions can run at the same time. None: an older server does not report it.
 
         Raises:
@@ -279,7 +279,7 @@ class Link:
             self._session.disconnected()
             channel.close()
 
-    def _final_reason(self, error: Any) -> Optional[str]:
+    def _final_reason(self, error: Any) -> str | None:
         """Why no other stream is tried; None: one is."""
         if self._ended_for:
             return self._ended_for

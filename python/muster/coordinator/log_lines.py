@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import weakref
-from typing import Any, Iterable, Iterator, NamedTuple, Optional
+from typing import Any, Iterable, Iterator, NamedTuple
 
 from muster._neutral import neutral_text
 from muster._wire import messages
@@ -76,7 +76,7 @@ def _level(wire: Any) -> str:
     return LEVELS[wire.level] if wire.level < len(LEVELS) else "info"
 
 
-def shown(asked: Optional[bool]) -> bool:
+def shown(asked: bool | None) -> bool:
     """Returns whether lines are shown here. None: as MUSTER_LOG_TO_DRIVER says, 1 or 0; else yes."""
     if asked is not None:
         return asked
@@ -103,7 +103,7 @@ class Printer:
         self._printing = False
         self._stuck = False
         self._over = False
-        self._thread: Optional[threading.Thread] = None
+        self._thread: threading.Thread | None = None
 
     def ask(self, open: Any) -> None:
         """For lines from where they were broken off."""
@@ -177,7 +177,7 @@ def _print(lines: Iterable[Any], dropped: int) -> None:
             stream.flush()
 
 
-_unfinished: Optional[tuple[weakref.ref[Any], tuple[int, int, int]]] = None
+_unfinished: tuple[weakref.ref[Any], tuple[int, int, int]] | None = None
 """The stream and the source of an unfinished line on the terminal, if the cursor is at its beginning. Both streams share the
 terminal."""
 

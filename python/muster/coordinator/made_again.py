@@ -7,7 +7,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from muster._wire import messages
 from muster.errors import UnavailableError, WaitTimeout
@@ -26,7 +26,7 @@ class LostValue(UnavailableError):
     """Its closure can run again."""
 
 
-def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], timeout: Optional[float] = None) -> Any:
+def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], timeout: float | None = None) -> Any:
     """The value of a record that has ended. Raises UnavailableError: it is lost, and its closure cannot run again;
     WaitTimeout after `timeout` seconds of waiting for that."""
     raw = record.raw

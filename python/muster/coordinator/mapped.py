@@ -6,8 +6,7 @@ import functools
 import itertools
 import sys
 import time
-from typing import (TYPE_CHECKING, Any, Callable, Generator, Iterator, NamedTuple,
-                    Optional, Sequence, TypeVar)
+from typing import TYPE_CHECKING, Any, Callable, Generator, Iterator, NamedTuple, Optional, Sequence, TypeVar
 
 from muster._pickled import shown
 from muster.coordinator.generation import add_note
@@ -43,15 +42,15 @@ class Mapped(NamedTuple):
     name: str
     """Of the function."""
     pack: Callable[[Calls, int], Request]
-    """Makes a request of several calls, the first of which has this number, with what their arguments hold now. Its output is the list of results, or
-    PartialResults."""
+    """Makes a request of several calls, the first of which has this number, with what their arguments hold now. Its output is
+    the list of results, or PartialResults."""
     submit: Callable[[list[Request]], list[RemoteValue[Any]]]
-    arguments_of: Callable[[Request], Optional[tuple[Any, ...]]]
+    arguments_of: Callable[[Request], tuple[Any, ...] | None]
     """The calls of a closure, as they were when it was submitted."""
     calls: Iterator[tuple[Any, ...]]
     chunksize: int
-    buffersize: Optional[int]
-    timeout: Optional[float]
+    buffersize: int | None
+    timeout: float | None
     progress: bool
     show_arguments: bool
 
@@ -151,7 +150,7 @@ class _Results:
                     value._owner.session.cancel_later(value._record)
             parts.clear()
 
-    def _take(self, value: Optional[RemoteValue[Any]], first: int, of: Any) -> Optional[list[Any]]:
+    def _take(self, value: RemoteValue[Any] | None, first: int, of: Any) -> list[Any] | None:
         """Waits for the results of the first part. Returns None if other parts have taken its place."""
         if value is None:
             return of  # type: ignore[no-any-return]

@@ -5,7 +5,7 @@ import collections
 import os
 import threading
 import weakref
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from muster._pickled import calls as packing
 from muster._wire.messages import BYTES, JSON, FindObject, NewDataset, NewObject
@@ -17,7 +17,6 @@ from muster.objects.handle import RemoteObject
 from muster.objects.large import Memory
 from muster.objects.named import NamedObject, arguments
 from muster.objects.reasons import unavailable
-
 
 DROPS_MAX = 10_000
 """Deleted objects of which the server is told again on another stream."""
@@ -41,7 +40,7 @@ class SessionObjects(Calls):
     WHAT = "coordinator"
 
     def __init__(self, wake: Callable[[], None], lost: Callable[[str, Any], None], reads: Callable[[], bool],
-                 memory: Callable[[], Optional[Memory]] = lambda: None) -> None:
+                 memory: Callable[[], Memory | None] = lambda: None) -> None:
         super().__init__(wake, memory)
         self._lost = lost
         self._reads = reads
@@ -52,8 +51,8 @@ class SessionObjects(Calls):
         self._asked: dict[int, Asked] = {}  # not answered
         self._asks: list[Asked] = []  # to be sent
         self._drops: collections.deque[int] = collections.deque(maxlen=DROPS_MAX)
-        self._owner: Optional[weakref.ref[Any]] = None
-        self._dropped: Callable[[], Optional[Callable[[int], None]]] = lambda: None
+        self._owner: weakref.ref[Any] | None = None
+        self._dropped: Callable[[], Callable[[int], None] | None] = lambda: None
         handle.register(self.ticket, self)
 
     def _on_reader(self) -> bool:
@@ -69,7 +68,7 @@ class SessionObjects(Calls):
         """A method, which is told of objects that are deleted as long as its own object is there."""
         self._dropped = weakref.WeakMethod(to)
 
-    def reason_of(self, call: Call, timeout: Optional[float]) -> str:
+    def reason_of(self, call: Call, timeout: float | None) -> str:
         owner = self.owner()
         return owner.session.reason_of(timeout, [call.object]) if owner is not None else ""
 

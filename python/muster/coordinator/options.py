@@ -5,13 +5,12 @@ import dataclasses
 import difflib
 import os
 import sys
-from typing import Any, Callable, Iterable, Mapping, Optional, TypedDict, Union
+from typing import Any, Callable, Iterable, Mapping, TypedDict
 
 from muster import _elsewhere
 from muster._pickled.names import as_text
 from muster._tls import Tls
 from muster._wire import messages
-
 
 WORKER_FAILURES_MAX = 255
 """What a closure counts."""
@@ -52,7 +51,7 @@ class CoordinatorOptions:
     """Closures that may wait for a worker. While so many do, `schedule`, `submit` and `map` wait for room. 0: the
     server's default, 262,144 unless its ``--queue-capacity`` says otherwise. The client then waits only when the
     server's queue and `pending_max` are full."""
-    max_worker_failures: Optional[int] = None
+    max_worker_failures: int | None = None
     """Lost processes or workers after which a call fails with AbortedError: up to 255; 0: no limit.
     None: the server's default, 3. Calls of ``schedule`` then survive any number of lost workers, and
     only fail when their own process has ended that often. Each retry waits longer, from 0.1 s to 30 s. A
@@ -71,20 +70,20 @@ class CoordinatorOptions:
     durable: bool | None = None
     """The session outlives the server's process. None: where the server has a data directory;
     True: else it is refused."""
-    ca: Optional[str] = None
+    ca: str | None = None
     """PEM file with the CA certificates that verify the server; None: MUSTER_CA. Any of `ca`, `cert` and `key` turns TLS on."""
-    cert: Optional[str] = None
+    cert: str | None = None
     """PEM file with the client certificate, for a server that asks for one; None: MUSTER_CERT."""
-    key: Optional[str] = None
+    key: str | None = None
     """PEM file with the private key of `cert`; None: MUSTER_KEY."""
-    log_to_driver: Optional[bool] = None
+    log_to_driver: bool | None = None
     """Whether lines that functions print and log on workers are printed here, too: ``(train.step worker:1) text``. What functions
     print to stdout goes to stdout, all other lines go to stderr. None: yes, unless MUSTER_LOG_TO_DRIVER is 0."""
     connect_timeout: float = 10.0
     pending_max: int = 65_536
     """Closures that may wait here to be sent. Full: schedule waits."""
     pending_bytes_max: int = 64 << 20
-    shm_bytes_max: Optional[int] = None
+    shm_bytes_max: int | None = None
     """Of memory with large arguments, which workers of this host take. What does not fit goes by the server. 0: all
     does. None: 4 GiB, or half of the memory that there is, if that is less."""
 
@@ -98,7 +97,7 @@ class CoordinatorOptions:
                              f"{WORKER_FAILURES_MAX}")
         if (self.shm_bytes_max or 0) < 0:
             raise ValueError(f"shm_bytes_max: {self.shm_bytes_max}, must not be negative")
-        self.tls  # raises ValueError for files that cannot be used
+        self.tls  # noqa: B018  raises ValueError for files that cannot be used
         for of in ("name", "cluster", "token"):
             as_text(of, getattr(self, of))
         _check_message("the coordinator's options", self.open)
@@ -139,7 +138,7 @@ class ClosureOptions:
     """Before the first retry; it doubles with each, up to…"""
     retry_delay_max: float = 60.0
     """…this. A quarter less, spread by closure."""
-    task: Optional[str] = None
+    task: str | None = None
     """Only on this task, as "worker:3", or on tasks of this job, as "worker"."""
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Only on workers where all of them match."""
@@ -192,20 +191,20 @@ class CoordinatorWords(TypedDict, total=False):
     token: str
     continue_on_error: bool
     queue_capacity: int
-    max_worker_failures: Optional[int]
+    max_worker_failures: int | None
     num_workers: int
     require_function: bool
     weight: int
     session_grace: float
-    durable: Optional[bool]
-    ca: Optional[str]
-    cert: Optional[str]
-    key: Optional[str]
-    log_to_driver: Optional[bool]
+    durable: bool | None
+    ca: str | None
+    cert: str | None
+    key: str | None
+    log_to_driver: bool | None
     connect_timeout: float
     pending_max: int
     pending_bytes_max: int
-    shm_bytes_max: Optional[int]
+    shm_bytes_max: int | None
     show_arguments: bool
 
 
@@ -218,7 +217,7 @@ class ClosureWords(TypedDict, total=False):
     retries: int
     retry_delay: float
     retry_delay_max: float
-    task: Optional[str]
+    task: str | None
     labels: Mapping[str, str]
     resources: Mapping[str, int]
     trust_pickles: bool
@@ -238,5 +237,5 @@ def check_names(of: str, given: Iterable[str], options: type) -> None:
                         f". There are {', '.join(sorted(known))}")
 
 
-def _ms(seconds: Union[float, int]) -> int:
+def _ms(seconds: float | int) -> int:
     return int(seconds * 1000 + 0.999)

@@ -7,7 +7,7 @@ alone. Under the session's lock.
 from __future__ import annotations
 
 import collections
-from typing import Any, Optional
+from typing import Any
 
 from muster._pickled.names import Called
 from muster._wire import columns
@@ -29,7 +29,7 @@ class Outbox:
         self.release: list[int] = []
         self.cancel_one: list[int] = []
         self.release_built: list[int] = []
-        self.open: Optional[Any] = None
+        self.open: Any | None = None
         self.objects: Any = None
         """Of the session, with what is to be said of them."""
         self.cancel = False
@@ -54,7 +54,7 @@ class Outbox:
         return bool(self.records or self.built or self.release or self.cancel_one or
                     self.release_built or self.cancel or self.close)
 
-    def next_message(self, names: list[str]) -> Optional[bytes]:
+    def next_message(self, names: list[str]) -> bytes | None:
         """None: there is nothing to say."""
         m = SessionRequest()
         said = bool(self.records or self.built or self.open)
@@ -79,7 +79,7 @@ class Outbox:
         data: bytes = m.SerializeToString()
         return data if said else None
 
-    def _add_closures(self, m: Any) -> Optional[bytes]:
+    def _add_closures(self, m: Any) -> bytes | None:
         """Returns the arguments of one large closure, which are not in the message."""
         taken: list[Record] = []
         size = 0
@@ -141,7 +141,7 @@ _NO_OPTIONS = ClosureOptions()
 def _add_options(m: Any, taken: list[Record], own_errors: bool) -> None:
     numbers: dict[int, int] = {}
     for r in taken:
-        o: Optional[ClosureOptions] = _NO_OPTIONS if own_errors and r.options is None else r.options
+        o: ClosureOptions | None = _NO_OPTIONS if own_errors and r.options is None else r.options
         number = 0
         if o is not None:
             number = numbers.get(id(o), 0)
@@ -154,9 +154,9 @@ def _add_options(m: Any, taken: list[Record], own_errors: bool) -> None:
 
 
 def _add_callables(m: Any, taken: list[Record]) -> None:
-    numbers: dict[Optional[Called], int] = {None: 0}
+    numbers: dict[Called | None, int] = {None: 0}
     column: list[int] = []
-    last: Optional[Called] = None
+    last: Called | None = None
     number = 0
     for r in taken:
         if r.called is not last:

@@ -1,13 +1,13 @@
 """Progress bars, where tqdm is installed; nothing otherwise."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 
 class Bar:
     """One thread at a time."""
 
-    def __init__(self, shown: bool, total: Optional[int]) -> None:
+    def __init__(self, shown: bool, total: int | None) -> None:
         """`total`: None if it is not known."""
         self._bar: Any = None
         if not shown:

@@ -3,7 +3,7 @@ but for an ended record, whose output does not change any more."""
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Sequence
 
 from muster._pickled.buffers import Data
 from muster._pickled.names import Called
@@ -24,13 +24,13 @@ class Record:
                  "references", "waiters", "is_large")
 
     def __init__(self, token: int, function: int, args: bytes, encoding: int,
-                 options: Optional[ClosureOptions], generation: int) -> None:
+                 options: ClosureOptions | None, generation: int) -> None:
         self.token = token
         self.function = function
         self.args = args
         self.encoding = encoding
         """Of the arguments; once ended of the output, and -1 when that is in `value`."""
-        self.inputs: tuple[tuple[Optional[Record], int, int, bool], ...] = ()
+        self.inputs: tuple[tuple[Record | None, int, int, bool], ...] = ()
         """A record of this session or the closure's number at the server; offset in JSON arguments,
         and whether it is a pickle where it is bytes."""
         self.per_worker: tuple[Built, ...] = ()
@@ -39,17 +39,17 @@ class Record:
         """0: of none, as it has an error of its own."""
         self.contents: Sequence[Any] = ()
         """Blobs that `args` name."""
-        self.called: Optional[Called] = None
+        self.called: Called | None = None
         self.cancelled = False
         """By itself, which the server is told on each stream."""
         self.ended = False
         self.raw: Data = b""
         self.value: Any = None
-        self.error: Optional[ClosureError] = None
+        self.error: ClosureError | None = None
         self.closure = 0
         self.references = 1
         """The handle, and closures that have not ended and use it."""
-        self.waiters: Optional[list[Callable[[], None]]] = None
+        self.waiters: list[Callable[[], None]] | None = None
         self.is_large = False
         """Its value was somewhere else when it ended."""
 
@@ -69,7 +69,7 @@ class Built:
         """Blobs that `args` name."""
         self.handle = 0
         """At the server, once it has answered."""
-        self.error: Optional[ClosureError] = None
+        self.error: ClosureError | None = None
         """It refused."""
         self.references = 1
         self.answered = threading.Event()

@@ -10,7 +10,7 @@ import math
 import reprlib
 import types
 import weakref
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from muster._pickled import calls, names, shown
 from muster._pickled.names import Called, Pickled
@@ -42,7 +42,7 @@ class Request:
     def __init__(self, function: str, args: bytes, encoding: int,
                  inputs: Sequence[Input] = (),
                  per_worker: Sequence[PerWorkerValues] = (),
-                 contents: Sequence[AnyContent] = (), called: Optional[Called] = None) -> None:
+                 contents: Sequence[AnyContent] = (), called: Called | None = None) -> None:
         if len(args) > ARGUMENT_BYTES_MAX:
             raise ValueError(f"the arguments have {len(args)} bytes, the limit is "
                              f"{ARGUMENT_BYTES_MAX}")
@@ -71,7 +71,7 @@ class Along(NamedTuple):
     uploads: Sequence[PerWorkerValues] = ()
     output_in_bytes: bool = False
     """Nobody can use its output as an argument."""
-    blobs: Optional[Blobs] = None
+    blobs: Blobs | None = None
     """For what is large, where it may be a blob."""
     beside: Callable[[float], bool] = lambda timeout: False
     """Whether the server takes inputs of arguments in bytes; it is waited for so long to say so."""
@@ -107,8 +107,8 @@ class Callables:
         return data
 
 
-def call_of(callables: Callables, f: Union[str, Callable[..., Any]], args: Sequence[Any],
-            kwargs: Optional[Mapping[str, Any]], along: Along = NOTHING) -> Request:
+def call_of(callables: Callables, f: str | Callable[..., Any], args: Sequence[Any],
+            kwargs: Mapping[str, Any] | None, along: Along = NOTHING) -> Request:
     """Raises TypeError: what cannot be pickled, is no JSON, or cannot be called so; ValueError: too
     large."""
     if isinstance(f, str):
@@ -131,7 +131,7 @@ def check_returns(f: Callable[..., Any]) -> None:
                     "list of it, or give it to create_per_worker_dataset")
 
 
-def given(call: str, f: Any, args: Any, kwargs: Any) -> tuple[Sequence[Any], Optional[Mapping[str, Any]]]:
+def given(call: str, f: Any, args: Any, kwargs: Any) -> tuple[Sequence[Any], Mapping[str, Any] | None]:
     """The arguments of `schedule`, which come as one sequence. Raises TypeError."""
     if args is None:
         args = ()
@@ -146,9 +146,9 @@ def given(call: str, f: Any, args: Any, kwargs: Any) -> tuple[Sequence[Any], Opt
     raise TypeError(f"{call} takes all arguments as one tuple: {call}({name}, args=({text}{comma})){other}")
 
 
-def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Optional[Mapping[str, Any]],
-                along: Along = NOTHING, shown_args: Optional[Sequence[Any]] = None,
-                item: Optional[int] = None) -> Request:
+def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Mapping[str, Any] | None,
+                along: Along = NOTHING, shown_args: Sequence[Any] | None = None,
+                item: int | None = None) -> Request:
     """Returns the request that calls `pickled`. People are shown `shown_args` instead of `args` if given. `item`: of `map`, the
     number of the first of its items in `args`."""
     function, called = pickled
@@ -183,7 +183,7 @@ def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Optional[Mapping[
     return _in_json(packed, slots.outputs, per_worker, contents, called)
 
 
-def arguments_of(request: Request, blobs: Blobs) -> Optional[tuple[Any, ...]]:
+def arguments_of(request: Request, blobs: Blobs) -> tuple[Any, ...] | None:
     """Returns the positional arguments of a packed call as they were when it was packed: objects may have
     changed since. Returns None if they were dropped, or are in JSON for an older server."""
     if not request.args or request.encoding != BYTES:
@@ -208,7 +208,7 @@ def _in_json(packed: bytes, outputs: Sequence[RemoteValue[Any]],
 
 
 def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
-               kwargs: Optional[Mapping[str, Any]], blobs: Optional[Blobs] = None) -> Request:
+               kwargs: Mapping[str, Any] | None, blobs: Blobs | None = None) -> Request:
     """For builders, which run again when a worker comes back. Raises TypeError: a RemoteValue or
     PerWorkerValues is among the arguments."""
     request = packed_call(callables.pickled(f), args, kwargs, Along(blobs=blobs))
@@ -252,6 +252,6 @@ def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
                    called=Called(shown) if shown else None)
 
 
-def chunks_of(count: Optional[int]) -> int:
+def chunks_of(count: int | None) -> int:
     """Returns how many calls `map` makes in one closure: enough for some 256 closures in all, at most 512."""
     return 16 if count is None else max(1, min(512, math.ceil(count / 256)))

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, NamedTuple, Optional, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 from muster._pickled.calls import FUNCTION
 from muster._pickled.names import as_text
@@ -15,7 +15,6 @@ from muster.coordinator.session_waits import SessionWaits
 from muster.errors import CancelledError, ClosureError, FailureKind, UnavailableError
 from muster.objects.call import run_all
 from muster.worker.context import waiting
-
 
 CANCEL_LIMIT = 10.0
 """Seconds for closures that were sent to reach the server, or for a lost connection to come back, before a cancel of queued
@@ -38,7 +37,7 @@ class Session(SessionWaits):
 
     # Scheduling.
 
-    def put(self, requests: Sequence[Request], options: Optional[ClosureOptions],
+    def put(self, requests: Sequence[Request], options: ClosureOptions | None,
             own_errors: bool = False, stops: bool = True) -> list[Record]:
         """All of them, in order. Waits while there is no room. Raises UnavailableError and, but with
         `own_errors`, the pending error of this generation (nothing is scheduled then, or only what
@@ -61,7 +60,7 @@ class Session(SessionWaits):
             self._signal()
         return added
 
-    def _add(self, request: Request, options: Optional[ClosureOptions], own_error: bool) -> Record:
+    def _add(self, request: Request, options: ClosureOptions | None, own_error: bool) -> Record:
         self._last_token = token = self._last_token + 1
         number = self._numbers.get(request.function)
         if number is None:

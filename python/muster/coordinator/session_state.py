@@ -10,13 +10,13 @@ import collections
 import queue
 import threading
 import time
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple
 
 from muster import _forks
 from muster.coordinator import log_lines
 from muster.coordinator.generation import Generation
-from muster.coordinator.options import CoordinatorOptions
 from muster.coordinator.objects import SessionObjects
+from muster.coordinator.options import CoordinatorOptions
 from muster.coordinator.outbox import Outbox
 from muster.coordinator.queue_bound import QueueBound
 from muster.coordinator.records import Built, Record
@@ -64,7 +64,7 @@ class SessionState:
         self._stream = 0
         self._warned_of: set[int] = set()  # functions that no worker has, each told once
         self._warned_of_break = 0.0
-        self._away_since: Optional[float] = time.monotonic()  # None: a stream is open
+        self._away_since: float | None = time.monotonic()  # None: a stream is open
         self._id = ""
         self._incarnation = 0
         self.grace = 0.0
@@ -79,11 +79,11 @@ class SessionState:
         self._refuses = False  # it closes, has ended, or will end because there is no server any more
         self._reason = ""
         self._held = 0  # how many want nothing more to be scheduled
-        self._reading: Optional[int] = None  # the thread that takes a message, and runs callbacks of it
+        self._reading: int | None = None  # the thread that takes a message, and runs callbacks of it
         self._lost_with: set[tuple[int, str]] = set()  # streams and tasks whose loss was told
-        self._told: Optional[BaseException] = None  # by another thread, for whoever comes next
+        self._told: BaseException | None = None  # by another thread, for whoever comes next
         self._signalled = False
-        self._drops: collections.deque[Union[Record, Built, ToCancel]] = collections.deque()
+        self._drops: collections.deque[Record | Built | ToCancel] = collections.deque()
         self._drops_told = False
         self._wake: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self.is_forked = False
@@ -127,13 +127,13 @@ class SessionState:
         if self._refuses:
             return True
         generation = self._generation
-        blocked = self._held and self._holds() or self._full()
+        blocked = (self._held and self._holds()) or self._full()
         return not generation.draining and (not blocked or generation.failed)
 
     def _may_submit(self) -> bool:
         """Returns whether a closure with an error of its own may be added. It waits only while a cancel is processed, which would
         cancel it, too."""
-        return self._refuses or not (self._generation.cancelling or self._held and self._holds() or self._full())
+        return self._refuses or not (self._generation.cancelling or (self._held and self._holds()) or self._full())
 
     def _holds(self) -> bool:
         """Returns whether this thread has to wait until nobody holds back submissions. Callbacks do not wait: they run on the
@@ -171,7 +171,7 @@ class SessionState:
 
     # Handles.
 
-    def drop(self, record: Union[Record, Built]) -> None:
+    def drop(self, record: Record | Built) -> None:
         """A handle is gone. Takes no lock: the collector calls it anywhere."""
         self._drops.append(record)
         if isinstance(record, Record) and record.is_large:

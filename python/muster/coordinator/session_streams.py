@@ -6,7 +6,7 @@ import logging
 import queue
 import threading
 import time
-from typing import Any, Callable, Iterator, Optional, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 from muster._pickled.buffers import Data
 from muster._pickled.calls import FUNCTION
@@ -14,8 +14,8 @@ from muster._pickled.values import may_be_name
 from muster._wire.messages import BYTES, FAILED, JSON
 from muster.coordinator.outbox import Outbox
 from muster.coordinator.records import PICKLE, PICKLE_IN_JSON, Record
-from muster.coordinator.shared import SharedContent
 from muster.coordinator.session_state import SessionState, unavailable
+from muster.coordinator.shared import SharedContent
 from muster.errors import CancelledError, ClosureError, FailureKind, from_wire
 from muster.objects.call import run_all
 
@@ -273,7 +273,7 @@ class SessionStreams(SessionState):
         run_all(ready)
 
 
-def _cause(failure: Any, r: Record) -> Optional[ClosureError]:
+def _cause(failure: Any, r: Record) -> ClosureError | None:
     """Of a closure that lacks an input: the error of this, which has come before."""
     if failure.kind != FailureKind.INPUT:
         return None

@@ -8,7 +8,7 @@ import contextlib
 import logging
 import threading
 import time
-from typing import Callable, Iterator, Optional, Sequence
+from typing import Callable, Iterator, Sequence
 
 from muster.coordinator.records import Record
 from muster.coordinator.session_state import Cut
@@ -41,10 +41,10 @@ class SessionWaits(SessionStreams):
                 self._cuts.remove(cut)
                 self._changed.notify_all()
 
-    def join(self, timeout: Optional[float], of: Optional[Cut] = None, stops: bool = True) -> None:
+    def join(self, timeout: float | None, of: Cut | None = None, stops: bool = True) -> None:
         cut = of or self.cut()
         try:
-            def ended(wait: Optional[float]) -> bool:
+            def ended(wait: float | None) -> bool:
                 with self._lock:
                     return self._changed.wait_for(lambda: self._joined(cut), wait)
 
@@ -58,13 +58,13 @@ class SessionWaits(SessionStreams):
             self.leave(cut)
 
     @contextlib.contextmanager
-    def quiet(self, timeout: Optional[float] = None) -> Iterator[bool]:
+    def quiet(self, timeout: float | None = None) -> Iterator[bool]:
         """Within it nothing that was scheduled runs, and who schedules waits, but for callbacks, which are waited
         for. False: an error has cancelled it, which is yet to be raised. Raises WaitTimeout."""
         with self._lock:
             self._held += 1
         try:
-            def ended(wait: Optional[float]) -> bool:
+            def ended(wait: float | None) -> bool:
                 with self._lock:
                     return self._changed.wait_for(self._is_quiet, wait)
 
@@ -138,7 +138,7 @@ class SessionWaits(SessionStreams):
                 self._throw_if_over()
             return self._id
 
-    def wait_for(self, record: Record, timeout: Optional[float]) -> None:
+    def wait_for(self, record: Record, timeout: float | None) -> None:
         ended = threading.Event()
         self.when_ended(record, ended.set)
         try:
@@ -164,7 +164,7 @@ class SessionWaits(SessionStreams):
                 return
         f()
 
-    def _wait(self, ended: Callable[[Optional[float]], bool], timeout: Optional[float],
+    def _wait(self, ended: Callable[[float | None], bool], timeout: float | None,
               of: Callable[[], Sequence[Record]]) -> bool:
         if self._is_reading() and not ended(0.0):
             raise RuntimeError("a callback cannot wait, as what it waits for comes by its thread: wait on a thread of "
@@ -194,10 +194,10 @@ class SessionWaits(SessionStreams):
                 self._warned_of.add(r.function)
                 log.warning("no worker can run a closure that is waited for: %s", why)
 
-    def _reason_of(self, timeout: Optional[float], records: Sequence[Record]) -> str:
+    def _reason_of(self, timeout: float | None, records: Sequence[Record]) -> str:
         return self.reason_of(timeout, [r.token for r in records])
 
-    def reason_of(self, timeout: Optional[float], numbers: Sequence[int]) -> str:
+    def reason_of(self, timeout: float | None, numbers: Sequence[int]) -> str:
         """Returns why a wait has ended in vain, for the end of a sentence; empty where that is not known.
 
         Args:

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 import weakref
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple
 
 from muster._pickled.buffers import Data
 from muster._shared import memory, regions
@@ -51,13 +51,13 @@ class SharedContent:
 class _Staying(NamedTuple):
     until: float
     content: SharedContent
-    source: Optional[Data]
+    source: Data | None
     """The buffer that it is of, where that is not to be compared again."""
-    watch: Optional[weakref.ref[Any]]
+    watch: weakref.ref[Any] | None
     """On whose bytes it is of; none, where its end is not told."""
 
 
-def _owner(data: Data) -> Optional[Any]:
+def _owner(data: Data) -> Any | None:
     """Whose memory its bytes are, where that is known: others may make a new object each time they are asked for their bytes."""
     found: Any = memoryview(data).obj
     for _ in range(VIEWS_MAX):
@@ -79,7 +79,7 @@ class Shared:
         self._make_room = make_room
         self._bytes_max = bytes_max
         self._lock = threading.Lock()  # protects all below
-        self._process: Optional[Process] = None
+        self._process: Process | None = None
         self._closed = False
         self._by_place: weakref.WeakValueDictionary[tuple[int, int], SharedContent] = weakref.WeakValueDictionary()
         self._staying: collections.OrderedDict[bytes, _Staying] = collections.OrderedDict()
@@ -95,7 +95,7 @@ class Shared:
         process = self._process
         return process is not None and process.holding.put(name)
 
-    def content(self, data: Data, timeout: float) -> Optional[SharedContent]:
+    def content(self, data: Data, timeout: float) -> SharedContent | None:
         """None: it is to be put. `timeout`: for the server to say that it knows of this, the first time."""
         process = self._started(timeout)
         if process is None:
@@ -127,7 +127,7 @@ class Shared:
                 self._staying.update({name: each._replace(source=None) for name, each in before})
         del before  # without the lock
 
-    def get(self, name: bytes, timeout: float) -> Optional[memoryview]:
+    def get(self, name: bytes, timeout: float) -> memoryview | None:
         """None: it is to be had from the server."""
         process = self._started(timeout)
         if process is None:
@@ -196,7 +196,7 @@ class Shared:
         if process is not None:
             process.close()
 
-    def _started(self, timeout: float) -> Optional[Process]:
+    def _started(self, timeout: float) -> Process | None:
         if not self._bytes_max or self._closed:
             return None
         with self._lock:
@@ -205,7 +205,7 @@ class Shared:
             process = self._process
         return process if process is not None and process.holding.ready(timeout) else None
 
-    def _made(self, process: Process, data: Data) -> Optional[SharedContent]:
+    def _made(self, process: Process, data: Data) -> SharedContent | None:
         size = memoryview(data).nbytes
         if not self._reserved(process, size):
             return None

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import queue
 import time
-from typing import Any, Callable, Iterable, Iterator, Optional
+from typing import Any, Callable, Iterable, Iterator
 
 from muster.coordinator.progress import Bar
 from muster.coordinator.remote_value import RemoteValue
@@ -14,13 +14,13 @@ from muster.errors import WaitTimeout
 from muster.worker.context import waiting
 
 
-def fetch_structure(structure: Any, timeout: Optional[float], stops: bool = True) -> Any:
+def fetch_structure(structure: Any, timeout: float | None, stops: bool = True) -> Any:
     """Returns the structure with values in place of RemoteValues. `stops`: see ClosureError.again."""
     end = None if timeout is None else time.monotonic() + timeout
     return _fetch(structure, end, stops)
 
 
-def _fetch(s: Any, end: Optional[float], stops: bool) -> Any:
+def _fetch(s: Any, end: float | None, stops: bool) -> Any:
     if isinstance(s, RemoteValue):
         return s._fetch(None if end is None else max(0.0, end - time.monotonic()), stops)
     if isinstance(s, tuple):
@@ -73,7 +73,7 @@ class as_completed:
     WaitTimeout when `timeout` seconds after the call some have not ended. `progress`: a bar of tqdm,
     where that is installed."""
 
-    def __init__(self, values: Iterable[RemoteValue[Any]], timeout: Optional[float] = None, *,
+    def __init__(self, values: Iterable[RemoteValue[Any]], timeout: float | None = None, *,
                  progress: bool = False) -> None:
         self._ended: queue.SimpleQueue[RemoteValue[Any]] = queue.SimpleQueue()
         self._end = None if timeout is None else time.monotonic() + timeout

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Callable, Optional, Sequence
+from typing import Callable, Sequence
 
 from muster._pickled import calls
 from muster._pickled.buffers import Data
@@ -31,7 +31,7 @@ class Uploads:
             return found
 
     def along(self, uploads: Sequence[Upload], function: bytes, arguments: bytes,
-              blobs: Optional[Blobs]) -> list[Data]:
+              blobs: Blobs | None) -> list[Data]:
         """Arguments of `work.make_with_uploads`. `blobs`: large uploads are sent once, and kept at the server for as
         long as the session is there; None: they are within."""
         naming = blobs.naming() if blobs is not None and blobs.limit(SERVER_WAIT) else None

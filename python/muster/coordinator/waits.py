@@ -4,7 +4,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from typing import Any, Callable, Iterable, Optional
+from typing import Any, Callable, Iterable
 
 from muster.coordinator.remote_value import RemoteValue
 from muster.coordinator.session_waits import LOOK_EVERY
@@ -13,7 +13,7 @@ from muster.worker.context import waiting
 Values = list[RemoteValue[Any]]
 
 
-def wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: Optional[float] = None
+def wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: float | None = None
          ) -> tuple[Values, Values]:
     """Waits until `num_returns` values have ended, with a result or an error.
 
@@ -49,7 +49,7 @@ def wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: Opti
     return _divided(each, num_returns)
 
 
-async def async_wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: Optional[float] = None
+async def async_wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: float | None = None
                      ) -> tuple[Values, Values]:
     """Asynchronous version of `wait`. Cancelling it cancels no call."""
     each = _checked(values, num_returns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import threading
-from typing import Any, Callable, Iterator, NamedTuple, Union
+from typing import Any, Callable, Iterator, NamedTuple
 
 from muster._pickled import buffers, calls
 from muster._pickled.unpicklers import loads
@@ -23,7 +23,7 @@ class Chunk:
     def __wrapped__(self) -> Callable[..., Any]:
         return self.fn
 
-    def __call__(self, *arguments: tuple[Any, ...]) -> Union[list[Any], PartialResults]:
+    def __call__(self, *arguments: tuple[Any, ...]) -> list[Any] | PartialResults:
         """Returns the results in order. Raises what the function raises if there is a single call."""
         fn = self.fn
         if len(arguments) == 1:

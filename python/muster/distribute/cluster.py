@@ -5,9 +5,9 @@ import dataclasses
 import json
 import operator
 import re
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Mapping
 
-Cluster = Dict[str, Dict[int, str]]
+Cluster = dict[str, dict[int, str]]
 """Addresses by job and index; empty: the program is alone."""
 JOBS = ("chief", "worker", "ps", "evaluator")
 
@@ -40,7 +40,7 @@ def _text(address: Any) -> str:
 
 def _whole(index: Any) -> int:
     """Raises TypeError or ValueError: it is no whole number from 0, nor the text of one."""
-    if isinstance(index, bool) or isinstance(index, str) and not re.fullmatch("[0-9]+", index):
+    if isinstance(index, bool) or (isinstance(index, str) and not re.fullmatch("[0-9]+", index)):
         raise ValueError
     number = int(index) if isinstance(index, str) else operator.index(index)
     if number < 0:
@@ -52,9 +52,9 @@ def _whole(index: Any) -> int:
 class TfConfig:
     cluster: Cluster = dataclasses.field(default_factory=dict)
     has_task: bool = False
-    task_type: Optional[str] = None
-    task_id: Optional[int] = None
-    rpc_layer: Optional[str] = None
+    task_type: str | None = None
+    task_id: int | None = None
+    rpc_layer: str | None = None
     environment: str = ""
 
 
@@ -83,7 +83,7 @@ def tf_config(environment: Mapping[str, str]) -> TfConfig:
                     all.get("rpc_layer"), all.get("environment") or "")
 
 
-def check(cluster: Cluster, task_type: Optional[str] = None, task_id: Optional[int] = None) -> None:
+def check(cluster: Cluster, task_type: str | None = None, task_id: int | None = None) -> None:
     """Raises ValueError: not these jobs together, or no such task. An evaluator need not be there."""
     for job in cluster:
         if job not in JOBS:
@@ -106,7 +106,7 @@ def check(cluster: Cluster, task_type: Optional[str] = None, task_id: Optional[i
                          f"{', '.join(map(str, cluster[task_type]))}")
 
 
-def check_given(cluster: Cluster, task_type: str, task_id: Optional[int]) -> None:
+def check_given(cluster: Cluster, task_type: str, task_id: int | None) -> None:
     """Raises ValueError: without an id it could be any of several tasks."""
     count = len(cluster.get(task_type, ()))
     if task_id is None and count > 1:
@@ -125,7 +125,7 @@ def trainers(cluster: Cluster) -> list[tuple[str, int]]:
     return [(job, i) for job in ("chief", "worker") for i in cluster.get(job, ())]
 
 
-def is_chief(cluster: Cluster, task_type: Optional[str], task_id: Optional[int]) -> bool:
+def is_chief(cluster: Cluster, task_type: str | None, task_id: int | None) -> bool:
     """The chief, an evaluator (it is its own), the first worker where there is no chief, or alone."""
     if not cluster or task_type in (None, "chief", "evaluator"):
         return True

@@ -5,7 +5,7 @@ import copy
 import json
 import logging
 import threading
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable
 
 from muster.distribute.cluster import Cluster, is_chief, master, trainers
 from muster.distribute.sessions import Scaffold, SessionCreator
@@ -18,9 +18,9 @@ class WorkerContext:
     """One for each call of a worker function, on the thread of that call. ``wait_for_other_workers`` and
     ``stop_requested`` may be called from any thread as long as the call lasts."""
 
-    def __init__(self, strategy: Any, cluster: Cluster, task_type: Optional[str], task_id: Optional[int], *,
-                 session_config: Optional[Dict[str, Any]] = None, rpc_layer: str = "grpc",
-                 barrier: Optional[Callable[[], None]] = None, stop: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, strategy: Any, cluster: Cluster, task_type: str | None, task_id: int | None, *,
+                 session_config: dict[str, Any] | None = None, rpc_layer: str = "grpc",
+                 barrier: Callable[[], None] | None = None, stop: Callable[[], bool] = lambda: False) -> None:
         """Raises ValueError: the cluster has no such task; for the whole cluster, neither chief nor
         worker."""
         self._strategy = strategy
@@ -44,7 +44,7 @@ class WorkerContext:
         return copy.deepcopy(self._cluster)
 
     @property
-    def session_config(self) -> Dict[str, Any]:
+    def session_config(self) -> dict[str, Any]:
         """A new copy each time."""
         return copy.deepcopy(self._session_config)
 
@@ -87,8 +87,8 @@ class WorkerContext:
         worker its agent says so."""
         return self._stop()
 
-    def session_creator(self, scaffold: Optional[Scaffold] = None, config: Optional[Dict[str, Any]] = None,
-                        checkpoint_dir: Optional[str] = None, checkpoint_filename_with_path: Optional[str] = None,
+    def session_creator(self, scaffold: Scaffold | None = None, config: dict[str, Any] | None = None,
+                        checkpoint_dir: str | None = None, checkpoint_filename_with_path: str | None = None,
                         max_wait_secs: float = 7200) -> SessionCreator:
         """Returns a creator of sessions for this function, as in ``c.session_creator(scaffold).create_session()``. Without a
         strategy, or where it `should_init`, the creator is the chief's, which calls ``scaffold.init``, or
@@ -139,7 +139,7 @@ class WorkerContext:
         _current.context = None
 
 
-def get_current_worker_context() -> Optional[WorkerContext]:
+def get_current_worker_context() -> WorkerContext | None:
     """Of the worker function that this thread runs; None outside of one."""
-    found: Optional[WorkerContext] = getattr(_current, "context", None)
+    found: WorkerContext | None = getattr(_current, "context", None)
     return found

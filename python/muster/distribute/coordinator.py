@@ -3,13 +3,12 @@ from __future__ import annotations
 
 import copy
 import os
-from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 from muster.distribute.cluster import cluster_of, is_chief, trainers
 from muster.distribute.context import WorkerContext, get_current_worker_context
 from muster.distribute.inputs import CoordinatorMode, Job, Part, Task, announce, complete, name_of
-from muster.distribute.servers import (Factory, ServerConfig, StandardServer, serve_until_end, server_of_this_thread,
-                                       worker_servers)
+from muster.distribute.servers import Factory, ServerConfig, StandardServer, serve_until_end, server_of_this_thread, worker_servers
 from muster.distribute.strategy import Strategy, configure, copy_of, running_server
 from muster.distribute.threads import Barrier, Threads
 
@@ -21,13 +20,13 @@ MEETING = "muster/wait_for_other_workers"
 
 
 def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = None,
-                               eval_fn: Optional[Callable[[Any], Any]] = None, eval_strategy: Any = None,
-                               mode: Union[CoordinatorMode, str] = CoordinatorMode.STANDALONE_CLIENT,
-                               cluster_spec: Any = None, task_type: Optional[str] = None,
-                               task_id: Optional[int] = None, session_config: Optional[Mapping[str, Any]] = None,
-                               rpc_layer: str = "grpc", *, servers: Optional[Factory] = None,
-                               agent: Optional[Agent] = None, barrier_timeout: float = 3600.0,
-                               stop_grace: float = 120.0, environment: Optional[Mapping[str, str]] = None) -> Any:
+                               eval_fn: Callable[[Any], Any] | None = None, eval_strategy: Any = None,
+                               mode: CoordinatorMode | str = CoordinatorMode.STANDALONE_CLIENT,
+                               cluster_spec: Any = None, task_type: str | None = None,
+                               task_id: int | None = None, session_config: Mapping[str, Any] | None = None,
+                               rpc_layer: str = "grpc", *, servers: Factory | None = None,
+                               agent: Agent | None = None, barrier_timeout: float = 3600.0,
+                               stop_grace: float = 120.0, environment: Mapping[str, str] | None = None) -> Any:
     """Runs ``worker_fn(strategy)`` as the tasks of a cluster.
 
     Which cluster and task comes from the arguments, from TF_CONFIG (`muster run` and `muster launch` set
@@ -65,7 +64,7 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
     return _run_standalone(job) if mode is CoordinatorMode.STANDALONE_CLIENT else _run_independent(job)
 
 
-def _configured(strategy: Any, job: Job, task: Task, config: Dict[str, Any]) -> Any:
+def _configured(strategy: Any, job: Job, task: Task, config: dict[str, Any]) -> Any:
     """Its own copy; a strategy may be missing for evaluations only."""
     if strategy is None:
         return None
@@ -76,7 +75,7 @@ def _configured(strategy: Any, job: Job, task: Task, config: Dict[str, Any]) -> 
 
 
 def _prepared(job: Job, part: Part, task: Task, *,
-              stop: Callable[[], bool] = lambda: False, barrier: Optional[Callable[[], None]] = None,
+              stop: Callable[[], bool] = lambda: False, barrier: Callable[[], None] | None = None,
               after: Callable[[], None] = lambda: None) -> Callable[[], Any]:
     """One call of a part; its strategy is configured here and now."""
     config = copy.deepcopy(job.session_config)
@@ -141,7 +140,7 @@ def _server_config(job: Job) -> ServerConfig:
     return ServerConfig(copy.deepcopy(job.cluster), kind, index, config, job.rpc_layer, job.environment)
 
 
-def _server_of(job: Job, config: ServerConfig, otherwise: Optional[Factory]) -> Optional[StandardServer]:
+def _server_of(job: Job, config: ServerConfig, otherwise: Factory | None) -> StandardServer | None:
     """One that the strategy has started is not started again."""
     running = running_server(job.work[1])
     make = job.servers or otherwise

@@ -6,7 +6,7 @@ import dataclasses
 import enum
 import json
 import logging
-from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional
 
 from muster.distribute.cluster import Cluster, check, check_given, cluster_of, tf_config
 from muster.distribute.servers import Factory
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("muster.distribute")
 CLUSTER_TEXT_MAX = 2000
 
-Task = Tuple[Optional[str], Optional[int]]
-Part = Tuple[Callable[[Any], Any], Any]
+Task = tuple[Optional[str], Optional[int]]
+Part = tuple[Callable[[Any], Any], Any]
 """A function and its strategy."""
 
 
@@ -36,11 +36,11 @@ class Job:
     evaluation: Part
     cluster: Cluster
     task: Task
-    session_config: Dict[str, Any]
+    session_config: dict[str, Any]
     rpc_layer: str
     environment: str
-    servers: Optional[Factory]
-    agent: Optional[Agent]
+    servers: Factory | None
+    agent: Agent | None
     barrier_timeout: float
     stop_grace: float
 

@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 from muster import _forks
 from muster.distribute.cluster import Cluster, check, check_given, master, seen_by, tf_config
@@ -40,7 +40,7 @@ class ServerConfig:
     """Without evaluators, or for an evaluator nothing but them."""
     task_type: str
     task_id: int
-    session_config: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    session_config: dict[str, Any] = dataclasses.field(default_factory=dict)
     """For factories that know what to do with it; workers do not look at it."""
     rpc_layer: str = ""
     environment: str = ""
@@ -54,7 +54,7 @@ class ServerConfig:
 Factory = Callable[[ServerConfig], StandardServer]
 
 
-def worker_servers(server: Optional[str] = None, functions: Optional[Callable[[Worker], None]] = None,
+def worker_servers(server: str | None = None, functions: Callable[[Worker], None] | None = None,
                    **options: Any) -> Factory:
     """Servers that are workers of the Muster server `server` (MUSTER_COORDINATOR unless given).
     `functions` adds to the worker what this task runs; `options` are those of muster.Worker. In the
@@ -85,7 +85,7 @@ class _WorkerServer(StandardServer):
     def __init__(self, name: str, worker: Worker) -> None:
         self._name, self._worker = name, worker
         self._lock = threading.Lock()  # protects the thread
-        self._thread: Optional[threading.Thread] = None
+        self._thread: threading.Thread | None = None
         self._status = 1
 
     def start(self) -> None:
@@ -161,8 +161,8 @@ def server_of_this_thread(c: ServerConfig, make: Factory) -> StandardServer:
     return server
 
 
-def run_standard_server(session_config: Optional[Mapping[str, Any]] = None, *, servers: Optional[Factory] = None,
-                        environment: Optional[Mapping[str, str]] = None) -> StandardServer:
+def run_standard_server(session_config: Mapping[str, Any] | None = None, *, servers: Factory | None = None,
+                        environment: Mapping[str, str] | None = None) -> StandardServer:
     """Starts the server of the task that TF_CONFIG names. Raises ValueError, which says what is missing."""
     config = tf_config(os.environ if environment is None else environment)
     leader = next((job for job in ("chief", "worker") if job in config.cluster), None)

@@ -5,7 +5,7 @@ import dataclasses
 import logging
 import os
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
+from typing import TYPE_CHECKING, Any, Callable
 
 from muster.errors import WaitTimeout
 
@@ -20,7 +20,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.02, 2.0
 class WorkerSession:
     """A session of a worker function. A block: it is closed at the end."""
 
-    def __init__(self, coordinator: ClusterCoordinator, task: Optional[str], config: Dict[str, Any]) -> None:
+    def __init__(self, coordinator: ClusterCoordinator, task: str | None, config: dict[str, Any]) -> None:
         self.coordinator = coordinator
         self.config = config
         self._task = task
@@ -44,11 +44,11 @@ class WorkerSession:
 class Scaffold:
     """What a job needs before its steps can run. Each function gets the session."""
 
-    init: Optional[Callable[[WorkerSession], Any]] = None
+    init: Callable[[WorkerSession], Any] | None = None
     """Called by the chief, once for each session."""
-    ready: Optional[Callable[[WorkerSession], bool]] = None
+    ready: Callable[[WorkerSession], bool] | None = None
     """Returns whether `init` has run. The others call it until it returns True. None: they do not wait."""
-    restore: Optional[Callable[[WorkerSession, str], bool]] = None
+    restore: Callable[[WorkerSession, str], bool] | None = None
     """Called by the chief in place of `init` if a checkpoint is named. Returns False if the directory has no checkpoint; then
     `init` is called."""
 
@@ -59,13 +59,13 @@ class SessionCreator:
 
     is_chief: bool
     master: str
-    config: Dict[str, Any]
+    config: dict[str, Any]
     scaffold: Scaffold
-    checkpoint_dir: Optional[str]
-    checkpoint_file: Optional[str]
+    checkpoint_dir: str | None
+    checkpoint_file: str | None
     max_wait: float
     name: str
-    task: Optional[str]
+    task: str | None
 
     def __post_init__(self) -> None:
         if self.checkpoint_dir and self.checkpoint_file:

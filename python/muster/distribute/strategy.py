@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Dict, Optional
+from typing import Any
 
 from muster.distribute.cluster import Cluster
 from muster.distribute.servers import StandardServer
@@ -24,13 +24,13 @@ class Strategy:
         """Returns a deep copy, which shares nothing with the copies of other tasks."""
         return copy.deepcopy(self)
 
-    def configure(self, session_config: Dict[str, Any], cluster: Optional[Cluster], task_type: Optional[str],
-                  task_id: Optional[int]) -> None:
+    def configure(self, session_config: dict[str, Any], cluster: Cluster | None, task_type: str | None,
+                  task_id: int | None) -> None:
         """Configures the strategy for a task. It may change both itself and the configuration. An evaluator, and a
         program that is alone, get no cluster, type and id; a worker function for the whole cluster gets no type and
         id."""
 
-    def running_server(self) -> Optional[StandardServer]:
+    def running_server(self) -> StandardServer | None:
         """Returns the server of this process if the strategy has started it; no other is started then."""
         return None
 
@@ -74,16 +74,16 @@ def copy_of(strategy: Any) -> Any:
                         "copy()") from error
 
 
-def configure(strategy: Any, session_config: Dict[str, Any], cluster: Optional[Cluster], task_type: Optional[str],
-              task_id: Optional[int]) -> None:
+def configure(strategy: Any, session_config: dict[str, Any], cluster: Cluster | None, task_type: str | None,
+              task_id: int | None) -> None:
     """Configures a copy. The strategy may change its arguments."""
     if hasattr(strategy, "configure"):
         strategy.configure(session_config, cluster, task_type, task_id)
 
 
-def running_server(strategy: Any) -> Optional[StandardServer]:
+def running_server(strategy: Any) -> StandardServer | None:
     ask = getattr(strategy, "running_server", None)
-    found: Optional[StandardServer] = None if ask is None else ask()
+    found: StandardServer | None = None if ask is None else ask()
     return found
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Sequence
 
 log = logging.getLogger("muster.distribute")
 
@@ -70,12 +70,12 @@ class Threads:
         self._grace, self._on_stop = grace, on_stop
         self._changed = threading.Condition()  # protects the following
         self._running: list[str] = []
-        self._error: Optional[BaseException] = None
+        self._error: BaseException | None = None
 
     def __enter__(self) -> Threads:
         return self
 
-    def __exit__(self, kind: Any, error: Optional[BaseException], traceback: Any) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         """Waits for as long as they may take to stop. Raises the first error; RuntimeError: some run still."""
         if error is not None:  # Ctrl-C, or a signal's handler
             self._request_stop("the program was interrupted", error)
@@ -118,7 +118,7 @@ class Threads:
             self._request_stop(f"{name} has failed", error)
         return None
 
-    def _request_stop(self, why: str, error: Optional[BaseException]) -> None:
+    def _request_stop(self, why: str, error: BaseException | None) -> None:
         with self._changed:
             late = self.stop.is_set()
             if not late:

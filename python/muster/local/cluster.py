@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import weakref
-from typing import TYPE_CHECKING, Optional, Sequence
+from typing import TYPE_CHECKING, Sequence
 
 from muster import _forks, _program
 from muster._elsewhere import LOCAL_CLUSTER, Hints
@@ -51,7 +51,7 @@ class LocalCluster(Hints):
     _instead = LOCAL_CLUSTER
     _shown = "LocalCluster"
 
-    def __init__(self, workers: int = 4, *, threads: Optional[int] = None,
+    def __init__(self, workers: int = 4, *, threads: int | None = None,
                  modules: Sequence[str] = (), server: Sequence[str] = (),
                  **options: Unpack[LocalWords]) -> None:
         count = {"threads": threads} if threads else {"processes": workers}

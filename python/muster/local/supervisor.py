@@ -40,7 +40,7 @@ def _start_server(asked: dict[str, Any], folder: str) -> subprocess.Popen[bytes]
     if any(word.startswith("--log-level") for word in asked["server"]):
         log, log_level = sys.stderr.buffer, []
     else:
-        log, log_level = open(os.path.join(folder, LOG), "wb"), ["--log-level", "warn"]
+        log, log_level = open(os.path.join(folder, LOG), "wb"), ["--log-level", "warn"]  # noqa: SIM115  the server has it
     return subprocess.Popen(
         [asked["binary"], "serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--ready-file",
          os.path.join(folder, "ready.json"), *log_level, *asked["server"]],

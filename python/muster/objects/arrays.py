@@ -16,7 +16,7 @@ from __future__ import annotations
 import mmap
 import operator
 import struct
-from typing import Any, Callable, NamedTuple, Optional, Sequence
+from typing import Any, NamedTuple, Sequence
 
 from muster._pickled import buffers
 
@@ -63,7 +63,7 @@ def may_be_elsewhere(data: Any) -> bool:
     return bytes(data[:len(MAGIC)]) == MAGIC_ELSEWHERE
 
 
-def encode(values: Sequence[Any], take: Optional[buffers.Take] = None, above: int = 0) -> bytes:
+def encode(values: Sequence[Any], take: buffers.Take | None = None, above: int = 0) -> bytes:
     """Arrays, scalars, texts and None; `take` keeps data of more than `above` bytes elsewhere. Raises TypeError: one is of
     a dtype that the wire has not; and what `take` raises."""
     head = [MAGIC if take is None else MAGIC_ELSEWHERE, _U32.pack(len(values))]
@@ -132,7 +132,7 @@ class _Head(NamedTuple):
     name: bytes
 
 
-def decode(data: Any, copies: bool = False, open: Optional[buffers.Open] = None) -> list[Any]:
+def decode(data: Any, copies: bool = False, open: buffers.Open | None = None) -> list[Any]:
     """Arrays (read-only views of `data`, or `copies` that may be written to; of what is elsewhere the memory itself,
     which may be written to), texts and None. Raises ValueError that names the field, and what `open` raises."""
     r = _Reader(data)
@@ -179,7 +179,7 @@ def _head(r: _Reader, field: str, named: bool) -> _Head:
     return _Head(name, shape, size, bytes(r.take(length, f"{field}: name")))
 
 
-def _value(r: _Reader, field: str, head: _Head, copies: bool, open: Optional[buffers.Open]) -> Any:
+def _value(r: _Reader, field: str, head: _Head, copies: bool, open: buffers.Open | None) -> Any:
     name, shape, size, elsewhere = head
     count = 1
     for n in shape:
@@ -216,7 +216,7 @@ def _value(r: _Reader, field: str, head: _Head, copies: bool, open: Optional[buf
     return array.copy() if copies else array
 
 
-def answer_of(data: Any, open: Optional[buffers.Open] = None) -> Any:
+def answer_of(data: Any, open: buffers.Open | None = None) -> Any:
     """What a method has returned: an array, or several as a list."""
     values = decode(data, copies=True, open=open)
     return values[0] if len(values) == 1 else values

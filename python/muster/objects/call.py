@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Callable, NamedTuple, Optional, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 from muster._pickled import buffers, values
 from muster._wire.messages import JSON
@@ -28,7 +28,7 @@ class Call:
                  "value", "error", "waiters", "of", "kept", "views", "tries")
 
     def __init__(self, number: int, object: int, method: str, args: bytes, ticket: bytes,
-                 plain: bool, of: Of, loads: Optional[Callable[[bytes], Any]] = None,
+                 plain: bool, of: Of, loads: Callable[[bytes], Any] | None = None,
                  kept: Sequence[Kept] = ()) -> None:
         self.number = number
         self.object = object
@@ -45,11 +45,11 @@ class Call:
         self.encoding = -1
         """-1: the answer is in `value`."""
         self.value: Any = None
-        self.error: Optional[ClosureError] = None
-        self.waiters: Optional[list[Callable[[], None]]] = None
+        self.error: ClosureError | None = None
+        self.waiters: list[Callable[[], None]] | None = None
         self.kept = kept
         """What its arguments name, until it is answered."""
-        self.views: Optional[dict[bytes, memoryview]] = None
+        self.views: dict[bytes, memoryview] | None = None
         """What its result names."""
         self.tries = 0
 
@@ -63,7 +63,7 @@ def run_all(callbacks: list[Callable[[], None]]) -> None:
             log.exception("a callback of a RemoteValue has failed")
 
 
-def decoded(call: Call, raw: bytes, encoding: int, open: Optional[buffers.Open]) -> Any:
+def decoded(call: Call, raw: bytes, encoding: int, open: buffers.Open | None) -> Any:
     if call.loads is not None:
         return call.loads(raw) if encoding == JSON else raw
     if call.plain:

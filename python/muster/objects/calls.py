@@ -12,7 +12,7 @@ import functools
 import logging
 import threading
 import time
-from typing import Any, Callable, Optional, Sequence, Union
+from typing import Any, Callable, Sequence
 
 from muster import _forks
 from muster._pickled.names import as_text
@@ -59,7 +59,7 @@ class Calls:
     WHAT = "handle"
     """What users call the object that makes the calls."""
 
-    def __init__(self, wake: Callable[[], None], memory: Callable[[], Optional[Memory]] = lambda: None) -> None:
+    def __init__(self, wake: Callable[[], None], memory: Callable[[], Memory | None] = lambda: None) -> None:
         self._wake = wake
         self.large = Large(self, memory)
         self._lock = threading.Lock()  # protects all below
@@ -73,13 +73,13 @@ class Calls:
         self._bytes = 0  # of both
         self._kept_bytes = 0
         self._taking: set[Call] = set()  # large results, that are on their way here
-        self._out: collections.deque[Union[Call, int]] = collections.deque()
+        self._out: collections.deque[Call | int] = collections.deque()
         """Calls, and objects that are deleted after the calls before them."""
         self._taken = Taken()
         self._sent = 0  # the highest number that was ever in a message
         self._told = False
-        self._over: Optional[str] = None
-        self._reader: Optional[int] = None  # the thread that takes answers, and runs callbacks of them
+        self._over: str | None = None
+        self._reader: int | None = None  # the thread that takes answers, and runs callbacks of them
         self.is_forked = False
         """This process was forked from the one that calls."""
         _forks.notify_in_forks(self)
@@ -95,7 +95,7 @@ class Calls:
             raise _forks.of_parent(self.WHAT)
 
     def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True,
-            plain: bool = False, of: Of = ("", ""), loads: Optional[Callable[[bytes], Any]] = None,
+            plain: bool = False, of: Of = ("", ""), loads: Callable[[bytes], Any] | None = None,
             kept: Sequence[Kept] = ()) -> Call:
         """Waits while there is no room, unless it is told not to: then by who makes few of them only. Raises
         UnavailableError: it is over; ValueError: `method` is not valid Unicode text. `kept`: what the arguments name,
@@ -228,8 +228,8 @@ class Calls:
         """ObjectAnswers."""
         ready: list[Callable[[], None]] = []
         lost: list[Call] = []
-        refused: Optional[Call] = None
-        whole: Optional[Call] = None
+        refused: Call | None = None
+        whole: Call | None = None
         due_again = False
         named: list[Call] = []
         gone: list[Kept] = []
@@ -308,7 +308,7 @@ class Calls:
         """It is executed also when its caller has ended."""
         return True
 
-    def finish(self, call: Call, error: Optional[ClosureError] = None) -> None:
+    def finish(self, call: Call, error: ClosureError | None = None) -> None:
         """One whose result was to be taken is answered. Not the thread that reads."""
         with self._lock:
             if call not in self._taking:  # it is over
@@ -413,7 +413,7 @@ class Calls:
             if call.waiters and f in call.waiters:
                 call.waiters.remove(f)
 
-    def wait(self, call: Call, timeout: Optional[float]) -> None:
+    def wait(self, call: Call, timeout: float | None) -> None:
         """Raises WaitTimeout."""
         answered = threading.Event()
         self.when_answered(call, answered.set)
@@ -434,7 +434,7 @@ class Calls:
             self.forget_callback(call, answered.set)  # repeated waits would leave as many behind
             self.end_wait(wait)
 
-    def reason_of(self, call: Call, timeout: Optional[float]) -> str:
+    def reason_of(self, call: Call, timeout: float | None) -> str:
         """Returns why the call has no answer, for the end of a sentence; empty where that is not known."""
         return ""
 

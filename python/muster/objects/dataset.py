@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import struct
 import threading
-from typing import Any, Callable, Iterable, Iterator, Mapping, Optional
+from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from muster._pickled import buffers
 from muster._wire.messages import JSON
@@ -25,7 +25,7 @@ class _Reading(threading.local):
     """How far a function has read. A handle may be everybody's, as one that functions capture."""
     of: Any = None
     """Closure and attempt."""
-    elements: Optional[Iterator[Any]] = None
+    elements: Iterator[Any] | None = None
     split = 0
     passed: list[int]
 
@@ -35,7 +35,7 @@ class DistributedDataset:
     splits, or of the elements that `read` makes of them, until the epoch ends. A split is done when the function
     that drew past its end has succeeded; else it is dealt out again, whole."""
 
-    def __init__(self, id: int, name: str, epochs: int, read: Optional[Read], ticket: bytes, calls: Calls,
+    def __init__(self, id: int, name: str, epochs: int, read: Read | None, ticket: bytes, calls: Calls,
                  epoch: int = ANY_EPOCH, owner: Any = None) -> None:
         self._id = id
         self._name = name
@@ -158,7 +158,7 @@ class DistributedDataset:
         return f"<muster.DistributedDataset ds_{self._id:016x} {self._name}>".replace(" >", ">")
 
 
-def restored(id: int, name: str, epochs: int, read: Optional[Read], ticket: bytes,
+def restored(id: int, name: str, epochs: int, read: Read | None, ticket: bytes,
              epoch: int) -> DistributedDataset:
     """Called while a handle is unpickled."""
     calls = calls_of(ticket, f"dataset {name!r}")

@@ -5,7 +5,7 @@ import contextlib
 import pickle
 import threading
 import weakref
-from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from muster._elsewhere import METHOD, Hints
 from muster._pickled import calls as packing
@@ -43,7 +43,7 @@ class CallValue(RemoteValue[Any]):
     def __del__(self) -> None:
         pass  # the answer goes with the call
 
-    def _fetch(self, timeout: Optional[float] = None, stops: bool = False) -> Any:
+    def _fetch(self, timeout: float | None = None, stops: bool = False) -> Any:
         if not self._call.answered:
             self._calls.wait(self._call, timeout)
         return self._calls.value_of(self._call, stops)
@@ -51,7 +51,7 @@ class CallValue(RemoteValue[Any]):
     def _warn(self) -> None:
         pass
 
-    def _reason(self, timeout: Optional[float]) -> str:
+    def _reason(self, timeout: float | None) -> str:
         return self._calls.reason_of(self._call, timeout)
 
     def done(self) -> bool:
@@ -206,7 +206,7 @@ _sessions: weakref.WeakValueDictionary[bytes, Calls] = weakref.WeakValueDictiona
 
 
 class _Here(threading.local):
-    calls: Optional[Calls] = None
+    calls: Calls | None = None
 
 
 here = _Here()

@@ -16,16 +16,15 @@ import collections
 import logging
 import struct
 import threading
-from typing import Any, Callable, Optional, Protocol, Sequence
+from typing import Any, Callable, Protocol, Sequence
 
 from muster._pickled import buffers
 from muster._pickled.buffers import Data
 from muster._pickled.calls import BLOB_MIN
 from muster._wire.messages import BYTES
 from muster.errors import ClosureError, FailureKind, WaitTimeout
-from muster.objects import reasons
+from muster.objects import arrays, reasons
 from muster.objects.call import Call, Kept, Of
-from muster.objects import arrays
 
 log = logging.getLogger("muster.session")
 
@@ -110,9 +109,9 @@ class Caller(Protocol):
 
     def call_again(self, call: Call) -> bool: ...
 
-    def finish(self, call: Call, error: Optional[ClosureError] = None) -> None: ...
+    def finish(self, call: Call, error: ClosureError | None = None) -> None: ...
 
-    def wait(self, call: Call, timeout: Optional[float]) -> None: ...
+    def wait(self, call: Call, timeout: float | None) -> None: ...
 
     def when_answered(self, call: Call, f: Callable[[], None]) -> None: ...
 
@@ -120,7 +119,7 @@ class Caller(Protocol):
 class Large:
     """Of one caller."""
 
-    def __init__(self, calls: Caller, memory: Callable[[], Optional[Memory]]) -> None:
+    def __init__(self, calls: Caller, memory: Callable[[], Memory | None]) -> None:
         """`memory`: None: nothing is kept here."""
         self._calls = calls
         self._memory = memory
@@ -128,14 +127,14 @@ class Large:
         self._asked: collections.OrderedDict[int, Call] = collections.OrderedDict()
         self._slow: set[int] = set()
 
-    def keeping(self, object: int, ticket: bytes, of: Any, asks: bool = True) -> Optional[Keeping]:
+    def keeping(self, object: int, ticket: bytes, of: Any, asks: bool = True) -> Keeping | None:
         """For a call of this object. None: it goes whole. `asks`: also where it is not known yet, which takes a while."""
         if not asks and object not in self._asked:
             return None
         memory = self._memory()
         return Keeping(memory) if memory is not None and self._is_known(object, ticket, of, asks) else None
 
-    def ask(self, object: int, ticket: bytes, of: Any) -> Optional[Call]:
+    def ask(self, object: int, ticket: bytes, of: Any) -> Call | None:
         """For the next time."""
         with self._lock:
             asked = self._asked.get(object)
@@ -204,7 +203,7 @@ class Large:
                 log.warning("what a call was given goes with this process: %s", error)
 
 
-def _said(asked: Call) -> Optional[ClosureError]:
+def _said(asked: Call) -> ClosureError | None:
     return asked.error if asked.error is not None and asked.error.kind is FailureKind.DEPENDENCY_LOST else None
 
 

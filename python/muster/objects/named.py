@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Mapping, Sequence
 
 from muster.coordinator.remote_value import RemoteValue
 from muster.objects import handle
@@ -32,7 +32,7 @@ class NamedObject(RemoteObject):
         return restored, (self._id, self._task, self._class_name, self._ticket)
 
 
-def arguments(of: str, args: Sequence[Any], kwargs: Optional[Mapping[str, Any]]) -> bytes:
+def arguments(of: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bytes:
     """Raises TypeError, ValueError: they are no JSON, or too large; what outputs raise."""
     try:
         data = _dumps({"args": list(args), "kwargs": dict(kwargs)} if kwargs else list(args)).encode()

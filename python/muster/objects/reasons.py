@@ -19,15 +19,15 @@ NO_ROOM = frozenset((NO_ROOM_FOR_CALL, NO_ROOM_FOR_VALUE))
 READS = frozenset(("read", "read_rows", "gather", "info", "save", "cut_rows"))
 REPEATED = READS | frozenset(("assign_add", "assign_sub", "scatter_add", "scatter_sub", "sgd", "sgd_rows", "adam",
                               "adam_rows", "begin_cut", "end_cut", "muster.large"))
-"""Methods of variables, and the one of `large`, that may be executed behind calls that were made later: without room they are sent again, as
-nobody waits for the answer of an update."""
+"""Methods of variables, and the one of `large`, that may be executed behind calls that were made later: without room they are sent
+again, as nobody waits for the answer of an update."""
 
 
 def may_be_repeated(call: Any, reason: int) -> bool:
     if not call.plain or call.loads is not None:
         return False
-    return (reason == NO_ROOM_FOR_CALL and call.method in REPEATED or
-            reason == NO_ROOM_FOR_VALUE and call.method in READS)
+    return ((reason == NO_ROOM_FOR_CALL and call.method in REPEATED) or
+            (reason == NO_ROOM_FOR_VALUE and call.method in READS))
 
 
 def may_be_given_again(call: Any, type: str) -> bool:

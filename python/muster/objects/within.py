@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Optional, Protocol, Sequence
+from typing import Protocol, Sequence
 
 from muster._pickled.buffers import Data
 
@@ -30,8 +30,8 @@ class Shelf(Protocol):
 
 
 class _Within(threading.local):
-    call: Optional[Name] = None
-    shelf: Optional[Shelf] = None
+    call: Name | None = None
+    shelf: Shelf | None = None
     """None: its caller takes results whole."""
 
 

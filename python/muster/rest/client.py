@@ -5,7 +5,7 @@ import html
 import json
 import logging
 import time
-from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 from muster.errors import ClosureError, FailureKind, WaitTimeout, failure_error
 from muster.rest.http import Http, ServerError, segment
@@ -33,8 +33,8 @@ class Client:
         key: PEM file with the private key of `cert`. None: MUSTER_KEY.
     """
 
-    def __init__(self, url: Optional[str] = None, *, token: str = "", ca: Optional[str] = None,
-                 cert: Optional[str] = None, key: Optional[str] = None) -> None:
+    def __init__(self, url: str | None = None, *, token: str = "", ca: str | None = None,
+                 cert: str | None = None, key: str | None = None) -> None:
         self._http = Http(url, ca, cert, key, token)
 
     def submit(self, function: str, *args: Any, name: str = "", **options: Any) -> Job:
@@ -77,7 +77,7 @@ class Client:
         """Of several with a name the newest. Raises ServerError: there is none."""
         return found(self._http, name_or_id)
 
-    def programs(self, limit: int = 100, *, state: Optional[str] = None) -> list[Program]:
+    def programs(self, limit: int = 100, *, state: str | None = None) -> list[Program]:
         """Newest first."""
         return list(listed(self._http, limit, state))
 
@@ -90,7 +90,7 @@ class Client:
     def clusters(self) -> list[dict[str, Any]]:
         return self._list("/api/v1/clusters", "clusters", 1000)
 
-    def events(self, after: Optional[int] = None, limit: int = 100) -> list[dict[str, Any]]:
+    def events(self, after: int | None = None, limit: int = 100) -> list[dict[str, Any]]:
         return self._list("/api/v1/events", "events", limit, after=after)
 
     def explain(self, closure: str) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class Job:
     def state(self) -> str:
         return str(self.refresh()["state"])
 
-    def join(self, timeout: Optional[float] = None) -> Job:
+    def join(self, timeout: float | None = None) -> Job:
         """Waits until nothing of it is left. Raises the error that it failed with, or WaitTimeout. Where nothing
         of it runs after five seconds, the log (``muster``) says once what it waits for."""
         begun = time.monotonic()

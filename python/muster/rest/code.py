@@ -4,6 +4,7 @@ The rules and limits are those of docs/programs.md. The same files give the same
 and its zlib are the same; that of the command line has other bytes."""
 from __future__ import annotations
 
+import builtins
 import functools
 import gzip
 import hashlib
@@ -13,7 +14,7 @@ import pathlib
 import re
 import stat
 import tarfile
-from typing import Iterator, List, NamedTuple, Sequence, Tuple, Union
+from typing import Iterator, NamedTuple, Sequence
 
 from muster._bounded_file import read_bounded_file
 
@@ -27,13 +28,13 @@ COMPRESSION = 6
 
 
 class Rule(NamedTuple):
-    below: Tuple[str, ...]    # the directory of its file
-    pattern: Tuple[str, ...]  # "**": any number of names
+    below: tuple[str, ...]    # the directory of its file
+    pattern: tuple[str, ...]  # "**": any number of names
     ignores: bool
     directories_only: bool
 
 
-def rules(below: Tuple[str, ...], text: str) -> Iterator[Rule]:
+def rules(below: tuple[str, ...], text: str) -> Iterator[Rule]:
     """Of the lines of a .gitignore in this directory."""
     for line in text.split("\n"):
         line = re.sub(r"(?<!\\) +$", "", line[:-1] if line.endswith("\r") else line)
@@ -51,7 +52,7 @@ def rules(below: Tuple[str, ...], text: str) -> Iterator[Rule]:
         yield Rule(below, tuple(names), ignores, directories_only)
 
 
-def ignored(known: Sequence[Rule], path: Tuple[str, ...], is_directory: bool) -> bool:
+def ignored(known: Sequence[Rule], path: tuple[str, ...], is_directory: bool) -> bool:
     """The last rule that matches decides."""
     for rule in reversed(known):
         depth = len(rule.below)
@@ -62,7 +63,7 @@ def ignored(known: Sequence[Rule], path: Tuple[str, ...], is_directory: bool) ->
     return False
 
 
-def _matches(pattern: Tuple[str, ...], path: Tuple[str, ...]) -> bool:
+def _matches(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
     if not pattern:
         return not path
     if pattern[0] == "**":
@@ -133,9 +134,9 @@ class Lister:
     def __init__(self, root: pathlib.Path) -> None:
         self._root = root
         self._name = ".musterignore" if (root / ".musterignore").exists() else ".gitignore"
-        self._items: List[Item] = []
+        self._items: list[Item] = []
 
-    def list(self) -> List[Item]:
+    def list(self) -> builtins.list[Item]:
         self._walk((), [])
         files = [i for i in self._items if stat.S_ISREG(i.about.st_mode)]
         size = sum(i.about.st_size for i in files)
@@ -146,7 +147,7 @@ class Lister:
                                  f"\n  {_in_words(i.about.st_size)}  {i.path}" for i in largest))
         return self._items
 
-    def _walk(self, directory: Tuple[str, ...], known: List[Rule]) -> None:
+    def _walk(self, directory: tuple[str, ...], known: builtins.list[Rule]) -> None:
         here = self._root.joinpath(*directory)
         file = here / self._name
         if file.exists():
@@ -155,7 +156,7 @@ class Lister:
             if name != ".git":
                 self._look((*directory, name), known)
 
-    def _look(self, path: Tuple[str, ...], known: List[Rule]) -> None:
+    def _look(self, path: tuple[str, ...], known: builtins.list[Rule]) -> None:
         at = self._root.joinpath(*path)
         about = at.lstat()
         is_directory = stat.S_ISDIR(about.st_mode)
@@ -182,7 +183,7 @@ class Lister:
                              "by a line in .musterignore")
 
 
-def pack(directory: Union[str, "os.PathLike[str]"]) -> bytes:
+def pack(directory: str | os.PathLike[str]) -> bytes:
     """A gzipped tar. Raises ValueError: it is no directory, too large, or a link leads out of it;
     OSError: it cannot be read."""
     root = pathlib.Path(directory).resolve()
@@ -222,7 +223,7 @@ def _in_words(count: int) -> str:
 class Upload:
     """A packed directory: its bytes, and the hash that is its name."""
 
-    def __init__(self, directory: Union[str, "os.PathLike[str]"]) -> None:
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.bytes = pack(directory)
         self.hash = hashlib.sha256(self.bytes).hexdigest()
 

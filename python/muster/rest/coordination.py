@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import base64
+import builtins
 import json
 import time
 import urllib.parse
-from typing import Any, Iterable, Iterator, List, Optional, Union
+from typing import Any, Iterable, Iterator
 
 from muster.errors import WaitTimeout
 from muster.rest.http import Http, ServerError, segment
@@ -21,19 +22,19 @@ class CoordinationClient:
     agents say. `ca`, `cert` and `key` are those of :class:`muster.Client`. Keys are text with slashes, values bytes. Any thread.
     """
 
-    def __init__(self, url: Optional[str] = None, *, cluster: str = "default",
-                 task: Optional[str] = None, token: str = "", ca: Optional[str] = None,
-                 cert: Optional[str] = None, key: Optional[str] = None) -> None:
+    def __init__(self, url: str | None = None, *, cluster: str = "default",
+                 task: str | None = None, token: str = "", ca: str | None = None,
+                 cert: str | None = None, key: str | None = None) -> None:
         self._http = Http(url, ca, cert, key, token)
         self._at = f"/api/v1/clusters/{segment(cluster)}"
         self.task = task
 
     # Keys.
 
-    def set(self, key: str, value: Union[bytes, str]) -> None:
+    def set(self, key: str, value: bytes | str) -> None:
         self._put(key, value, {})
 
-    def set_if_absent(self, key: str, value: Union[bytes, str]) -> bool:
+    def set_if_absent(self, key: str, value: bytes | str) -> bool:
         """False: it is there already."""
         try:
             self._put(key, value, {"If-None-Match": "*"})
@@ -43,12 +44,12 @@ class CoordinationClient:
             return False
         return True
 
-    def _put(self, key: str, value: Union[bytes, str], headers: dict[str, str]) -> Any:
+    def _put(self, key: str, value: bytes | str, headers: dict[str, str]) -> Any:
         data = value.encode() if isinstance(value, str) else value
         return json.loads(self._http.raw("PUT", self._key(key), data,
                                          {"Content-Type": "application/octet-stream", **headers}))
 
-    def get(self, key: str, timeout: Optional[float] = None) -> bytes:
+    def get(self, key: str, timeout: float | None = None) -> bytes:
         """Waits for the key. Raises WaitTimeout after `timeout` seconds; None: for ever."""
         end = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -61,7 +62,7 @@ class CoordinationClient:
             if end is not None and time.monotonic() >= end:
                 raise WaitTimeout(f"nobody has set {key!r} within {timeout:g} s")
 
-    def try_get(self, key: str) -> Optional[bytes]:
+    def try_get(self, key: str) -> bytes | None:
         """None: it is not there."""
         try:
             return self._http.raw("GET", self._key(key))
@@ -98,7 +99,7 @@ class CoordinationClient:
     # Barriers.
 
     def barrier(self, id: str, timeout: float, *,
-                participants: Optional[Iterable[str]] = None) -> int:
+                participants: Iterable[str] | None = None) -> int:
         """Meets the others; `timeout` in seconds. Returns which use of the barrier it was. Raises
         WaitTimeout, which names who is missing; ServerError: cancelled, or others name different
         participants. `participants` as ["worker:0"]; None: all tasks."""
@@ -118,8 +119,8 @@ class CoordinationClient:
     def cancel_barrier(self, id: str) -> None:
         self._http.json("POST", f"{self._at}/barriers/{segment(id)}/cancel", {})
 
-    def barriers(self) -> List[dict[str, Any]]:
-        page: List[dict[str, Any]] = self._http.json("GET", self._at + "/barriers")["barriers"]
+    def barriers(self) -> builtins.list[dict[str, Any]]:
+        page: list[dict[str, Any]] = self._http.json("GET", self._at + "/barriers")["barriers"]
         return page
 
     # Tasks.
@@ -131,7 +132,7 @@ class CoordinationClient:
         self._http.json("POST", self._at + "/fail",
                         {"message": message, "code": code, "refuse_calls": refuse_calls})
 
-    def report_error(self, message: str, code: str = "ABORTED", task: Optional[str] = None) -> None:
+    def report_error(self, message: str, code: str = "ABORTED", task: str | None = None) -> None:
         """Reports an error of one task, as its agent would. The other tasks receive the error.
 
         Args:
@@ -149,12 +150,12 @@ class CoordinationClient:
         self._http.json("POST", f"{self._at}/tasks/{segment(job)}/{segment(index)}/error",
                         {"message": message, "code": code})
 
-    def tasks(self) -> List[dict[str, Any]]:
+    def tasks(self) -> builtins.list[dict[str, Any]]:
         """With their states, devices and errors."""
-        page: List[dict[str, Any]] = self._http.json("GET", self._at + "/tasks", limit=1000)["tasks"]
+        page: list[dict[str, Any]] = self._http.json("GET", self._at + "/tasks", limit=1000)["tasks"]
         return page
 
-    def live_tasks(self) -> List[str]:
+    def live_tasks(self) -> builtins.list[str]:
         """Names of connected ones, as "worker:3"."""
         return [f"{t['job']}:{t['index']}" for t in self.tasks() if t["state"] == "CONNECTED"]
 

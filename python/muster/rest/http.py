@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Mapping
 
 from muster._tls import Tls
 from muster.errors import MusterError
@@ -34,7 +34,7 @@ class ServerError(MusterError):
         self.status = status
         self.code = str(problem.get("code", "UNKNOWN"))
         self.detail = str(problem.get("detail", problem.get("title", "")))
-        self.field: Optional[str] = problem.get("field")
+        self.field: str | None = problem.get("field")
         self.limit: Any = problem.get("limit")
         super().__init__(f"{self.code}: {self.detail}")
 
@@ -53,8 +53,8 @@ class Http:
     """`url` as "http://host:port"; several with commas between: the one that serves. `ca`, `cert`
     and `key`: see Tls. Any thread."""
 
-    def __init__(self, url: Optional[str], ca: Optional[str] = None, cert: Optional[str] = None,
-                 key: Optional[str] = None, token: str = "") -> None:
+    def __init__(self, url: str | None, ca: str | None = None, cert: str | None = None,
+                 key: str | None = None, token: str = "") -> None:
         tls = Tls.of(ca, cert, key)
         url = url or os.environ.get("MUSTER_URL", "http://127.0.0.1:8477")
         self._urls = [u.rstrip("/") if re.match(r"https?://", u) else "http://" + u.rstrip("/")
@@ -78,8 +78,8 @@ class Http:
                           **query)
         return json.loads(answer) if answer else None
 
-    def raw(self, method: str, path: str, body: Optional[bytes] = None,
-            headers: Optional[Mapping[str, str]] = None, *, wait: float = 0.0,
+    def raw(self, method: str, path: str, body: bytes | None = None,
+            headers: Mapping[str, str] | None = None, *, wait: float = 0.0,
             **query: Any) -> bytes:
         """Returns the bytes of the answer.
 
@@ -137,8 +137,8 @@ class Http:
                 raise NoServer(f"none of {', '.join(self._urls)} serves{_DO}")
             time.sleep(0.2)
 
-    def _once(self, method: str, path: str, body: Optional[bytes],
-              headers: Optional[Mapping[str, str]], wait: float,
+    def _once(self, method: str, path: str, body: bytes | None,
+              headers: Mapping[str, str] | None, wait: float,
               query: Mapping[str, Any]) -> bytes:
         asked = {k: _text(v) for k, v in query.items() if v is not None}
         url = self.url + path + ("?" + urllib.parse.urlencode(asked) if asked else "")
@@ -160,7 +160,7 @@ class Http:
             raise failed from None
 
 
-def segment(text: Union[str, int]) -> str:
+def segment(text: str | int) -> str:
     """One segment of a path."""
     return urllib.parse.quote(str(text), safe="")
 

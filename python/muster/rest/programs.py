@@ -4,8 +4,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from typing import (TYPE_CHECKING, Any, Iterator, List, Literal, Mapping, Optional, Sequence, TypedDict,
-                    Union, overload)
+from typing import TYPE_CHECKING, Any, Iterator, Literal, Mapping, Sequence, TypedDict, Union, overload
 
 from muster.errors import MusterError, WaitTimeout
 from muster.rest.code import Upload, is_hash
@@ -44,14 +43,14 @@ class ProgramWords(TypedDict, total=False):
     env: Mapping[str, str]
     working_dir: str
     max_restarts: int
-    grace: Union[float, str]
-    restart_grace: Union[float, str]
-    deadline: Union[float, str]
-    notice: Union[float, str]
+    grace: float | str
+    restart_grace: float | str
+    deadline: float | str
+    notice: float | str
     on_hang: Literal["off", "tell", "restart", "abort"]
-    hang_after: Union[float, str]
+    hang_after: float | str
     spares: int
-    upload: Union[str, os.PathLike[str]]
+    upload: str | os.PathLike[str]
     preload: Sequence[str]
     store: Literal["server", "rank0"]
     step_pattern: str
@@ -81,7 +80,7 @@ class ProgramFailedError(MusterError):
     def __init__(self, program: Program) -> None:
         self.program = program
         self.state = str(program.view["state"])
-        self.cause: Optional[dict[str, Any]] = program.view.get("cause")
+        self.cause: dict[str, Any] | None = program.view.get("cause")
         said = [f"the program {program.name} ({program.id}) is {self.state}"]
         if self.cause:
             said[0] += ": " + str(self.cause["text"])
@@ -117,25 +116,26 @@ class Program:
         return str(self.refresh()["state"])
 
     @property
-    def cause(self) -> Optional[dict[str, Any]]:
+    def cause(self) -> dict[str, Any] | None:
         """What went wrong first, with the last lines on stderr; None: nothing so far."""
         return self.refresh().get("cause")
 
-    def ranks(self) -> List[dict[str, Any]]:
+    def ranks(self) -> list[dict[str, Any]]:
         """Those of the last attempt, by number."""
-        ranks: List[dict[str, Any]] = self._http.json("GET", self._path("/ranks"))["ranks"]
+        ranks: list[dict[str, Any]] = self._http.json("GET", self._path("/ranks"))["ranks"]
         return ranks
 
-    def stacks(self) -> List[dict[str, Any]]:
+    def stacks(self) -> list[dict[str, Any]]:
         """In which line each rank is that is alive: groups of ranks with the same stack, the smallest
         first, each with ``state`` (``TAKEN``, ``NATIVE``, or why there is no stack: ``STOPPED``, ``AWAY``, …),
-        ``stack`` (a text, as faulthandler writes it; of ``NATIVE`` ones with C and C++ functions) and ``ranks``. No rank is stopped for it."""
-        groups: List[dict[str, Any]] = self._http.json("GET", self._path("/stacks"))["groups"]
+        ``stack`` (a text, as faulthandler writes it; of ``NATIVE`` ones with C and C++ functions) and ``ranks``.
+        No rank is stopped for it."""
+        groups: list[dict[str, Any]] = self._http.json("GET", self._path("/stacks"))["groups"]
         return groups
 
-    def attempts(self) -> List[dict[str, Any]]:
+    def attempts(self) -> list[dict[str, Any]]:
         """The newest, the last one last."""
-        attempts: List[dict[str, Any]] = self._http.json("GET", self._path("/attempts"))["attempts"]
+        attempts: list[dict[str, Any]] = self._http.json("GET", self._path("/attempts"))["attempts"]
         return attempts
 
     def attempt(self, number: int) -> dict[str, Any]:
@@ -147,14 +147,14 @@ class Program:
 
     @overload
     def logs(self, rank: int = 0, *, follow: Literal[False] = False,
-             attempt: Optional[int] = None) -> List[str]: ...
+             attempt: int | None = None) -> list[str]: ...
 
     @overload
     def logs(self, rank: int = 0, *, follow: Literal[True],
-             attempt: Optional[int] = None) -> Iterator[str]: ...
+             attempt: int | None = None) -> Iterator[str]: ...
 
     def logs(self, rank: int = 0, *, follow: bool = False,
-             attempt: Optional[int] = None) -> Union[List[str], Iterator[str]]:
+             attempt: int | None = None) -> list[str] | Iterator[str]:
         """The lines that a rank has printed in an attempt, the last one unless told. `follow`: an iterator
         of them as they come, until the attempt, or without one the program, has ended; after a failure
         it goes on with the next attempt. Raises ServerError: there is no such attempt or rank, or its
@@ -164,7 +164,7 @@ class Program:
         log = self._rank_log(rank, attempt)
         return [*log.more(), *log.rest()]
 
-    def _follow(self, log: RankLog, attempt: Optional[int]) -> Iterator[str]:
+    def _follow(self, log: RankLog, attempt: int | None) -> Iterator[str]:
         while True:
             # Asked first: what an attempt printed before it was seen to be over can be read now.
             view = self.refresh()
@@ -187,7 +187,7 @@ class Program:
             else:
                 time.sleep(LOOK_EVERY)
 
-    def _rank_log(self, rank: int, attempt: Optional[int]) -> RankLog:
+    def _rank_log(self, rank: int, attempt: int | None) -> RankLog:
         return RankLog(self._log, rank, attempt or max(1, self.refresh()["attempt"]))
 
     def _log(self, rank: int, attempt: int, offset: int) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class Program:
                                                 offset=offset)
         return piece
 
-    def wait(self, timeout: Optional[float] = None) -> Program:
+    def wait(self, timeout: float | None = None) -> Program:
         """Waits until it has ended. Raises ProgramFailedError where it has not succeeded, and
         WaitTimeout after `timeout` seconds, which says what it waits for; it goes on then. Where it waits for
         workers after five seconds, the log (``muster``) says so once."""
@@ -216,7 +216,7 @@ class Program:
             raise ProgramFailedError(self)
         return self
 
-    def stop(self, at_step: Union[int, Literal["next"], None] = None) -> Program:
+    def stop(self, at_step: int | Literal["next"] | None = None) -> Program:
         """Asks its ranks to end; it has SUCCEEDED where all end well. With `at_step`, a number or
         ``"next"``, all stop after the same step, at which `muster.step` returns True; it goes on to
         there. Raises ServerError (409) where no rank says steps."""
@@ -230,7 +230,7 @@ class Program:
         """Begins another attempt, which is not counted."""
         return self._change("restart")
 
-    def _change(self, wish: str, how: Optional[dict[str, Any]] = None) -> Program:
+    def _change(self, wish: str, how: dict[str, Any] | None = None) -> Program:
         self.view = self._http.json("POST", self._path("/" + wish), how or {})
         return self
 
@@ -266,13 +266,13 @@ def submit(http: Http, command: Sequence[str], tasks: Tasks, words: LaunchWords)
     return Program(http, http.json("POST", "/api/v1/programs", body))
 
 
-def _group(group: Union[int, Mapping[str, Any]], each: Mapping[str, Any]) -> dict[str, Any]:
+def _group(group: int | Mapping[str, Any], each: Mapping[str, Any]) -> dict[str, Any]:
     return {**each, **({"count": group} if isinstance(group, int) else group)}
 
 
-def listed(http: Http, limit: Optional[int], state: Optional[str] = None) -> Iterator[Program]:
+def listed(http: Http, limit: int | None, state: str | None = None) -> Iterator[Program]:
     """Newest first; at most `limit`, None: all."""
-    token: Optional[str] = None
+    token: str | None = None
     while limit is None or limit > 0:
         page = http.json("GET", "/api/v1/programs", limit=min(PAGE, limit or PAGE), state=state,
                          page_token=token)
@@ -296,8 +296,8 @@ def found(http: Http, name_or_id: str) -> Program:
     raise ServerError(404, {"code": "NOT_FOUND", "detail": f"there is no program '{name_or_id}'"})
 
 
-def launch(command: Sequence[str], tasks: Tasks = 1, *, url: Optional[str] = None, token: str = "",
-           ca: Optional[str] = None, cert: Optional[str] = None, key: Optional[str] = None,
+def launch(command: Sequence[str], tasks: Tasks = 1, *, url: str | None = None, token: str = "",
+           ca: str | None = None, cert: str | None = None, key: str | None = None,
            **words: Unpack[LaunchWords]) -> Program:
     """``muster.launch(["python", "train.py"], tasks=8, resources={"gpu": 4}, max_restarts=3).wait()``
 
@@ -307,21 +307,21 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: Optional[str] = Non
     packs it, or the hash of a blob that the server has. `on_hang`: what to do when nothing moves for
     `hang_after` (60 s). `step_pattern`: RE2 whose first group is the step in a line that a rank prints,
     where it does not call `muster.step`. `store`: who has that of torch.distributed, ``"server"`` or
-    ``"rank0"``; unless told the server where its cluster has one. `url`, `token`, `ca`, `cert` and `key`: those of :class:`muster.Client`. Raises
-    ServerError, whose ``field`` names what cannot be; NoServer.
+    ``"rank0"``; unless told the server where its cluster has one. `url`, `token`, `ca`, `cert` and `key`: those of
+    :class:`muster.Client`. Raises ServerError, whose ``field`` names what cannot be; NoServer.
     """
     return submit(Http(url, ca, cert, key, token), command, tasks, words)
 
 
-def programs(limit: int = 100, *, state: Optional[str] = None, url: Optional[str] = None,
-             token: str = "", ca: Optional[str] = None, cert: Optional[str] = None,
-             key: Optional[str] = None) -> List[Program]:
+def programs(limit: int = 100, *, state: str | None = None, url: str | None = None,
+             token: str = "", ca: str | None = None, cert: str | None = None,
+             key: str | None = None) -> list[Program]:
     """Newest first."""
     return list(listed(Http(url, ca, cert, key, token), limit, state))
 
 
-def get_program(name_or_id: str, *, url: Optional[str] = None, token: str = "",
-                ca: Optional[str] = None, cert: Optional[str] = None,
-                key: Optional[str] = None) -> Program:
+def get_program(name_or_id: str, *, url: str | None = None, token: str = "",
+                ca: str | None = None, cert: str | None = None,
+                key: str | None = None) -> Program:
     """Of several with a name the newest. Raises ServerError: there is none."""
     return found(Http(url, ca, cert, key, token), name_or_id)

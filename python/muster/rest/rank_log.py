@@ -1,7 +1,7 @@
 """What one rank prints in one attempt, as lines, read piece by piece where the last look ended."""
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator, List
+from typing import Any, Callable, Iterator
 
 LOOKS = 5
 """So often in a row a log of an attempt that is over may be unknown before it counts as lost: its
@@ -40,7 +40,7 @@ class RankLog:
                 return
             self._looks = 0
 
-    def rest(self) -> List[str]:
+    def rest(self) -> list[str]:
         """The beginning of a line that does not end."""
         begun, self._begun = self._begun, ""
         return [begun] if begun else []

@@ -10,7 +10,7 @@ import re
 import socket
 import time
 import uuid
-from typing import Any, Iterator, Optional
+from typing import Any, Iterator
 
 import torch.distributed as dist
 from torch.distributed.elastic.rendezvous import api
@@ -51,7 +51,7 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
         self._keys = Keys(_url(params.endpoint), cluster=self._cluster)
         host = params.local_addr or socket.gethostname()
         self._rounds = Rounds(self._keys, self._job, f"{host}-{os.getpid()}-{uuid.uuid4().hex[:6]}", settings)
-        self._store: Optional[Any] = None
+        self._store: Any | None = None
         self._at = ("", 0)
         atexit.register(self._rounds.leave)
 
@@ -149,7 +149,7 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
         return f"{self._job} {world.number}"
 
 
-def _url(endpoint: str) -> Optional[str]:
+def _url(endpoint: str) -> str | None:
     """Of "HOST", "HOST:PORT", "https://HOST:PORT", or several with commas between."""
     def whole(one: str) -> str:
         return one if re.search(r":\d+/?$", one) else one.rstrip("/") + ":8477"

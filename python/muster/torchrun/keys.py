@@ -1,7 +1,7 @@
 """Keys of a cluster as rounds need them, and the cluster's store of torch.distributed, over REST."""
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Tuple, Union
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from muster.rest.coordination import CoordinationClient
@@ -17,7 +17,7 @@ class Keys(CoordinationClient):
     def folder(self, prefix: str) -> dict[str, Entry]:
         return {k["key"]: Entry(self._value(k), k["changed_ms"] / 1000) for k in self._pages(prefix)}
 
-    def put(self, key: str, value: Union[bytes, str]) -> bool:
+    def put(self, key: str, value: bytes | str) -> bool:
         """True: it was not there."""
         return bool(self._put(key, value, {})["created"])
 
@@ -25,7 +25,7 @@ class Keys(CoordinationClient):
         """Whoever connects to the store from now on finds no keys."""
         self._http.json("POST", self._at + "/torch/attempts", {})
 
-    def store_address(self) -> Tuple[str, int]:
+    def store_address(self) -> tuple[str, int]:
         """Where the store is, as this client reaches it. Raises ServerError: there is none."""
         told: Any = self._http.json("GET", self._at + "/torch", limit=1)
         host, _, port = str(told["address"]).rpartition(":")

@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 import urllib.parse
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Protocol, Set
+from typing import Any, Callable, Mapping, NamedTuple, Protocol
 
 from muster.errors import MusterError, WaitTimeout
 from muster.rest.http import NoServer, ServerError
@@ -42,10 +42,10 @@ class Broken(MusterError):
 
 
 class KeysLike(Protocol):
-    def folder(self, prefix: str) -> Dict[str, Entry]: ...
+    def folder(self, prefix: str) -> dict[str, Entry]: ...
     def put(self, key: str, value: str) -> bool: ...
     def set_if_absent(self, key: str, value: str) -> bool: ...
-    def get(self, key: str, timeout: Optional[float] = None) -> bytes: ...
+    def get(self, key: str, timeout: float | None = None) -> bytes: ...
     def delete(self, key: str, recursive: bool = False) -> None: ...
 
 
@@ -71,24 +71,24 @@ class Decision(NamedTuple):
     """`nodes` by rank; none: closed."""
 
     number: int
-    nodes: List[str]
+    nodes: list[str]
     by: str
 
 
 class Node(NamedTuple):
     name: str
-    round: Optional[int]
+    round: int | None
     """That it has come for; None: it has only looked so far."""
     changed: float
     """When it last said that it lives, by the server's clock."""
 
 
 class Seen(NamedTuple):
-    last: Optional[Decision]
-    numbers: Set[int]
-    nodes: Dict[str, Node]
-    living: Dict[str, Node]
-    rivals: Dict[str, float]
+    last: Decision | None
+    numbers: set[int]
+    nodes: dict[str, Node]
+    living: dict[str, Node]
+    rivals: dict[str, float]
     """Other jobs in this cluster: when a node of it last said that it lives; 0: none does."""
 
 
@@ -106,12 +106,12 @@ class Rounds:
         self._settings = settings
         self._at = f"{ROOT}{segment(job)}/"
         self._lock = threading.Lock()  # of this node's own key
-        self._round: Optional[int] = None
-        self._world: Optional[Decision] = None
+        self._round: int | None = None
+        self._world: Decision | None = None
         self._asked_for = -1  # somebody wants this round
-        self._changed: Dict[str, float] = {}  # when others had said that they live at the first look
+        self._changed: dict[str, float] = {}  # when others had said that they live at the first look
         self._stopped = threading.Event()
-        self._watcher: Optional[threading.Thread] = None
+        self._watcher: threading.Thread | None = None
 
     # The round.
 
@@ -120,7 +120,7 @@ class Rounds:
         Raises Closed, TimedOut, Broken, NoServer, ServerError."""
         over = self._world.number if self._world else -1
         deadline = time.monotonic() + self._settings.join_timeout
-        enough_since: Optional[float] = None
+        enough_since: float | None = None
         wanted = -1
         heard = self._world is not None
         while True:
@@ -197,17 +197,17 @@ class Rounds:
         """Those of the last round need not stop for one who would find no room."""
         return self.node in last.nodes or sum(n in seen.living for n in last.nodes) < self._settings.max_nodes
 
-    def _is_full(self, come: List[Node], enough_since: Optional[float]) -> bool:
+    def _is_full(self, come: list[Node], enough_since: float | None) -> bool:
         return enough_since is not None and (len(come) >= self._settings.max_nodes
                                              or time.monotonic() - enough_since >= self._settings.last_call)
 
-    def _ranked(self, come: List[Node], last: Optional[Decision]) -> List[str]:
+    def _ranked(self, come: list[Node], last: Decision | None) -> list[str]:
         """Who was there before keeps its place before others."""
         before = {name: rank for rank, name in enumerate(last.nodes)} if last else {}
         names = sorted((n.name for n in come), key=lambda name: (before.get(name, len(before)), name))
         return names[:self._settings.max_nodes]
 
-    def _decide(self, number: int, nodes: List[str]) -> bool:
+    def _decide(self, number: int, nodes: list[str]) -> bool:
         """False: another has."""
         return self._keys.set_if_absent(f"{self._at}rounds/{number:09}", json.dumps({"nodes": nodes, "by": self.node}))
 
@@ -227,7 +227,7 @@ class Rounds:
                         world.by)
             return False
 
-    def _too_few(self, target: int, come: List[Node], slow: List[str]) -> str:
+    def _too_few(self, target: int, come: list[Node], slow: list[str]) -> str:
         text = (f"round {target} of '{self.job}' has not begun within {self._settings.join_timeout:g} s: {len(come)} "
                 f"of {self._settings.min_nodes} to {self._settings.max_nodes} nodes have come")
         return text + (f", {', '.join(slow)} is in the round before" if slow else "")
@@ -247,7 +247,7 @@ class Rounds:
         until = time.monotonic() + timeout
         while time.monotonic() < until:
             last = self._look().last
-            if last and not last.nodes or of_world and not (last and self.node in last.nodes):
+            if (last and not last.nodes) or (of_world and not (last and self.node in last.nodes)):
                 return
             if self._decide(last.number + 1 if last else 0, []):
                 return
@@ -277,8 +277,8 @@ class Rounds:
         own = listed.get(f"{self._at}nodes/{self.node}")  # has just been written: the server's time
         now = own.changed if own else max((e.changed for e in listed.values()), default=0.0)
         decided, numbers = "", set()
-        nodes: Dict[str, Node] = {}
-        rivals: Dict[str, float] = {}
+        nodes: dict[str, Node] = {}
+        rivals: dict[str, float] = {}
         for key, entry in listed.items():
             job, _, rest = key[len(ROOT):].partition("/")
             kind, _, name = rest.partition("/")
@@ -302,7 +302,7 @@ class Rounds:
             raise Broken(f"the key {key} has no nodes")
         return Decision(int(key.rpartition("/")[2]), [str(n) for n in told["nodes"]], str(told.get("by", "")))
 
-    def _read(self, key: str, value: bytes) -> Dict[str, Any]:
+    def _read(self, key: str, value: bytes) -> dict[str, Any]:
         try:
             told = json.loads(value)
         except ValueError:

@@ -12,7 +12,7 @@ import pathlib
 import pickle
 import re
 import shutil
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Sequence, Union
 
 from muster.objects import arrays
 
@@ -125,13 +125,13 @@ def is_plain(state: Any, seen: set[int], depth: int = 0) -> bool:
     return state is None or kind is bool or (kind is float and math.isfinite(state))
 
 
-def check_keep(keep: Optional[int]) -> None:
+def check_keep(keep: int | None) -> None:
     """Raises TypeError, ValueError."""
     if keep is not None and arrays.integer("keep", keep) < 1:
         raise ValueError(f"keep: {keep}, must be at least 1")
 
 
-def tidy(path: Path, newest: int, keep: Optional[int]) -> None:
+def tidy(path: Path, newest: int, keep: int | None) -> None:
     """Removes what was never finished before `newest`, and all whole ones but `keep`."""
     whole = numbers(path)
     old = [] if keep is None else whole[:max(0, len(whole) - keep)]
@@ -202,7 +202,7 @@ class Reader:
                     slot[...] = self._array(kept, None, None)
         return list(found.items()), version
 
-    def _array(self, kept: dict[str, Any], low: Optional[int], high: Optional[int]) -> Any:
+    def _array(self, kept: dict[str, Any], low: int | None, high: int | None) -> Any:
         np = arrays.numpy()
         dtype, shape = np.dtype(kept["dtype"]), list(kept["shape"])
         at, size = kept["offset"], kept["bytes"]
@@ -223,7 +223,7 @@ class Reader:
         self._data.close()
 
 
-def newest(path: Path) -> tuple[Optional[Reader], list[str]]:
+def newest(path: Path) -> tuple[Reader | None, list[str]]:
     """The newest that is whole, if there is one; and what is wrong with newer ones."""
     while True:
         wrong: list[str] = []

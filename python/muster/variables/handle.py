@@ -2,14 +2,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Iterator, Optional, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 from muster.coordinator.remote_value import RemoteValue
+from muster.objects import arrays, large
 from muster.objects.call import Of
 from muster.objects.calls import Calls
-from muster.objects import large
 from muster.objects.handle import ARGUMENT_BYTES_MAX, CallValue, RemoteObject, calls_of
-from muster.objects import arrays
 from muster.variables.values import JoinedValue, OrPieces, Request, in_window
 from muster.variables.variable import CLASS_NAME, ONLY_ASSIGNED, STEPPED, converted
 
@@ -241,7 +240,7 @@ class RemoteVariable(Ranged, RemoteObject):
     def scatter_update(self, indices: Any, rows: Any) -> RemoteValue[None]:
         return self._scatter("scatter_update", indices, rows, adds=False)
 
-    def sgd(self, gradient: Any, learning_rate: float, momentum: Optional[float] = None) -> RemoteValue[None]:
+    def sgd(self, gradient: Any, learning_rate: float, momentum: float | None = None) -> RemoteValue[None]:
         """One step of gradient descent, on its task. `momentum` keeps its slot beside the variable."""
         self._check_steps()
         rate = number("learning_rate", learning_rate)
@@ -271,7 +270,7 @@ class RemoteVariable(Ranged, RemoteObject):
         return RemoteVariable(self._id, self._task, self._ticket, self._calls, None, self._shape, self._dtype,
                               self._name)
 
-    def _whole_call(self, method: str, *args: Any, gives: int = 0) -> Optional[RemoteValue[Any]]:
+    def _whole_call(self, method: str, *args: Any, gives: int = 0) -> RemoteValue[Any] | None:
         """`gives`: bytes of its result. None: it is more than a call carries."""
         size = max(gives, sum(getattr(arg, "nbytes", 0) for arg in args))
         if size > large.MIN:
@@ -282,7 +281,7 @@ class RemoteVariable(Ranged, RemoteObject):
                 return made
         return self._call(method, *args) if size <= WHOLE_MAX else None
 
-    def _large_call(self, method: str, *args: Any) -> Optional[CallValue]:
+    def _large_call(self, method: str, *args: Any) -> CallValue | None:
         """One whose arguments and result stay in memory. None: they cannot."""
         keeping = self._calls.large.keeping(self._id, self._ticket, self._of())
         if keeping is None:

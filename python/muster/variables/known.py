@@ -5,7 +5,7 @@ import collections
 import logging
 import os
 import threading
-from typing import Any, Iterator, Optional, Union
+from typing import Any, Iterator, Union
 
 from muster.errors import ClosureError, UnavailableError
 from muster.objects.dataset import DistributedDataset
@@ -71,13 +71,13 @@ class Known:
                              "and found again: make it with name=, or delete it before")
         return dict(self._named)
 
-    def save(self, path: Path, keep: Optional[int] = None) -> int:
+    def save(self, path: Path, keep: int | None = None) -> int:
         with self._turn:
             with self._lock:
                 handles = self._listed()
             return self._save(path, keep, handles)
 
-    def save_unless_restarted(self, path: Path, keep: Optional[int]) -> Optional[int]:
+    def save_unless_restarted(self, path: Path, keep: int | None) -> int | None:
         """None: it would put what was just made in the place of what is to be restored."""
         with self._turn:
             try:
@@ -92,7 +92,7 @@ class Known:
                     self._restarted = True
                 raise
 
-    def _save(self, path: Path, keep: Optional[int], handles: dict[str, Handle]) -> int:
+    def _save(self, path: Path, keep: int | None, handles: dict[str, Handle]) -> int:
         checkpoint.check_keep(keep)
         out = Writer(path)
         try:
@@ -114,7 +114,7 @@ class Known:
         checkpoint.tidy(path, number, keep)
         return number
 
-    def restore(self, path: Path) -> Optional[int]:
+    def restore(self, path: Path) -> int | None:
         with self._turn:
             reader, wrong = checkpoint.newest(path)
             for why in wrong:
@@ -168,7 +168,7 @@ def _ids(handle: Handle) -> list[int]:
     return [s._id for s in handle.shards] if isinstance(handle, ShardedVariable) else [handle._id]
 
 
-def _shards(handle: Union[RemoteVariable, ShardedVariable]) -> list[tuple[RemoteVariable, int]]:
+def _shards(handle: RemoteVariable | ShardedVariable) -> list[tuple[RemoteVariable, int]]:
     """With the row where each begins."""
     if isinstance(handle, ShardedVariable):
         return list(zip(handle.shards, handle.bounds))

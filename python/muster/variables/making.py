@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Sequence, Union
 
 from muster._wire.messages import BYTES
 from muster.coordinator.objects import SessionObjects
@@ -31,7 +31,7 @@ def task_of(task: str) -> tuple[str, int]:
 
 
 def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
-         partitioner: Optional[Partitioner], detached: bool) -> AnyVariable:
+         partitioner: Partitioner | None, detached: bool) -> AnyVariable:
     """`array`, or an Initial. Waits until the server has taken it, and until it is there where it has to go in
     pieces. Raises InputError, ValueError, TypeError, UnavailableError."""
     initial = array if isinstance(array, Initial) else _Given(array)
@@ -61,7 +61,7 @@ def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
     return ShardedVariable(parts, bounds, initial.shape, initial.dtype, name, index)
 
 
-def checked(array: Any, shape: Optional[Sequence[int]], dtype: Any, initializer: Optional[str]) -> Any:
+def checked(array: Any, shape: Sequence[int] | None, dtype: Any, initializer: str | None) -> Any:
     """Of `dtype`. Raises ValueError: what else is said is not of this array."""
     if initializer is not None:
         raise ValueError("initializer: of a variable that is made of a shape, not of an array")

@@ -6,7 +6,7 @@ can only the first be.
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Sequence
 
 from muster.objects.arrays import integer, numpy
 
@@ -40,7 +40,7 @@ class MinSizePartitioner:
 class MaxSizePartitioner:
     """As few shards as keep each below `max_shard_bytes`; but `max_shards` at most."""
 
-    def __init__(self, max_shard_bytes: int, max_shards: Optional[int] = None, bytes_per_string: int = 16) -> None:
+    def __init__(self, max_shard_bytes: int, max_shards: int | None = None, bytes_per_string: int = 16) -> None:
         self._max_shard_bytes = _positive("max_shard_bytes", max_shard_bytes)
         self._max_shards = None if max_shards is None else _positive("max_shards", max_shards)
         _positive("bytes_per_string", bytes_per_string)
@@ -68,7 +68,7 @@ def _parts(shape: Sequence[int], axis: int, count: int) -> list[int]:
     return parts
 
 
-def bounds_of(partitioner: Optional[Partitioner], shape: Sequence[int], dtype: Any) -> list[int]:
+def bounds_of(partitioner: Partitioner | None, shape: Sequence[int], dtype: Any) -> list[int]:
     """Where shards begin and, last, where the last one ends; the first ones have a row more where they cannot
     be equal. Two: it is not divided. Raises ValueError for what a partitioner may not say."""
     if partitioner is None or not shape:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from muster.errors import UnavailableError
 from muster.variables import checkpoint
@@ -21,12 +21,12 @@ class Checkpoints:
     """Of :meth:`ClusterCoordinator.checkpoints`, until `stop`, the end of a ``with`` block, or that of the
     coordinator. `last` is the number of the newest that it has made, or None."""
 
-    def __init__(self, known: Known, session: Session, path: Path, every: float, keep: Optional[int],
-                 quiesce: bool, timeout: Optional[float] = None) -> None:
+    def __init__(self, known: Known, session: Session, path: Path, every: float, keep: int | None,
+                 quiesce: bool, timeout: float | None = None) -> None:
         if not 0 < every <= threading.TIMEOUT_MAX:
             raise ValueError(f"every: {every}, must be positive and at most {threading.TIMEOUT_MAX:g}")
         checkpoint.check_keep(keep)
-        self.last: Optional[int] = None
+        self.last: int | None = None
         self._known = known
         self._session = session
         self._path = path
@@ -34,7 +34,7 @@ class Checkpoints:
         self._keep = keep
         self._quiesce = quiesce
         self._timeout = timeout
-        self._error: Optional[Exception] = None
+        self._error: Exception | None = None
         self._stopped = False
         self._waits_for_restore = False  # the log has said so
         self._thread = threading.Thread(target=self._run, name="muster-checkpoints", daemon=True)

@@ -1,14 +1,13 @@
 """A variable in shards of rows, each on a task."""
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Sequence
 
 from muster.coordinator.remote_value import RemoteValue
-from muster.objects.handle import ARGUMENT_BYTES_MAX
 from muster.objects import arrays
+from muster.objects.handle import ARGUMENT_BYTES_MAX
 from muster.variables.handle import ADAM, Ranged, RemoteVariable, check_bytes
 from muster.variables.values import JoinedValue
-
 
 HEAD_BYTES = 1024
 """Of a call, at most: what is before its arrays, and numbers."""
@@ -19,7 +18,7 @@ class ShardedVariable(Ranged):
     in each of them, not over all. `shards` are handles of the parts, `bounds` where they begin."""
 
     def __init__(self, shards: Sequence[RemoteVariable], bounds: Sequence[int], shape: Sequence[int], dtype: str,
-                 name: str, index: Optional[RemoteVariable] = None) -> None:
+                 name: str, index: RemoteVariable | None = None) -> None:
         self.shards = list(shards)
         self.bounds = [int(n) for n in bounds]
         self._shape = tuple(int(n) for n in shape)
@@ -58,7 +57,7 @@ class ShardedVariable(Ranged):
     def assign_sub(self, delta: Any) -> RemoteValue[None]:
         return self._each("assign_sub", delta)
 
-    def sgd(self, gradient: Any, learning_rate: float, momentum: Optional[float] = None) -> RemoteValue[None]:
+    def sgd(self, gradient: Any, learning_rate: float, momentum: float | None = None) -> RemoteValue[None]:
         return self._each("sgd", gradient, learning_rate, momentum)
 
     def adam(self, gradient: Any, learning_rate: float = 0.001, beta1: float = ADAM[0], beta2: float = ADAM[1],

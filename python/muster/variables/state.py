@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Optional, Sequence, overload
+from typing import TYPE_CHECKING, Any, Sequence, overload
 
 from muster.variables import making
 from muster.variables.checkpoint import Path
@@ -27,16 +27,16 @@ class State:
     _known: Known
 
     @overload
-    def variable(self, array: Any = None, *, name: str = "", task: str = "", shape: Optional[Sequence[int]] = None,
-                 dtype: Any = None, initializer: Optional[str] = None, detached: bool = False) -> RemoteVariable: ...
+    def variable(self, array: Any = None, *, name: str = "", task: str = "", shape: Sequence[int] | None = None,
+                 dtype: Any = None, initializer: str | None = None, detached: bool = False) -> RemoteVariable: ...
     @overload
     def variable(self, array: Any = None, *, name: str = "", task: str = "",
-                 partitioner: Optional[Partitioner], tasks: Sequence[str] = (), shape: Optional[Sequence[int]] = None,
-                 dtype: Any = None, initializer: Optional[str] = None, detached: bool = False) -> AnyVariable: ...
+                 partitioner: Partitioner | None, tasks: Sequence[str] = (), shape: Sequence[int] | None = None,
+                 dtype: Any = None, initializer: str | None = None, detached: bool = False) -> AnyVariable: ...
 
     def variable(self, array: Any = None, *, name: str = "", task: str = "",
-                 partitioner: Optional[Partitioner] = None, tasks: Sequence[str] = (),
-                 shape: Optional[Sequence[int]] = None, dtype: Any = None, initializer: Optional[str] = None,
+                 partitioner: Partitioner | None = None, tasks: Sequence[str] = (),
+                 shape: Sequence[int] | None = None, dtype: Any = None, initializer: str | None = None,
                  detached: bool = False) -> AnyVariable:
         """Makes a variable of `array`, or of `shape`, `dtype` (float32 unless it is said) and `initializer`
         ("zeros", "ones"; beside an array only `dtype` says more, which it is converted to), on `task`
@@ -80,28 +80,29 @@ class State:
         self._known.add(variable, name)
         return variable
 
-    def save(self, path: Path, *, keep: Optional[int] = None, quiesce: bool = False,
-             timeout: Optional[float] = None) -> int:
+    def save(self, path: Path, *, keep: int | None = None, quiesce: bool = False,
+             timeout: float | None = None) -> int:
         """Writes a checkpoint below the directory `path`, which only this program needs to see: all variables
         that it has made or found, and all objects that it has made whose class has ``save_state(self)``, which
         returns what can be pickled. Each shard is saved between two of its calls. `quiesce`: waits until
         nothing that was scheduled runs, and holds back what others schedule meanwhile, so that all is of one
-        moment; for `timeout` seconds at most (WaitTimeout). `keep`: the newest so many stay. Returns its number once it is on the disk. Raises ValueError
-        (one has no name), OSError, what calls raise, and with `quiesce` the pending error."""
+        moment; for `timeout` seconds at most (WaitTimeout). `keep`: the newest so many stay. Returns its
+        number once it is on the disk. Raises ValueError (one has no name), OSError, what calls raise, and with
+        `quiesce` the pending error."""
         with self._session.quiet(timeout) if quiesce else contextlib.nullcontext(True) as good:
             if not good:
                 self._session.join(None)  # raises why
             return self._known.save(path, keep)
 
-    def restore(self, path: Path) -> Optional[int]:
+    def restore(self, path: Path) -> int | None:
         """Loads the newest whole checkpoint below `path` into what this coordinator has made or found, by name,
         also into other numbers of shards and tasks; objects by ``load_state(self, state)``. Make them first.
         Returns its number, None: there is none. Raises ValueError (none is whole; it has not all of them, or
         of other shapes: then nothing was loaded). A checkpoint is code to who loads it, as any pickle is."""
         return self._known.restore(path)
 
-    def checkpoints(self, path: Path, *, every: float = 60.0, keep: Optional[int] = 3,
-                    quiesce: bool = False, timeout: Optional[float] = None) -> Checkpoints:
+    def checkpoints(self, path: Path, *, every: float = 60.0, keep: int | None = 3,
+                    quiesce: bool = False, timeout: float | None = None) -> Checkpoints:
         """Saves every so many seconds, on a thread of its own; `quiesce` and `timeout` are as those of `save`. What
         goes wrong is in the log, and raised by the next schedule, join or done, or else by the end of a ``with``
         block; a lost task is told as ever, and after it nothing is saved until `restore` was called."""

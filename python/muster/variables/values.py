@@ -5,7 +5,7 @@ import contextlib
 import functools
 import threading
 import time
-from typing import Any, Callable, Iterator, Optional, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 from muster.coordinator.remote_value import RemoteValue, RemoteValueStatus
 from muster.errors import ClosureError, WaitTimeout
@@ -32,10 +32,10 @@ class JoinedValue(CallValue):
         self._parts = list(parts)
         self._join = join
         self._lock = threading.Lock()  # protects _joined
-        self._joined: Optional[list[Any]] = None
+        self._joined: list[Any] | None = None
         self._added: list[tuple[Callable[[], None], Callable[[], None]]] = []  # callbacks, and what each part calls
 
-    def _fetch(self, timeout: Optional[float] = None, stops: bool = False) -> Any:
+    def _fetch(self, timeout: float | None = None, stops: bool = False) -> Any:
         end = None if timeout is None else time.monotonic() + timeout
         for part in self._parts:
             part._fetch(None if end is None else max(0.0, end - time.monotonic()), stops)
@@ -87,7 +87,7 @@ class JoinedValue(CallValue):
         for part in list(self._parts):
             part._forget_callback(found[1])
 
-    def _reason(self, timeout: Optional[float]) -> str:
+    def _reason(self, timeout: float | None) -> str:
         part = next((part for part in list(self._parts) if not part.done()), None)
         return "" if part is None else part._reason(timeout)
 
@@ -110,10 +110,10 @@ class OrPieces(CallValue):
     def __init__(self, whole: CallValue, pieces: Callable[[], RemoteValue[Any]]) -> None:
         super().__init__(whole._calls, whole._call, whole._owner)
         self._pieces = pieces
-        self._made: Optional[RemoteValue[Any]] = None
+        self._made: RemoteValue[Any] | None = None
         self._lock = threading.Lock()  # protects _made
 
-    def _fetch(self, timeout: Optional[float] = None, stops: bool = False) -> Any:
+    def _fetch(self, timeout: float | None = None, stops: bool = False) -> Any:
         end = None if timeout is None else time.monotonic() + timeout
         try:
             return super()._fetch(timeout, stops)
@@ -135,11 +135,11 @@ class Later(CallValue):
         self._owner = owner
         self._calls = calls
         self._made = threading.Event()
-        self._error: Optional[ClosureError] = None
+        self._error: ClosureError | None = None
         self._lock = threading.Lock()  # protects _waiters
         self._waiters: list[Callable[[], None]] = []
 
-    def made(self, call: Optional[Call], error: Optional[ClosureError]) -> None:
+    def made(self, call: Call | None, error: ClosureError | None) -> None:
         if call is not None:
             self._call = call
         self._error = error
@@ -148,7 +148,7 @@ class Later(CallValue):
             waiters, self._waiters = self._waiters, []
         run_all([functools.partial(self.add_done_callback, f) for f in waiters])
 
-    def _fetch(self, timeout: Optional[float] = None, stops: bool = False) -> Any:
+    def _fetch(self, timeout: float | None = None, stops: bool = False) -> Any:
         end = None if timeout is None else time.monotonic() + timeout
         if not self._made.wait(timeout):
             raise WaitTimeout("a part of the value has not come in time")
@@ -190,7 +190,7 @@ class Later(CallValue):
         if self._made.is_set() and self._error is None:
             super()._forget_callback(f)
 
-    def _reason(self, timeout: Optional[float]) -> str:
+    def _reason(self, timeout: float | None) -> str:
         return super()._reason(timeout) if self._made.is_set() and self._error is None else ""
 
 
@@ -208,14 +208,14 @@ class _Window:
             self._make_one()
 
     def _make_one(self) -> None:
-        call: Optional[Call] = None
+        call: Call | None = None
         while call is None:
             with self._lock:
                 found = next(self._left, None)
                 if found is None:
                     return
                 (method, args), value = found
-                error: Optional[ClosureError] = None
+                error: ClosureError | None = None
                 try:
                     call = self._calls.add(self._object, method, args, self._ticket, waits=False,
                                            plain=True, of=self._of)

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import collections
 import threading
-from typing import Any, NamedTuple, Optional, Sequence
+from typing import Any, NamedTuple, Sequence
 
-from muster.objects.within import Shelf, within
 from muster.objects.arrays import Encoded, decode, encode, is_mapped, names_of, numpy
+from muster.objects.within import Shelf, within
 
 NAME = "muster.variable"
 CLASS_NAME = "muster.Variable"
@@ -89,7 +89,7 @@ class Variable:
         self._version = 0
         self._cuts: collections.OrderedDict[int, Cut] = collections.OrderedDict()
         self._last_cut = 0
-        self._shown: Optional[Shown] = None
+        self._shown: Shown | None = None
         """The answer of `read`, as long as nothing changes."""
 
     def read(self) -> Encoded:

@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 from collections import deque
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Sequence
 
 import grpc
 
@@ -70,24 +70,24 @@ class Attachment:
 
     def __init__(self, number: int, options: WorkerOptions, make_link: MakeLink,
                  on_attached: Callable[[str, str], None] = lambda server, task: None,
-                 group: Optional[Group] = None) -> None:
+                 group: Group | None = None) -> None:
         self._number = number
         self._options = options
         self._make_link = make_link
         self._on_attached = on_attached
         self._group = group
-        self.index: Optional[int] = options.index_of(number)
+        self.index: int | None = options.index_of(number)
         self._fixed_index = self.index is not None
         self.final = ""
         self._lock = threading.RLock()  # protects all below
-        self._link: Optional[Link] = None
+        self._link: Link | None = None
         self._held = Held()
         self._incarnation = 0
         self._attached = 0  # the newest incarnation that a server has welcomed
         self._streams = 0  # of all incarnations
         self._killed = False  # the child, by us
         self._job = options.job
-        self._out: Optional[Out] = None  # of an open stream
+        self._out: Out | None = None  # of an open stream
         self._call: Any = None
         self._welcomed = False
         self._takes_process_end = False  # the server knows this message
@@ -269,7 +269,7 @@ class Attachment:
                 raw, message, args = self._parked.popleft()
             self._deliver(message, raw, args)  # may wait until the child reads: not under the lock
 
-    def _deliver(self, message: Any, raw: Optional[bytes] = None, args: Sequence[Data] = ()) -> None:
+    def _deliver(self, message: Any, raw: bytes | None = None, args: Sequence[Data] = ()) -> None:
         link = self._link
         if link is None:
             return  # the child died: the stream is being broken off

@@ -5,7 +5,7 @@ import os
 import tempfile
 import threading
 import time
-from typing import Any, Optional, Sequence
+from typing import Any, Sequence
 
 import grpc
 
@@ -45,7 +45,7 @@ class BlobCache:
         self._server = servers[0]
         self._channels: dict[str, Any] = {}
         self._loading: dict[bytes, threading.Lock] = {}
-        self._shared: Optional[Shared] = None
+        self._shared: Shared | None = None
 
     def use_server(self, server: str, task: str) -> None:
         """The one that an attachment is attached to, as this task."""
@@ -158,13 +158,13 @@ class BlobCache:
                 with self._lock:
                     self._loading.pop(digest, None)
                 return
-            file: Optional[Any] = None
+            file: Any | None = None
 
             def begin(size: int) -> None:
                 nonlocal file
                 self._make_room(size)
-                file = tempfile.NamedTemporaryFile(dir=self.folder, prefix=NEW, delete=False,
-                                                   buffering=0)
+                file = tempfile.NamedTemporaryFile(  # noqa: SIM115  closed below
+                    dir=self.folder, prefix=NEW, delete=False, buffering=0)
 
             def take(piece: Data) -> None:
                 assert file

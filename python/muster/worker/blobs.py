@@ -13,7 +13,7 @@ import struct
 import tempfile
 import threading
 import time
-from typing import Callable, Optional
+from typing import Callable
 
 from muster._pickled.buffers import Data
 from muster._shared import memory, regions
@@ -21,9 +21,8 @@ from muster.worker.context import waiting
 
 Ask = Callable[[str, bytes, bytes], None]
 """Of the worker, "get" or "put" a blob: it is then in the folder, or at the server; "take", which gets what can be had soon or not
-at all; or "hold" the memory that OFFER
-describes, as long as a value names it, or "own" it until it is told to "drop" it, which has no answer. Raises ConnectionError: the server cannot be
-reached; OSError with the reason."""
+at all; or "hold" the memory that OFFER describes, as long as a value names it, or "own" it until it is told to "drop" it, which has
+no answer. Raises ConnectionError: the server cannot be reached; OSError with the reason."""
 ASKS = {"get": b"\0get", "take": b"\0tak", "put": b"\0put", "hold": b"\0hld", "own": b"\0own", "drop": b"\0drp"}
 """How frames between a child and its worker begin that are about blobs; no message does."""
 ANSWER = b"\0end"
@@ -220,7 +219,7 @@ def _wait_for(answered: threading.Event) -> None:
         answered.wait()  # no deadline: it is answered, or the worker is gone and this process with it
 
 
-def question(frame: bytes) -> Optional[tuple[str, bytes, bytes]]:
+def question(frame: bytes) -> tuple[str, bytes, bytes] | None:
     """What a child asks for, if that is what it says; see `Ask`."""
     for what, begins in ASKS.items():
         if frame[:len(begins)] == begins:
@@ -229,7 +228,7 @@ def question(frame: bytes) -> Optional[tuple[str, bytes, bytes]]:
     return None
 
 
-def answer(digest: bytes, error: Optional[Exception]) -> bytes:
+def answer(digest: bytes, error: Exception | None) -> bytes:
     """Returns the frame that tells a child how its question ended."""
     said = "" if error is None else str(error) or type(error).__name__
     return ANSWER + digest + (UNREACHABLE * isinstance(error, ConnectionError) + said).encode()

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-from typing import Callable, Iterator, Optional
+from typing import Callable, Iterator
 
 from muster import _forks
 from muster.worker import pidfds
@@ -37,7 +37,7 @@ class Child:
         self.frames = frames
         self._kill = kill
         self._exited = threading.Event()
-        self._status: Optional[int] = None
+        self._status: int | None = None
         self._lock = threading.Lock()  # protects pidfd
         self.pidfd = pidfds.opened(pid)
         """-1: it has exited, or the system has none."""
@@ -51,7 +51,7 @@ class Child:
                 return pidfds.kill(self.pidfd)
         self._shut_down()  # it ends itself when nobody is at the other end
 
-    def exited(self, status: Optional[int]) -> None:
+    def exited(self, status: int | None) -> None:
         """Ends its socket, also where others have that open; what it has sent can still be received. None: nobody knows how."""
         self._status = status
         self._exited.set()
@@ -88,7 +88,7 @@ class Children:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # protects _server
-        self._server: Optional[ForkServer] = None
+        self._server: ForkServer | None = None
 
     def start(self) -> Child:
         """Raises OSError if it cannot be forked."""

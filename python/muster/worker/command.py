@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import sys
-from typing import NoReturn, Optional, Sequence
+from typing import NoReturn, Sequence
 
 from muster._bounded_file import read_bounded_file
 from muster.worker import init
@@ -105,7 +105,7 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def main(words: Optional[Sequence[str]] = None) -> int:
+def main(words: Sequence[str] | None = None) -> int:
     p = parser()
     given = p.parse_args(words)
     if given.allow_programs:

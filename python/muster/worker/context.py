@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Optional, Protocol
+from typing import Any, Protocol
 
 LEVELS = {"info": 0, "debug": 1, "warning": 2, "error": 3, "stdout": 4, "stderr": 5}
 
@@ -41,7 +41,7 @@ class Context:
 
     def __init__(self, closure: int, attempt: int, job: str, index: int, num_workers: int,
                  server_version: str, stop: threading.Event, reporter: Reporter,
-                 holder: Optional[Holder] = None, held: Any = None) -> None:
+                 holder: Holder | None = None, held: Any = None) -> None:
         self.closure = closure
         self.attempt = attempt
         self.job = job
@@ -80,7 +80,7 @@ class Context:
 
 
 class _Current(threading.local):
-    context: Optional[Context] = None
+    context: Context | None = None
 
 
 _current = _Current()

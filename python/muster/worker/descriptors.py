@@ -17,7 +17,7 @@ import select
 import termios
 import threading
 import time
-from typing import Callable, NamedTuple, Optional
+from typing import Callable, NamedTuple
 
 from muster import _forks
 from muster.worker.lines import Line
@@ -95,7 +95,7 @@ class Descriptors:
         """Readable while something is there."""
         return self._there.fileno()
 
-    def drain(self, take: Optional[Callable[[int, str], None]]) -> bool:
+    def drain(self, take: Callable[[int, str], None] | None) -> bool:
         """Gives lines to `take` with 0 for descriptor 1 and 1 for 2; None: nobody runs. Whether there
         was much."""
         if not self.poll(0, 1):
@@ -112,7 +112,7 @@ class Descriptors:
                 self._draining = False
         return much > READ_BYTES // 2
 
-    def _drain_one(self, i: int, take: Optional[Callable[[int, str], None]]) -> int:
+    def _drain_one(self, i: int, take: Callable[[int, str], None] | None) -> int:
         size = 0
         while size < DRAIN_BYTES_MAX:
             try:

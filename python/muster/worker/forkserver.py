@@ -21,7 +21,6 @@ from muster import _forks
 from muster.worker import child, pidfds
 from muster.worker.descriptors import Left, pipes
 
-
 LOOK_EVERY = 1.0
 """Seconds between looks at what children write and do not read."""
 LEFT_MAX = 256

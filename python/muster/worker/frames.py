@@ -4,7 +4,6 @@ from __future__ import annotations
 import socket
 import struct
 import threading
-from typing import Optional
 
 from muster import _forks
 
@@ -33,12 +32,12 @@ class Frames:
                 self.socket.sendall(_LENGTH.pack(len(data)))
                 self.socket.sendall(data)
 
-    def receive(self) -> Optional[bytes]:
+    def receive(self) -> bytes | None:
         """None: the other side is gone."""
         head = self._exactly(_LENGTH.size)
         return None if head is None else self._exactly(_LENGTH.unpack(head)[0])
 
-    def _exactly(self, size: int) -> Optional[bytes]:
+    def _exactly(self, size: int) -> bytes | None:
         if size == 0:
             return b""
         try:

@@ -6,7 +6,7 @@ import collections
 import collections.abc
 import json
 import threading
-from typing import Any, Callable, NamedTuple, Optional, Sequence, TypeVar, overload
+from typing import Any, Callable, NamedTuple, Sequence, TypeVar, overload
 
 from muster._pickled import calls, shown, values
 from muster._pickled.buffers import Data
@@ -131,7 +131,7 @@ class Callables:
     """The pickled function's side of a worker: unpickles each callable once."""
 
     def __init__(self) -> None:
-        self.blobs: Optional[Blobs] = None
+        self.blobs: Blobs | None = None
         self._lock = threading.Lock()  # protects _known
         self._known: collections.OrderedDict[Any, Callable[..., Any]] = collections.OrderedDict()
 
@@ -159,7 +159,7 @@ class Callables:
         except BlobError as error:
             raise _refused(error) from error
 
-    def _inputs(self, origins: Optional[list[bool]], in_json: Optional[list[Any]],
+    def _inputs(self, origins: list[bool] | None, in_json: list[Any] | None,
                 beside: Beside) -> list[Any]:
         """Outputs of other closures. What any function may have returned is not unpickled: JSON of the
         others stays that. Clients of 0.1 do not say whose it is; theirs alone is taken as ever."""
@@ -171,9 +171,9 @@ class Callables:
                 for i, (value, form) in enumerate(beside.inputs)]
 
     def call(self, args: Data, encoding: int, kept: Kept, beside: Beside) -> Any:
-        slots: Optional[list[Any]] = None
+        slots: list[Any] | None = None
         try:
-            in_json: Optional[list[Any]] = None
+            in_json: list[Any] | None = None
             uses: Sequence[int] = beside.uses
             if encoding == JSON:  # of a client or a server of before
                 packed, *given = json.loads(str(args, "utf-8"))
@@ -204,7 +204,7 @@ class Callables:
             raise
 
 
-def _split(given: list[Any], origins: Optional[list[bool]]) -> tuple[list[Any], list[int]]:
+def _split(given: list[Any], origins: list[bool] | None) -> tuple[list[Any], list[int]]:
     """What stands in JSON beside a call: outputs, and behind them handles of PerWorkerValues."""
     count = len(given)
     if origins is not None:
@@ -268,7 +268,7 @@ class FunctionTable:
 
     def __init__(self, functions: dict[str, Callable[..., Any]], pickled: bool = True) -> None:
         self.names = list(functions)
-        self._functions: list[Optional[Callable[..., Any]]] = list(functions.values())
+        self._functions: list[Callable[..., Any] | None] = list(functions.values())
         self._callables = Callables()
         self.pickled = pickled
         """What clients send may be unpickled."""
@@ -279,7 +279,7 @@ class FunctionTable:
         self._functions.append(variable.make)
 
     @property
-    def blobs(self) -> Optional[Blobs]:
+    def blobs(self) -> Blobs | None:
         return self._callables.blobs
 
     def open_argument(self, name: bytes) -> memoryview:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Optional
+from typing import Any
 
 from muster._wire.messages import JSON, WorkerMessage
 from muster.worker.untaken import Untaken
@@ -106,7 +106,7 @@ class Held:
         if self._stops:
             self._stops.pop(closure, None)
 
-    def suspect(self) -> Optional[tuple[int, int]]:
+    def suspect(self) -> tuple[int, int] | None:
         """Returns the closure that was executed when the process died, and its attempt: the oldest that
         waits for nothing, as the server sees it."""
         return next(((closure, attempt) for closure, attempt in self.attempts.items()
@@ -162,7 +162,7 @@ class Held:
         self._kept.clear()
         return answers, stop
 
-    def overdue(self, grace: float) -> Optional[int]:
+    def overdue(self, grace: float) -> int | None:
         """A closure that was asked to stop longer than `grace` seconds ago."""
         if not self._stops:
             return None

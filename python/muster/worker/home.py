@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Optional
 
 from muster.worker import context
 
@@ -14,17 +13,17 @@ class Home:
     servers: tuple[str, ...]
     cluster: str = ""
     token: str = dataclasses.field(default="", repr=False)
-    ca: Optional[str] = None
-    cert: Optional[str] = None
-    key: Optional[str] = None
+    ca: str | None = None
+    cert: str | None = None
+    key: str | None = None
     incarnation: int = 0
     """Of the server's process that has welcomed the worker. 0: not known."""
 
-    def credentials(self) -> dict[str, Optional[str]]:
+    def credentials(self) -> dict[str, str | None]:
         return {"token": self.token, "ca": self.ca, "cert": self.cert, "key": self.key}
 
 
-_process: Optional[Home] = None
+_process: Home | None = None
 
 
 def set_process_home(home: Home) -> None:
@@ -33,7 +32,7 @@ def set_process_home(home: Home) -> None:
     _process = home
 
 
-def find() -> Optional[Home]:
+def find() -> Home | None:
     """Returns the home of the function that this thread runs. None: this process runs no functions of a worker."""
     running = context.current()
     found = running._holder.home if running is not None and running._holder is not None else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import Optional
 
 _SI_KERNEL = 0x80
 _FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGTRAP}
@@ -40,7 +39,7 @@ def _serve(program: int, signals: set[signal.Signals]) -> int:
             os.kill(program, info.si_signo)
 
 
-def _reap(program: int) -> Optional[int]:
+def _reap(program: int) -> int | None:
     ended = None
     try:
         while True:

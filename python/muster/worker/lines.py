@@ -6,7 +6,6 @@ server replaces such a report by the next one of the closure's stream, so a prog
 from __future__ import annotations
 
 import time
-from typing import Optional
 
 UNFINISHED_MAX = 16 << 10
 """Bytes of a line that has not ended. More: it is taken as one."""
@@ -29,7 +28,7 @@ class Line:
         self._changed = False  # since it was reported
         self._since = 0.0  # it stands unreported; 0: nobody has looked yet
 
-    def add(self, data: bytes) -> Optional[str]:
+    def add(self, data: bytes) -> str | None:
         """Returns the lines that these data complete, without the last newline; None if they complete no line."""
         end = data.rfind(b"\n")
         if end < 0:
@@ -47,7 +46,7 @@ class Line:
         self._since = 0.0
         return text
 
-    def standing(self) -> Optional[str]:
+    def standing(self) -> str | None:
         """Returns the line if it has stood for long enough since the last call that returned it. Call it often."""
         if not self._changed:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pickle
 import threading
 import time
-from typing import Any, Callable, Optional, Protocol, Sequence
+from typing import Any, Callable, Protocol, Sequence
 
 from muster._pickled.buffers import Data
 from muster.worker import output, stacks
@@ -76,7 +76,7 @@ class ProcessLink:
 
     def _answer(self, what: str, digest: bytes, beside: bytes) -> None:
         """On a thread of its own: the child's messages go on meanwhile."""
-        error: Optional[Exception] = None
+        error: Exception | None = None
         try:
             self._ask(what, digest, beside)
         except Exception as found:

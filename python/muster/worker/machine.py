@@ -6,7 +6,7 @@ import ctypes
 import os
 import threading
 import time
-from typing import Any, Optional
+from typing import Any
 
 from muster._control_group import ControlGroup, number_after, read_text
 
@@ -98,7 +98,7 @@ class Reader:
     def _memory(self, seen: dict[str, Any]) -> None:
         text = read_text(f"{self._root}/proc/meminfo")
         total, left = number_after(text, "MemTotal:"), number_after(text, "MemAvailable:")
-        used: Optional[int] = None
+        used: int | None = None
         if total is not None:
             total <<= 10
             used = None if left is None else max(total - (left << 10), 0)
@@ -159,7 +159,7 @@ def _names(directory: str) -> list[str]:
         return []
 
 
-def _load(library: str) -> Optional[ctypes.CDLL]:
+def _load(library: str) -> ctypes.CDLL | None:
     """None: there is no driver, so there are no GPUs."""
     try:
         nvml = ctypes.CDLL(library)

@@ -2,13 +2,12 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from muster._pickled.buffers import Data
 from muster._wire.messages import WorkerMessage
-from muster.objects.call import Call
+from muster.objects.call import Call, Kept
 from muster.objects.calls import Calls
-from muster.objects.call import Kept
 from muster.objects.large import Memory
 from muster.objects.within import Name, within
 from muster.worker.blobs import Blobs
@@ -37,7 +36,7 @@ class WorkerMemory:
 class ObjectCalls(Calls):
     """`send` gets serialized WorkerMessages, from a thread of its own, from the first call on."""
 
-    def __init__(self, send: Callable[[bytes], None], memory: Callable[[], Optional[Memory]] = lambda: None) -> None:
+    def __init__(self, send: Callable[[bytes], None], memory: Callable[[], Memory | None] = lambda: None) -> None:
         self._due = threading.Event()
         super().__init__(self._begin, memory)
         self._send = send
@@ -85,7 +84,7 @@ class ObjectCalls(Calls):
     def _has_more(self) -> bool:
         return bool(self._unsaid)
 
-    def begin_wait(self, call: Call) -> Optional[Wait]:
+    def begin_wait(self, call: Call) -> Wait | None:
         outer = within.call
         if outer is None:
             return None
@@ -96,7 +95,7 @@ class ObjectCalls(Calls):
         self._tell()
         return wait
 
-    def end_wait(self, wait: Optional[Wait]) -> None:
+    def end_wait(self, wait: Wait | None) -> None:
         if wait is None:
             return
         with self._lock:

@@ -5,7 +5,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import threading
-from typing import Any, Coroutine, Optional
+from typing import Any, Coroutine
 
 from muster.objects import handle
 from muster.objects.calls import Calls
@@ -17,7 +17,7 @@ class Loop:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # protects the following
-        self._loop: Optional[asyncio.AbstractEventLoop] = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = False
         self._ended = False
         """The loop does not run again. Only its thread sets and reads this."""

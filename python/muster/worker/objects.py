@@ -11,17 +11,16 @@ import queue
 import threading
 import time
 import types
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple
 
 from muster import _forks
 from muster._pickled import buffers, values
 from muster._wire.messages import BYTES, JSON, WorkerMessage
 from muster.errors import FailureKind
-from muster.objects import handle, large
+from muster.objects import arrays, handle, large
+from muster.objects.arrays import Encoded
 from muster.objects.large import Memory
 from muster.objects.within import Name, within
-from muster.objects import arrays
-from muster.objects.arrays import Encoded
 from muster.worker.failures import message_of, packed, traceback_of, type_name_of
 from muster.worker.functions import FunctionTable, Kept, Refused, call_json, json_output
 from muster.worker.object_calls import ObjectCalls, WorkerMemory
@@ -63,7 +62,7 @@ class Hosted:
         self.failure: Any = None
         self.made = threading.Event()
         self.gone = False
-        self.orders: queue.SimpleQueue[Optional[Order]] = queue.SimpleQueue()
+        self.orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
         self.threads = 0
         self.last: collections.OrderedDict[tuple[int, bool], int] = collections.OrderedDict()
         self.loop = Loop()
@@ -98,7 +97,7 @@ class Objects:
         self._due = threading.Event()
         self._flushes = False
 
-    def _memory(self) -> Optional[Memory]:
+    def _memory(self) -> Memory | None:
         blobs = self._table.blobs
         return WorkerMemory(blobs) if blobs is not None and blobs.shared else None
 
@@ -252,7 +251,7 @@ class Objects:
         finally:
             within.call = within.shelf = None
 
-    def _end_fork(self, error: Optional[BaseException] = None) -> None:
+    def _end_fork(self, error: BaseException | None = None) -> None:
         """Ends a process that a method has forked, which would answer, too."""
         if _forks.generation != self._generation:
             _forks.leave(error)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import platform
-from typing import Optional, Sequence, TypedDict, Union
+from typing import Sequence, TypedDict
 
 from muster import __version__
 from muster._pickled.names import as_text
@@ -24,7 +24,7 @@ class WorkerOptions:
     """Sent with every call where the server asks for a token. Empty: MUSTER_TOKEN of the
     environment."""
     job: str = "worker"
-    index: Optional[int] = None
+    index: int | None = None
     """Of the first attachment, the others follow; None: the server picks."""
     slots: int = 1
     """Of each attachment."""
@@ -39,11 +39,11 @@ class WorkerOptions:
     """Of each attachment, as {"gpu": 1}."""
     host: str = ""
     version: str = f"{__version__} (python {platform.python_version()})"
-    ca: Optional[str] = None
+    ca: str | None = None
     """PEM file with the CA certificates that verify the server; None: MUSTER_CA. Any of `ca`, `cert` and `key` turns TLS on."""
-    cert: Optional[str] = None
+    cert: str | None = None
     """PEM file with the client certificate, for a server that asks for one; None: MUSTER_CERT."""
-    key: Optional[str] = None
+    key: str | None = None
     """PEM file with the private key of `cert`; None: MUSTER_KEY."""
     backoff_min: float = 0.1
     backoff_max: float = 5.0
@@ -67,7 +67,7 @@ class WorkerOptions:
     the server is reached, and a free port; "off": they have them from the server."""
     transfer_advertise: str = ""
     """HOST or HOST:PORT that they are told instead, where the way there leads through something."""
-    shm_bytes_max: Optional[int] = None
+    shm_bytes_max: int | None = None
     """Of memory in which large values stay here, for other processes of this host to take. What does not fit goes by
     the server. 0: all does. None: 4 GiB, or half of the memory that there is, if that is less."""
 
@@ -92,13 +92,13 @@ class WorkerOptions:
                     raise ValueError(f"{name}: {error}") from error
         if (self.shm_bytes_max or 0) < 0:
             raise ValueError(f"shm_bytes_max: {self.shm_bytes_max}, must not be negative")
-        self.tls  # raises ValueError for files that cannot be used
+        self.tls  # noqa: B018  raises ValueError for files that cannot be used
 
     @property
     def tls(self) -> Tls:
         return Tls.of(self.ca, self.cert, self.key)
 
-    def index_of(self, number: int) -> Optional[int]:
+    def index_of(self, number: int) -> int | None:
         return None if self.index is None else self.index + number
 
     @property
@@ -112,16 +112,16 @@ class WorkerWords(TypedDict, total=False):
     cluster: str
     token: str
     job: str
-    index: Optional[int]
+    index: int | None
     credits: int
     nested_max: int
     labels: dict[str, str]
     resources: dict[str, int]
     host: str
     version: str
-    ca: Optional[str]
-    cert: Optional[str]
-    key: Optional[str]
+    ca: str | None
+    cert: str | None
+    key: str | None
     backoff_min: float
     backoff_max: float
     backoff_reset_after: float
@@ -132,11 +132,11 @@ class WorkerWords(TypedDict, total=False):
     blob_bytes_max: int
     transfer_listen: str
     transfer_advertise: str
-    shm_bytes_max: Optional[int]
+    shm_bytes_max: int | None
 
 
 class LocalWords(WorkerWords, total=False):
     """Those of the workers of a LocalCluster."""
 
     pickled: bool
-    gpus: Optional[Sequence[Union[int, str]]]
+    gpus: Sequence[int | str] | None

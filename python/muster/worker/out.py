@@ -4,7 +4,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from typing import Iterator, Optional
+from typing import Iterator
 
 OUT_BYTES_MAX = 8 << 20
 """Bytes that wait to be written. Full: the child's messages wait, and with them what it prints."""
@@ -14,7 +14,7 @@ class Out:
     """Any thread puts; gRPC iterates, until the stream is half-closed or closed."""
 
     def __init__(self) -> None:
-        self._queue: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._room = threading.Condition()
         self._bytes = 0
         self._closed = False

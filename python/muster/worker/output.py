@@ -8,7 +8,7 @@ import os
 import select
 import sys
 import threading
-from typing import Any, Callable, Optional, TextIO
+from typing import Any, Callable, TextIO
 
 from muster.worker import context as contexts
 from muster.worker.descriptors import Descriptors, Ends
@@ -123,12 +123,12 @@ class ClosureHandler(logging.Handler):
             self.handleError(record)
 
 
-_descriptors: Optional[Descriptors] = None
+_descriptors: Descriptors | None = None
 _streams: list[ClosureStream] = []  # of this process, also after a function has replaced sys.stdout
 _running: list[contexts.Context] = []  # those that have begun and not ended, of this process
 
 
-def capture(ends: Optional[Ends] = None) -> None:
+def capture(ends: Ends | None = None) -> None:
     """Once a process: streams and the root logger. `ends`: descriptors 1 and 2, too."""
     global _descriptors
     if _streams:

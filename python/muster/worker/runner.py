@@ -11,7 +11,7 @@ import ctypes
 import dataclasses
 import threading
 import time
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Sequence
 
 from muster import _forks
 from muster._pickled.buffers import Data
@@ -19,8 +19,7 @@ from muster._wire import columns
 from muster._wire.messages import BYTES, JSON, WorkerMessage
 from muster.errors import Cancelled, DependencyLost, FailureKind, UnavailableError
 from muster.objects import handle
-from muster.worker import context as contexts
-from muster.worker import output, uploads
+from muster.worker import context as contexts, output, uploads
 from muster.worker.failures import is_a, message_of, packed, tasks_of, traceback_of, type_name_of
 from muster.worker.functions import Beside, FunctionTable, Kept, Output, Refused
 from muster.worker.home import Home, set_process_home
@@ -41,7 +40,7 @@ class Runner:
     """See the module. `work` returns when `finish` was called."""
 
     def __init__(self, table: FunctionTable, send: Callable[[bytes], None],
-                 nested_max: int = 0, home: Optional[Home] = None) -> None:
+                 nested_max: int = 0, home: Home | None = None) -> None:
         self._table = table
         self.home = home
         self._send = send
@@ -86,8 +85,8 @@ class Runner:
             self._stop(closure, attempt)
         if message.recall_closure:
             self._give_back(message)
-        for handle in message.drop_per_worker:
-            self._kept.drop(handle)
+        for value in message.drop_per_worker:
+            self._kept.drop(value)
 
     def _take_closures(self, m: Any, args: Sequence[Data]) -> None:
         jobs = list(map(Job, m.closure, m.attempt, m.function, args,
@@ -221,7 +220,7 @@ class Runner:
                 return
             self._run(job)
 
-    def _next(self) -> Optional[Job]:
+    def _next(self) -> Job | None:
         try:
             with self._changed:
                 if self._waits.over > 0:
@@ -393,7 +392,7 @@ class Runner:
         with self._out_lock:
             self._flush()
 
-    def _flush(self, last: Optional[bytes] = None) -> None:
+    def _flush(self, last: bytes | None = None) -> None:
         """`last`: the value of the last answer, if that is large."""
         if self._out.ByteSize() == 0:
             return

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from typing import Callable, Optional
+from typing import Callable
 
 from muster._shared import memory
 from muster._shared.giving import Full
@@ -29,10 +29,10 @@ LEAVE_WITHIN = 10.0
 log = logging.getLogger("muster.worker")
 
 
-def peer_giver(listen: str, advertise: str, server: str) -> Callable[[Callable[[bytes], int]], Optional[PeerGiver]]:
+def peer_giver(listen: str, advertise: str, server: str) -> Callable[[Callable[[bytes], int]], PeerGiver | None]:
     """See `WorkerOptions`. What cannot be listened at is said in the log."""
 
-    def make(opened: Callable[[bytes], int]) -> Optional[PeerGiver]:
+    def make(opened: Callable[[bytes], int]) -> PeerGiver | None:
         if listen == "off":
             return None
         try:
@@ -49,8 +49,8 @@ def peer_giver(listen: str, advertise: str, server: str) -> Callable[[Callable[[
 
 class Shared:
     def __init__(self, folder: str, channels: Channels, bytes_max: int, task: str,
-                 peers: Callable[[Callable[[bytes], int]], Optional[PeerGiver]] = lambda opened: None,
-                 host: Optional[str] = None) -> None:
+                 peers: Callable[[Callable[[bytes], int]], PeerGiver | None] = lambda opened: None,
+                 host: str | None = None) -> None:
         """`host`: another than this one."""
         self._links = Links(folder)
         self._lock = threading.Lock()  # protects _taken and _owned

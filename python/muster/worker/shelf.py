@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Callable, Iterable, Optional, Sequence
+from typing import Callable, Iterable, Sequence
 
 from muster._pickled.buffers import Data
 from muster.objects.within import Name, within
@@ -21,14 +21,14 @@ LOOK_EVERY = 1.0
 
 
 class _Content:
-    def __init__(self, by: Optional[Name]) -> None:
+    def __init__(self, by: Name | None) -> None:
         self.waiting: set[Name] = set() if by is None else {by}
         self.shown = False
         self.used = time.monotonic()
 
 
 class Shelf:
-    def __init__(self, blobs: Callable[[], Optional[Blobs]]) -> None:
+    def __init__(self, blobs: Callable[[], Blobs | None]) -> None:
         self._blobs = blobs
         self._lock = threading.Lock()  # protects all below
         self._contents: dict[bytes, _Content] = {}
@@ -95,7 +95,7 @@ class Shelf:
 
     # Under the lock.
 
-    def _wait(self, call: Optional[Name], names: Sequence[bytes]) -> None:
+    def _wait(self, call: Name | None, names: Sequence[bytes]) -> None:
         now = time.monotonic()
         for name in names:
             self._contents[name].used = now

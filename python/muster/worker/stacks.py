@@ -14,7 +14,7 @@ import signal
 import tempfile
 import threading
 import time
-from typing import Callable, Optional, Sequence
+from typing import Callable, Sequence
 
 DEFAULT: int = signal.SIGRTMIN + 5 if hasattr(signal, "SIGRTMIN") else 0
 PATIENCE = 0.9
@@ -148,7 +148,7 @@ def _takes(pid: int, number: int) -> bool:
     return has.pop("SigCgt", False) and not any(has.values())
 
 
-def _open(pid: int) -> Optional[int]:
+def _open(pid: int) -> int | None:
     """Its file, unless it has closed that: then the number may be a file of its own."""
     try:
         for name in os.listdir(f"/proc/{pid}/fd"):

@@ -24,7 +24,7 @@ import tempfile
 import threading
 import types
 import weakref
-from typing import Optional, Sequence
+from typing import Sequence
 
 from muster._pickled.uploads import unpack
 from muster.worker.context import Context
@@ -36,7 +36,7 @@ UPLOADS_MAX = 32
 """Uploads of a worker on its disk; more only while they are all in use."""
 
 _lock = threading.RLock()  # protects all below
-_folder: Optional[str] = None
+_folder: str | None = None
 _numbers = itertools.count(1)
 
 
@@ -139,7 +139,7 @@ def activate(wanted: Sequence[Installed]) -> None:
         importlib.invalidate_caches()
 
 
-def activate_for(running: Optional[Context], wanted: Sequence[Installed]) -> None:
+def activate_for(running: Context | None, wanted: Sequence[Installed]) -> None:
     """As `activate`, for a closure; see there."""
     if wanted or _active:
         activate(wanted)

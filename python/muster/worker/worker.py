@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from muster import _forks
 from muster._pickled import picklers
@@ -56,10 +56,10 @@ class Worker:
     cannot be.
     """
 
-    def __init__(self, servers: Union[str, Sequence[str]] = "127.0.0.1:8476", *,
-                 processes: Optional[int] = None, threads: Optional[int] = None,
+    def __init__(self, servers: str | Sequence[str] = "127.0.0.1:8476", *,
+                 processes: int | None = None, threads: int | None = None,
                  modules: Sequence[str] = (), pickled: bool = True,
-                 gpus: Optional[Sequence[Union[int, str]]] = None,
+                 gpus: Sequence[int | str] | None = None,
                  **options: Unpack[WorkerWords]) -> None:
         if processes is not None and threads is not None:
             raise ValueError("either processes or threads")
@@ -73,7 +73,7 @@ class Worker:
         self._pickled = pickled
         self._gpus = visible_gpus() if gpus is None else [str(g) for g in gpus]
         self._uploads = ""  # a folder, while it runs
-        self._blobs: Optional[BlobCache] = None  # while it runs
+        self._blobs: BlobCache | None = None  # while it runs
         self._functions: dict[str, Callable[..., Any]] = {}
         self._children = Children()
         self._attachments: list[Attachment] = []

@@ -114,14 +114,12 @@ def test_a_refusal_of_a_run_that_is_well_is_told_at_once(tmp_path: pathlib.Path)
 
 def test_a_block_whose_run_has_failed_raises_the_error_at_its_end(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1") as server:
-        with pytest.raises(muster.AgentError, match="the disk is full"):
-            with muster.Agent(server.grpc, task=0) as a:
-                muster.CoordinationClient(server.http, cluster="train").fail("the disk is full")
-                assert a.wait_for_error(DEADLINE)
-        with pytest.raises(KeyError):
-            with muster.Agent(server.grpc, task=0) as a:
-                a.report_error("UNKNOWN", "x")
-                raise KeyError
+        with pytest.raises(muster.AgentError, match="the disk is full"), muster.Agent(server.grpc, task=0) as a:
+            muster.CoordinationClient(server.http, cluster="train").fail("the disk is full")
+            assert a.wait_for_error(DEADLINE)
+        with pytest.raises(KeyError), muster.Agent(server.grpc, task=0) as a:
+            a.report_error("UNKNOWN", "x")
+            raise KeyError
         assert a.state == "closed"
 
 
@@ -244,14 +242,13 @@ def test_the_number_is_asked_for_anew_with_each_registration(monkeypatch: pytest
 
 
 def test_a_task_that_is_recoverable_comes_back_into_the_same_run(tmp_path: pathlib.Path) -> None:
-    with serving(tmp_path, "train:worker=2;shutdown_timeout=0s;recoverable=true") as server:
-        with connected(server.grpc, TWO) as (a, b):
-            meeting = beside(b.barrier, "b", DEADLINE)
-            until(lambda: parked(server, 1))
-            a.report_error("UNKNOWN", "x")
-            a.reset()
-            a.connect()
-            assert b.state == "connected" and a.service_incarnation == b.service_incarnation
-            assert a.barrier("b", DEADLINE) == meeting.result(DEADLINE) == 0, "it has waited on"
-            b.set("k", "v")
-            assert a.get("k", DEADLINE) == b"v"
+    with serving(tmp_path, "train:worker=2;shutdown_timeout=0s;recoverable=true") as server, connected(server.grpc, TWO) as (a, b):
+        meeting = beside(b.barrier, "b", DEADLINE)
+        until(lambda: parked(server, 1))
+        a.report_error("UNKNOWN", "x")
+        a.reset()
+        a.connect()
+        assert b.state == "connected" and a.service_incarnation == b.service_incarnation
+        assert a.barrier("b", DEADLINE) == meeting.result(DEADLINE) == 0, "it has waited on"
+        b.set("k", "v")
+        assert a.get("k", DEADLINE) == b"v"

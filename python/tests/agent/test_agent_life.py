@@ -42,10 +42,9 @@ def program(server: Server, task: int, more: str) -> subprocess.Popen[str]:
 
 
 def test_an_agent_with_default_options_adopts_the_heartbeat_timeout_of_its_cluster(tmp_path: pathlib.Path) -> None:
-    with serving(tmp_path, "train:worker=1;heartbeat_timeout=1s") as server:
-        with muster.Agent(server.grpc, task="worker:0") as a:
-            time.sleep(3)
-            assert a.state == "connected", a.error
+    with serving(tmp_path, "train:worker=1;heartbeat_timeout=1s") as server, muster.Agent(server.grpc, task="worker:0") as a:
+        time.sleep(3)
+        assert a.state == "connected", a.error
 
 
 def test_the_death_of_one_is_told_to_the_other_by_name(server: Server) -> None:
@@ -267,22 +266,21 @@ def test_another_process_in_its_place_ends_the_first(tmp_path: pathlib.Path) -> 
 
 
 def test_all_leave_together_or_hear_who_did_not_come(tmp_path: pathlib.Path) -> None:
-    with serving(tmp_path, "train:worker=2;shutdown_timeout=500ms") as server:
-        with connected(server.grpc, TWO) as both:
-            leaving = beside(both[1].shutdown)
+    with serving(tmp_path, "train:worker=2;shutdown_timeout=500ms") as server, connected(server.grpc, TWO) as both:
+        leaving = beside(both[1].shutdown)
+        both[0].shutdown()
+        leaving.result(DEADLINE)
+        assert both[0].state == "shut_down"
+        both[0].shutdown()
+        with pytest.raises(muster.CoordinationError, match="was shut down"):
+            both[0].try_get("k")
+        connecting = beside(both[1].connect)
+        both[0].connect()
+        connecting.result(DEADLINE)
+        with pytest.raises(muster.AgentError, match="Shutdown barrier has failed"):
             both[0].shutdown()
-            leaving.result(DEADLINE)
-            assert both[0].state == "shut_down"
+        with pytest.raises(muster.AgentError, match="Shutdown barrier has failed"):
             both[0].shutdown()
-            with pytest.raises(muster.CoordinationError, match="was shut down"):
-                both[0].try_get("k")
-            connecting = beside(both[1].connect)
-            both[0].connect()
-            connecting.result(DEADLINE)
-            with pytest.raises(muster.AgentError, match="Shutdown barrier has failed"):
-                both[0].shutdown()
-            with pytest.raises(muster.AgentError, match="Shutdown barrier has failed"):
-                both[0].shutdown()
 
 
 def test_a_block_leaves_in_order_or_says_why_it_ended(tmp_path: pathlib.Path) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from conftest import HERE, Server, binary
-from test_programs import Workers, workers  # noqa: F401
+from conftest import HERE, Server, Workers, binary
 
 PROGRAM = """
 import os, signal, sys, time, muster
@@ -33,7 +32,7 @@ except muster.UnavailableError as error:
 
 @pytest.mark.parametrize("verb", [["run", "--declare", "train", "--nproc", "3"], ["launch", "--tasks", "3"]],
                          ids=lambda words: words[0])
-def test_the_others_hear_who_was_killed(tmp_path: pathlib.Path, workers: Workers,  # noqa: F811
+def test_the_others_hear_who_was_killed(tmp_path: pathlib.Path, workers: Workers,
                                         verb: list[str]) -> None:
     server: Any = Server(tmp_path)
     try:

@@ -11,7 +11,6 @@ import grpc
 import numpy
 import pytest
 
-import muster
 from conftest import DEADLINE, Cluster
 from muster._wire import blobs
 from muster.errors import FailureKind

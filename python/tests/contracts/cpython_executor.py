@@ -9,7 +9,7 @@ import os
 import pathlib
 import pkgutil
 import sys
-from typing import Any, Optional
+from typing import Any
 
 import cloudpickle
 
@@ -42,5 +42,5 @@ def load() -> dict[str, Any]:
 class MusterExecutor(muster.Executor):
     """An executor with the arguments of the standard pools."""
 
-    def __init__(self, max_workers: Optional[int] = None) -> None:
+    def __init__(self, max_workers: int | None = None) -> None:
         super().__init__(os.environ["MUSTER_TEST_SERVER"], log_to_driver=True, name="cpython")

@@ -4,19 +4,19 @@ from __future__ import annotations
 import asyncio
 import pathlib
 import sys
-from typing import Any, Optional
+from typing import Any
 
 import cloudpickle
 import pytest
-from conftest import Cluster, until
 
 import muster
+from conftest import Cluster, until
 
 
 class Account:
     def __init__(self) -> None:
         self.balance = 0
-        self._opened: Optional[asyncio.Event] = None
+        self._opened: asyncio.Event | None = None
         self.loops: set[int] = set()
 
     async def add(self, amount: int) -> int:

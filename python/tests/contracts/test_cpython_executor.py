@@ -10,8 +10,9 @@ import time
 import unittest
 from typing import Any, Iterator
 
-import cpython_executor
 import pytest
+
+import cpython_executor
 from conftest import Cluster
 
 WORKERS = 5

@@ -15,9 +15,9 @@ from typing import Any, Iterator
 
 import cloudpickle
 import pytest
-from conftest import DEADLINE, Cluster
 
 import muster
+from conftest import DEADLINE, Cluster
 from muster import errors as muster_errors
 from muster.errors import FailureKind
 from muster.rest.programs import Program

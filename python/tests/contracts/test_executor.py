@@ -13,9 +13,9 @@ import time
 from typing import Any, Callable, Iterator
 
 import pytest
-from conftest import DEADLINE, Cluster, until
 
 import muster
+from conftest import DEADLINE, Cluster, until
 from muster.coordinator.link import Link
 from muster.coordinator.session import Session
 from muster.errors import FailureKind

@@ -8,10 +8,10 @@ from typing import Any
 import cloudpickle
 import joblib
 import pytest
-from conftest import Cluster, until
 
 import muster
 import muster.joblib
+from conftest import Cluster, until
 
 
 def prepare(factor: int) -> None:
@@ -68,7 +68,6 @@ def test_calls_that_run_end_with_an_error_of_another(address: str, tmp_path: pat
         if muster.context().wait_cancelled(60):
             cancelled.touch()
 
-    with joblib.parallel_config(backend="muster", server=address):
-        with pytest.raises(KeyError):
-            joblib.Parallel(n_jobs=2, batch_size=1)(joblib.delayed(fails)(i) for i in range(2))
+    with joblib.parallel_config(backend="muster", server=address), pytest.raises(KeyError):
+        joblib.Parallel(n_jobs=2, batch_size=1)(joblib.delayed(fails)(i) for i in range(2))
     until(cancelled.exists, "the other call is cancelled")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from cloudpickle import cloudpickle
-from conftest import DEADLINE
 
 import muster
+from conftest import DEADLINE
 from muster._pickled import picklers, unpicklers
 
 

@@ -7,10 +7,10 @@ import threading
 from typing import Any, Callable
 
 import pytest
-from closures import wait_for_file
-from conftest import DEADLINE, Cluster
 
 import muster
+from closures import wait_for_file
+from conftest import DEADLINE, Cluster
 
 
 @pytest.fixture(params=["wait", "async_wait"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 import muster
 from conftest import DEADLINE
@@ -22,8 +22,8 @@ class TraitStrategy(distribute.Strategy):
         self.between_graph = between_graph
         self._traits = traits
 
-    def configure(self, session_config: dict[str, Any], cluster: Any, task_type: Optional[str],
-                  task_id: Optional[int]) -> None:
+    def configure(self, session_config: dict[str, Any], cluster: Any, task_type: str | None,
+                  task_id: int | None) -> None:
         first = not task_id
         self.should_init = self._traits.get("init", first)
         self.should_checkpoint = self._traits.get("checkpoint", first)

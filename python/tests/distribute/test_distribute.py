@@ -67,7 +67,7 @@ def test_tf_config_counts_unless_a_cluster_is_given() -> None:
     config = {"cluster": {"worker": ["t:1", "t:2"]}, "rpc_layer": "cake", "environment": "here",
               "task": {"type": "worker", "index": "1"}}
     made = Servers()
-    master = lambda s: context().master_target  # noqa: E731
+    master = lambda s: context().master_target
     assert independent(master, None, None, tf_config=config, servers=made) == "cake://t:2"
     assert made.all["worker:1"].config.environment == "here"
     assert made.all["worker:1"].config.target == "cake://t:2"

@@ -162,7 +162,7 @@ def test_credentials_are_a_token_a_callable_or_an_object(google: Google, monkeyp
         if callable(credentials):
             r.cluster_spec()
     assert [a for _, a in google.asked] == ["Bearer first", "Bearer second", "Bearer old", "Bearer new"]
-    words = " ".join(sum(commands, []))
+    words = " ".join(word for command in commands for word in command)
     assert not any(secret in words for secret in ("first", "second", "old", "new", google.text)), "others see arguments"
     with pytest.raises(TypeError, match="credentials: int is neither a token, nor a callable"):
         muster.resolver(google.text, credentials=3).cluster_spec()

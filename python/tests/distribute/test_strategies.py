@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 
@@ -27,8 +27,8 @@ class OfTensorFlow:
         self.cluster_resolver = cluster_resolver
         self.seen: list[Any] = []
 
-    def configure(self, session_config: Any = None, cluster_spec: Any = None, task_type: Optional[str] = None,
-                  task_id: Optional[int] = None) -> None:
+    def configure(self, session_config: Any = None, cluster_spec: Any = None, task_type: str | None = None,
+                  task_id: int | None = None) -> None:
         self.seen.append((task_type, task_id))
 
 

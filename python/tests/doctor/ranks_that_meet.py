@@ -86,7 +86,7 @@ def leaves(kind, folder):
     """Rank 1 leaves out a barrier and waits at the next, before the others wait for it or after."""
     import muster
     with muster.Agent() as agent:
-        for step in range(AT):
+        for _ in range(AT):
             agent.barrier("step", 600)
         waits_first = (RANK == VICTIM) == (kind == "left_early_for")
         if not waits_first:

@@ -8,14 +8,14 @@ import signal
 import socket
 import sys
 import time
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 
 import muster
-from conftest import DEADLINE, HERE, until
+from conftest import DEADLINE, HERE, python, until
 from muster.rest.http import Http
-from test_programs import python, python_with_torch, url, workers  # noqa: F401
+from test_programs import python_with_torch
 
 SCRIPT = pathlib.Path(__file__).with_name("ranks_that_meet.py")
 AFTER = 2.0
@@ -36,11 +36,11 @@ def asked(url: str, what: str, of: str) -> list[dict[str, Any]]:
     return answer
 
 
-def hang_of(program: muster.Program) -> Optional[dict[str, Any]]:
+def hang_of(program: muster.Program) -> dict[str, Any] | None:
     return program.refresh().get("hang")
 
 
-def test_the_right_rank_of_pytorch_is_named(url: str, tmp_path: pathlib.Path) -> None:  # noqa: F811
+def test_the_right_rank_of_pytorch_is_named(url: str, tmp_path: pathlib.Path) -> None:
     """Each kind of hang in an attempt of its own; nobody is named in the last one, in which all is well."""
     script = pathlib.Path(__file__).with_name("ranks_of_torch.py")
     os.mkfifo(tmp_path / "data")
@@ -62,7 +62,7 @@ def test_the_right_rank_of_pytorch_is_named(url: str, tmp_path: pathlib.Path) ->
     ("stopped", "STOPPED", None), ("barrier", "BARRIER", "in main"), ("left_early_for", "BARRIER", None),
     ("came_late_from", "BARRIER", None)])
 def test_the_right_rank_is_named(url: str, tmp_path: pathlib.Path, kind: str, evidence: str,
-                                 line: Optional[str]) -> None:
+                                 line: str | None) -> None:
     p = launched(tmp_path, kind)
     until((tmp_path / "hangs").exists)
     since = time.monotonic()

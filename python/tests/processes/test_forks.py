@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator
 import pytest
 
 import muster
-from conftest import Cluster, WorkerProcess, state_and_parent, until
+from conftest import Cluster, state_and_parent, until
 from muster.worker import descriptors, forkserver
 from muster.worker.descriptors import Left, pipes
 from test_children import children, kill_fork_server

@@ -86,7 +86,7 @@ def test_map_fails_with_the_item_that_ends_its_process(make_cluster: MakeCluster
 
 def test_executor_and_joblib_fail_with_the_call_that_ends_its_process(make_cluster: MakeCluster) -> None:
     joblib = pytest.importorskip("joblib")
-    import muster.joblib  # noqa: F401
+    import muster.joblib
 
     cluster = make_cluster()
     cluster.add("--processes", "2")

@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-import muster
 from conftest import Cluster
 from muster._pickled import picklers
 

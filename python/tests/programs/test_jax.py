@@ -8,8 +8,7 @@ import subprocess
 import pytest
 
 import muster
-from conftest import DEADLINE, binary, until
-from test_programs import Workers, python, url, workers  # noqa: F401
+from conftest import DEADLINE, binary, python, until
 
 pytest.importorskip("jax")
 
@@ -43,7 +42,7 @@ def test_a_run_within_a_run_starts_python(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("preload", [None, ["json"]])
-def test_initialize_needs_no_arguments_in_a_program(url: str, preload: list[str] | None) -> None:  # noqa: F811
+def test_initialize_needs_no_arguments_in_a_program(url: str, preload: list[str] | None) -> None:
     p = muster.launch(python(PROGRAM), tasks=2, env={"JAX_PLATFORMS": "cpu"}, preload=preload or [])
     p.wait(DEADLINE)
     assert {p.logs(rank)[-1] for rank in range(2)} == SAID
@@ -66,7 +65,7 @@ for i in range(100):
 """
 
 
-def test_the_rank_outside_of_the_collective_is_named(url: str) -> None:  # noqa: F811
+def test_the_rank_outside_of_the_collective_is_named(url: str) -> None:
     p = muster.launch(python(STUCK), tasks=2, env={"JAX_PLATFORMS": "cpu"}, hang_after=2.0)
     hang = until(lambda: p.refresh().get("hang"), "it is found")
     assert (hang["rank"], hang["evidence"]) == (1, "COLLECTIVE"), hang

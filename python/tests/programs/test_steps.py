@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import muster
-from conftest import DEADLINE, HERE, Server, binary, until
-from test_programs import Workers, python, url, workers  # noqa: F401
+from conftest import DEADLINE, HERE, Server, Workers, binary, python, until
 
 STEPPING = f"""
 import os, sys, time
@@ -32,7 +31,7 @@ def last_lines(p: muster.Program, ranks: int) -> set[str]:
     return {p.logs(rank)[-1] for rank in range(ranks)}
 
 
-def test_steps_are_shown_and_the_slow_rank_is_found(url: str) -> None:  # noqa: F811
+def test_steps_are_shown_and_the_slow_rank_is_found(url: str) -> None:
     p = muster.launch(python(STEPPING), tasks=4, env={"SLOW": "2"})
 
     def slow() -> Any:
@@ -54,7 +53,7 @@ def test_steps_are_shown_and_the_slow_rank_is_found(url: str) -> None:  # noqa: 
 
 
 @pytest.mark.parametrize("preload", [None, ["json"]])
-def test_steps_that_are_printed_are_read(url: str, preload: Any) -> None:  # noqa: F811
+def test_steps_that_are_printed_are_read(url: str, preload: Any) -> None:
     """By ranks that know nothing of Muster, forked ones among them."""
     printing = ("import itertools, os, time\n"
                 "for n in itertools.count(1):\n"
@@ -73,7 +72,7 @@ def test_steps_that_are_printed_are_read(url: str, preload: Any) -> None:  # noq
     until(lambda: p.refresh()["state"] == "CANCELLED", "its ranks were ended by a signal")
 
 
-def test_all_ranks_stop_after_the_same_step(url: str) -> None:  # noqa: F811
+def test_all_ranks_stop_after_the_same_step(url: str) -> None:
     p = muster.launch(python(STEPPING), tasks=4)
     until(lambda: (p.refresh().get("steps") or {}).get("ranks") == 4, "all have said a step")
     p.stop(at_step="next")
@@ -83,7 +82,7 @@ def test_all_ranks_stop_after_the_same_step(url: str) -> None:  # noqa: F811
     assert last_lines(p, 4) == {f"stopped after {step} in attempt 1"}
 
 
-def test_a_step_may_be_chosen(url: str) -> None:  # noqa: F811
+def test_a_step_may_be_chosen(url: str) -> None:
     p = muster.launch(python(STEPPING), tasks=2)
     until(lambda: (p.refresh().get("steps") or {}).get("ranks") == 2, "both have said a step")
     step = p.view["steps"]["most"] + 1000
@@ -94,7 +93,7 @@ def test_a_step_may_be_chosen(url: str) -> None:  # noqa: F811
     assert last_lines(p, 2) == {f"stopped after {step} in attempt 1"}
 
 
-def test_one_that_says_no_steps_is_told_so(url: str) -> None:  # noqa: F811
+def test_one_that_says_no_steps_is_told_so(url: str) -> None:
     p = muster.launch(["sleep", "1000"])
     until(lambda: p.refresh()["state"] == "RUNNING")
     with pytest.raises(muster.ServerError, match="no rank of it has said a step") as e:
@@ -107,7 +106,7 @@ def test_one_that_says_no_steps_is_told_so(url: str) -> None:  # noqa: F811
     p.cancel()
 
 
-def test_a_worker_that_leaves_preempts_after_a_step(tmp_path: pathlib.Path, workers: Workers) -> None:  # noqa: F811
+def test_a_worker_that_leaves_preempts_after_a_step(tmp_path: pathlib.Path, workers: Workers) -> None:
     server = Server(tmp_path)
     first = workers.start(server, "--host", "a")
     workers.start(server, "--host", "b")
@@ -129,7 +128,7 @@ def test_a_worker_that_leaves_preempts_after_a_step(tmp_path: pathlib.Path, work
     server.stop()
 
 
-def test_a_stop_outlives_the_server_and_the_attempt(tmp_path: pathlib.Path, workers: Workers) -> None:  # noqa: F811
+def test_a_stop_outlives_the_server_and_the_attempt(tmp_path: pathlib.Path, workers: Workers) -> None:
     server = Server(tmp_path, "--data-dir", str(tmp_path / "data"))
     workers.start(server)
     until(lambda: len(muster.Client(server.http).tasks()) == 1)
@@ -148,7 +147,7 @@ def test_a_stop_outlives_the_server_and_the_attempt(tmp_path: pathlib.Path, work
     server.stop()
 
 
-def test_a_notice_before_the_deadline_is_a_step(url: str) -> None:  # noqa: F811
+def test_a_notice_before_the_deadline_is_a_step(url: str) -> None:
     p = muster.launch(python(STEPPING), tasks=2, deadline=6, notice=4)
     until(lambda: p.refresh()["state"] == "FAILED", "its deadline is over")
     (line,) = last_lines(p, 2)

@@ -9,12 +9,11 @@ import urllib.request
 from typing import Any
 
 import muster
-from conftest import Server, until
-from test_programs import Workers, python, url, workers  # noqa: F401
+from conftest import Server, Workers, python, until
 from test_steps import STEPPING
 
 
-def timeline(url: str, p: muster.Program, query: str = "") -> Any:  # noqa: F811
+def timeline(url: str, p: muster.Program, query: str = "") -> Any:
     with urllib.request.urlopen(f"{url}/api/v1/programs/{p.id}/timeline{query}") as answer:
         return json.load(answer)
 
@@ -30,7 +29,7 @@ def rises(made: list[tuple[int, int, int]]) -> bool:
     return all(b[0] - b[1] >= a[0] and b[2] > a[2] - 5_000 for a, b in zip(made, made[1:]))
 
 
-def test_steps_of_ranks_have_times(url: str) -> None:  # noqa: F811
+def test_steps_of_ranks_have_times(url: str) -> None:
     p = muster.launch(python(STEPPING), tasks=2, env={"SLOW": "1"})
     until(lambda: len(steps_of(timeline(url, p), 1)) > 20, "steps are made")
     seen = timeline(url, p)
@@ -44,7 +43,7 @@ def test_steps_of_ranks_have_times(url: str) -> None:  # noqa: F811
     p.cancel()
 
 
-def test_steps_outlive_the_server(tmp_path: pathlib.Path, workers: Workers) -> None:  # noqa: F811
+def test_steps_outlive_the_server(tmp_path: pathlib.Path, workers: Workers) -> None:
     server = Server(tmp_path, "--data-dir", str(tmp_path / "data"))
     workers.start(server)
     until(lambda: len(muster.Client(server.http).tasks()) == 1)

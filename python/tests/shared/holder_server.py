@@ -4,7 +4,7 @@ from __future__ import annotations
 import concurrent.futures
 import queue
 import threading
-from typing import Any, Iterator, Optional
+from typing import Any, Iterator
 
 import grpc
 
@@ -19,7 +19,7 @@ class HolderServer:
         self.outputs_stay = True
         self.blob_bytes_max = 0
         self.refuses: set[bytes] = set()
-        self.streams: list[queue.SimpleQueue[Optional[Any]]] = []
+        self.streams: list[queue.SimpleQueue[Any | None]] = []
         self.lock = threading.Lock()  # protects all below
         self.places: dict[bytes, tuple[str, int]] = {}
         self.holders: dict[bytes, list[dict[str, Any]]] = {}
@@ -66,7 +66,7 @@ class HolderServer:
         self._server.stop(0).wait()
 
     def _hold(self, requests: Iterator[Any], context: Any) -> Iterator[Any]:
-        said: queue.SimpleQueue[Optional[Any]] = queue.SimpleQueue()
+        said: queue.SimpleQueue[Any | None] = queue.SimpleQueue()
         with self.lock:
             self.held.clear()
             self.copies.clear()
@@ -78,7 +78,7 @@ class HolderServer:
         while (message := said.get()) is not None:
             yield message
 
-    def _read(self, requests: Iterator[Any], said: queue.SimpleQueue[Optional[Any]]) -> None:
+    def _read(self, requests: Iterator[Any], said: queue.SimpleQueue[Any | None]) -> None:
         try:
             for message in requests:
                 with self.lock:

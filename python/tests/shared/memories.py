@@ -5,7 +5,7 @@ import gc
 import os
 import pathlib
 import re
-from typing import Iterator, Optional
+from typing import Iterator
 
 _NAME = re.compile(r"/memfd:muster-([0-9a-f]{64})")
 
@@ -21,7 +21,7 @@ def _parents() -> dict[int, int]:
     return found
 
 
-def below(root: Optional[int] = None) -> set[int]:
+def below(root: int | None = None) -> set[int]:
     """The process and all that it has started."""
     parents = _parents()
     root = root or os.getpid()
@@ -60,7 +60,7 @@ def _of(pid: int) -> Iterator[tuple[str, int]]:
         pass
 
 
-def memories(root: Optional[int] = None) -> dict[str, int]:
+def memories(root: int | None = None) -> dict[str, int]:
     """Contents that these processes hold or have mapped, and their bytes (0: only mapped). Here without what only waits to
     be collected."""
     gc.collect()

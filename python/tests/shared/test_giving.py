@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from typing import Any, Iterator, Optional
+from typing import Any, Iterator
 
 import pytest
 
@@ -31,7 +31,7 @@ class Side:
         self.dropped: list[bytes] = []
         self.taker = Taker(self.loop, self.dropped.append)
 
-    def hold(self, size: int = MB, name: Optional[bytes] = None) -> bytes:
+    def hold(self, size: int = MB, name: bytes | None = None) -> bytes:
         name = name or secrets.token_bytes(32)
         self.giver.reserve(size)
         self.giver.add(name, memory.make(name, [name, bytes(size - 32)]), size)

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Iterator
 
 import pytest
 
@@ -128,7 +128,7 @@ while True:
 class Between:
     """A server, and workers 0 and 2 on this host, 1 on the other. Values of 2 go by the server."""
 
-    def __init__(self, hosts: Hosts, rate: Optional[float] = None) -> None:
+    def __init__(self, hosts: Hosts, rate: float | None = None) -> None:
         self.hosts = hosts
         self.server = Server(hosts.folder, "--insecure", at=hosts.here[0] + ":0")
         hosts.processes.append(self.server.process)

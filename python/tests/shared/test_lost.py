@@ -127,7 +127,8 @@ def test_a_fetch_waits_no_longer_than_it_is_told_to(make_cluster: Callable[..., 
 
 
 @pytest.mark.parametrize("how", ["--processes", "--threads"])
-def test_a_worker_with_one_slot_makes_again_what_it_waits_for(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path, how: str) -> None:
+def test_a_worker_with_one_slot_makes_again_what_it_waits_for(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path,
+                                                              how: str) -> None:
     made, path, big = make_cluster(), tmp_path / "runs", array(4)
     with made.coordinator() as c:
         made.add("--index", "0")

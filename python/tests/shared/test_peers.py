@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import secrets
 import socket
 import ssl
 import subprocess
-import pathlib
 import threading
 import time
 from typing import Any, Callable, Iterator
@@ -15,7 +15,6 @@ import numpy
 import pytest
 
 import muster
-
 from conftest import Cluster, WorkerProcess, until
 from muster._shared import memory, peers, regions, taking
 from muster.worker import shared

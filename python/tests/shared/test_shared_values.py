@@ -12,6 +12,7 @@ import numpy
 import pytest
 
 import muster
+import muster.joblib
 from conftest import Cluster, until
 from memories import links_of, memories, nowhere, own
 from muster._shared.regions import FREE_STAYS, regions
@@ -196,7 +197,7 @@ def test_what_does_not_fit_goes_by_the_server(make_cluster: Callable[..., Cluste
     data = [array(4, i) for i in range(4)]
     with made.coordinator(shm_bytes_max=9 * MB) as c:
         values = [c.schedule(echo, args=(x,)) for x in data]
-        until(lambda: all(value.done() for value in values))
+        until(lambda: all(value.done() for value in values))  # noqa: F821  they are deleted below
         held = memories()
         assert sum(held.values()) <= 14.1 * MB and len(held) <= 3
         for value, x in zip(values, data):
@@ -237,7 +238,7 @@ def test_a_child_is_killed(made: Cluster) -> None:
     with made.coordinator() as c:
         value = c.options(task="worker:0").schedule(array, args=(8, 3))
         until(value.done)
-        pid, parent = c.options(task="worker:0").schedule(where).fetch()
+        pid, _ = c.options(task="worker:0").schedule(where).fetch()
         os.kill(pid, signal.SIGKILL)
         assert c.schedule(total, args=(value,)).fetch() == total(array(8, 3))  # the worker's own process holds it
         assert c.options(task="worker:0").schedule(total, args=(big,)).fetch() == total(big)
@@ -351,8 +352,6 @@ def test_no_descriptor_stays(made: Cluster) -> None:
 
 def test_calls_of_joblib_share_one_array(made: Cluster) -> None:
     joblib = pytest.importorskip("joblib")
-    import muster.joblib  # noqa: F401
-
     big = array(8)
     with joblib.parallel_config(backend="muster", server=made.server.grpc, n_jobs=2), joblib.Parallel() as parallel:
         for _ in range(2):

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, Callable, Iterator
+from typing import Iterator
 
 import pytest
 

@@ -267,7 +267,7 @@ def test_a_coordinator_that_comes_back_goes_on(with_two: Cluster, tmp_path: path
     c.save(tmp_path)
     c.close()
     again = with_two.coordinator()
-    whole, _, steps = model(again, 2)
+    whole, _, _ = model(again, 2)
     with again.checkpoints(tmp_path, every=0.02):
         until(lambda: WAITS in caplog.text, "its time comes")
         assert checkpoint.numbers(tmp_path) == [1], "not before it was restored"
@@ -346,9 +346,8 @@ def test_an_error_in_the_background_is_raised_by_the_end_of_its_block(with_two: 
     c = with_two.coordinator()
     c.variable(np.zeros(1), name="v")
     (tmp_path / "file").write_text("no directory")
-    with pytest.raises(OSError, match="file"):
-        with c.checkpoints(tmp_path / "file", every=0.01):
-            until(lambda: "no checkpoint was made" in caplog.text, "it is in the log")
+    with pytest.raises(OSError, match="file"), c.checkpoints(tmp_path / "file", every=0.01):
+        until(lambda: "no checkpoint was made" in caplog.text, "it is in the log")
     assert c.schedule(pow, (2, 2)).fetch(20) == 4, "once"
 
 

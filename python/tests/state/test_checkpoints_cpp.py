@@ -10,7 +10,6 @@ from typing import Any, Callable, Iterator
 
 import pytest
 
-import muster
 from conftest import Cluster, binary, until
 from muster.variables import checkpoint
 

@@ -6,8 +6,9 @@ import sys
 import time
 from typing import Callable
 
-import muster
 import pytest
+
+import muster
 from conftest import DEADLINE, Cluster
 
 np = pytest.importorskip("numpy")

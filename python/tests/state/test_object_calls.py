@@ -14,10 +14,9 @@ import muster
 from conftest import until
 from muster._wire.messages import BYTES, JSON, Failure, ServerMessage, SessionResponse, WorkerMessage
 from muster.coordinator.objects import SessionObjects
-from muster.objects import calls, large, reasons, taken
-from muster.objects.handle import CallValue
+from muster.objects import arrays, calls, large, reasons, taken
 from muster.objects.call import Kept
-from muster.objects import arrays
+from muster.objects.handle import CallValue
 from muster.variables import variable
 from muster.worker.functions import FunctionTable
 from muster.worker.object_calls import ObjectCalls, within

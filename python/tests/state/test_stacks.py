@@ -13,9 +13,8 @@ from typing import Any, Callable
 import pytest
 
 import muster
-from conftest import DEADLINE, Cluster, until
+from conftest import DEADLINE, Cluster, Workers, until
 from muster.worker import stacks
-from test_programs import Workers
 
 
 def _hangs_here(folder: str) -> None:
@@ -47,7 +46,7 @@ def test_of_a_worker_are_asked_by_its_task_or_by_a_closure(
         client.stacks("worker:7")
 
 
-def _child(code: str) -> "subprocess.Popen[bytes]":
+def _child(code: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-c",
          f"from muster.worker import stacks\nimport os, signal, sys, time\nstacks.register({stacks.DEFAULT})\n{code}\n"

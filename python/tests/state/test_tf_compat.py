@@ -15,7 +15,7 @@ import muster
 from conftest import DEADLINE, Cluster
 
 numpy = pytest.importorskip("numpy")
-from muster import tf_compat as tf  # noqa: E402
+from muster import tf_compat as tf  # noqa: E402  needs numpy
 
 EXAMPLE = pathlib.Path(__file__).parents[3] / "examples" / "python" / "cluster_coordinator.py"
 PAGE = pathlib.Path(__file__).parents[3] / "docs" / "tensorflow-compatibility.md"
@@ -84,7 +84,7 @@ def test_a_strategy_places_variables_and_has_one_session(server: str) -> None:
 
 
 def test_an_error_and_the_end_of_the_data_are_raised(server: str) -> None:
-    strategy, coordinator = made()
+    _, coordinator = made()
     with pytest.raises(ZeroDivisionError):
         coordinator.schedule(lambda: 1 // 0)
         coordinator.join()
@@ -101,7 +101,7 @@ def test_an_error_and_the_end_of_the_data_are_raised(server: str) -> None:
 def test_element_spec_is_not_implemented(server: str) -> None:
     _, coordinator = made()
     with pytest.raises(NotImplementedError, match="element_spec"):
-        coordinator.create_per_worker_dataset(lambda: [1]).element_spec
+        coordinator.create_per_worker_dataset(lambda: [1]).element_spec  # noqa: B018  it raises
 
 
 def test_datasets_have_the_usual_methods() -> None:

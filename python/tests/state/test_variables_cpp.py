@@ -58,8 +58,7 @@ def test_variables_of_python_live_on_tasks_of_cpp(cluster_of_cpp: Cluster) -> No
     halves = muster.FixedShardsPartitioner(2)
     dice = np.random.default_rng(1)
     begin = dice.normal(size=(6, 3)).astype("float32")
-    for i, v in enumerate((c.variable(begin, name="whole"),
-                           c.variable(begin, name="halves", partitioner=halves, tasks=["ps:0", "ps:1"]))):
+    for v in (c.variable(begin, name="whole"), c.variable(begin, name="halves", partitioner=halves, tasks=["ps:0", "ps:1"])):
         own = Variable(begin.copy())
         rows = np.array([5, 0, 5])
         for method, args in (("assign_add", (dice.normal(size=(6, 3)).astype("float32"),)),

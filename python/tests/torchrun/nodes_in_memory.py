@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable
 
 from muster.errors import WaitTimeout
 from muster.rest.http import NoServer, ServerError
@@ -15,11 +15,11 @@ FAST = {"join_timeout": 20.0, "last_call": 0.1, "interval": 0.1, "attempts": 3}
 
 class Memory:
     def __init__(self) -> None:
-        self.keys: Dict[str, Entry] = {}
+        self.keys: dict[str, Entry] = {}
         self.looks = 0
         self._changed = threading.Condition()  # may be entered again by who is in it
 
-    def folder(self, prefix: str) -> Dict[str, Entry]:
+    def folder(self, prefix: str) -> dict[str, Entry]:
         with self._changed:
             self.looks += 1
             return {k: e for k, e in self.keys.items() if k.startswith(prefix)}
@@ -35,7 +35,7 @@ class Memory:
         with self._changed:
             return key not in self.keys and self.put(key, value)
 
-    def get(self, key: str, timeout: Optional[float] = None) -> bytes:
+    def get(self, key: str, timeout: float | None = None) -> bytes:
         with self._changed:
             if not self._changed.wait_for(lambda: key in self.keys, timeout):
                 raise WaitTimeout(key)
@@ -43,7 +43,7 @@ class Memory:
 
     def delete(self, key: str, recursive: bool = False) -> None:
         with self._changed:
-            gone = [k for k in self.keys if k == key or recursive and k.startswith(key + "/")]
+            gone = [k for k in self.keys if k == key or (recursive and k.startswith(key + "/"))]
             if not gone:
                 raise ServerError(404, {})
             for k in gone:
@@ -66,12 +66,12 @@ class Player:
     """One node."""
 
     def __init__(self, keys: Any, name: str, least: int = 2, most: int = 2, *, job: str = "job",
-                 prepare: Optional[Callable[[Decision], None]] = None, **settings: Any) -> None:
+                 prepare: Callable[[Decision], None] | None = None, **settings: Any) -> None:
         self.keys = Unplugged(keys)
         self.rounds = Rounds(self.keys, job, name, Settings(least, most, **{**FAST, **settings}))
-        self.prepared: List[int] = []
+        self.prepared: list[int] = []
         self._prepare = prepare or (lambda world: self.prepared.append(world.number))
-        self._thread: Optional[threading.Thread] = None
+        self._thread: threading.Thread | None = None
         self._said: Any = None
 
     def begin(self) -> Player:
@@ -105,7 +105,7 @@ class Player:
         self.rounds._stopped.set()
 
 
-def all_join(*players: Player) -> List[Decision]:
+def all_join(*players: Player) -> list[Decision]:
     for p in players:
         p.begin()
     return [p.end() for p in players]

@@ -6,12 +6,12 @@ import socket
 from typing import Iterator
 
 import pytest
-from conftest import Server, binary, until
-from test_tokens import token
 
+from conftest import Server, binary, until
 from muster.rest.http import ServerError
 from muster.torchrun.keys import Keys
 from nodes_in_memory import Player, all_join
+from test_tokens import token
 
 
 @pytest.fixture

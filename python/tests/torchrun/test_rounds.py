@@ -5,11 +5,11 @@ import json
 import random
 import threading
 import time
-from typing import Iterator, List
+from typing import Iterator
 
 import pytest
-from conftest import until
 
+from conftest import until
 from muster.torchrun import rounds
 from muster.torchrun.rounds import Broken, Closed, Decision, TimedOut
 from nodes_in_memory import Memory, Player, all_join
@@ -311,7 +311,7 @@ def test_whoever_comes_and_goes_sees_the_same_rounds(keys: Memory) -> None:
     """Five nodes come again at random, one after another dies: those of a round agree on it."""
     chance = random.Random(7)
     seen: dict[int, Decision] = {}
-    living: List[Player] = [Player(keys, f"n{i}", 2, 5) for i in range(5)]
+    living: list[Player] = [Player(keys, f"n{i}", 2, 5) for i in range(5)]
     for turn in range(8):
         chance.shuffle(living)
         if turn in (3, 5) and len(living) > 2:

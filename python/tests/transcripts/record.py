@@ -23,12 +23,8 @@ import time
 from concurrent import futures
 from typing import Any, Iterator
 
-HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
-MUSTER, PACKAGE, NAME = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
-KINDS = sys.argv[4:] or ["cpp", "python", "sessions"]
-os.environ["MUSTER_BINARY"] = MUSTER
-sys.path.insert(0, PACKAGE)
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+sys.path.insert(0, sys.argv[2])
 
 import grpc
 
@@ -36,6 +32,10 @@ from conftest import Server, until
 from muster._wire.messages import WorkerMessage
 from transcripts import scenario
 
+HERE = pathlib.Path(__file__).parent
+MUSTER, PACKAGE, NAME = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
+KINDS = sys.argv[4:] or ["cpp", "python", "sessions"]
+os.environ["MUSTER_BINARY"] = MUSTER
 ATTACH = "/muster.v1.WorkerService/Attach"
 SESSION = "/muster.v1.CoordinatorService/Session"
 

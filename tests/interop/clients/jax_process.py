@@ -11,9 +11,9 @@ os.environ['JAX_COORDINATOR_ADDRESS'] = os.environ['SERVER']
 os.environ['JAX_COORDINATOR_BIND_ADDRESS'] = '127.0.0.1:0'
 os.environ['JAX_PLATFORMS'] = 'cpu'
 
-import jax  # noqa: E402: reads the environment
-from command_line import say  # noqa: E402
-from jax._src import distributed  # noqa: E402: the client is not part of the public interface
+import jax  # reads the environment
+from command_line import say
+from jax._src import distributed  # the client is not part of the public interface
 
 jax.config.update('jax_cpu_collectives_implementation', 'gloo')  # not the default before 0.5
 VERSION = tuple(int(part) for part in jax.__version__.split('.'))

@@ -7,12 +7,13 @@ import sys
 import time
 
 from command_line import Signals, say, words
-from jax_process import finish, initialize
+from jax_process import finish, initialize  # sets variables that JAX reads
 
+# isort: split
 from jax.experimental import multihost_utils
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', '..', '..', 'python'))
-from muster.jax import renew_preemption_sync  # noqa: E402
+from muster.jax import renew_preemption_sync
 
 LONG_STEP = 3  # seconds
 

@@ -4,7 +4,6 @@ on from the last one. It knows nothing of Muster but the variables that say who 
 Words: the directory of its checkpoints, and a file that somebody makes when it may end.
 """
 import json
-import os
 import pathlib
 import sys
 import time

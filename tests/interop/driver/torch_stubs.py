@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 
-
 NO_DEVICE = 100  # what CUDA answers where there is no GPU
 GPU = re.compile(r'lib(cu|nccl|nv)')
 

@@ -141,7 +141,7 @@ def torchrun_node_lost(trial):
     check({t['restart'] for t in job.train(left, 2).values()} == {1}, 'it was not for a failed worker')
     second = fresh(job, first)
 
-    both = left + [job.agent()]
+    both = [*left, job.agent()]
     told = job.train(both, 4)
     check(told[0]['process'] is left[0], 'who was there has not kept its rank')
     check(told[0]['restart'] == 1, 'it costs a restart that one comes late')
@@ -173,7 +173,8 @@ def torchrun_server_lost(trial):
     os.kill(told[3]['pid'], signal.SIGKILL)
     again = job.train(agents, 4)
     check(not {t['pid'] for t in told.values()} & {t['pid'] for t in again.values()}, 'some go on')
-    check(any(key.endswith('/rounds/000000001') for key in job.keys()), f'the keys are {job.keys()}')
+    keys = job.keys()
+    check(any(key.endswith('/rounds/000000001') for key in keys), f'the keys are {keys}')
     job.end(agents)
 
 

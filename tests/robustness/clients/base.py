@@ -8,7 +8,7 @@ import random
 import time
 import urllib.error
 import urllib.request
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 import muster
 from recorder import Recorder, now
@@ -57,7 +57,7 @@ class Client:
         """Runs operations until `stopping` is requested."""
         raise NotImplementedError
 
-    def operation(self, client: str, op: str, key: str, act: Callable[[], Optional[str]], **fields: Any) -> str:
+    def operation(self, client: str, op: str, key: str, act: Callable[[], str | None], **fields: Any) -> str:
         """Records one operation on a key, before the call as unknown and after the call with its answer.
 
         A killed client cannot write after the call. A record without an outcome is a call of a killed client."""

@@ -11,6 +11,7 @@ import urllib.request
 from typing import Any
 
 import grpc
+
 from clients.base import Client, Refused, stopping
 from muster._wire.messages import named
 from recorder import now

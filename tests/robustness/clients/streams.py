@@ -42,7 +42,7 @@ class Streams(RestClient):
                 parts.append(part)
             received += len(part["lines"])
             time.sleep(0.05)
-        outcome = "ok" if received >= len(expected) or parts and parts[-1]["outcome"] == "complete" else "unknown"
+        outcome = "ok" if received >= len(expected) or (parts and parts[-1]["outcome"] == "complete") else "unknown"
         self.history.write(kind="stream", id=job, expected=expected, parts=parts, outcome=outcome, call=begun, ret=now())
 
     def _read(self, url: str, job: str, first: int) -> dict[str, Any]:

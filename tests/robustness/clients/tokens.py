@@ -32,7 +32,7 @@ class Tokens(RestClient):
         live = self.live[number]
         while not stopping.requested:
             turn = source.randrange(20)
-            if not live or turn < 4 and len(live) < self.kept_max:
+            if not live or (turn < 4 and len(live) < self.kept_max):
                 self._create(live)
             elif turn < 6:
                 index = source.randrange(len(live))
@@ -81,7 +81,7 @@ class Tokens(RestClient):
 
     def _outcome(self, status: int, answer: Any) -> str:
         """Returns the outcome of the end of a token. It does not exist if a try without an answer had ended it."""
-        if status in (200, 204) or status == 404 and len(self.config["http"]) > 1:
+        if status in (200, 204) or (status == 404 and len(self.config["http"]) > 1):
             return "ok"
         if status in (NOT_SENT, 429, 507):
             return "failed"
