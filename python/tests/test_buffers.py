@@ -35,7 +35,7 @@ def add_one(x: Any) -> float:
 
 
 def through(value: Any) -> Any:
-    return buffers.load(b"".join(buffers.pickled(value, pickle.dumps)))
+    return buffers.load(b"".join(buffers.framed(*buffers.parts(value, pickle.dumps))))
 
 
 def copies(f: Callable[[], Any]) -> float:
@@ -61,20 +61,20 @@ def test_large_buffers_lie_beside_the_pickle() -> None:
     assert got["fortran"].flags.f_contiguous and got["raw"] == given["raw"]
     assert got["same"][0] is got["c"] and got["same"][1] is got["c"]
     assert got["c"].flags.writeable and not got["fixed"].flags.writeable and got["c"].flags.aligned
-    parts = buffers.pickled([large], pickle.dumps)
+    parts = buffers.framed(*buffers.parts([large], pickle.dumps))
     assert any(np.shares_memory(np.frombuffer(p, np.uint8), large) for p in parts if len(p))
     assert sum(map(len, parts)) < large.nbytes + 1000
 
 
 def test_pickles_without_large_buffers_are_plain_ones() -> None:
     for value in (np.arange(100), {"a": [1]}, b"x" * 100_000):
-        (plain,) = buffers.pickled(value, pickle.dumps)
+        (plain,) = buffers.framed(*buffers.parts(value, pickle.dumps))
         assert (np.asarray(pickle.loads(plain)) == np.asarray(value)).all()
     assert values.decode(b'{"$pickle":"%s"}' % base64.b64encode(pickle.dumps({1, 2}, 4))) == {1, 2}
 
 
 def test_what_is_cut_off_is_an_error() -> None:
-    whole = b"".join(buffers.pickled(np.zeros(9000), pickle.dumps))
+    whole = b"".join(buffers.framed(*buffers.parts(np.zeros(9000), pickle.dumps)))
     for length in (3, 10, 20, 60, len(whole) - 1):
         with pytest.raises(Exception):  # noqa: B017  whichever pickle raises
             buffers.load(whole[:length])

@@ -34,15 +34,9 @@ Open = Callable[[bytes], memoryview]
 """The bytes of a blob, that nobody else writes to and that may be written to."""
 
 
-def pickled(value: Any, dumps: Callable[..., bytes]) -> list[Data]:
-    """Parts of the bytes. They share memory with `value`, and are to be joined before that changes.
-    `dumps` is that of pickle or of cloudpickle, and so is what this raises."""
-    data, aside = parts(value, dumps)
-    return _framed(data, aside) if aside else [data]
-
-
 def parts(value: Any, dumps: Callable[..., bytes]) -> tuple[bytes, list[memoryview]]:
-    """The pickle, and the buffers beside it."""
+    """Returns the pickle and the buffers beside it. The buffers share memory with `value`: join them before it changes. `dumps` is
+    pickle's or cloudpickle's; this raises what it raises."""
     aside: list[memoryview] = []
     return dumps(value, protocol=5, buffer_callback=lambda b: _goes_in(b, aside)), aside
 
@@ -111,10 +105,6 @@ def load(data: Data, blob: Open | None = None) -> Any:
         part = view[offset:offset + size]
         buffers.append(bytearray(part) if view.readonly else part)
     return loads(view[at:at + length], buffers)
-
-
-def may_be_elsewhere(data: Data) -> bool:
-    return bytes(data[:len(SHARED)]) == SHARED
 
 
 def names_of(data: Data) -> list[bytes]:

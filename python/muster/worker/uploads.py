@@ -153,10 +153,6 @@ def activate_again(running: Context) -> None:
         activate(running._uploads)
 
 
-def active() -> bool:
-    return bool(_active)
-
-
 def _take_modules(tops: frozenset[str]) -> dict[str, types.ModuleType]:
     return {name: sys.modules.pop(name) for name in list(sys.modules)
             if name.partition(".")[0] in tops}
