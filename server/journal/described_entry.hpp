@@ -131,6 +131,8 @@ V from_bits(std::uint64_t bits, bool& ok) {
     ok = ok && e;
     return e.value_or(V{});
   } else {
+    if constexpr (sizeof(V) < 4 && !std::is_same_v<V, bool>)
+      ok = ok && static_cast<std::uint64_t>(static_cast<V>(bits)) == bits;
     return static_cast<V>(bits);
   }
 }
@@ -140,6 +142,12 @@ inline void put_number(std::string& to, core::field_facts const& f, std::uint64_
   f.fixed ? put_fixed(to, bits) : put_varint(to, bits);
 }
 
+// Types whose entry is that of another one: `entry_of(value)`, and `from_entry(entry, value)` back.
+template <class V>
+concept converted = requires(V const& v) {
+  entry_of(v);
+};
+
 template <class V>
 inline constexpr bool is_optional = false;
 template <class V>
@@ -148,6 +156,11 @@ template <class V>
 inline constexpr bool is_list = false;
 template <class V>
 inline constexpr bool is_list<std::vector<V>> = true;
+// An optional list is a flag, which has the number before that of the list.
+template <class V>
+inline constexpr bool has_flag = false;
+template <class V>
+inline constexpr bool has_flag<std::optional<std::vector<V>>> = true;
 template <class V>
 inline constexpr bool is_pair = false;
 template <class V>
@@ -188,7 +201,7 @@ template <class V>
 bool decode_pair(core::field_facts const& f, std::string_view data, std::pair<std::string, V>& into,
                  bool& in_range) {
   reader r(data);
-  std::string_view digits;
+  [[maybe_unused]] std::string_view digits;
   for (item i; r.next(i);) {
     if (i.number == 1 && i.type == bytes) into.first = text_of(f, i.data);
     if constexpr (std::is_same_v<V, std::string>) {
@@ -223,6 +236,8 @@ void put_value(std::string& to, core::field_facts const& f, V const& value) {
     if (f.can_be_absent ? bits != f.absent : bits != 0) put_number(to, f, bits);
   } else if constexpr (std::is_same_v<V, std::string>) {
     if (!value.empty()) put_bytes(to, f.number, value);
+  } else if constexpr (converted<V>) {
+    put_value(to, f, entry_of(value));
   } else if constexpr (core::described<V>) {
     std::string message;
     encode_entry(value, message);
@@ -245,12 +260,15 @@ void put_value(std::string& to, core::field_facts const& f, V const& value) {
     }
   } else {  // an optional, or a pointer
     if (!value) return;
-    if constexpr (number<std::remove_cvref_t<decltype(*value)>>)
+    using held = std::remove_cvref_t<decltype(*value)>;
+    if constexpr (number<held>) {
       put_number(to, f, bits_of(*value));
-    else if constexpr (std::is_same_v<std::remove_cvref_t<decltype(*value)>, std::string>)
+    } else if constexpr (std::is_same_v<held, std::string>) {
       put_bytes(to, f.number, *value);
-    else
+    } else {
+      if constexpr (has_flag<V>) put_number(to, {.number = f.number - 1}, 1);
       put_value(to, f, *value);
+    }
   }
 }
 
@@ -261,6 +279,11 @@ bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_ran
     if (i.type == (f.fixed ? fixed64 : varint)) into = from_bits<V>(i.value, in_range);
   } else if constexpr (std::is_same_v<V, std::string>) {
     if (i.type == bytes) into = text_of(f, i.data);
+  } else if constexpr (converted<V>) {
+    decltype(entry_of(into)) one{};
+    if (i.type != bytes) return true;
+    if (!decode_entry(i.data, one, in_range)) return false;
+    from_entry(std::move(one), into);
   } else if constexpr (core::described<V>) {
     return i.type != bytes || decode_entry(i.data, into, in_range);
   } else if constexpr (is_pair<V>) {
@@ -287,6 +310,12 @@ bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_ran
     using held = std::remove_cvref_t<decltype(*into)>;
     if constexpr (number<held>) {
       if (i.type == (f.fixed ? fixed64 : varint)) into = from_bits<held>(i.value, in_range);
+    } else if constexpr (has_flag<V>) {
+      if (i.number != f.number) {
+        if (i.value != 0 && !into) into.emplace();
+      } else if (into) {
+        return take_value(f, i, *into, in_range);
+      }
     } else if (i.type == bytes) {
       if constexpr (is_optional<V>) {
         if (!into) into.emplace();
@@ -330,21 +359,32 @@ void encode_entry(T const& of, std::string& to) {
   core::each_stored<T>([&](auto const& f) { entry::put_value(to, f, f.get(of)); });
 }
 
+// Sets what an entry without any field means: zeros, not the defaults of the struct.
 template <core::described T>
-bool decode_entry(std::string_view bytes, T& into, bool& in_range) {
+void clear_entry(T& into) {
   core::each_stored<T>([&](auto const& f) {
     auto& to = f.get(into);
     using value = std::remove_reference_t<decltype(to)>;
+    bool any = true;
     if constexpr (entry::number<value>)
-      to = entry::from_bits<value>(f.absent, in_range);
+      to = entry::from_bits<value>(f.absent, any);
+    else if constexpr (core::described<value>)
+      clear_entry(to);
     else
       to = value{};
   });
+}
+
+template <core::described T>
+bool decode_entry(std::string_view bytes, T& into, bool& in_range) {
+  clear_entry(into);
   bool fine = true;
   entry::reader r(bytes);
   for (entry::item i; fine && r.next(i);)
     core::each_stored<T>([&](auto const& f) {
-      if (f.number == i.number) fine = entry::take_value(f, i, f.get(into), in_range);
+      constexpr bool flag = entry::has_flag<std::remove_reference_t<decltype(f.get(into))>>;
+      if (f.number == i.number || (flag && f.number == i.number + 1))
+        fine = entry::take_value(f, i, f.get(into), in_range);
     });
   if (!fine || r.damaged()) return false;
   core::each_stored<T>([&](auto const& f) {

@@ -9,6 +9,7 @@
 #include "server/core/access/token_fields.hpp"
 #include "server/core/api/attempt_record_fields.hpp"
 #include "server/core/api/program_fields.hpp"
+#include "server/core/coordination/api/coordination_fields.hpp"
 #include "server/journal/program_entry.hpp"
 
 namespace muster::server::journal {
@@ -69,6 +70,7 @@ void expect_same() {
   };
   core::each_stored<T>([&](auto const& f) {
     using value = std::remove_cvref_t<decltype(f.get(filled))>;
+    if constexpr (entry::has_flag<value>) ++stored;
     if constexpr (entry::is_list<value>) {
       if constexpr (core::in_columns<typename value::value_type>)
         return core::each_stored<typename value::value_type>(compare);
@@ -111,6 +113,17 @@ TEST(described_entry, records_of_attempts_are_as_protobuf_writes_them) {
   expect_same<attempt_record::latecomer, wire::AttemptRecord::Latecomer>();
   expect_same<attempt_record::stack, wire::AttemptRecord::Stack>();
   expect_same<attempt_record::ended_rank, wire::AttemptRecord::Rank>();
+}
+
+TEST(described_entry, clusters_are_as_protobuf_writes_them) {
+  namespace coordination = core::coordination;
+  expect_same<coordination::cluster_spec, wire::ClusterSpec>();
+  expect_same<coordination::job_spec, wire::Job>();
+  expect_same<coordination::fault_entry, wire::Fault>();
+  expect_same<coordination::first_cause, wire::Cause>();
+  expect_same<coordination::cluster_fact, wire::Cluster>();
+  expect_same<coordination::task_fact, wire::Task>();
+  expect_same<coordination::barrier_fact, wire::Barrier>();
 }
 
 TEST(described_entry, tokens_are_as_protobuf_writes_them) {
