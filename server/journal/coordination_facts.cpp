@@ -1,18 +1,14 @@
 #include <algorithm>
 #include <cstdio>
-#include <limits>
 
-#include "muster/journal/v1/records.pb.h"
-#include "server/core/coordination/barriers/barrier.hpp"
-#include "server/journal/entries.hpp"
+#include "server/core/coordination/api/coordination_fields.hpp"
+#include "server/journal/described_entry.hpp"
 #include "server/journal/fact_encoding.hpp"
-#include "server/journal/times.hpp"
 
 namespace muster::server::journal {
 namespace {
 
 namespace coordination = core::coordination;
-namespace wire = muster::journal::v1;
 using namespace std::string_view_literals;
 
 // "t\0CLUSTER\0": what is kept of a cluster begins so, by kind.
@@ -26,128 +22,16 @@ std::string task_key(std::string const& cluster, coordination::task_index t) {
   return prefix_of('t', cluster) + digits;
 }
 
-void encode(coordination::cluster_spec const& s, wire::ClusterSpec& into) {
-  into.set_name(s.name);
-  into.set_service_type(s.service_type);
-  for (auto const& j : s.jobs) {
-    auto& job = *into.add_jobs();
-    job.set_name(j.name);
-    job.set_tasks(j.tasks);
-    job.set_recoverable(j.recoverable);
-  }
-  into.set_heartbeat_timeout(s.heartbeat_timeout.count());
-  into.set_connection_grace(s.connection_grace.count());
-  into.set_register_timeout(s.register_timeout.count());
-  into.set_shutdown_timeout(s.shutdown_timeout.count());
-  into.set_register_barrier(s.register_barrier);
-  into.set_recoverable(s.recoverable);
-  into.set_allow_reconnect(s.allow_reconnect);
-  into.set_renew(s.renew);
-  into.set_stuck_after(s.stuck_after.count());
-  into.set_error_delivery(static_cast<std::uint32_t>(s.errors));
-  into.set_agents_tls(s.agents == coordination::agent_wire::tls);
-  if (s.torch_port) into.set_torch_port(*s.torch_port);
-  into.set_torch_era_b(s.torch == coordination::torch_era::b);
-  into.set_has_stateful_jobs(s.stateful_jobs.has_value());
-  if (s.stateful_jobs)
-    for (auto const& j : *s.stateful_jobs) into.add_stateful_jobs(j);
-}
-
-coordination::cluster_spec decoded(wire::ClusterSpec const& w) {
-  coordination::cluster_spec s;
-  s.name = w.name();
-  s.service_type = w.service_type();
-  for (auto const& j : w.jobs()) s.jobs.push_back({j.name(), j.tasks(), j.recoverable()});
-  s.heartbeat_timeout = core::duration(w.heartbeat_timeout());
-  s.connection_grace = core::duration(w.connection_grace());
-  s.register_timeout = core::duration(w.register_timeout());
-  s.shutdown_timeout = core::duration(w.shutdown_timeout());
-  s.register_barrier = w.register_barrier();
-  s.recoverable = w.recoverable();
-  s.allow_reconnect = w.allow_reconnect();
-  s.renew = w.renew();
-  s.stuck_after = core::duration(w.stuck_after());
-  if (w.error_delivery() <= 2) s.errors = coordination::error_delivery(w.error_delivery());
-  if (w.agents_tls()) s.agents = coordination::agent_wire::tls;
-  if (w.has_torch_port()) s.torch_port = static_cast<std::uint16_t>(w.torch_port());
-  if (w.torch_era_b()) s.torch = coordination::torch_era::b;
-  if (w.has_stateful_jobs())
-    s.stateful_jobs.emplace(w.stateful_jobs().begin(), w.stateful_jobs().end());
-  return s;
-}
-
-void encode(coordination::fault const& f, wire::Fault& into) {
-  into.set_code(static_cast<std::uint32_t>(f.code));
-  into.set_message(f.message);
-  into.set_coordination(f.coordination);
-  if (f.source != coordination::no_task) into.set_source(f.source);
-  into.set_reported(f.reported);
-  if (f.barrier) {
-    into.set_barrier_id(f.barrier->id);
-    into.set_barrier_counter(f.barrier->counter);
-  }
-  if (f.mismatch) into.set_mismatch(raw(*f.mismatch));
-}
-
-coordination::fault_ptr decoded(wire::Fault const& w) {
-  auto f = std::make_shared<coordination::fault>();
-  f->code = static_cast<muster::code>(w.code());
-  f->message = w.message();
-  f->coordination = w.coordination();
-  f->source = w.has_source() ? w.source() : coordination::no_task;
-  f->reported = w.reported();
-  if (w.has_barrier_counter()) f->barrier = {w.barrier_id(), w.barrier_counter()};
-  if (w.has_mismatch()) f->mismatch = core::incarnation{w.mismatch()};
-  return f;
-}
-
-coordination::cluster_fact decoded(wire::Cluster const& w) {
-  coordination::cluster_fact f;
-  f.spec = decoded(w.spec());
-  if (w.has_next()) f.next = decoded(w.next());
-  f.generation = w.generation();
-  f.incarnation = core::incarnation{w.incarnation()};
-  f.started = time(w.started());
-  f.ended = time(w.ended());
-  f.failed = w.failed();
-  f.refuses = w.refuses();
-  if (w.port() <= std::numeric_limits<std::uint16_t>::max())
-    f.port = static_cast<std::uint16_t>(w.port());
-  if (w.has_cause())
-    f.cause = {w.cause().task(), w.cause().peer(), w.cause().message(), time(w.cause().at())};
-  f.cause_task = w.has_cause_task() ? w.cause_task() : coordination::no_task;
-  f.victims.assign(w.victims().begin(), w.victims().end());
-  if (w.has_broadcast()) f.broadcast = decoded(w.broadcast());
-  return f;
-}
-
-coordination::task_fact decoded(coordination::task_index t, wire::Task const& w) {
-  return {t,
-          static_cast<coordination::agent_state>(w.state()),
-          w.recoverable(),
-          w.casualty(),
-          w.ever_connected(),
-          core::incarnation{w.incarnation()},
-          w.has_error() ? decoded(w.error()) : nullptr,
-          time(w.registered_at()),
-          time(w.grace_until()),
-          w.hears_notices()};
-}
-
-coordination::key_fact decoded(std::string key, wire::Key const& w) {
-  return {std::move(key), core::blob(w.value(), static_cast<core::encoding>(w.encoding() & 1)),
-          time(w.changed())};
-}
-
-coordination::barrier_fact decoded(std::string id, wire::Barrier const& w) {
-  coordination::barrier_fact f{.id = std::move(id)};
-  f.counter = w.counter();
-  f.purpose = static_cast<std::uint8_t>(w.purpose());
-  if (w.some()) f.who.emplace(w.who().begin(), w.who().end());
-  if (w.has_result()) f.result = decoded(w.result());
-  if (w.has_result_before()) f.result_before = decoded(w.result_before());
-  f.ended = time(w.ended());
-  return f;
+struct key_entry {
+  std::string value{};
+  core::encoding encoding{};
+  core::time_point changed{};
+};
+constexpr auto fields_of(std::type_identity<key_entry>) {
+  using t = key_entry;
+  return core::fields(core::field(1, "value", &t::value).as_bytes(),
+                      core::field(2, "encoding", &t::encoding),
+                      core::field(3, "changed", &t::changed));
 }
 
 // Appends what has to be written for a fact.
@@ -160,65 +44,24 @@ struct encoder {
     if (f.anew)
       for (char const kind : {'t', 'k', 'b'})
         into.push_back({change::kind::erase_below, prefix_of(kind, name), {}});
-    wire::Cluster w;
-    encode(f.spec, *w.mutable_spec());
-    if (f.next) encode(*f.next, *w.mutable_next());
-    w.set_generation(f.generation);
-    w.set_incarnation(raw(f.incarnation));
-    w.set_started(us(f.started));
-    w.set_ended(us(f.ended));
-    w.set_failed(f.failed);
-    w.set_refuses(f.refuses);
-    w.set_port(f.port);
-    if (f.cause) {
-      w.mutable_cause()->set_task(f.cause->task);
-      w.mutable_cause()->set_peer(f.cause->peer);
-      w.mutable_cause()->set_message(f.cause->message);
-      w.mutable_cause()->set_at(us(f.cause->at));
-    }
-    if (f.cause_task != coordination::no_task) w.set_cause_task(f.cause_task);
-    for (auto const t : f.victims) w.add_victims(t);
-    if (f.broadcast) encode(*f.broadcast, *w.mutable_broadcast());
-    into.push_back({change::kind::put, prefix_of('c', name), w.SerializeAsString()});
+    into.push_back({change::kind::put, prefix_of('c', name), encoded_entry(f)});
   }
 
   void operator()(coordination::task_fact const& f) const {
-    wire::Task w;
-    w.set_state(static_cast<std::uint32_t>(f.state));
-    w.set_recoverable(f.recoverable);
-    w.set_casualty(f.casualty);
-    w.set_ever_connected(f.ever_connected);
-    w.set_incarnation(raw(f.incarnation));
-    if (f.error) encode(*f.error, *w.mutable_error());
-    w.set_registered_at(us(f.registered_at));
-    w.set_grace_until(us(f.grace_until));
-    w.set_hears_notices(f.hears_notices);
-    into.push_back({change::kind::put, task_key(cluster, f.task), w.SerializeAsString()});
+    into.push_back({change::kind::put, task_key(cluster, f.task), encoded_entry(f)});
   }
 
   void operator()(coordination::key_fact const& f) const {
     auto key = prefix_of('k', cluster) + f.key;
     if (!f.value) return into.push_back({change::kind::erase, std::move(key), {}});
-    wire::Key w;
-    w.set_value(f.value->view().data(), f.value->size());
-    w.set_encoding(static_cast<std::uint32_t>(f.value->encoding()));
-    w.set_changed(us(f.changed));
-    into.push_back({change::kind::put, std::move(key), w.SerializeAsString()});
+    key_entry const e{std::string(f.value->view()), f.value->encoding(), f.changed};
+    into.push_back({change::kind::put, std::move(key), encoded_entry(e)});
   }
 
   void operator()(coordination::barrier_fact const& f) const {
     auto key = prefix_of('b', cluster) + f.id;
     if (f.forgotten) return into.push_back({change::kind::erase, std::move(key), {}});
-    wire::Barrier w;
-    w.set_counter(f.counter);
-    w.set_purpose(f.purpose);
-    w.set_some(f.who.has_value());
-    if (f.who)
-      for (auto const t : *f.who) w.add_who(t);
-    if (f.result) encode(*f.result, *w.mutable_result());
-    if (f.result_before) encode(*f.result_before, *w.mutable_result_before());
-    w.set_ended(us(f.ended));
-    into.push_back({change::kind::put, std::move(key), w.SerializeAsString()});
+    into.push_back({change::kind::put, std::move(key), encoded_entry(f)});
   }
 
   void operator()(coordination::cluster_gone const&) const {
@@ -227,15 +70,16 @@ struct encoder {
   }
 };
 
-// Everything of one kind of a cluster: `take(rest of the key, message)`.
-template <class Message, class Take>
+// Everything of one kind of a cluster: `take(rest of the key, entry)`.
+template <class Entry, class Take>
 muster::status each(store const& s, char kind, std::string const& cluster, Take take) {
   auto const prefix = prefix_of(kind, cluster);
   std::string damaged;
   auto const read = s.read(prefix, [&](std::string_view key, std::string_view value) {
-    Message m;
+    Entry e;
+    bool in_range = true;
     auto const rest = key.substr(prefix.size());
-    if (read_message(m, value) && take(rest, m)) return true;
+    if (decode_entry(value, e, in_range) && take(rest, e) && in_range) return true;
     damaged = rest;
     return false;
   });
@@ -245,27 +89,33 @@ muster::status each(store const& s, char kind, std::string const& cluster, Take 
 }
 
 muster::status load(store const& s, coordination::restored_cluster& into) {
-  auto const& name = into.cluster.spec.name;
-  auto const tasks =
-      each<wire::Task>(s, 't', name, [&](std::string_view rest, wire::Task const& w) {
+  using coordination::agent_state;
+  auto const& spec = into.cluster.spec;
+  auto const tasks = each<coordination::task_fact>(
+      s, 't', spec.name, [&](std::string_view rest, coordination::task_fact& f) {
         auto const t = std::strtoul(std::string(rest).c_str(), nullptr, 10);
-        into.tasks.push_back(decoded(static_cast<coordination::task_index>(t), w));
-        return t < into.cluster.spec.size() && w.state() >= 2 && w.state() <= 4 &&
-               (w.state() == 4) == w.has_error();
+        f.task = static_cast<coordination::task_index>(t);
+        bool const fits = t < spec.size() && f.state >= agent_state::disconnected &&
+                          f.state <= agent_state::error &&
+                          (f.state == agent_state::error) == (f.error != nullptr);
+        into.tasks.push_back(std::move(f));
+        return fits;
       });
   if (!tasks.ok()) return tasks;
-  auto const keys = each<wire::Key>(s, 'k', name, [&](std::string_view rest, wire::Key const& w) {
-    into.keys.push_back(decoded(std::string(rest), w));
-    return true;
-  });
+  auto const keys =
+      each<key_entry>(s, 'k', spec.name, [&](std::string_view rest, key_entry const& e) {
+        into.keys.push_back({std::string(rest), core::blob(e.value, e.encoding), e.changed});
+        return true;
+      });
   if (!keys.ok()) return keys;
-  auto const barriers =
-      each<wire::Barrier>(s, 'b', name, [&](std::string_view rest, wire::Barrier const& w) {
-        into.barriers.push_back(decoded(std::string(rest), w));
-        auto const& who = into.barriers.back().who;
-        return w.purpose() <= 3 && w.counter() >= 0 &&
-               (!who || (std::is_sorted(who->begin(), who->end()) && !who->empty() &&
-                         who->back() < into.cluster.spec.size()));
+  auto const barriers = each<coordination::barrier_fact>(
+      s, 'b', spec.name, [&](std::string_view rest, coordination::barrier_fact& f) {
+        f.id = rest;
+        into.barriers.push_back(std::move(f));
+        auto const& b = into.barriers.back();
+        return b.purpose <= 3 && b.counter >= 0 &&
+               (!b.who || (std::is_sorted(b.who->begin(), b.who->end()) && !b.who->empty() &&
+                           b.who->back() < spec.size()));
       });
   std::stable_sort(into.barriers.begin(), into.barriers.end(),
                    [](auto const& a, auto const& b) { return a.ended < b.ended; });
@@ -282,12 +132,13 @@ muster::result<std::vector<coordination::restored_cluster>> load_clusters(store 
   std::vector<coordination::restored_cluster> all;
   std::string damaged;
   auto const read = s.read("c\0"sv, [&](std::string_view key, std::string_view value) {
-    wire::Cluster w;
-    if (!read_message(w, value) || !coordination::validate(decoded(w.spec())).ok()) {
+    coordination::cluster_fact f;
+    bool in_range = true;  // an unknown enumerator becomes the first one
+    if (!decode_entry(value, f, in_range) || !coordination::validate(f.spec).ok()) {
       damaged = key.substr(2);
       return false;
     }
-    all.emplace_back().cluster = decoded(w);
+    all.emplace_back().cluster = std::move(f);
     return true;
   });
   if (!read.ok()) return read;
