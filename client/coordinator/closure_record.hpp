@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -59,10 +58,11 @@ struct built_record {
   bool answered() const { return value != 0 || error; }
 };
 
-/// What goes into a message's options: all but what is called.
-inline auto asked_by(closure_options const& o) {
-  return std::tie(o.priority, o.delay, o.deadline, o.max_retries, o.retry_initial, o.retry_max,
-                  o.task_job, o.task_index, o.labels, o.resources);
+/// Returns what goes into a message's options: all but what is called, which each closure says.
+inline closure_options asked_by(closure_options o) {
+  o.display_name.clear();
+  o.callable.clear();
+  return o;
 }
 
 /// Writes closures into messages. Options that are the same as those before them in the message are
@@ -74,9 +74,10 @@ class closure_writer {
     m.set_generation(r.generation);
     int const position = add_closure(m, token, r.function, {r.args, r.encoding});
     auto const& o = r.options ? *r.options : none;
+    auto asked = r.options ? asked_by(o) : none;
     add_callable(m, position, o.display_name, hash_bytes(o.callable));
-    if (asked_by(o) != asked_by(none) || r.gang != 0 || r.generation == 0)
-      write_options(m, r, position);
+    if (asked != none || r.gang != 0 || r.generation == 0)
+      write_options(m, r, std::move(asked), position);
     else if (m.options_of_size() > 0)
       m.add_options_of(0);
     auto const add_input = [&]() -> v1::Input& {
@@ -102,10 +103,10 @@ class closure_writer {
   }
 
  private:
-  void write_options(v1::SessionRequest& m, closure_record const& r, int position) {
-    auto const& o = r.options ? *r.options : none;
+  void write_options(v1::SessionRequest& m, closure_record const& r, closure_options o,
+                     int position) {
     while (m.options_of_size() < position) m.add_options_of(0);
-    if (m.options_size() == 0 || asked_by(last_options_) != asked_by(o) || last_gang_ != r.gang) {
+    if (m.options_size() == 0 || last_options_ != o || last_gang_ != r.gang) {
       auto& w = *m.add_options();
       w.set_priority(o.priority);
       w.set_delay_ms(static_cast<std::uint64_t>(o.delay.count()));
@@ -119,7 +120,7 @@ class closure_writer {
       for (auto const& [key, n] : o.resources) (*w.mutable_resource())[to_utf8(key)] = n;
       if (r.gang != 0) w.set_gang(std::to_string(r.gang));
       w.set_own_error(r.generation == 0);  // as all closures of this message
-      last_options_ = o;
+      last_options_ = std::move(o);
       last_gang_ = r.gang;
     }
     m.add_options_of(static_cast<std::uint32_t>(m.options_size()));
