@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "server/core/api/attempt_record_fields.hpp"
+#include "web/json/described_json.hpp"
 #include "web/json/late_json.hpp"
 #include "web/json/program_json.hpp"
 
@@ -60,19 +62,7 @@ void latecomer_members(member_list const& m,
 }
 
 void rank_members(member_list const& m, core::attempt_record::ended_rank const& r) {
-  m("rank", r.rank);
-  m("task", r.task);
-  m("host", r.host);
-  m.some("started_ms", r.started);
-  m("ended_ms", r.ended);
-  m("exit_status", r.exit_status);
-  m.some("signal", r.signal);
-  m.some("not_started", r.not_started);
-  m.some("stopped", r.stopped, "a signal was sent to it before it ended");
-  m.some("lease_ran_out", r.lease_ran_out);
-  m.some("out_of_memory", r.out_of_memory);
-  m.some("stderr", r.stderr_lines, "its last lines");
-  m.some("stdout", r.stdout_lines, "its last lines");
+  described_members(m, r);
 }
 
 // Who they are says what is known of their ends.

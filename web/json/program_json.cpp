@@ -2,55 +2,16 @@
 #include "web/json/program_json.hpp"
 
 #include "base/utf8.hpp"
-#include "server/core/api/idempotency.hpp"
-#include "web/json/json_fields.hpp"
+#include "server/core/api/program_fields.hpp"
+#include "web/json/described_json.hpp"
 #include "web/json/step_pattern.hpp"
 
 namespace muster::web {
 
 namespace {
 
-constexpr std::size_t program_name_bytes_max = 256;
-constexpr std::size_t text_bytes_max = 128 * 1024;
 constexpr std::size_t program_metadata_bytes_max = 16 * 1024;
-constexpr std::size_t names_max = 64;
-constexpr std::int64_t priority_max = 1'000'000;
-constexpr std::uint32_t weight_max = 1'000;
-constexpr core::duration longest = std::chrono::hours(24 * 365);
-
-json_kind<std::vector<std::string>> texts() {
-  auto read = [](json_check& check, json_ref const& at) {
-    std::vector<std::string> words;
-    if (!check.is(at, json_type::array)) return words;
-    for (json_walk w(at); w.next() && !check.failed();)
-      words.push_back(check.text(w.value(), text_bytes_max));
-    return words;
-  };
-  return {schema::array(schema::text(0, text_bytes_max)), read};
-}
-
-json_kind<core::named_texts> named_texts(std::size_t value_bytes) {
-  auto read = [value_bytes](json_check& check, json_ref const& at) {
-    core::named_texts all;
-    if (!check.is(at, json_type::object)) return all;
-    for (json_walk m(at); m.next() && !check.failed();)
-      all.emplace_back(m.key(), check.text(m.value(), value_bytes));
-    return all;
-  };
-  return {schema::map(schema::text(0, value_bytes)), read};
-}
-
-json_kind<core::named_amounts> amounts() {
-  auto const amount = an_integer(1, UINT32_MAX);
-  auto read = [amount](json_check& check, json_ref const& at) {
-    core::named_amounts all;
-    if (!check.is(at, json_type::object)) return all;
-    for (json_walk m(at); m.next() && !check.failed();)
-      all.emplace_back(m.key(), static_cast<std::uint32_t>(amount.read(check, m.value())));
-    return all;
-  };
-  return {schema::map(amount.schema, schema::text(1, program_name_bytes_max), names_max), read};
-}
+constexpr std::size_t program_cluster_characters_max = 256;
 
 struct group_members {
   core::program_tasks tasks;
@@ -59,14 +20,12 @@ struct group_members {
 
 json_object<group_members> const& group_table() {
   using g = group_members;
-  using t = core::program_tasks;
-  static json_object<g> const table(
-      {field("count", &g::count, an_integer(1, UINT32_MAX)),
-       nested(&g::tasks, field("min", &t::min, an_integer(1, UINT32_MAX))),
-       nested(&g::tasks, field("max", &t::max, an_integer(1, UINT32_MAX))),
-       nested(&g::tasks, field("command", &t::command, texts())),
-       nested(&g::tasks, field("resources", &t::resources, amounts())),
-       nested(&g::tasks, field("labels", &t::labels, named_texts(program_name_bytes_max)))});
+  static json_object<g> const table = [] {
+    std::vector<json_field<g>> all{field("count", &g::count, an_integer(1, UINT32_MAX))};
+    for (auto& f : described_fields<core::program_tasks>())
+      all.push_back(nested(&g::tasks, std::move(f)));
+    return json_object<g>(std::move(all));
+  }();
   return table;
 }
 
@@ -113,32 +72,17 @@ json_field<core::program_spec> program_metadata_field() {
 json_object<program_request> const& program_table() {
   using r = program_request;
   using s = core::program_spec;
-  auto const of = [](json_field<s> f) { return nested(&r::spec, std::move(f)); };
-  static json_object<r> const table(
-      {of(field("name", &s::name, a_text(program_name_bytes_max))),
-       field("cluster", &r::cluster, a_text(program_name_bytes_max)),
-       of(field("command", &s::command, texts())),
-       of(tasks_field()),
-       of(field("per_worker", &s::per_worker, an_integer(1, UINT32_MAX))),
-       of(field("env", &s::env, named_texts(text_bytes_max))),
-       of(field("working_dir", &s::working_dir, a_text(4'096))),
-       of(field("upload", &s::upload, a_text(64))),
-       of(field("preload", &s::preload, texts())),
-       field("store", &r::store, a_word<core::store_place>()),
-       of(field("max_restarts", &s::max_restarts, an_integer(0, 1'000'000))),
-       of(field("grace", &s::grace, a_duration(std::chrono::hours(1)))),
-       of(field("restart_grace", &s::restart_grace, a_duration(std::chrono::hours(1)))),
-       of(field("deadline", &s::deadline, a_duration(longest))),
-       of(field("notice", &s::notice, a_duration(longest))),
-       of(field("on_hang", &s::on_hang, a_word<core::hang_policy>())),
-       of(field("hang_after", &s::hang_after, a_duration(longest))),
-       of(field("step_pattern", &s::step_pattern, a_step_pattern())),
-       of(field("spares", &s::spares, an_integer(0, UINT32_MAX))),
-       of(field("priority", &s::priority, an_integer(-priority_max, priority_max))),
-       of(field("weight", &s::weight, an_integer(1, weight_max))),
-       of(field("ends_with", &s::ends_with, texts())),
-       of(field("idempotency_key", &s::idempotency_key, a_text(core::idempotency_key_bytes_max))),
-       of(program_metadata_field())});
+  static json_object<r> const table = [] {
+    auto of_spec = described_fields<s>();
+    put_field(of_spec, tasks_field());
+    put_field(of_spec, program_metadata_field());
+    put_field(of_spec, field("step_pattern", &s::step_pattern, a_step_pattern()));
+    std::vector<json_field<r>> all{
+        field("cluster", &r::cluster, a_text(program_cluster_characters_max))};
+    for (auto& f : of_spec) all.push_back(nested(&r::spec, std::move(f)));
+    put_field(all, field("store", &r::store, a_word<core::store_place>()));
+    return json_object<r>(std::move(all));
+  }();
   return table;
 }
 
@@ -159,48 +103,20 @@ json_object<stop_request> const& stop_table() {
   return table;
 }
 
-void coordination_members(member_list const& m, core::coordination_failure const& f) {
-  m("code", name(f.code));
-  m.some("task", f.task, "that failed");
-  m("message", f.message);
-}
-
 void hang_members(member_list const& m, core::hang const& h) {
-  m("evidence", h.evidence);
   m("text", text(h));
-  m.when(h.rank >= 0)("rank", static_cast<std::uint64_t>(h.rank < 0 ? 0 : h.rank));
-  m.some("task", h.task);
-  m.some("host", h.host);
-  m.some("line", h.line, "of its stack");
-  m.some("process", h.process, "the kernel's word for it");
-  m.some("barrier", h.barrier, "that the others wait at");
-  m("waits", h.waits, "ranks that wait");
-  m.some("waiting", h.waiting, "the first of them");
-  m.some("waiting_line", h.waiting_line, "where most of them are");
-  m("since_ms", h.since, "nothing has moved");
-  m("found_ms", h.found);
+  described_members(m, h);
 }
 
 void cause_members(member_list const& m, core::program_cause const& c) {
-  m("kind", c.kind);
-  m.when(c.rank >= 0)("rank", static_cast<std::uint64_t>(c.rank));
-  m.some("task", c.task);
-  m.some("host", c.host);
-  m.some("exit_status", c.exit_status);
-  m.some("signal", c.signal);
-  m("text", c.text);
-  m.some("stderr", c.stderr_lines, "the last lines");
-  m.some_object("coordination", c.coordination, coordination_members,
-                "what its coordination service had told before");
-  m.some_object("hang", c.hang, hang_members);
+  described_members(m, c, [&](std::string_view name) {
+    if (name == "hang") m.some_object("hang", c.hang, hang_members);
+    return name == "hang";
+  });
 }
 
 void group_members_of(member_list const& m, core::program_tasks const& t) {
-  m("min", t.min);
-  m("max", t.max);
-  m.some("command", t.command);
-  m.some("resources", t.resources);
-  m.some("labels", t.labels);
+  described_members(m, t);
 }
 
 schema::json tasks_schema() {
@@ -222,34 +138,20 @@ std::vector<std::string> names_of(core::named_texts const& env) {
 }
 
 void spec_members(member_list const& m, core::program_spec const& s) {
-  m("command", s.command);
-  m.json("tasks", tasks_schema, [&s](json_out& out) { write_tasks(out, s.tasks); });
-  m.some("per_worker", s.per_worker);
-  m.some("env", names_of(s.env), "names alone");
-  m.some("working_dir", s.working_dir);
-  m.some("upload", s.upload, "the SHA-256 of a blob");
-  m.some("preload", s.preload, "Python modules");
-  m("store", s.store);
-  m("max_restarts", s.max_restarts);
-  m("grace_ms", s.grace);
-  m("restart_grace_ms", s.restart_grace);
-  m.some("deadline_ms", s.deadline);
-  m.some("notice_ms", s.notice);
-  m("on_hang", s.on_hang);
-  m("hang_after_ms", s.hang_after);
-  m.some("step_pattern", s.step_pattern, "by which steps are read off what ranks print");
-  m.some("spares", s.spares);
-  m.when(s.priority != 0)
-      .json(
-          "priority", [] { return schema::integer(-priority_max, priority_max); },
-          [&s](json_out& out) { out.number(s.priority); });
-  m.when(s.weight != 1)("weight", s.weight);
-  m.some("ends_with", s.ends_with);
-  m.when(!s.metadata.empty())
-      .json(
-          "metadata", [] { return schema::map(schema::any()); },
-          [&s](json_out& out) { out.raw(s.metadata); });
-  m.some("submitted_by", s.submitted_by);
+  described_members(m, s, [&](std::string_view name) {
+    if (name == "tasks")
+      m.json("tasks", tasks_schema, [&s](json_out& out) { write_tasks(out, s.tasks); });
+    else if (name == "env")
+      m.some("env", names_of(s.env), "names alone");
+    else if (name == "metadata")
+      m.when(!s.metadata.empty())
+          .json(
+              "metadata", [] { return schema::map(schema::any()); },
+              [&s](json_out& out) { out.raw(s.metadata); });
+    else
+      return false;
+    return true;
+  });
 }
 
 // What was cut in the middle of a character comes with the next piece.
