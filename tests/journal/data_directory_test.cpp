@@ -9,6 +9,7 @@
 #include "server/journal/rocks_store.hpp"
 #include "server/journal/rocks_view.hpp"
 #include "tests/journal/format_4.hpp"
+#include "tests/support/goldens.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace muster::server {
@@ -77,6 +78,31 @@ TEST(data_directory, counts_its_epochs) {
   EXPECT_EQ(f.epoch(), 3u);
   EXPECT_EQ(f.version(), journal::format_known);
   EXPECT_EQ(f.written_by(), "1.0");
+}
+
+TEST(data_directory, writes_the_golden_entry_of_the_format) {
+  std::string golden;
+  for (auto const& g : test::read_goldens("tests/journal/goldens/records"))
+    if (g.name == "format") golden = g.value;
+  muster::journal::v1::Format before;
+  ASSERT_TRUE(before.ParseFromString(golden));
+  before.set_epoch(before.epoch() - 1);
+  before.set_sessions(before.sessions() - (1u << 20));  // as many are reserved at a start
+  before.set_written_by("9.8");
+  test::temporary_directory t;
+  set_format(t / "d", before.SerializeAsString());
+  {
+    hub_in_a_box a;
+    ASSERT_TRUE(a.data.open(t / "d", "9.9", a.hub).ok());
+  }
+  auto const s = journal::rocks_store::open(t / "d");
+  ASSERT_TRUE(s.has_value());
+  ASSERT_TRUE((*s)->read("format",
+                         [&](auto, auto value) {
+                           EXPECT_EQ(value, golden);
+                           return true;
+                         })
+                  .ok());
 }
 
 // What the command line looks into and what a server writes are one format.
