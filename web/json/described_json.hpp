@@ -116,12 +116,12 @@ void put_field(std::vector<json_field<T>>& into, json_field<T> f) {
     *at = std::move(f);
 }
 
-/// Says the members of an answer. `special(name)` returns whether it has said that member itself.
-template <core::described T, class Special>
-void described_members(member_list const& m, T const& of, Special const& special);
+/// Says the members of an answer. `by_hand(name)` says those that are shown by hand.
+template <core::described T, class ByHand>
+void described_members(member_list const& m, T const& of, ByHand const& by_hand);
 template <core::described T>
 void described_members(member_list const& m, T const& of) {
-  described_members(m, of, [](std::string_view) { return false; });
+  described_members(m, of, [](std::string_view) {});
 }
 
 namespace detail {
@@ -157,13 +157,15 @@ void described_member(member_list const& m, T const& of) {
 
 }  // namespace detail
 
-template <core::described T, class Special>
-void described_members(member_list const& m, T const& of, Special const& special) {
+template <core::described T, class ByHand>
+void described_members(member_list const& m, T const& of, ByHand const& by_hand) {
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     auto const one = [&]<std::size_t at>() {
       static constexpr auto f = std::get<at>(core::table_of<T>);
-      if constexpr (f.shown != core::shown::never && f.shown != core::shown::in_input)
-        if (!special(f.name)) detail::described_member<T, at>(m, of);
+      if constexpr (f.shown == core::shown::by_hand)
+        by_hand(f.name);
+      else if constexpr (f.shown != core::shown::never && f.shown != core::shown::in_input)
+        detail::described_member<T, at>(m, of);
     };
     (one.template operator()<i>(), ...);
   }

@@ -109,10 +109,8 @@ void hang_members(member_list const& m, core::hang const& h) {
 }
 
 void cause_members(member_list const& m, core::program_cause const& c) {
-  described_members(m, c, [&](std::string_view name) {
-    if (name == "hang") m.some_object("hang", c.hang, hang_members);
-    return name == "hang";
-  });
+  described_members(m, c,
+                    [&](std::string_view name) { m.some_object(name, c.hang, hang_members); });
 }
 
 void group_members_of(member_list const& m, core::program_tasks const& t) {
@@ -140,17 +138,14 @@ std::vector<std::string> names_of(core::named_texts const& env) {
 void spec_members(member_list const& m, core::program_spec const& s) {
   described_members(m, s, [&](std::string_view name) {
     if (name == "tasks")
-      m.json("tasks", tasks_schema, [&s](json_out& out) { write_tasks(out, s.tasks); });
+      m.json(name, tasks_schema, [&s](json_out& out) { write_tasks(out, s.tasks); });
     else if (name == "env")
-      m.some("env", names_of(s.env), "names alone");
+      m.some(name, names_of(s.env), "names alone");
     else if (name == "metadata")
       m.when(!s.metadata.empty())
           .json(
-              "metadata", [] { return schema::map(schema::any()); },
+              name, [] { return schema::map(schema::any()); },
               [&s](json_out& out) { out.raw(s.metadata); });
-    else
-      return false;
-    return true;
   });
 }
 

@@ -26,6 +26,7 @@ enum class shown : std::uint8_t {
   if_set,    ///< left out while it is empty, zero or false
   if_known,  ///< left out while it is negative
   unless_default,
+  by_hand,   ///< by code of its own
   in_input,  ///< accepted in requests only
   never,
 };

@@ -53,7 +53,7 @@ constexpr auto fields_of(std::type_identity<program_cause>) {
                 field(9, "coordination", &t::coordination)
                     .show(if_set)
                     .text("what its coordination service had told before"),
-                field(55, "hang", &t::hang).show(if_set));
+                field(55, "hang", &t::hang).show(by_hand));
 }
 
 constexpr auto fields_of(std::type_identity<program_tasks>) {
@@ -73,9 +73,9 @@ constexpr auto fields_of(std::type_identity<program_spec>) {
   return fields(
       field(2, "name", &t::name).at_most(256).show(in_input),
       field(3, "command", &t::command).as_bytes().at_most(131'072),
-      field(4, "tasks", &t::tasks).text("required, how many of which type: {\"worker\": 8}"),
+      field(4, "tasks", &t::tasks).show(by_hand),
       field(5, "per_worker", &t::per_worker).between(1, most_uint32).show(if_set),
-      field(6, "env", &t::env).as_bytes().at_most(131'072).show(if_set).text("names alone"),
+      field(6, "env", &t::env).as_bytes().at_most(131'072).show(by_hand),
       field(7, "working_dir", &t::working_dir).as_bytes().at_most(4'096).show(if_set),
       field(20, "upload", &t::upload).at_most(64).show(if_set).text("the SHA-256 of a blob"),
       field(22, "preload", &t::preload).at_most(131'072).show(if_set).text("Python modules"),
@@ -95,7 +95,7 @@ constexpr auto fields_of(std::type_identity<program_spec>) {
       field(13, "ends_with", &t::ends_with).at_most(131'072).show(if_set),
       field(14, "idempotency_key", &t::idempotency_key).at_most(256).show(in_input),
       field(24, "request_digest", &t::request_digest).as_bytes().show(never),
-      field(15, "metadata", &t::metadata).as_bytes().at_most(16'384).show(if_set),
+      field(15, "metadata", &t::metadata).as_bytes().at_most(16'384).show(by_hand),
       field(16, "submitted_by", &t::submitted_by).show(if_set));
 }
 
