@@ -1,7 +1,8 @@
 // Fills a history as a busy server would have left it: a week of charts, machines and events, and
 // as much of the task stream and of lines as fits.
 //
-//   bench_fill_history DIR [MIB [PROGRAM]]    of a data directory: DIR/history, 256 MiB unless told;
+//   bench_fill_history DIR [MIB [PROGRAM]]    of a data directory: DIR/history, 256 MiB unless
+//   told;
 //                                             with steps of 64 ranks of a program, ten a second
 #include <chrono>
 #include <cstdio>
@@ -11,7 +12,7 @@
 
 #include "server/history/store/history_store.hpp"
 #include "server/history/store/records.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 
 namespace {
 

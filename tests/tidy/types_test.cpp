@@ -226,15 +226,69 @@ TEST(tidy, headers_do_not_include_each_other_in_a_circle) {
 
 // Two headers of one name cannot be told apart in a list of files, a review or an error message.
 TEST(tidy, headers_have_names_of_their_own) {
-  constexpr std::string_view twice[] = {"id_text.hpp"};  // only shrinks
   std::map<std::string, std::vector<std::string>> paths;
   for (auto const& s : production_sources())
     if (s.is_header()) paths[fs::path(s.path).filename().string()].push_back(s.path);
-  for (auto const& [name, all] : paths) {
-    auto const known = std::count(std::begin(twice), std::end(twice), name) > 0;
-    EXPECT_TRUE(all.size() == 1 || known) << all[0] << " and " << all[1] << ": rename one";
-    EXPECT_FALSE(all.size() == 1 && known) << name << " occurs once now: remove it from the list";
+  for (auto const& [name, all] : paths)
+    EXPECT_EQ(all.size(), 1u) << all.front() << " and " << all.back() << ": rename one";
+}
+
+// A source that defines functions of another header's class besides those of its own.
+constexpr described_struct with_other_classes[] = {
+    {"client/agent/key_watching.cpp", "agent"},
+    {"client/coordinator/cluster_coordinator.cpp", "coordinator_session"},
+    {"client/coordinator/cluster_coordinator.cpp", "per_worker_handle"},
+    {"client/coordinator/cluster_coordinator.cpp", "per_worker_value"},
+    {"client/coordinator/cluster_coordinator.cpp", "value_handle"},
+    {"client/coordinator/cluster_coordinator_checkpoints.cpp", "coordinator_session"},
+    {"client/coordinator/cluster_coordinator_checkpoints.cpp", "periodic_checkpoints"},
+    {"client/coordinator/cluster_coordinator_objects.cpp", "coordinator_session"},
+    {"client/coordinator/cluster_coordinator_schedule.cpp", "coordinator_session"},
+    {"client/coordinator/per_worker_components.cpp", "per_worker_value"},
+    {"client/link/client_engine.cpp", "tls_options"},
+    {"server/core/api/names.cpp", "changes"},
+    {"server/core/api/names.cpp", "effects"},
+    {"server/core/api/overview.cpp", "overview_view"},
+    {"server/core/closures/callables.cpp", "function_table"},
+    {"server/core/programs/controller_restore.cpp", "attempts"},
+    {"server/net/abuse/unknown_calls.cpp", "accepting_server"},
+};
+
+TEST(tidy, sources_are_named_after_the_header_of_their_class) {
+  std::map<std::string, std::vector<std::string>> headers;  // of a class
+  auto const sources = production_sources();
+  for (auto const& s : sources)
+    if (s.is_header())
+      for (auto const& t : type_scanner(code_of(s)).found) headers[t.name].push_back(s.path);
+  std::set<std::pair<std::string, std::string>> others;
+  for (auto const& s : sources) {
+    if (s.is_header()) continue;
+    type_scanner const scanned(code_of(s));
+    auto const stem = fs::path(s.path).stem().string();
+    for (auto const& f : scanned.functions) {
+      auto const name = f.name.substr(0, f.name.find(':'));
+      if (name == f.name || std::any_of(scanned.found.begin(), scanned.found.end(),
+                                        [&](auto const& t) { return t.name == name; }))
+        continue;
+      auto const all = headers.find(name);
+      if (all == headers.end()) continue;
+      if (std::none_of(all->second.begin(), all->second.end(), [&](std::string const& header) {
+            auto const own = fs::path(header).stem().string();
+            return stem == own || stem.starts_with(own + "_");
+          }))
+        others.emplace(s.path, name);
+    }
   }
+  for (auto const& [path, name] : others)
+    if (std::none_of(std::begin(with_other_classes), std::end(with_other_classes),
+                     [&, path = path, name = name](auto const& e) {
+                       return e.file == path && e.name == name;
+                     }))
+      ADD_FAILURE() << path << " defines functions of " << name
+                    << "; begin its name with that of the header";
+  for (auto const& e : with_other_classes)
+    EXPECT_TRUE(others.contains({std::string(e.file), std::string(e.name)}))
+        << e.file << " " << e.name << ": remove the entry";
 }
 
 // Methods that change nothing and answer: of the class of that name in the header.
