@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/version.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "server/net/tls_credentials.hpp"
 
 namespace muster::server {

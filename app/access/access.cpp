@@ -10,7 +10,7 @@
 #include "server/disk/open_file.hpp"
 #include "server/hub/access/token_file.hpp"
 #include "server/hub/access/token_text.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 
 namespace muster::server {
 

@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "server/history/store/history_store.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "server/journal/fact_encoding.hpp"
 #include "server/journal/rocks_view.hpp"
 

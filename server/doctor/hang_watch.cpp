@@ -1,4 +1,4 @@
-// What is seen becomes: moves, stands, in question. The verdict is hang_verdict.cpp's.
+// What is seen becomes: moves, stands, in question. The verdict is hang_watch_verdict.cpp's.
 #include "server/doctor/hang_watch.hpp"
 
 #include <algorithm>

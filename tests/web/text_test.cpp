@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 
 namespace muster::web {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/alerts/alerts.hpp"
 #include "web/alerts/words.hpp"
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "server/core/words/explanation_words.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/alerts/alerts.hpp"
 #include "web/alerts/words.hpp"
 

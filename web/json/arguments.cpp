@@ -6,7 +6,7 @@
 
 #include "base/text.hpp"
 #include "server/core/api/placeholders.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "server/hub/submission.hpp"
 
 namespace muster::web {

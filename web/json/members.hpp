@@ -14,7 +14,7 @@
 
 #include "server/core/api/programs.hpp"
 #include "server/core/api/time.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/json/json_out.hpp"
 #include "web/json/schema.hpp"
 

@@ -9,7 +9,7 @@
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/event_log.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/live/heartbeat_ages.hpp"
 

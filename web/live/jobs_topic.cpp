@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 
 namespace muster::web {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/json/views_json.hpp"
 
 namespace muster::web {

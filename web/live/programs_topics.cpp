@@ -7,7 +7,7 @@
 
 #include "server/core/programs/controller.hpp"
 #include "server/hub/coordination_hub.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/json/program_json.hpp"
 #include "web/json/views_json.hpp"
 

@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "base/text.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/http/query.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/caller_check.hpp"

@@ -13,7 +13,7 @@
 #include "server/hub/access/token_keeper.hpp"
 #include "server/hub/access/token_text.hpp"
 #include "server/hub/access/use.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/rest/sign_ins.hpp"
 
 namespace muster::web {

@@ -3,7 +3,7 @@
 #include "server/core/words/explanation_words.hpp"
 #include "server/history/closures.hpp"
 #include "server/hub/blob_store.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/rest/closure_listing.hpp"
 
 namespace muster::web {

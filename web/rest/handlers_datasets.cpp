@@ -1,6 +1,6 @@
 // Datasets dealt out by the server: listed and looked at. Whose token made one, or an admin's, sees
 // it.
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/json/object_json.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/caller_check.hpp"

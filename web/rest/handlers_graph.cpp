@@ -5,7 +5,7 @@
 
 #include "server/core/api/listings.hpp"
 #include "server/core/queries/closure_queries.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/closure_listing.hpp"
 

@@ -2,7 +2,7 @@
 #include "base/text.hpp"
 #include "server/core/queries/session_queries.hpp"
 #include "server/history/jobs/job_pages.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
 

@@ -1,5 +1,5 @@
 // The lines that closures log, by number, with a wait for the next one.
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/live/log_look.hpp"
 #include "web/rest/answers.hpp"
 

@@ -1,6 +1,6 @@
 // Objects on tasks: listed, looked at, deleted. Whose token made one, or an admin's, sees it.
 #include "base/text.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/json/object_json.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/caller_check.hpp"

@@ -1,6 +1,6 @@
 // PerWorkerValues: made, shown, released.
 #include "server/core/queries/value_queries.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/json/submission_json.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/caller_check.hpp"

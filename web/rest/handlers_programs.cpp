@@ -3,7 +3,7 @@
 #include "server/core/programs/controller.hpp"
 #include "server/hub/access/use.hpp"
 #include "server/hub/blob_store.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "server/torch/torch_stores.hpp"
 #include "web/json/attempt_json.hpp"
 #include "web/json/program_json.hpp"

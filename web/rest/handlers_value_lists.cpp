@@ -8,7 +8,7 @@
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/value_queries.hpp"
 #include "server/hub/blob_store.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/closure_listing.hpp"
 #include "web/rest/cluster_access.hpp"

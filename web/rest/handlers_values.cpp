@@ -1,7 +1,7 @@
 // RemoteValues: what is known of one, and its content; listings are in handlers_value_lists.cpp.
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/words/explanation_words.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/rest/answers.hpp"
 
 namespace muster::web {

@@ -7,7 +7,7 @@
 // has ended, so that following costs no more than what there is to tell.
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/session_queries.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/rest/answers.hpp"
 
 namespace muster::web {

@@ -8,7 +8,7 @@
 #include "server/core/queries/session_queries.hpp"
 #include "server/core/words/attempt_words.hpp"
 #include "server/history/activity/activity_pages.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/stream_query.hpp"
 

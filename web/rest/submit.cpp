@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "server/core/queries/session_queries.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/caller_check.hpp"
 #include "web/rest/idempotency_key.hpp"

@@ -1,5 +1,5 @@
-// The class behind serve_connection. Includes Beast: only connection.cpp and connection_io.cpp
-// include this. Lives in one task of the web server's group, web thread.
+// The class behind serve_connection. Includes Beast: only http_connection.cpp and
+// http_connection_io.cpp include this. Lives in one task of the web server's group, web thread.
 #pragma once
 
 #include <boost/beast/core/flat_buffer.hpp>

@@ -1,4 +1,4 @@
-// What callers ask. What workers say: object_workers.cpp.
+// What callers ask. What workers say: object_table_workers.cpp.
 #include "server/core/objects/object_table.hpp"
 
 #include <algorithm>

@@ -76,7 +76,7 @@ class object_table {
   /// The same, whoever asks. REQUIRES: it is there.
   void remove(object_id id);
 
-  // Datasets, which are called as objects are: see object_datasets.cpp.
+  // Datasets, which are called as objects are: see object_table_datasets.cpp.
   /// Errors: INVALID_ARGUMENT with the field, FAILED_PRECONDITION (not opened), RESOURCE_EXHAUSTED.
   /// `number`: as of create.
   result<dataset_id> create_dataset(time_point now, session_id s, std::uint64_t number,

@@ -1,7 +1,7 @@
 // A program is known by the hub of the cluster that it runs on.
 #include "server/hub/access/program_scope.hpp"
 
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 
 namespace muster::server {
 

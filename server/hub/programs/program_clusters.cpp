@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "server/history/barriers/stragglers.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 
 namespace muster::server {
 namespace {

@@ -11,7 +11,7 @@
 #include "server/core/queries/value_queries.hpp"
 #include "server/core/queries/worker_queries.hpp"
 #include "server/core/words/explanation_words.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "server/rpc/failure_convert.hpp"
 #include "server/rpc/sessions/log_feed.hpp"
 #include "server/rpc/sessions/schedule_convert.hpp"

@@ -11,7 +11,7 @@
 #include "coro/task_group.hpp"
 #include "muster/v1/coordinator.grpc.pb.h"
 #include "server/hub/access/use.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "server/hub/pools.hpp"
 #include "server/hub/submission.hpp"
 #include "server/rpc/call_access.hpp"

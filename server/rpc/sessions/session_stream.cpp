@@ -10,7 +10,7 @@
 #include "proto/columns.hpp"
 #include "server/core/queries/session_queries.hpp"
 #include "server/hub/access/use.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "server/rpc/call_access.hpp"
 #include "server/rpc/failure_convert.hpp"
 #include "server/rpc/sessions/schedule_convert.hpp"

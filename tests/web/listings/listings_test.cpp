@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {

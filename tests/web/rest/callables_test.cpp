@@ -1,5 +1,5 @@
 // What a Python closure calls, over REST: in the listing of its job, of values, alone, explained.
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {

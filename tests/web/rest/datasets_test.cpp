@@ -1,5 +1,5 @@
 // Datasets over REST: seen by those who may, page by page.
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "tests/support/hub_sinks.hpp"
 #include "tests/web/fixture.hpp"
 

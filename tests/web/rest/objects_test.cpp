@@ -1,5 +1,5 @@
 // Objects over REST: seen by those who may, page by page, and deleted.
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {

@@ -6,7 +6,7 @@
 
 #include "base/text.hpp"
 #include "base/utf8.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/rest/cluster_access.hpp"
 
 namespace muster::web {

@@ -4,7 +4,7 @@
 
 #include "base/overwritten.hpp"
 #include "server/core/programs/controller.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/rest/cluster_access.hpp"
 #include "web/rest/past/log_matches.hpp"
 

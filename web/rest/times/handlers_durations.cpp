@@ -1,7 +1,7 @@
 // How long the executions of a job took.
 #include "server/core/queries/session_queries.hpp"
 #include "server/history/jobs/job_times.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
 

@@ -1,7 +1,7 @@
 // When ranks of a program made their steps, and when they came to barriers.
 #include "server/core/programs/controller.hpp"
 #include "server/history/store/records.hpp"
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
 #include "web/rest/past/past_reading.hpp"

@@ -1,6 +1,4 @@
 // Checkpoints of a coordinator, at once and from time to time.
-#include "muster/checkpoints.hpp"
-
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -8,6 +6,7 @@
 
 #include "client/coordinator/coordinator_session.hpp"
 #include "client/log_line.hpp"
+#include "muster/checkpoints.hpp"
 
 namespace muster {
 namespace detail {

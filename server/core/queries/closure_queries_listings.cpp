@@ -1,10 +1,9 @@
 // Steps of listings of closures, and views of what they found. Nothing here changes anything.
-#include "server/core/api/listings.hpp"
-
 #include <algorithm>
 
 #include "base/check.hpp"
 #include "server/core/api/closure_search.hpp"
+#include "server/core/api/listings.hpp"
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/record_walk.hpp"
 #include "server/core/state/engine_state.hpp"

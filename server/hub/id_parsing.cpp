@@ -1,5 +1,5 @@
 // One parser for all prefixes.
-#include "server/hub/id_text.hpp"
+#include "server/hub/id_parsing.hpp"
 
 #include "base/text.hpp"
 
