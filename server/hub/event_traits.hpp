@@ -1,5 +1,5 @@
-// What the hub needs to know of the core's events: an overload for each event that is special, and
-// one that answers for all others.
+// Answers what a hub needs to know of the core's events: an overload for each event that is
+// special, and one for all others. Owned by a hub; engine thread only.
 #pragma once
 
 #include <variant>
@@ -10,22 +10,19 @@
 
 namespace muster::server {
 
-struct event_traits {
+class event_traits {
+ public:
   using sessions = commit_gate::sessions;
 
+  event_traits(core::coordinator const& core, commit_gate const& gate) : core_(core), gate_(gate) {}
+
   /// Returns the sessions other than its own whose values the event's closures take as inputs.
-  static sessions inputs(auto const&, auto const&, auto const&) { return {}; }
-  static sessions inputs(core::schedule const& e, core::coordinator const& c,
-                         commit_gate const& g) {
-    return g.inputs(c, e.closures, e.session);
+  sessions inputs(auto const&) const { return {}; }
+  sessions inputs(core::schedule const& e) const {
+    return gate_.inputs(core_, e.closures, e.session);
   }
-  static sessions inputs(core::open_session const& e, core::coordinator const& c,
-                         commit_gate const& g) {
-    return g.inputs(c, e.closures, {});
-  }
-  static sessions inputs(core::retry_job const& e, core::coordinator const&, commit_gate const& g) {
-    return g.inputs(e.session);
-  }
+  sessions inputs(core::open_session const& e) const { return gate_.inputs(core_, e.closures, {}); }
+  sessions inputs(core::retry_job const& e) const { return gate_.inputs(e.session); }
   /// Returns the session that takes these inputs: the one that the step has opened, or an old one.
   static core::session_id consumer(auto const&, core::effects const& fx) {
     for (auto const& r : fx.replies)
@@ -37,43 +34,40 @@ struct event_traits {
   }
 
   /// Returns the session of a call; none if it is known only once the call is answered, or never.
-  static core::session_id session(auto const& e, core::coordinator const& c) {
+  core::session_id session(auto const& e) const {
     if constexpr (requires { e.session; })
       return e.session;
     else if constexpr (requires { e.closure; })
-      return c.session_of(e.closure);
+      return core_.session_of(e.closure);
     else
       return {};
   }
-  static core::session_id session(core::retry_job const&, core::coordinator const&) { return {}; }
+  core::session_id session(core::retry_job const&) const { return {}; }
 
   /// Returns whether the event creates something durable. An event that repeats an idempotency key
   /// creates nothing.
-  static bool is_durable(auto const&, core::coordinator const&) { return false; }
-  static bool is_durable(core::schedule const& e, core::coordinator const& c) {
-    return c.is_durable(e.session);
-  }
-  static bool is_durable(core::retry_job const& e, core::coordinator const& c) {
-    return c.is_durable(e.session);
-  }
-  static bool is_durable(core::open_session const& e, core::coordinator const& c) {
+  bool is_durable(auto const&) const { return false; }
+  bool is_durable(core::schedule const& e) const { return core_.is_durable(e.session); }
+  bool is_durable(core::retry_job const& e) const { return core_.is_durable(e.session); }
+  bool is_durable(core::open_session const& e) const {
     return core::traits_of(e.spec.delivery).keeps_records &&
-           e.spec.durable.value_or(c.configuration().durable) && !c.sessions().has_key(e.spec);
+           e.spec.durable.value_or(core_.configuration().durable) &&
+           !core_.sessions().has_key(e.spec);
   }
-  static bool is_durable(core::submit_program const& e, core::coordinator const& c) {
-    return c.configuration().durable &&
-           !c.programs().has_key(e.spec.submitted_by, e.spec.idempotency_key);
+  bool is_durable(core::submit_program const& e) const {
+    return core_.configuration().durable &&
+           !core_.programs().has_key(e.spec.submitted_by, e.spec.idempotency_key);
   }
-  static bool is_durable(core::create_per_worker const& e, core::coordinator const& c) {
-    return e.owner == core::session_id{} ? c.configuration().durable : c.is_durable(e.owner);
+  bool is_durable(core::create_per_worker const& e) const {
+    return e.owner == core::session_id{} ? core_.configuration().durable
+                                         : core_.is_durable(e.owner);
   }
   /// Returns why the event cannot be accepted because of the journal; OK if it can.
-  static muster::status refusal(auto const& e, core::coordinator const& c, commit_gate const& g) {
-    return is_durable(e, c) ? g.refusal() : muster::status{};
+  muster::status refusal(auto const& e) const {
+    return is_durable(e) ? gate_.refusal() : muster::status{};
   }
-  static muster::status refusal(core::resume_session const& e, core::coordinator const& c,
-                                commit_gate const& g) {
-    return c.is_durable(e.session) ? g.failure() : muster::status{};
+  muster::status refusal(core::resume_session const& e) const {
+    return core_.is_durable(e.session) ? gate_.failure() : muster::status{};
   }
 
   /// Returns the ranks that the event reports as started or ended; null if it reports none.
@@ -93,6 +87,10 @@ struct event_traits {
   static core::worker_disconnected const* disconnect(core::worker_disconnected const& e) {
     return &e;
   }
+
+ private:
+  core::coordinator const& core_;
+  commit_gate const& gate_;
 };
 
 }  // namespace muster::server

@@ -38,19 +38,18 @@ class hub {
   /// Performs an event (a struct of core/api/model.hpp) and delivers its effects before returning.
   template <class Event>
   void apply(Event&& e) {
-    auto const inputs = event_traits::inputs(e, core_, gate_);
-    if (auto const* const ranks = event_traits::ranks(e)) programs_.record(*ranks);
-    auto const ended = event_traits::ended_ranks(e);
+    auto const inputs = traits_.inputs(e);
+    if (auto const* const ranks = traits_.ranks(e)) programs_.record(*ranks);
+    auto const ended = traits_.ended_ranks(e);
     auto const at = now();
     auto const& fx = core_.step(at, e);
     past_.fold(fx, at);
     if (!inputs.empty())
-      if (auto const to = event_traits::consumer(e, fx); core_.has(to))
-        gate_.add_inputs(to, inputs);
-    finish_step(fx, event_traits::disconnect(e));
+      if (auto const to = traits_.consumer(e, fx); core_.has(to)) gate_.add_inputs(to, inputs);
+    finish_step(fx, traits_.disconnect(e));
     if (!ended.ended.empty()) {
       programs_.record(ended);
-      programs_.steps().ended(ended);
+      programs_.steps().record_ends(ended);
     }
     programs_.write_records();
   }
@@ -60,10 +59,10 @@ class hub {
   using reply_handler = reply_table<core::reply, core::session_id>::handler;
   template <class Event>
   core::call_id ask(Event e, reply_handler done) {
-    e.call = calls_.expect(std::move(done), gate_.has_journal() ? event_traits::session(e, core_)
-                                                                : core::session_id{});
+    e.call = calls_.expect(std::move(done),
+                           gate_.has_journal() ? traits_.session(e) : core::session_id{});
     auto const call = e.call;
-    if (auto refused = event_traits::refusal(e, core_, gate_); refused.ok())
+    if (auto refused = traits_.refusal(e); refused.ok())
       apply(e);
     else
       calls_.deliver({core::reply{call, std::move(refused), {}}});
@@ -74,7 +73,7 @@ class hub {
   template <class Event>
   core::reply ask_now(Event e) {
     core::reply answer;
-    if (auto refused = event_traits::refusal(e, core_, gate_); !refused.ok()) {
+    if (auto refused = traits_.refusal(e); !refused.ok()) {
       answer.status = std::move(refused);
       return answer;
     }
@@ -99,7 +98,7 @@ class hub {
   core::stream_id attach(worker_sink& sink) { return workers_.attach(sink); }
   void detach(core::stream_id stream) {
     workers_.detach(stream);
-    programs_.forget(stream);
+    programs_.forget_worker(stream);
   }
   void attach(core::session_id session, session_sink& sink) { sessions_.attach(session, sink); }
   void detach(core::session_id session) { sessions_.detach(session); }
@@ -169,6 +168,7 @@ class hub {
   history::machines machines_;
   log_store logs_;
   commit_gate gate_;
+  event_traits traits_{core_, gate_};
   worker_hub workers_{core_};
   session_hub sessions_{core_, gate_};
   reply_table<core::reply, core::session_id> calls_;

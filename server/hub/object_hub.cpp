@@ -32,10 +32,6 @@ object_hub::object_hub(hub& of)
       table_(limits_of(of.state().configuration()),
              static_cast<std::uint64_t>(of.now().time_since_epoch().count())) {}
 
-muster::status object_hub::open(core::session_id s, table::user u) {
-  return table_.open(s, std::move(u));
-}
-
 muster::result<core::object_id> object_hub::create(core::session_id s, std::uint64_t number,
                                                    core::objects::object_spec spec) {
   if (spec.job.empty() && !table_.has_made(s, number))
@@ -45,7 +41,7 @@ muster::result<core::object_id> object_hub::create(core::session_id s, std::uint
   return made;
 }
 
-// What a task can run, and whether it takes anything new, the coordinator knows.
+// The coordinator knows which functions a task serves and whether it accepts new work.
 muster::status object_hub::place(core::objects::object_spec& spec) const {
   auto const workers = hub_.state().workers();
   for (auto const& [job, index] : table_.holders()) {
@@ -112,7 +108,7 @@ void object_hub::call(core::incarnation i, std::string_view ticket,
   deliver();
 }
 
-// Whose closure draws, and that its worker has it, the coordinator knows.
+// The coordinator knows whose closure draws, and that its worker holds it.
 void object_hub::draw(core::incarnation i, core::session_id s, core::objects::call_spec const& c) {
   auto const who = core::objects::caller_of(i);
   auto const refuse = [&](std::string why) {
@@ -209,8 +205,8 @@ void object_hub::tell(core::objects::call_answer const& a) {
   hub_.workers().send(it->second.stream, &object_sink::on_object_answer, a);
 }
 
-// Orders of one stream leave in this order; the coordinator is told last, as that may lead back
-// here.
+// Orders of one stream are sent in this order. The coordinator is notified last, since its step can
+// call this again.
 void object_hub::deliver() {
   for (auto said = table_.take_said(); !said.empty(); said = table_.take_said()) perform(said);
   hub_.follow_deadlines();

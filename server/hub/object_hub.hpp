@@ -1,12 +1,11 @@
-// Objects on tasks, of one hub: performs what the pure table decides, and tells the coordinator
-// whose sessions rely on which task.
+// Objects on tasks, of one hub: performs the decisions of the pure table, and notifies the
+// coordinator which sessions depend on which task.
 //
 //   session_stream ──► ask… ──┐                    ┌──► session_sink, worker_sink: answers
 //   worker_connection ────────┼──► object_table ───┼──► worker_sink: orders
 //   hub (lost, ended, due) ───┘                    └──► hub: use_task, task_state_lost
 //
-// Owned by the hub; engine thread only. Sinks are told from inside of these calls, and note it
-// down.
+// Owned by the hub; engine thread only. Sinks are called from within these functions.
 #pragma once
 
 #include <functional>
@@ -31,21 +30,22 @@ class object_hub {
   /// REQUIRES: `of` outlives it.
   explicit object_hub(hub& of);
 
-  /// The session may have objects from now on.
-  muster::status open(core::session_id s, table::user u);
+  /// Allows the session to have objects.
+  muster::status open(core::session_id s, table::user u) { return table_.open(s, std::move(u)); }
   muster::result<core::object_id> create(core::session_id s, std::uint64_t number,
                                          core::objects::object_spec spec);
   /// See object_table.
   bool must_wait_for_name(core::session_id s, std::string_view name) const;
   muster::result<core::dataset_id> create_dataset(core::session_id s, std::uint64_t number,
                                                   core::datasets::dataset_spec spec);
-  /// The object of that name. NOT_FOUND, PERMISSION_DENIED.
+  /// Errors: NOT_FOUND, PERMISSION_DENIED.
   muster::result<core::object_id> find(core::session_id s, std::string_view name);
-  /// The object goes; what has not been answered is CANCELLED. NOT_FOUND, PERMISSION_DENIED.
+  /// Removes the object; its open calls are CANCELLED. Errors: NOT_FOUND, PERMISSION_DENIED.
   muster::status drop(core::session_id s, core::object_id id);
-  /// The same, whoever asks. REQUIRES: it is there.
+  /// Removes the object without a check of permissions. REQUIRES: it exists.
   void remove(core::object_id id);
-  /// Calls of a session, or of functions of a worker with a ticket, and answers that it has.
+  /// Performs calls of a session, or of a worker's functions with a ticket. `taken`: the numbers of
+  /// answers that the caller has received.
   void call(core::session_id s, std::vector<core::objects::call_spec> const& calls,
             std::vector<std::uint64_t> const& taken);
   void call(core::incarnation i, std::string_view ticket,
@@ -86,7 +86,7 @@ class object_hub {
   changes changes_of(core::effects const& fx) const;
   /// REQUIRES: the effects of the step are delivered.
   void apply(changes const& c);
-  /// Calls whose time is over fail, and what was kept long enough goes.
+  /// Fails calls whose deadline has passed, and drops answers that were kept long enough.
   void tick();
   core::time_point due() const { return table_.due(); }
 
@@ -98,8 +98,8 @@ class object_hub {
     std::string task{};  // "worker:3"
   };
 
-  /// Sets the task of an object that names none: the one with the fewest objects of those that
-  /// serve its function. Errors: UNAVAILABLE.
+  /// Sets the task of an object that names none: of those that serve its function, the one with the
+  /// fewest objects. Errors: UNAVAILABLE.
   muster::status place(core::objects::object_spec& spec) const;
   void draw(core::incarnation i, core::session_id s, core::objects::call_spec const& c);
   void deliver();

@@ -1,4 +1,4 @@
-// In which lines the process of a worker is that runs closures and objects, as it says itself.
+// The stack of the process of a worker that runs closures and objects, as the worker reports it.
 #pragma once
 
 #include <cstdint>

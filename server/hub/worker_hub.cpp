@@ -15,10 +15,10 @@ core::stream_id worker_hub::attach(worker_sink& sink) {
 
 void worker_hub::detach(core::stream_id stream) {
   sinks_.erase(stream);
-  logs_.gone(stream);
-  lines_.gone(stream);
-  stacks_.gone(stream);
-  task_stacks_.gone(stream);
+  logs_.forget_worker(stream);
+  lines_.forget_worker(stream);
+  stacks_.forget_worker(stream);
+  task_stacks_.forget_worker(stream);
 }
 
 worker_sink* worker_hub::sink(core::stream_id stream) const {
@@ -68,13 +68,13 @@ void worker_hub::read_log(rank_log_query query, rank_logs::handler done) {
   if (query.number != 0) worker->on_log_query(query);
 }
 
-void worker_hub::refresh_lines(core::time_point now, last_lines::attempt_asked const& of,
+void worker_hub::refresh_lines(core::time_point now, last_lines::attempt const& of,
                                std::function<void()> done) {
-  auto const find = [&](std::uint32_t rank) { return stream_of({of.program, of.attempt, rank}); };
+  auto const find = [&](std::uint32_t rank) { return stream_of({of.program, of.number, rank}); };
   auto const ask = [this](core::stream_id stream, last_lines_query const& q) {
     return send(stream, &rank_sink::on_lines_query, q);
   };
-  lines_.look(now, of, find, ask, std::move(done));
+  lines_.refresh(now, of, find, ask, std::move(done));
 }
 
 std::uint64_t worker_hub::begin_stacks(stacks_query const& of) {

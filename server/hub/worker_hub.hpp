@@ -98,8 +98,8 @@ class worker_hub {
   /// Reads the log of a rank; `done` is called once. Errors: NOT_FOUND if the rank is unknown;
   /// UNAVAILABLE if its worker is disconnected; RESOURCE_EXHAUSTED.
   void read_log(rank_log_query query, rank_logs::handler done);
-  /// Refreshes the last lines of the ranks of an attempt, see last_lines::look.
-  void refresh_lines(core::time_point now, last_lines::attempt_asked const& of,
+  /// Refreshes the last lines of the ranks of an attempt, see last_lines::refresh.
+  void refresh_lines(core::time_point now, last_lines::attempt const& of,
                      std::function<void()> done = {});
   /// Returns a new round of rank_stacks.
   std::uint64_t begin_stacks(stacks_query const& of);

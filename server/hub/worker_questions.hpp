@@ -16,34 +16,33 @@ template <class Answer>
 class worker_questions {
  public:
   using handler = std::function<void(muster::result<Answer>)>;
-  /// Questions that wait at one time. More: RESOURCE_EXHAUSTED.
+  /// Questions waiting at one time. Beyond this, new ones fail with RESOURCE_EXHAUSTED.
   static constexpr std::size_t waiting_max = 1'024;
 
-  /// `what` is asked for: "logs".
-  explicit worker_questions(std::string what) : what_(std::move(what)) {}
+  /// `subject`: what the questions ask for, "logs".
+  explicit worker_questions(std::string subject) : subject_(std::move(subject)) {}
 
-  /// The number of the question; 0: too many wait, and the handler was told so.
+  /// Returns the number of a new question; 0 if too many wait, and the handler got the error.
   std::uint64_t expect(core::stream_id stream, handler done) {
     if (waiting_.size() >= waiting_max) {
       done(muster::status{
           code::resource_exhausted,
-          std::to_string(waiting_max) + " questions for " + what_ + " wait for workers"});
+          std::to_string(waiting_max) + " questions for " + subject_ + " wait for workers"});
       return 0;
     }
     waiting_.emplace(++last_, waiting{stream, std::move(done)});
     return last_;
   }
-  /// Only who was asked may answer.
-  void answered(core::stream_id stream, std::uint64_t number, muster::result<Answer> answer) {
+  /// Takes an answer; ignored unless it comes from the worker that was asked.
+  void deliver(core::stream_id stream, std::uint64_t number, muster::result<Answer> answer) {
     auto const it = waiting_.find(number);
     if (it == waiting_.end() || it->second.stream != stream) return;
     auto node = waiting_.extract(it);
     node.mapped().done(std::move(answer));
   }
-  /// Nobody waits for the answer any more.
   void forget(std::uint64_t number) { waiting_.erase(number); }
-  /// The worker is gone.
-  void gone(core::stream_id stream) {
+  /// Fails the questions to a worker that has disconnected.
+  void forget_worker(core::stream_id stream) {
     for (auto it = waiting_.begin(); it != waiting_.end();) {
       if (it->second.stream != stream) {
         ++it;
@@ -60,7 +59,7 @@ class worker_questions {
     core::stream_id stream{};
     handler done;
   };
-  std::string const what_;
+  std::string const subject_;
   std::map<std::uint64_t, waiting> waiting_;
   std::uint64_t last_ = 0;
 };

@@ -18,7 +18,7 @@ struct last_lines_of_ranks : testing::Test {
   // Ranks 0 and 1 run on a, rank 2 on b.
   void look(core::time_point now, std::uint32_t attempt = 1) {
     asked.clear();
-    lines.look(
+    lines.refresh(
         now, {program, attempt, 3}, [](std::uint32_t rank) { return rank < 2 ? a : b; },
         [this](core::stream_id stream, last_lines_query const& q) {
           asked[stream] = q;
@@ -29,7 +29,7 @@ struct last_lines_of_ranks : testing::Test {
   std::vector<std::string> shown(std::uint32_t attempt = 1) const {
     std::vector<core::rank_view> all(3);
     for (std::uint32_t i = 0; i < 3; ++i) all[i].rank = i;
-    lines.show(program, attempt, all);
+    lines.fill(program, attempt, all);
     return {all[0].last_line, all[1].last_line, all[2].last_line};
   }
 
@@ -48,17 +48,17 @@ TEST_F(last_lines_of_ranks, each_worker_is_asked_once_for_all_of_its_ranks) {
   EXPECT_EQ(asked[b].ranks, (ranks{2}));
   EXPECT_EQ(asked[a].sizes, (sizes{0, 0}));
   EXPECT_EQ(done, 0);
-  lines.answered(a, {program, 1, {{0, 4, "x"}, {1, 5, "y"}}});
+  lines.deliver(a, {program, 1, {{0, 4, "x"}, {1, 5, "y"}}});
   EXPECT_EQ(done, 0);
-  lines.answered(b, {program, 1, {}});
+  lines.deliver(b, {program, 1, {}});
   EXPECT_EQ(done, 1);
   EXPECT_EQ(shown(), (shows{"x", "y", ""}));
 }
 
 TEST_F(last_lines_of_ranks, the_next_question_says_what_is_known_and_is_not_asked_at_once) {
   look(t);
-  lines.answered(a, {program, 1, {{0, 4, "x"}}});
-  lines.answered(b, {program, 1, {}});
+  lines.deliver(a, {program, 1, {{0, 4, "x"}}});
+  lines.deliver(b, {program, 1, {}});
   look(t + 500ms);
   EXPECT_TRUE(asked.empty());
   EXPECT_EQ(done, 2);
@@ -67,11 +67,11 @@ TEST_F(last_lines_of_ranks, the_next_question_says_what_is_known_and_is_not_aske
 }
 
 TEST_F(last_lines_of_ranks, only_who_was_asked_answers_and_for_its_own_ranks) {
-  lines.answered(a, {program, 1, {{0, 4, "unasked"}}});
+  lines.deliver(a, {program, 1, {{0, 4, "unasked"}}});
   look(t);
-  lines.answered(b, {program, 1, {{0, 4, "of another worker"}, {9, 1, "none"}, {2, 3, "z"}}});
-  lines.answered(b, {program, 1, {{2, 4, "twice"}}});
-  lines.answered(a, {program, 2, {{0, 4, "of another attempt"}}});
+  lines.deliver(b, {program, 1, {{0, 4, "of another worker"}, {9, 1, "none"}, {2, 3, "z"}}});
+  lines.deliver(b, {program, 1, {{2, 4, "twice"}}});
+  lines.deliver(a, {program, 2, {{0, 4, "of another attempt"}}});
   EXPECT_EQ(shown(), (shows{"", "", "z"}));
 }
 
@@ -79,13 +79,13 @@ TEST_F(last_lines_of_ranks, nobody_waits_for_a_worker_that_is_gone_or_away) {
   away = b;
   look(t);
   EXPECT_EQ(done, 0);
-  lines.gone(a);
+  lines.forget_worker(a);
   EXPECT_EQ(done, 1);
 }
 
 TEST_F(last_lines_of_ranks, one_that_has_not_answered_is_not_asked_again) {
   look(t);
-  lines.answered(b, {program, 1, {}});
+  lines.deliver(b, {program, 1, {}});
   look(t + 2s);
   EXPECT_EQ(asked.size(), 1u);
   EXPECT_TRUE(asked.contains(b));
@@ -93,7 +93,7 @@ TEST_F(last_lines_of_ranks, one_that_has_not_answered_is_not_asked_again) {
 
 TEST_F(last_lines_of_ranks, another_attempt_begins_anew) {
   look(t);
-  lines.answered(a, {program, 1, {{0, 4, "x"}}});
+  lines.deliver(a, {program, 1, {{0, 4, "x"}}});
   look(t + 100ms, 2);
   EXPECT_EQ(asked.size(), 2u);
   EXPECT_EQ(shown(1), (shows{"", "", ""}));
@@ -103,30 +103,30 @@ TEST_F(last_lines_of_ranks, another_attempt_begins_anew) {
 
 TEST_F(last_lines_of_ranks, the_program_that_nobody_has_looked_at_for_longest_is_forgotten) {
   look(t);
-  lines.answered(a, {program, 1, {{0, 4, "x"}}});
+  lines.deliver(a, {program, 1, {{0, 4, "x"}}});
   auto const worker = [](std::uint32_t) { return core::stream_id{}; };
   auto const ask = [](core::stream_id, last_lines_query const&) { return true; };
   for (std::uint64_t i = 1; i <= last_lines::programs_max; ++i)
-    lines.look(t + 3s + 1ms * static_cast<int>(i), {core::program_id{100 + i}, 1, 1}, worker, ask,
-               {});
+    lines.refresh(t + 3s + 1ms * static_cast<int>(i), {core::program_id{100 + i}, 1, 1}, worker,
+                  ask, {});
   EXPECT_EQ(shown(), (shows{"", "", ""}));
   EXPECT_EQ(done, 1);
 }
 
 TEST(a_last_line, is_shown_on_one_line_without_what_would_steer_a_terminal_or_the_reader) {
-  EXPECT_EQ(last_line_shown("\x1b[1;31mloss\x1b[0m 0.5"), "loss 0.5");
-  EXPECT_EQ(last_line_shown("\x1b]8;;http://x\x1b\\link\x1b]8;;\a end"), "link end");
-  EXPECT_EQ(last_line_shown("a\tb\x01\x7f"
-                            "c  d\b"),
+  EXPECT_EQ(displayable_line("\x1b[1;31mloss\x1b[0m 0.5"), "loss 0.5");
+  EXPECT_EQ(displayable_line("\x1b]8;;http://x\x1b\\link\x1b]8;;\a end"), "link end");
+  EXPECT_EQ(displayable_line("a\tb\x01\x7f"
+                             "c  d\b"),
             "a b c  d");
-  EXPECT_EQ(last_line_shown("exe.\xE2\x80\xAEgnp \xE2\x81\xA6x\xD8\x9C"), "exe.gnp x");
-  EXPECT_EQ(last_line_shown("\xC2\x9B"
-                            "1mx\xE2\x80\xA8y"),
+  EXPECT_EQ(displayable_line("exe.\xE2\x80\xAEgnp \xE2\x81\xA6x\xD8\x9C"), "exe.gnp x");
+  EXPECT_EQ(displayable_line("\xC2\x9B"
+                             "1mx\xE2\x80\xA8y"),
             "1mxy");
-  EXPECT_EQ(last_line_shown("caf\xC3\xA9 \xFF"), "caf\xC3\xA9 \xEF\xBF\xBD");
-  EXPECT_EQ(last_line_shown("\x1b["), "");
-  EXPECT_EQ(last_line_shown("\x1b"), "");
-  EXPECT_EQ(last_line_shown(" \t "), "");
+  EXPECT_EQ(displayable_line("caf\xC3\xA9 \xFF"), "caf\xC3\xA9 \xEF\xBF\xBD");
+  EXPECT_EQ(displayable_line("\x1b["), "");
+  EXPECT_EQ(displayable_line("\x1b"), "");
+  EXPECT_EQ(displayable_line(" \t "), "");
 }
 
 TEST(a_last_line, is_cut_between_characters) {
@@ -135,20 +135,20 @@ TEST(a_last_line, is_cut_between_characters) {
     for (int i = 0; i < 300; ++i) s += "\xC3\xA4";
     return s;
   }();
-  auto const shown = last_line_shown(umlauts);
+  auto const shown = displayable_line(umlauts);
   EXPECT_LE(shown.size(), last_line_bytes_max);
   EXPECT_EQ(shown, umlauts.substr(0, 196) + "…");
 }
 
 TEST_F(last_lines_of_ranks, a_worker_that_does_not_answer_is_waited_for_no_longer_than_that) {
   look(t);
-  lines.answered(a, {program, 1, {}});
+  lines.deliver(a, {program, 1, {}});
   look(t + 2s);
   EXPECT_FALSE(asked.contains(b)) << "it is asked already";
   EXPECT_EQ(done, 0);
   asked.clear();
-  lines.answered(a, {program, 1, {}});
-  lines.look(
+  lines.deliver(a, {program, 1, {}});
+  lines.refresh(
       t + last_lines::patience, {program, 1, 3}, [](std::uint32_t) { return b; },
       [](core::stream_id, last_lines_query const&) { return false; }, {});
   EXPECT_EQ(done, 2);
@@ -157,7 +157,7 @@ TEST_F(last_lines_of_ranks, a_worker_that_does_not_answer_is_waited_for_no_longe
 TEST_F(last_lines_of_ranks, of_more_programs_than_are_remembered_the_newcomer_has_none) {
   auto const watch = [this](std::uint64_t n, core::time_point now) {
     bool was_asked = false;
-    lines.look(
+    lines.refresh(
         now, {core::program_id{n}, 1, 1}, [](std::uint32_t) { return a; },
         [&](core::stream_id, last_lines_query const&) { return was_asked = true; },
         [this] { ++done; });

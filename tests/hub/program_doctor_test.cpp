@@ -88,7 +88,7 @@ struct doctor_of_programs : testing::Test {
       for (auto const& q : std::exchange(one->vitals, {})) {
         vitals_answer a{q.number, {}};
         for (auto const r : q.ranks) a.ranks.push_back({.rank = r, .state = 'S', .output = output});
-        h.programs().doctor().answered(one->stream, std::move(a));
+        h.programs().doctor().deliver(one->stream, std::move(a));
       }
       for (auto const& q : std::exchange(one->stacks, {})) {
         stacks_answer a{q.number, false, {}};
@@ -98,7 +98,7 @@ struct doctor_of_programs : testing::Test {
                                   " in step\nA process that it has started (x):\n" +
                                   std::to_string(r),
                               "S in pipe_read"});
-        h.workers().stacks().answered(one->stream, std::move(a));
+        h.workers().stacks().deliver(one->stream, std::move(a));
       }
     }
   }
@@ -116,7 +116,7 @@ TEST_F(doctor_of_programs, says_which_rank_hangs_and_that_it_moves_again) {
   EXPECT_EQ(found->host, "host-2");
   EXPECT_EQ(found->line, "train.py:12 in step");
   EXPECT_EQ(found->waiting, (std::vector<std::string>{"worker:0", "worker:1", "worker:3"}));
-  EXPECT_EQ(h.programs().doctor().hung(9), std::vector{id});
+  EXPECT_EQ(h.programs().doctor().hanging(9), std::vector{id});
   EXPECT_EQ(state(), core::program_state::running) << "it is only told";
   output = 7;
   live(2s);
@@ -131,7 +131,7 @@ TEST_F(doctor_of_programs, says_which_rank_hangs_and_that_it_moves_again) {
 TEST_F(doctor_of_programs, knows_the_steps_that_ranks_have_said) {
   run(4, hang_policy::tell);
   auto const say = [&](asked_worker const& by, std::uint32_t rank, std::uint64_t step) {
-    h.programs().steps().reported(by.stream, {id, 1, 1s, {{.rank = rank, .step = step, .at = 1s}}});
+    h.programs().steps().record(by.stream, {id, 1, 1s, {{.rank = rank, .step = step, .at = 1s}}});
   };
   say(w, 0, 8);
   say(w, 1, 7);
@@ -180,10 +180,10 @@ TEST_F(doctor_of_programs, takes_answers_of_those_alone_who_were_asked) {
   live(500ms);
   ASSERT_FALSE(other.vitals.empty());
   auto const number = other.vitals.back().number;
-  h.programs().doctor().answered(w.stream, {number, {{.rank = 2, .output = 1}}});
-  h.programs().doctor().answered(other.stream, {number + 99, {}});
-  h.programs().doctor().gone(other.stream);
-  h.programs().doctor().answered(other.stream, {number, {}});
+  h.programs().doctor().deliver(w.stream, {number, {{.rank = 2, .output = 1}}});
+  h.programs().doctor().deliver(other.stream, {number + 99, {}});
+  h.programs().doctor().forget_worker(other.stream);
+  h.programs().doctor().deliver(other.stream, {number, {}});
 }
 
 TEST_F(doctor_of_programs, asks_nobody_about_one_that_is_not_to_be_watched) {

@@ -37,12 +37,12 @@ TEST_F(stacks_round, asks_each_worker_once_and_ends_with_the_last_answer) {
   int over = 0;
   all.await(round, [&] { ++over; });
   auto const [first, q] = asked[0];
-  all.answered(asked[1].first, {q.number, false, {{0, stack_state::taken, "a lie"}}});
-  all.answered(
+  all.deliver(asked[1].first, {q.number, false, {{0, stack_state::taken, "a lie"}}});
+  all.deliver(
       first,
       {q.number, false, {{0, stack_state::taken, "here"}, {2, stack_state::taken, "of another"}}});
   EXPECT_EQ(over, 0);
-  all.answered(asked[1].first, {asked[1].second.number, true, {}});
+  all.deliver(asked[1].first, {asked[1].second.number, true, {}});
   EXPECT_EQ(over, 1);
   auto const found = all.end(round);
   ASSERT_EQ(found.size(), 5u);
@@ -58,18 +58,18 @@ TEST_F(stacks_round, ends_for_workers_that_are_gone) {
   auto const round = begin({0, 2});
   bool over = false;
   all.await(round, [&] { over = true; });
-  all.gone(core::stream_id{1});
+  all.forget_worker(core::stream_id{1});
   EXPECT_FALSE(over);
-  all.gone(core::stream_id{2});
+  all.forget_worker(core::stream_id{2});
   EXPECT_TRUE(over);
   EXPECT_EQ(states(round), (std::vector{stack_state::away, stack_state::away}));
 }
 
 TEST_F(stacks_round, gives_what_is_known_to_who_waits_no_longer) {
   auto const round = begin({0, 2});
-  all.answered(asked[1].first, {asked[1].second.number, false, {{2, stack_state::stopped}}});
+  all.deliver(asked[1].first, {asked[1].second.number, false, {{2, stack_state::stopped}}});
   EXPECT_EQ(states(round), (std::vector{stack_state::no_answer, stack_state::stopped}));
-  all.answered(asked[0].first, {asked[0].second.number, false, {{0, stack_state::taken}}});
+  all.deliver(asked[0].first, {asked[0].second.number, false, {{0, stack_state::taken}}});
   bool over = false;
   all.await(round, [&] { over = true; });
   EXPECT_TRUE(over) << "of what is not known nothing is awaited";
@@ -77,7 +77,7 @@ TEST_F(stacks_round, gives_what_is_known_to_who_waits_no_longer) {
 
 TEST_F(stacks_round, tells_of_ranks_that_were_not_asked_that_their_worker_is_busy) {
   auto const round = begin({0, 1});
-  all.answered(
+  all.deliver(
       asked[0].first,
       {asked[0].second.number, true, {{0, stack_state::no_answer}, {1, stack_state::stopped}}});
   EXPECT_EQ(states(round), (std::vector{stack_state::busy, stack_state::stopped}));

@@ -60,20 +60,20 @@ struct steps_in_a_hub : testing::Test {
   }
   core::rank_name rank(std::uint32_t n, std::uint32_t attempt = 1) const { return {p, attempt, n}; }
   void say(step_worker const& w, std::uint32_t number, std::uint64_t step) {
-    h.programs().steps().reported(w.stream, {p, 1, 90ms, {{number, step, 80ms, {{step, 80ms}}}}});
+    h.programs().steps().record(w.stream, {p, 1, 90ms, {{number, step, 80ms, {{step, 80ms}}}}});
   }
   void both_say() {
     say(a, a.started[0], 4);
     say(b, b.started[0], 5);
   }
   void answer(step_worker const& w, std::uint64_t step) {
-    h.programs().steps().answered(w.stream, {w.held.back().query, {{w.started[0], step}}});
+    h.programs().steps().deliver(w.stream, {w.held.back().query, {{w.started[0], step}}});
   }
   void end(step_worker const& w, std::uint32_t status = 0) {
     core::rank_reports const r{
         w.stream, {}, {{.name = rank(w.started[0]), .exit_status = status}}, 0};
     h.apply(r);
-    h.programs().steps().ended(r);
+    h.programs().steps().record_ends(r);
   }
   core::program_view look() { return *h.state().programs().look(p); }
 };
@@ -98,7 +98,7 @@ TEST_F(steps_in_a_hub, stop_a_program_which_has_succeeded_when_its_ranks_end_wel
   EXPECT_EQ(a.told.at(0).step, 7u);
   EXPECT_EQ(b.told.at(0).step, 7u);
   auto view = look();
-  h.programs().steps().show(view, true);
+  h.programs().steps().fill(view, true);
   EXPECT_EQ(view.steps->stop_after, 7u);
   EXPECT_EQ(view.state, core::program_state::running);
   end(a);
@@ -112,7 +112,7 @@ TEST_F(steps_in_a_hub, ranks_that_say_none_are_stopped_when_all_others_have_ende
   say(a, a.started[0], 4);
   h.programs().steps().stop(p, 0, [](auto const&) {});
   answer(a, 4);
-  h.programs().steps().answered(b.stream, {b.held.back().query, {}});
+  h.programs().steps().deliver(b.stream, {b.held.back().query, {}});
   EXPECT_TRUE(b.stops.empty());
   end(a);
   ASSERT_EQ(b.stops.size(), 1u);
@@ -127,7 +127,7 @@ TEST_F(steps_in_a_hub, are_asked_of_programs_that_run) {
   h.programs().steps().stop(core::program_id{99}, 0, note);
   EXPECT_EQ(why.code, code::not_found);
   h.programs().steps().stop(p, 0, note);
-  for (auto* w : {&a, &b}) h.programs().steps().answered(w->stream, {w->held.back().query, {}});
+  for (auto* w : {&a, &b}) h.programs().steps().deliver(w->stream, {w->held.back().query, {}});
   EXPECT_EQ(why.code, code::failed_precondition);
   end(a, 1);
   h.programs().steps().stop(p, 0, note);
@@ -163,10 +163,10 @@ TEST_F(steps_in_a_hub, are_told_again_to_a_worker_that_comes_back) {
   h.apply(core::worker_disconnected{b.stream, false, "cut", true});
   b.told.clear();
   attach(b, 2, "b", {{rank(b.started[0]), 70}});
-  h.programs().steps().attached(b.stream);
+  h.programs().steps().resume_worker(b.stream);
   ASSERT_EQ(b.told.size(), 1u);
   EXPECT_EQ(b.told[0].step, 7u);
-  h.programs().steps().attached(core::stream_id{99});
+  h.programs().steps().resume_worker(core::stream_id{99});
 }
 
 TEST_F(steps_in_a_hub, what_was_asked_for_holds_for_the_next_attempt_too) {
@@ -183,8 +183,7 @@ TEST_F(steps_in_a_hub, what_was_asked_for_holds_for_the_next_attempt_too) {
   }
   auto const again = [&](step_worker& w) {
     h.apply(core::rank_reports{w.stream, {{rank(w.started.back(), 2), 71}}, {}, 0});
-    h.programs().steps().reported(w.stream,
-                                  {p, 2, 90ms, {{w.started.back(), 3, 80ms, {{3, 80ms}}}}});
+    h.programs().steps().record(w.stream, {p, 2, 90ms, {{w.started.back(), 3, 80ms, {{3, 80ms}}}}});
   };
   again(a);
   EXPECT_TRUE(a.held.empty()) << "not all have started";
@@ -192,7 +191,7 @@ TEST_F(steps_in_a_hub, what_was_asked_for_holds_for_the_next_attempt_too) {
   ASSERT_EQ(a.held.size(), 1u);
   ASSERT_EQ(b.held.size(), 1u);
   for (auto* w : {&a, &b})
-    h.programs().steps().answered(w->stream, {w->held.back().query, {{w->started.back(), 3}}});
+    h.programs().steps().deliver(w->stream, {w->held.back().query, {{w->started.back(), 3}}});
   EXPECT_EQ(a.told.back().step, 9u);
   EXPECT_EQ(look().stop_at, (core::agreed_stop{2, 9}));
 }
@@ -246,7 +245,7 @@ TEST_F(steps_in_a_hub, a_notice_is_one_of_them_and_a_signal_without) {
   EXPECT_TRUE(a.stops[0].by_step);
   ASSERT_EQ(a.held.size(), 1u);
   answer(a, 6);
-  h.programs().steps().answered(b.stream, {99, {}});
+  h.programs().steps().deliver(b.stream, {99, {}});
   EXPECT_TRUE(a.told.empty());
   now += doctor::step_stops::patience;
   h.on_deadline();
@@ -259,7 +258,7 @@ TEST_F(steps_in_a_hub, that_are_read_off_lines_end_no_program) {
   both_say();
   ASSERT_TRUE(h.state().programs().look(p));
   core::program_view shown = *h.state().programs().look(p);
-  h.programs().steps().show(shown, false);
+  h.programs().steps().fill(shown, false);
   ASSERT_TRUE(shown.steps) << "they are shown";
   std::optional<muster::status> told;
   h.programs().steps().stop(

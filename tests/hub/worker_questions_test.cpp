@@ -20,11 +20,11 @@ struct worker_questions_test : testing::Test {
 
 TEST_F(worker_questions_test, are_answered_once_and_by_who_was_asked) {
   auto const q = ask(one);
-  all.answered(two, q, 1);
-  all.answered(one, q + 1, 2);
+  all.deliver(two, q, 1);
+  all.deliver(one, q + 1, 2);
   EXPECT_TRUE(said.empty());
-  all.answered(one, q, 3);
-  all.answered(one, q, 4);
+  all.deliver(one, q, 3);
+  all.deliver(one, q, 4);
   EXPECT_EQ(said, std::vector<std::string>{"3"});
 }
 
@@ -32,8 +32,8 @@ TEST_F(worker_questions_test, end_with_their_worker_or_are_forgotten) {
   ask(one);
   auto const forgotten = ask(two);
   all.forget(forgotten);
-  all.gone(one);
-  all.gone(two);
+  all.forget_worker(one);
+  all.forget_worker(two);
   EXPECT_EQ(said, std::vector<std::string>{"UNAVAILABLE"});
 }
 

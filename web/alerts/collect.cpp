@@ -74,7 +74,7 @@ void copy_programs(server::hub& h, pool_facts& p) {
   for (auto const& one : all.list({}, pool_facts::programs_max, core::program_state::pending))
     p.waiting_programs.push_back(
         {one.id, one.spec.name, one.waits_for, one.created, one.cannot_start});
-  for (auto const id : h.programs().doctor().hung(pool_facts::programs_max))
+  for (auto const id : h.programs().doctor().hanging(pool_facts::programs_max))
     if (auto const one = all.look(id)) {
       auto const what = *h.programs().doctor().hang_of(id);
       p.hung_programs.push_back({id, one->spec.name, core::text(what), what.since, what.rank >= 0});

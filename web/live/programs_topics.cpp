@@ -72,12 +72,12 @@ std::optional<program_copy> copy_one(engine_services& services, core::program_id
   program_copy c{std::move(*p), *programs.ranks(id), *programs.attempts_of(id), {}, {}};
   c.program.cluster = h.state().configuration().cluster;
   c.program.coordination_cluster = h.programs().cluster_of(id);
-  h.programs().steps().show(c.program, true);
-  h.programs().steps().show(id, c.program.attempt, c.ranks);
+  h.programs().steps().fill(c.program, true);
+  h.programs().steps().fill(id, c.program.attempt, c.ranks);
   c.program.hang = h.programs().doctor().hang_of(id);
   core::describe_losses(c.program, h.now());
   h.workers().refresh_lines(h.now(), {id, c.program.attempt, c.program.ranks});
-  h.workers().lines().show(id, c.program.attempt, c.ranks);
+  h.workers().lines().fill(id, c.program.attempt, c.ranks);
   copy_cluster(services, c);
   return c;
 }

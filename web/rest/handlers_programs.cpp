@@ -45,7 +45,7 @@ muster::result<core::program_view> shown(server::hub& h, core::program_id id) {
   auto p = h.state().programs().look(id);
   if (!p) return p;
   name_clusters(h, *p);
-  h.programs().steps().show(*p, true);
+  h.programs().steps().fill(*p, true);
   core::describe_losses(*p, h.now());
   return p;
 }
@@ -157,7 +157,7 @@ coro::task<response> list_programs(web_context& context, exchange& ex) {
       last = one.front().id;
       bytes += bytes_of(one.front());
       name_clusters(h, one.front());
-      h.programs().steps().show(one.front(), false);
+      h.programs().steps().fill(one.front(), false);
       page.items.push_back(std::move(one.front()));
     }
     page.next = last;
@@ -204,8 +204,8 @@ coro::task<response> answer_ranks(web_context& context, core::program_id id, boo
     auto all = programs.ranks(id);
     if (!all) return all.error();
     auto const attempt = programs.look(id)->attempt;
-    h.programs().steps().show(id, attempt, *all);
-    if (last_lines) h.workers().lines().show(id, attempt, *all);
+    h.programs().steps().fill(id, attempt, *all);
+    if (last_lines) h.workers().lines().fill(id, attempt, *all);
     return rank_list{std::move(*all)};
   };
   co_return co_await look(context, in_pool_of(id, std::move(work)));

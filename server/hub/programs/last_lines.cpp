@@ -1,4 +1,3 @@
-// Questions for last lines, and what is made of what ranks have printed.
 #include "server/hub/programs/last_lines.hpp"
 
 #include <algorithm>
@@ -9,8 +8,8 @@
 namespace muster::server {
 namespace {
 
-// Where the escape sequence that begins at `at` ends.
-std::size_t behind_escape(std::string_view text, std::size_t at) {
+// Returns the end of the escape sequence that begins at `at`.
+std::size_t end_of_escape(std::string_view text, std::size_t at) {
   auto const is = [&](std::size_t i, char from, char to) {
     return i < text.size() && text[i] >= from && text[i] <= to;
   };
@@ -27,8 +26,8 @@ std::size_t behind_escape(std::string_view text, std::size_t at) {
   return std::min(i + 1, text.size());
 }
 
-// Bytes of a character that is not to be shown: C1 controls, marks and overrides of direction, and
-// separators of lines. 0: it may be.
+// Returns the length of a character that must not be displayed: C1 controls, marks and overrides of
+// direction, and line separators. 0: it can be displayed.
 std::size_t hidden_at(std::string_view text, std::size_t at) {
   auto const byte = [&](std::size_t i) {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
@@ -44,13 +43,13 @@ std::size_t hidden_at(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-std::string last_line_shown(std::string_view printed) {
+std::string displayable_line(std::string_view printed) {
   auto const text = to_utf8(printed);
   std::string shown;
   for (std::size_t i = 0; i < text.size();) {
     auto const c = static_cast<unsigned char>(text[i]);
     if (c == 0x1B) {
-      i = behind_escape(text, i);
+      i = end_of_escape(text, i);
     } else if (auto const hidden = hidden_at(text, i)) {
       i += hidden;
     } else {
@@ -68,84 +67,85 @@ std::string last_line_shown(std::string_view printed) {
   return shown.append(more);
 }
 
-last_lines::watched* last_lines::remember(core::time_point now, attempt_asked const& of) {
-  auto it = watched_.find(of.program);
-  if (it == watched_.end() && watched_.size() >= programs_max) {
+last_lines::stored_program* last_lines::find_or_add(core::time_point now, attempt const& of) {
+  auto it = programs_.find(of.program);
+  if (it == programs_.end() && programs_.size() >= programs_max) {
     auto const oldest = std::min_element(
-        watched_.begin(), watched_.end(),
-        [](auto const& a, auto const& b) { return a.second.looked < b.second.looked; });
-    if (oldest->second.looked + 2 * every > now) return nullptr;
+        programs_.begin(), programs_.end(),
+        [](auto const& a, auto const& b) { return a.second.looked_at < b.second.looked_at; });
+    if (oldest->second.looked_at + 2 * every > now) return nullptr;
     oldest->second.awaited.clear();
-    settle(oldest->second);
-    watched_.erase(oldest);
+    call_if_complete(oldest->second);
+    programs_.erase(oldest);
   }
-  auto& w = it == watched_.end() ? watched_[of.program] : it->second;
-  w.looked = now;
-  if (w.attempt == of.attempt && w.lines.size() == of.ranks) return &w;
-  w.awaited.clear();
-  settle(w);
-  w.attempt = of.attempt;
-  w.asked = {};
-  w.lines.assign(of.ranks, {});
-  return &w;
+  auto& p = it == programs_.end() ? programs_[of.program] : it->second;
+  p.looked_at = now;
+  if (p.attempt == of.number && p.lines.size() == of.ranks) return &p;
+  p.awaited.clear();
+  call_if_complete(p);
+  p.attempt = of.number;
+  p.asked_at = {};
+  p.lines.assign(of.ranks, {});
+  return &p;
 }
 
-void last_lines::look(core::time_point now, attempt_asked const& of, worker_of const& worker,
-                      send const& ask, std::function<void()> done) {
-  auto* const found = remember(now, of);
+void last_lines::refresh(core::time_point now, attempt const& of, worker_of const& worker,
+                         send const& ask, std::function<void()> done) {
+  auto* const found = find_or_add(now, of);
   if (!found) return done ? done() : void();
-  auto& w = *found;
-  if (std::erase_if(w.awaited, [now](auto const& a) { return a.second.since + patience <= now; }))
-    settle(w);
-  if (w.asked == core::time_point{} || w.asked + every <= now) {
-    w.asked = now;
+  auto& p = *found;
+  if (std::erase_if(p.awaited, [now](auto const& a) { return a.second.since + patience <= now; }))
+    call_if_complete(p);
+  if (p.asked_at == core::time_point{} || p.asked_at + every <= now) {
+    p.asked_at = now;
     std::map<core::stream_id, last_lines_query> queries;
     for (std::uint32_t rank = 0; rank < of.ranks; ++rank) {
       auto const stream = worker(rank);
-      if (stream == core::stream_id{} || w.awaited.contains(stream)) continue;
-      auto& q = queries.try_emplace(stream, last_lines_query{of.program, of.attempt, {}, {}})
+      if (stream == core::stream_id{} || p.awaited.contains(stream)) continue;
+      auto& q = queries.try_emplace(stream, last_lines_query{of.program, of.number, {}, {}})
                     .first->second;
       q.ranks.push_back(rank);
-      q.sizes.push_back(w.lines[rank].size);
+      q.sizes.push_back(p.lines[rank].size);
     }
     for (auto& [stream, q] : queries)
-      if (ask(stream, q)) w.awaited.emplace(stream, watched::question{std::move(q.ranks), now});
+      if (ask(stream, q))
+        p.awaited.emplace(stream, stored_program::question{std::move(q.ranks), now});
   }
   if (!done) return;
-  if (w.awaited.empty() || w.waiting.size() >= waiting_max) return done();
-  w.waiting.push_back(std::move(done));
+  if (p.awaited.empty() || p.waiting.size() >= waiting_max) return done();
+  p.waiting.push_back(std::move(done));
 }
 
-void last_lines::answered(core::stream_id stream, last_lines_answer answer) {
-  auto const it = watched_.find(answer.program);
-  if (it == watched_.end() || it->second.attempt != answer.attempt) return;
-  auto& w = it->second;
-  auto const asked = w.awaited.extract(stream);
+void last_lines::deliver(core::stream_id stream, last_lines_answer answer) {
+  auto const it = programs_.find(answer.program);
+  if (it == programs_.end() || it->second.attempt != answer.attempt) return;
+  auto& p = it->second;
+  auto const asked = p.awaited.extract(stream);
   if (!asked) return;
   for (auto& l : answer.lines)
     if (auto const& ranks = asked.mapped().ranks;
         std::binary_search(ranks.begin(), ranks.end(), l.rank))
-      w.lines[l.rank] = {l.size, last_line_shown(l.text)};
-  settle(w);
+      p.lines[l.rank] = {l.size, displayable_line(l.text)};
+  call_if_complete(p);
 }
 
-void last_lines::gone(core::stream_id stream) {
-  for (auto& [program, w] : watched_)
-    if (w.awaited.erase(stream) > 0) settle(w);
+void last_lines::forget_worker(core::stream_id stream) {
+  for (auto& [program, p] : programs_)
+    if (p.awaited.erase(stream) > 0) call_if_complete(p);
 }
 
-void last_lines::show(core::program_id program, std::uint32_t attempt,
+void last_lines::fill(core::program_id program, std::uint32_t attempt,
                       std::vector<core::rank_view>& ranks) const {
-  auto const it = watched_.find(program);
-  if (it == watched_.end() || it->second.attempt != attempt) return;
+  auto const it = programs_.find(program);
+  if (it == programs_.end() || it->second.attempt != attempt) return;
   auto const& lines = it->second.lines;
   for (auto& r : ranks)
     if (r.rank < lines.size()) r.last_line = lines[r.rank].text;
 }
 
-void last_lines::settle(watched& w) {
-  if (!w.awaited.empty()) return;
-  for (auto const& done : std::exchange(w.waiting, {})) done();
+void last_lines::call_if_complete(stored_program& p) {
+  if (!p.awaited.empty()) return;
+  for (auto const& done : std::exchange(p.waiting, {})) done();
 }
 
 }  // namespace muster::server

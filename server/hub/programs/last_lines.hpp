@@ -1,8 +1,6 @@
-// The last line that each rank of a program has printed. Workers know them, and are asked while
-// somebody looks at the program, not otherwise: one message to each worker that has ranks of it,
-// once in `every` at most, answered with what has changed.
-//
-//   look ──► a message a worker ──► answers: only ranks that have printed since ──► show
+// The last line that each rank of a program has printed. Workers are asked only while somebody
+// looks at the program: at most once in `every`, with one message each, which they answer with the
+// lines that have changed.
 //
 // Owned by a hub; engine thread only. Limits: programs_max, waiting_max.
 #pragma once
@@ -24,7 +22,7 @@ struct last_lines_query {
   core::program_id program{};
   std::uint32_t attempt = 0;
   std::vector<std::uint32_t> ranks;  // in ascending order
-  std::vector<std::uint64_t> sizes;  // of each: what it had printed when it was last told of
+  std::vector<std::uint64_t> sizes;  // of each rank's output at the last answer
 };
 
 struct last_lines_answer {
@@ -38,42 +36,41 @@ struct last_lines_answer {
   std::vector<line> lines;
 };
 
-/// As people may see it: UTF-8 on one line, without control characters, escape sequences and
-/// overrides of direction, at most `last_line_bytes_max`.
-std::string last_line_shown(std::string_view printed);
+/// Returns what can safely be displayed of a line: UTF-8 without control characters, escape
+/// sequences and overrides of direction, at most `last_line_bytes_max`.
+std::string displayable_line(std::string_view printed);
 inline constexpr std::size_t last_line_bytes_max = 200;
 
 class last_lines {
  public:
-  /// Programs that are remembered. More: the one that nobody has looked at for longest is not, or
-  /// the new one, where somebody looks at all of them.
+  /// Programs that are stored. Beyond this, the program that nobody has looked at for longest is
+  /// dropped, or the new one if all were looked at recently.
   static constexpr std::size_t programs_max = 16;
-  /// Who wait for answers about one program. More: they are told what is known.
+  /// Callers that wait for answers about one program. Others are called at once.
   static constexpr std::size_t waiting_max = 64;
   static constexpr core::duration every = std::chrono::seconds(1);
-  /// A worker that has not answered for so long does not: it is older than these questions.
+  /// A worker that takes longer to answer is not waited for: it is too old to answer, or busy.
   static constexpr core::duration patience = 3 * every;
 
-  struct attempt_asked {
+  struct attempt {
     core::program_id program{};
-    std::uint32_t attempt = 0;
+    std::uint32_t number = 0;
     std::uint32_t ranks = 0;
   };
-  /// The stream of a rank's worker; none: it is away.
+  /// Returns the stream of a rank's worker; none if it is disconnected.
   using worker_of = std::function<core::stream_id(std::uint32_t rank)>;
-  /// False: it is away.
+  /// Returns false if the worker is disconnected.
   using send = std::function<bool(core::stream_id, last_lines_query const&)>;
 
-  /// Asks unless it has just been done. `done`, where it is one, is called once: when all who were
-  /// asked have answered, or are gone.
-  void look(core::time_point now, attempt_asked const& of, worker_of const& worker, send const& ask,
-            std::function<void()> done);
-  /// Only who was asked may answer, and for its own ranks alone.
-  void answered(core::stream_id stream, last_lines_answer answer);
-  /// The worker is gone.
-  void gone(core::stream_id stream);
-  /// Sets what is known, of the ranks of this attempt.
-  void show(core::program_id program, std::uint32_t attempt,
+  /// Asks the workers of an attempt unless they were just asked. Calls `done` once, if it is set:
+  /// when all workers have answered or disconnected.
+  void refresh(core::time_point now, attempt const& of, worker_of const& worker, send const& ask,
+               std::function<void()> done);
+  /// Takes an answer; lines of ranks that the worker was not asked for are ignored.
+  void deliver(core::stream_id stream, last_lines_answer answer);
+  void forget_worker(core::stream_id stream);
+  /// Sets the last lines of the ranks of this attempt, if they are stored.
+  void fill(core::program_id program, std::uint32_t attempt,
             std::vector<core::rank_view>& ranks) const;
 
  private:
@@ -81,9 +78,9 @@ class last_lines {
     std::uint64_t size = 0;
     std::string text;
   };
-  struct watched {
+  struct stored_program {
     std::uint32_t attempt = 0;
-    core::time_point looked{}, asked{};
+    core::time_point looked_at{}, asked_at{};
     std::vector<line> lines;  // by rank
     struct question {
       std::vector<std::uint32_t> ranks;
@@ -92,11 +89,11 @@ class last_lines {
     std::map<core::stream_id, question> awaited;
     std::vector<std::function<void()>> waiting;
   };
-  /// Null: there is no room.
-  watched* remember(core::time_point now, attempt_asked const& of);
-  static void settle(watched& w);
+  /// Returns null if there is no room.
+  stored_program* find_or_add(core::time_point now, attempt const& of);
+  static void call_if_complete(stored_program& p);
 
-  std::map<core::program_id, watched> watched_;
+  std::map<core::program_id, stored_program> programs_;
 };
 
 }  // namespace muster::server

@@ -1,4 +1,3 @@
-// Questions and answers; the verdicts are passed on.
 #include "server/hub/programs/program_doctor.hpp"
 
 #include <algorithm>
@@ -8,7 +7,7 @@
 #include "server/hub/hub.hpp"
 
 namespace muster::server {
-void program_doctor::follow(std::vector<core::program_changed> const& changes) {
+void program_doctor::update(std::vector<core::program_changed> const& changes) {
   for (auto const& c : changes) {
     auto const it = all_.find(c.program);
     bool const runs = !c.gone && c.state == core::program_state::running;
@@ -18,8 +17,8 @@ void program_doctor::follow(std::vector<core::program_changed> const& changes) {
   find_due();
 }
 
-// One rank alone waits for nobody: whether it stands only its owner knows, who says so by asking
-// for more than to be told.
+// A single rank waits for no other, so a lack of progress proves nothing: it is watched only if its
+// owner asks for more than a report.
 void program_doctor::begin(core::program_id id) {
   if (all_.size() >= programs_max) return;
   auto const& programs = hub_.state().programs();
@@ -30,8 +29,9 @@ void program_doctor::begin(core::program_id id) {
   for (auto const& r : *ranks) which.push_back(program_clusters::trains(r));
   auto const count = std::count(which.begin(), which.end(), true);
   if (count == 0 || (count == 1 && p->spec.on_hang == core::hang_policy::tell)) return;
-  auto& made = all_.emplace(id, patient(doctor::hang_watch(hub_.now(), p->spec.hang_after, which)))
-                   .first->second;
+  auto& made =
+      all_.emplace(id, watched_program(doctor::hang_watch(hub_.now(), p->spec.hang_after, which)))
+          .first->second;
   made.attempt = p->attempt;
   if (p->hang) {
     auto was = *p->hang;
@@ -43,9 +43,9 @@ void program_doctor::begin(core::program_id id) {
   made.ranks = std::move(*ranks);
 }
 
-void program_doctor::ask(core::program_id id, patient& p) {
+void program_doctor::query_vitals(core::program_id id, watched_program& p) {
   auto const now = hub_.now();
-  p.asked = now;
+  p.asked_at = now;
   p.vitals.clear();
   p.awaited.clear();
   if (auto const ranks = hub_.state().programs().ranks(id))
@@ -64,11 +64,11 @@ void program_doctor::ask(core::program_id id, patient& p) {
     if (!sink) continue;
     q.number = ++last_;
     sink->on_vitals_query(q);
-    p.awaited.emplace(q.number, patient::question{stream, std::move(q.ranks)});
+    p.awaited.emplace(q.number, watched_program::question{stream, std::move(q.ranks)});
   }
 }
 
-void program_doctor::answered(core::stream_id stream, vitals_answer answer) {
+void program_doctor::deliver(core::stream_id stream, vitals_answer answer) {
   for (auto& [id, p] : all_) {
     auto const it = p.awaited.find(answer.number);
     if (it == p.awaited.end()) continue;
@@ -82,16 +82,16 @@ void program_doctor::answered(core::stream_id stream, vitals_answer answer) {
   }
 }
 
-void program_doctor::gone(core::stream_id stream) {
+void program_doctor::forget_worker(core::stream_id stream) {
   for (auto& [id, p] : all_)
     std::erase_if(p.awaited, [stream](auto const& a) { return a.second.stream == stream; });
   find_due();
 }
 
-core::time_point program_doctor::due(patient const& p) const {
+core::time_point program_doctor::due(watched_program const& p) const {
   constexpr core::time_point at_once{};
-  if (p.round) return p.round_is_over ? at_once : *p.asked + patience;
-  if (p.asked) return p.awaited.empty() ? at_once : *p.asked + patience;
+  if (p.round) return p.round_is_over ? at_once : *p.asked_at + patience;
+  if (p.asked_at) return p.awaited.empty() ? at_once : *p.asked_at + patience;
   return p.watch.due();
 }
 
@@ -106,38 +106,38 @@ void program_doctor::tick() {
   std::vector<core::program_id> ready;
   for (auto const& [id, p] : all_)
     if (due(p) <= now) ready.push_back(id);
-  // What is told to the core may end the watch of one.
+  // A report to the core can end the watch of a program.
   for (auto const id : ready) {
     auto const it = all_.find(id);
     if (it == all_.end()) continue;
     auto& p = it->second;
     if (p.round)
-      finish(id, p);
-    else if (p.asked)
-      look(id, p);
+      evaluate_stacks(id, p);
+    else if (p.asked_at)
+      evaluate_vitals(id, p);
     else
-      ask(id, p);
+      query_vitals(id, p);
   }
   find_due();
 }
 
-void program_doctor::look(core::program_id id, patient& p) {
+void program_doctor::evaluate_vitals(core::program_id id, watched_program& p) {
   doctor::look l;
   l.vitals = std::exchange(p.vitals, {});
   p.awaited.clear();
-  p.asked = {};
+  p.asked_at = {};
   hub_.programs().inspect_cluster(id, p.training, l);
   auto const& steps = hub_.programs().steps().table();
   for (auto& v : l.vitals)
     if (auto const reached = steps.progress(id, p.attempt, v.rank)) v.step = reached->step;
   if (auto const all = steps.whole(id, p.attempt, false)) l.usual_step = all->took;
   auto const a = p.watch.looked(hub_.now(), std::move(l));
-  if (a.stacks) ask_for_stacks(id, p);
-  tell(id, p, a.news);
+  if (a.stacks) query_stacks(id, p);
+  report(id, p, a.news);
 }
 
-void program_doctor::ask_for_stacks(core::program_id id, patient& p) {
-  p.asked = hub_.now();
+void program_doctor::query_stacks(core::program_id id, watched_program& p) {
+  p.asked_at = hub_.now();
   p.round_is_over = false;
   auto const round = hub_.workers().begin_stacks({0, id, p.attempt, p.training});
   p.round = round;
@@ -150,13 +150,13 @@ void program_doctor::ask_for_stacks(core::program_id id, patient& p) {
   });
 }
 
-void program_doctor::finish(core::program_id id, patient& p) {
+void program_doctor::evaluate_stacks(core::program_id id, watched_program& p) {
   std::vector<doctor::rank_stack> stacks;
   for (auto& s : hub_.workers().stacks().end(*std::exchange(p.round, {})))
     stacks.push_back(
         {s.rank, own_stack(s.text), std::move(s.process), s.state != core::stack_state::taken});
-  p.asked = {};
-  tell(id, p, p.watch.stacks(hub_.now(), std::move(stacks)));
+  p.asked_at = {};
+  report(id, p, p.watch.stacks(hub_.now(), std::move(stacks)));
 }
 
 std::optional<core::hang> program_doctor::hang_of(core::program_id id) const {
@@ -174,7 +174,7 @@ std::optional<core::hang> program_doctor::hang_of(core::program_id id) const {
   return h;
 }
 
-std::vector<core::program_id> program_doctor::hung(std::size_t limit) const {
+std::vector<core::program_id> program_doctor::hanging(std::size_t limit) const {
   std::vector<std::pair<core::time_point, core::program_id>> found;
   for (auto const& [id, p] : all_)
     if (p.watch.found()) found.emplace_back(p.watch.found()->found, id);
@@ -185,7 +185,7 @@ std::vector<core::program_id> program_doctor::hung(std::size_t limit) const {
   return ids;
 }
 
-void program_doctor::tell(core::program_id id, patient& p, doctor::hang_news news) {
+void program_doctor::report(core::program_id id, watched_program& p, doctor::hang_news news) {
   using severity = event_publisher::severity;
   if (news == doctor::hang_news::none) return;
   auto const program = hub_.state().programs().look(id);

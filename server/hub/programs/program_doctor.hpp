@@ -1,13 +1,13 @@
-// Watches the programs of a hub that run for a rank that hangs: asks their workers now and then
-// what their ranks have done, the coordination clusters who waits, and for stacks when nothing
-// moves. What follows from all that is doctor::hang_watch's.
+// Watches the running programs of a hub for ranks that hang. It asks workers for the vitals of
+// ranks, coordination clusters for barriers, and for stacks if no rank makes progress;
+// doctor::hang_watch judges the answers.
 //
-//   runs ──► every quarter of hang_after: vitals ──► nothing moves: stacks, twice ──► found
-//                                                                                       │
-//                  told; with on_hang=restart or abort the core is, too ◄───────────────┘
+//   runs ──► every quarter of hang_after: vitals ──► no progress: stacks, twice ──► hang found
+//                                                                                     │
+//                             log event; core::program_hangs, which obeys on_hang ◄───┘
 //
-// Owned by a hub; engine thread only. Whatever comes in is noted down and looked at in tick(), so
-// all else may be called from inside of a step. Limits: programs_max.
+// Owned by a hub; engine thread only. All input is only stored, and evaluated in tick(), so other
+// functions can be called from within a step. Limits: programs_max.
 #pragma once
 
 #include <functional>
@@ -38,33 +38,32 @@ struct vitals_answer {
 
 class program_doctor {
  public:
-  /// Programs that are watched. More: those that come later are not, until one ends.
+  /// Programs that are watched. Beyond this, a program that starts to run is not.
   static constexpr std::size_t programs_max = 1'000;
-  /// A worker that has not answered for so long does not: it is older than the question, or busy.
+  /// A worker that takes longer to answer is not waited for: it is too old to answer, or busy.
   static constexpr core::duration patience = std::chrono::seconds(2);
 
   /// REQUIRES: `of` outlives it.
   explicit program_doctor(hub& of) : hub_(of) {}
 
-  /// Programs that run from now on, or do no more.
-  void follow(std::vector<core::program_changed> const& changes);
-  /// Only who was asked may answer, and for its own ranks alone.
-  void answered(core::stream_id stream, vitals_answer answer);
-  /// The worker is gone.
-  void gone(core::stream_id stream);
-  /// Looks at the programs that are to be looked at by now.
+  /// Starts or stops watching programs that have changed.
+  void update(std::vector<core::program_changed> const& changes);
+  /// Takes an answer; vitals of ranks that the worker was not asked for are ignored.
+  void deliver(core::stream_id stream, vitals_answer answer);
+  void forget_worker(core::stream_id stream);
+  /// Evaluates the programs that are due.
   void tick();
   core::time_point due() const { return due_; }
 
-  /// None: it moves, or nobody watches it.
+  /// Returns none if the program makes progress or is not watched.
   std::optional<core::hang> hang_of(core::program_id id) const;
-  /// Those that hang, the one that was found first first.
-  std::vector<core::program_id> hung(std::size_t limit) const;
+  /// Returns the programs that hang, the longest known first.
+  std::vector<core::program_id> hanging(std::size_t limit) const;
   std::size_t watched() const { return all_.size(); }
 
  private:
-  struct patient {
-    explicit patient(doctor::hang_watch w) : watch(std::move(w)) {}
+  struct watched_program {
+    explicit watched_program(doctor::hang_watch w) : watch(std::move(w)) {}
     std::uint32_t attempt = 0;
     doctor::hang_watch watch;
     std::vector<core::rank_view> ranks{};  // their places
@@ -75,25 +74,24 @@ class program_doctor {
     };
     std::map<std::uint64_t, question> awaited{};  // by number
     std::vector<doctor::rank_vitals> vitals{};
-    std::optional<core::time_point> asked{};  // and not looked at yet
-    std::optional<std::uint64_t> round{};     // of stacks
+    std::optional<core::time_point> asked_at{};  // and not evaluated yet
+    std::optional<std::uint64_t> round{};        // of stacks
     bool round_is_over = false;
   };
-  using patients = std::map<core::program_id, patient>;
 
   void begin(core::program_id id);
-  void look(core::program_id id, patient& p);
-  void ask(core::program_id id, patient& p);
-  void ask_for_stacks(core::program_id id, patient& p);
-  void finish(core::program_id id, patient& p);
-  void tell(core::program_id id, patient& p, doctor::hang_news news);
-  core::time_point due(patient const& p) const;
+  void query_vitals(core::program_id id, watched_program& p);
+  void evaluate_vitals(core::program_id id, watched_program& p);
+  void query_stacks(core::program_id id, watched_program& p);
+  void evaluate_stacks(core::program_id id, watched_program& p);
+  void report(core::program_id id, watched_program& p, doctor::hang_news news);
+  core::time_point due(watched_program const& p) const;
   void find_due();
 
   hub& hub_;
-  patients all_;
+  std::map<core::program_id, watched_program> all_;
   std::uint64_t last_ = 0;              // of questions
-  core::time_point due_ = core::never;  // a hub asks for it with each of its steps
+  core::time_point due_ = core::never;  // kept, since the hub reads it in each step
 };
 
 }  // namespace muster::server

@@ -18,7 +18,7 @@ void program_hub::deliver(core::effects const& fx) {
   deliver_orders(fx);
   if (clusters)
     for (auto const& c : fx.changes.programs) clusters->changed(c);
-  if (!fx.changes.programs.empty()) doctor_.follow(fx.changes.programs);
+  if (!fx.changes.programs.empty()) doctor_.update(fx.changes.programs);
 }
 
 // The barriers of an attempt are read before its cluster begins the next one.
@@ -62,9 +62,9 @@ void program_hub::deliver_orders(core::effects const& fx) {
   }
 }
 
-void program_hub::forget(core::stream_id worker) {
-  steps_.gone(worker);
-  doctor_.gone(worker);
+void program_hub::forget_worker(core::stream_id worker) {
+  steps_.forget_worker(worker);
+  doctor_.forget_worker(worker);
 }
 
 void program_hub::tick() {
@@ -101,7 +101,7 @@ void program_hub::restore(std::vector<core::programs::restored_program> programs
       for (auto const& r : *ranks)
         if (r.started != core::never)
           records_.started(r.started, r.worker, {c.program, c.attempt, r.rank});
-  doctor_.follow(changes);
+  doctor_.update(changes);
   hub_.follow_deadlines();
 }
 

@@ -35,8 +35,7 @@ class program_hub {
 
   /// Delivers what a step has changed of programs.
   void deliver(core::effects const& fx);
-  /// The worker has disconnected.
-  void forget(core::stream_id worker);
+  void forget_worker(core::stream_id worker);
   void tick();
   core::time_point due() const { return std::min(steps_.due(), doctor_.due()); }
   /// The core has forgotten all programs, with their cluster.

@@ -1,4 +1,4 @@
-// Questions to workers for what ranks have printed, which lies on the workers' disks.
+// Questions to workers for the output of ranks, which is stored on the workers' disks.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ struct rank_log_query {
   std::uint64_t number = 0;
   core::rank_name rank{};
   std::uint64_t offset = 0;
-  bool from_end = false;  // it counts backwards
+  bool from_end = false;  // the offset counts backwards
   std::uint32_t bytes_max = 0;
 };
 
 struct rank_log {
-  bool known = false;        // its worker has it
+  bool known = false;        // false: the worker has no such log
   std::uint64_t offset = 0;  // of the first byte
   std::string data;
-  std::uint64_t size = 0;  // of all
+  std::uint64_t size = 0;  // of the whole log
   bool complete = false;   // nothing will be added
-  std::string task{};      // whose it is, "worker:3"; whoever asked knows
+  std::string task{};      // "worker:3"; set by whoever asked
 };
 
 using rank_logs = worker_questions<rank_log>;

@@ -11,17 +11,17 @@ std::string own_stack(std::string_view text) {
   return std::string(text.substr(0, text.find(started_by_rank)));
 }
 
-void rank_stacks::tell_if_over(round& r) {
-  if (r.waits.empty() && r.done) std::exchange(r.done, {})();
+void rank_stacks::call_if_complete(round& r) {
+  if (r.awaited.empty() && r.done) std::exchange(r.done, {})();
 }
 
 std::uint64_t rank_stacks::begin(stacks_query const& of, worker_function const& worker,
                                  ask_function const& ask) {
-  // Who is told so asks what is known; who does not, at all, is not waited for.
+  // A caller that awaits the oldest round gets what is known; a round without a caller is dropped.
   if (rounds_.size() >= rounds_max) {
     auto& oldest = std::next(rounds_.rbegin(), rounds_max - 1)->second;
-    oldest.waits.clear();
-    tell_if_over(oldest);
+    oldest.awaited.clear();
+    call_if_complete(oldest);
   }
   if (rounds_.size() >= 2 * rounds_max) rounds_.erase(rounds_.begin());
   auto const number = ++last_;
@@ -37,9 +37,9 @@ std::uint64_t rank_stacks::begin(stacks_query const& of, worker_function const& 
     q.attempt = of.attempt;
     q.number = ++last_;
     if (!ask(stream, q)) continue;
-    // Until it has answered: a worker that is older than the question never does.
+    // Until the answer arrives: workers of older versions do not know this question.
     for (auto const rank : q.ranks) r.stacks[rank].state = stack_state::no_answer;
-    r.waits[q.number] = {stream, std::move(q.ranks)};
+    r.awaited[q.number] = {stream, std::move(q.ranks)};
   }
   return number;
 }
@@ -48,7 +48,7 @@ void rank_stacks::await(std::uint64_t number, std::function<void()> done) {
   auto const it = rounds_.find(number);
   if (it == rounds_.end()) return done();
   it->second.done = std::move(done);
-  tell_if_over(it->second);
+  call_if_complete(it->second);
 }
 
 std::vector<rank_stack> rank_stacks::end(std::uint64_t number) {
@@ -58,33 +58,33 @@ std::vector<rank_stack> rank_stacks::end(std::uint64_t number) {
   return all;
 }
 
-void rank_stacks::answered(core::stream_id stream, stacks_answer answer) {
+void rank_stacks::deliver(core::stream_id stream, stacks_answer answer) {
   for (auto& [number, r] : rounds_) {
-    auto const it = r.waits.find(answer.number);
-    if (it == r.waits.end()) continue;
+    auto const it = r.awaited.find(answer.number);
+    if (it == r.awaited.end()) continue;
     if (it->second.stream != stream) return;
     auto const ranks = std::move(it->second.ranks);
-    r.waits.erase(it);
+    r.awaited.erase(it);
     if (answer.busy)
       for (auto const rank : ranks) r.stacks[rank].state = stack_state::busy;
     for (auto& s : answer.stacks)
       if (std::find(ranks.begin(), ranks.end(), s.rank) != ranks.end()) {
-        // Nobody has asked it: others take stacks just now.
+        // The worker has not asked the rank, because others take stacks at present.
         if (answer.busy && s.state == stack_state::no_answer) s.state = stack_state::busy;
         r.stacks[s.rank] = std::move(s);
       }
-    return tell_if_over(r);
+    return call_if_complete(r);
   }
 }
 
-void rank_stacks::gone(core::stream_id stream) {
+void rank_stacks::forget_worker(core::stream_id stream) {
   for (auto& [number, r] : rounds_) {
-    std::erase_if(r.waits, [&](auto const& w) {
+    std::erase_if(r.awaited, [&](auto const& w) {
       if (w.second.stream != stream) return false;
       for (auto const rank : w.second.ranks) r.stacks[rank].state = stack_state::away;
       return true;
     });
-    tell_if_over(r);
+    call_if_complete(r);
   }
 }
 

@@ -1,5 +1,5 @@
-// Where ranks are just now, which their workers find out. One question to each worker that has
-// ranks of the attempt; ranks whose worker is away, or does not answer, are said to be so.
+// The present stacks of ranks, which their workers take. One question goes to each worker that has
+// ranks of the attempt; ranks whose worker is disconnected or does not answer are marked so.
 //
 // Owned by a hub; engine thread only. Limits: rounds_max.
 #pragma once
@@ -18,10 +18,10 @@ namespace muster::server {
 
 using core::stack_state;
 
-/// In a text: behind it are the processes that the rank has started (programs.proto).
+/// Precedes the stacks of processes that the rank has started, within its text (programs.proto).
 inline constexpr std::string_view started_by_rank = "A process that it has started (";
 
-/// Of the rank's own process; where that has none, of the first one that it has started.
+/// Returns the stack of the rank's own process; if there is none, of the first that it has started.
 std::string own_stack(std::string_view text);
 
 struct rank_stack {
@@ -46,24 +46,25 @@ struct stacks_answer {
 
 class rank_stacks {
  public:
-  /// Rounds of questions that have not ended. More: the oldest ends, with what is known of it.
+  /// Rounds that have not ended. Beyond this, the oldest is completed with what is known.
   static constexpr std::size_t rounds_max = 64;
 
-  using worker_function = std::function<core::stream_id(std::uint32_t rank)>;  // none: away
+  /// Returns no stream if the rank's worker is disconnected.
+  using worker_function = std::function<core::stream_id(std::uint32_t rank)>;
+  /// Returns false if the worker is disconnected.
   using ask_function = std::function<bool(core::stream_id, stacks_query const&)>;
-  /// Asks all workers of the ranks of `of`; gives the number of the round.
+  /// Asks all workers of the ranks of `of`; returns the number of the round.
   std::uint64_t begin(stacks_query const& of, worker_function const& worker,
                       ask_function const& ask);
-  /// `done` is called once, when nothing is awaited any more, maybe from inside. A round that is
-  /// not known has nothing to wait for.
+  /// Calls `done` once no answer is awaited any more, possibly at once; an unknown round is
+  /// complete.
   void await(std::uint64_t round, std::function<void()> done);
-  /// What is known by now, by rank; the round is forgotten.
+  /// Returns the stacks by rank, and forgets the round.
   std::vector<rank_stack> end(std::uint64_t round);
 
-  /// Only who was asked may answer; ranks that were not asked for are passed over.
-  void answered(core::stream_id stream, stacks_answer answer);
-  /// The worker is gone.
-  void gone(core::stream_id stream);
+  /// Takes an answer; stacks of ranks that the worker was not asked for are ignored.
+  void deliver(core::stream_id stream, stacks_answer answer);
+  void forget_worker(core::stream_id stream);
 
  private:
   struct question {
@@ -72,10 +73,10 @@ class rank_stacks {
   };
   struct round {
     std::map<std::uint32_t, rank_stack> stacks;
-    std::map<std::uint64_t, question> waits;  // by number
+    std::map<std::uint64_t, question> awaited;  // by number
     std::function<void()> done;
   };
-  static void tell_if_over(round& r);
+  static void call_if_complete(round& r);
 
   std::map<std::uint64_t, round> rounds_;
   std::uint64_t last_ = 0;  // of questions and rounds

@@ -26,12 +26,12 @@ void rank_steps::restore(doctor::step_segment const& recorded) {
                  [&](doctor::step_span const& s) { last[s.rank] = s; });
 }
 
-// Clocks of two processes differ by a bit. A rank that counts anew does so later than that.
-void rank_steps::drop_recorded(attempt const& of, std::vector<doctor::step_span>& told) const {
+// Clocks of two processes differ slightly. A rank that restarts its count does so later than that.
+void rank_steps::drop_recorded(attempt const& of, std::vector<doctor::step_span>& spans) const {
   constexpr core::duration apart = std::chrono::seconds(1);
   auto const known = recorded_.find(of);
   if (known == recorded_.end()) return;
-  std::erase_if(told, [&](doctor::step_span& s) {
+  std::erase_if(spans, [&](doctor::step_span& s) {
     auto const it = known->second.find(s.rank);
     if (it == known->second.end() || s.ended > it->second.ended + apart) return false;
     if (s.step <= it->second.step) return true;
@@ -43,7 +43,7 @@ void rank_steps::drop_recorded(attempt const& of, std::vector<doctor::step_span>
   });
 }
 
-void rank_steps::reported(core::stream_id stream, doctor::step_table::report what) {
+void rank_steps::record(core::stream_id stream, doctor::step_table::report what) {
   auto const& programs = hub_.state().programs();
   auto const p = programs.look(what.program);
   if (!p || p->attempt != what.attempt) return;
@@ -52,7 +52,7 @@ void rank_steps::reported(core::stream_id stream, doctor::step_table::report wha
   });
   if (what.ranks.empty()) return;
   bool first = false;
-  auto told = table_.reported(hub_.now(), what, [&] {
+  auto spans = table_.reported(hub_.now(), what, [&] {
     first = true;
     std::vector<doctor::rank_place> places;
     if (auto const all = programs.ranks(what.program))
@@ -60,29 +60,29 @@ void rank_steps::reported(core::stream_id stream, doctor::step_table::report wha
         places.push_back({r.host, r.task.substr(0, r.task.find(':')), r.worker});
     return places;
   });
-  drop_recorded({what.program, what.attempt}, told);
-  log_.add(hub_.now(), what.program, what.attempt, told);
-  if (!first || !p->spec.step_pattern.empty()) return;  // those cannot be told where to end
+  drop_recorded({what.program, what.attempt}, spans);
+  log_.add(hub_.now(), what.program, what.attempt, spans);
+  if (!first || !p->spec.step_pattern.empty()) return;  // such ranks take no orders
   core::program_steps_said some{what.program, what.attempt, {}, {}};
   some.what = core::program_steps_said::kind::some;
   hub_.apply(some);
-  recall(*p);
+  recall_agreement(*p);
   if (auto const step = stops_.agreed(p->id, p->attempt))
     for (auto const w : workers_of({p->id, p->attempt}))
       hub_.workers().send(w, &rank_sink::on_stop_after, {p->id, p->attempt, step});
   else
-    ask_again(p->id);
+    renew_agreement(p->id);
 }
 
-// Those that say no steps, and only they, need to be told to end when all others have.
-void rank_steps::ended(core::rank_reports const& reports) {
+// Once all ranks that report steps have ended, the others must be stopped.
+void rank_steps::record_ends(core::rank_reports const& reports) {
   std::set<attempt> touched;
   for (auto const& e : reports.ended) touched.emplace(e.name.program, e.name.attempt);
   auto const& programs = hub_.state().programs();
   for (auto const& [program, number] : touched) {
     auto const p = programs.look(program);
     if (!p || p->attempt != number) continue;
-    recall(*p);
+    recall_agreement(*p);
     auto const all = programs.ranks(program);
     if (!all || !stops_.agreed(program, number)) continue;
     bool silent = false, others = false;
@@ -94,17 +94,17 @@ void rank_steps::ended(core::rank_reports const& reports) {
     if (p->state == core::program_state::running)
       hub_.ask(core::change_program{{}, program, core::program_wish::stop}, [](auto const&) {});
     else
-      decided_.push_back({program, number, core::program_steps_said::kind::none, {}});
+      decisions_.push_back({program, number, core::program_steps_said::kind::none, {}});
   }
-  perform();
+  send_decisions();
 }
 
-void rank_steps::attached(core::stream_id stream) {
+void rank_steps::resume_worker(core::stream_id stream) {
   auto const& programs = hub_.state().programs();
   for (auto const& [program, number] : table_.attempts()) {
     auto const step = stops_.agreed(program, number);
     if (!step) {
-      ask_again(program);
+      renew_agreement(program);
       continue;
     }
     auto const all = programs.ranks(program);
@@ -119,7 +119,7 @@ void rank_steps::attached(core::stream_id stream) {
 
 rank_steps::changes rank_steps::changes_of(core::effects const& fx) {
   changes found;
-  for (auto const& d : fx.drain_requests) found.leaving.push_back(d.stream);
+  for (auto const& d : fx.drain_requests) found.drained.push_back(d.stream);
   for (auto const& o : fx.rank_orders)
     for (auto const& s : o.stops)
       if (s.by_step) found.noticed.emplace_back(s.program, s.attempt);
@@ -136,21 +136,21 @@ void rank_steps::apply(changes const& c) {
     log_.forget(program);
     stops_.forget(program);
   }
-  for (auto const program : c.running) ask_again(program);
-  for (auto const stream : c.leaving) leaves(stream);
+  for (auto const program : c.running) renew_agreement(program);
+  for (auto const stream : c.drained) drain_worker(stream);
   for (auto const& [program, number] : std::set<attempt>(c.noticed.begin(), c.noticed.end()))
     stops_.begin(
         hub_.now(), program, number, 0, workers_of({program, number}),
         [this, program = program, number = number](auto const& step) {
           if (!step)
-            decided_.push_back({program, number, core::program_steps_said::kind::none, {}});
+            decisions_.push_back({program, number, core::program_steps_said::kind::none, {}});
         });
-  perform();
+  send_decisions();
 }
 
-// A program that somebody has asked to stop at a step goes on to that one and ends. Where no step
-// can be agreed on the worker stops its ranks by a signal, after a while.
-void rank_steps::leaves(core::stream_id stream) {
+// A program with a requested stop runs on to that step. If no step can be agreed on, the worker
+// stops its ranks by a signal, after a while.
+void rank_steps::drain_worker(core::stream_id stream) {
   auto const& programs = hub_.state().programs();
   for (auto const& [program, number] : table_.attempts()) {
     auto const p = programs.look(program);
@@ -166,20 +166,20 @@ void rank_steps::leaves(core::stream_id stream) {
     if (there == all->end()) continue;
     auto done = [this, program = program, number = number, who = there->worker](auto const& step) {
       if (!step) return;
-      decided_.push_back({program, number, core::program_steps_said::kind::preempted,
-                          who + " leaves; all were to end after step " + std::to_string(*step)});
+      decisions_.push_back({program, number, core::program_steps_said::kind::preempted,
+                            who + " leaves; all were to end after step " + std::to_string(*step)});
     };
     stops_.begin(hub_.now(), program, number, 0, workers_of({program, number}), std::move(done));
   }
 }
 
-void rank_steps::perform() {
-  for (auto const& said : std::exchange(decided_, {})) hub_.apply(said);
+void rank_steps::send_decisions() {
+  for (auto const& said : std::exchange(decisions_, {})) hub_.apply(said);
 }
 
 void rank_steps::tick(core::time_point now) {
   stops_.tick(now);
-  perform();
+  send_decisions();
 }
 
 std::set<core::stream_id> rank_steps::workers_of(attempt const& of) const {
@@ -204,7 +204,7 @@ void rank_steps::stop(core::program_id program, std::uint64_t least,
                                core::text(program) +
                                    " has a step_pattern: its steps are read off what its ranks "
                                    "print, which can be told of none to stop at"});
-  recall(*p);
+  recall_agreement(*p);
   auto noted = [this, program, number = p->attempt, done = std::move(done)](auto const& step) {
     if (!step) return done(step);
     core::change_program kept{{}, program, core::program_wish::stop_at, {number, *step}};
@@ -216,20 +216,20 @@ void rank_steps::stop(core::program_id program, std::uint64_t least,
   hub_.follow_deadlines();
 }
 
-void rank_steps::recall(core::program_view const& p) {
+void rank_steps::recall_agreement(core::program_view const& p) {
   if (p.stop_at && p.stop_at->attempt == p.attempt && !stops_.agreed(p.id, p.attempt))
     stops_.remember(p.id, p.attempt, p.stop_at->step);
 }
 
-void rank_steps::ask_again(core::program_id program) {
+void rank_steps::renew_agreement(core::program_id program) {
   auto const p = hub_.state().programs().look(program);
   if (!p || !p->stop_at || p->stop_at->attempt == p->attempt) return;
   if (p->state != core::program_state::running || !table_.whole(program, p->attempt, false)) return;
   stop(program, p->stop_at->step, [](auto const&) {});
 }
 
-void rank_steps::show(core::program_view& p, bool slow_ones) const {
-  auto const all = table_.whole(p.id, p.attempt, slow_ones);
+void rank_steps::fill(core::program_view& p, bool slow_ranks) const {
+  auto const all = table_.whole(p.id, p.attempt, slow_ranks);
   if (!all) return;
   auto& view = p.steps.emplace();
   view.least = all->least;
@@ -244,7 +244,7 @@ void rank_steps::show(core::program_view& p, bool slow_ones) const {
                               s.what.usual, s.what.times});
 }
 
-void rank_steps::show(core::program_id program, std::uint32_t attempt,
+void rank_steps::fill(core::program_id program, std::uint32_t attempt,
                       std::vector<core::rank_view>& ranks) const {
   for (auto& r : ranks)
     if (auto const known = table_.look(program, attempt, r.rank)) {

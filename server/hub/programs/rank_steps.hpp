@@ -1,13 +1,12 @@
-// The steps of the ranks of a hub's programs: what workers report of their own ranks, and nobody
-// else's, goes to the table of the doctor; and the steps after which programs stop, which are
-// agreed on with their workers.
+// The steps of the ranks of a hub's programs. It stores the steps that workers report of their own
+// ranks, and agrees with workers on the step after which all ranks of a program stop.
 //
 //   POST …/stop {"at_step"} ─┐                              ┌─► program_steps_said: preempted, none
-//   a worker leaves ─────────┼─► step_stops ◄─► workers ────┼─► program_wish::stop_at
-//   a deadline's notice ─────┘                              └─► who has asked
+//   a worker is drained ─────┼─► step_stops ◄─► workers ────┼─► program_wish::stop_at
+//   a deadline's notice ─────┘                              └─► the caller of stop()
 //
-// What somebody has asked for the core keeps: it outlives this process, and an attempt that ends
-// before the step, since the ranks of the next one agree again.
+// The core stores the step of a request, so it outlives this process and an attempt that ends
+// earlier: the ranks of the next attempt agree again.
 //
 // Owned by a hub; engine thread only. Limits: those of the table and of the agreements.
 #pragma once
@@ -33,58 +32,56 @@ class rank_steps {
   /// REQUIRES: `of` outlives it.
   explicit rank_steps(hub& of);
 
-  /// Steps that an earlier process of the server has recorded, the oldest first. Workers report
-  /// some of them again, and those that ended while no server ran. REQUIRES: nothing was reported.
+  /// Restores steps that an earlier process has recorded, oldest first. Workers report some of them
+  /// again, and those that ended in between. REQUIRES: nothing was reported.
   void restore(doctor::step_segment const& recorded);
-  /// Ranks that are not this worker's, or not of the last attempt, are passed over.
-  void reported(core::stream_id stream, doctor::step_table::report what);
-  void answered(core::stream_id stream, doctor::steps_held const& what) {
+  /// Stores a report; ranks of other workers or earlier attempts are ignored.
+  void record(core::stream_id stream, doctor::step_table::report what);
+  void deliver(core::stream_id stream, doctor::steps_held const& what) {
     stops_.answered(stream, what);
-    perform();
+    send_decisions();
   }
-  /// Ranks have ended.
-  void ended(core::rank_reports const& reports);
-  /// A worker has come; ranks that it holds may not know yet where they stop.
-  void attached(core::stream_id stream);
-  /// Maybe from inside of a step: what follows comes with follow().
-  void gone(core::stream_id stream) { stops_.gone(stream); }
+  void record_ends(core::rank_reports const& reports);
+  /// Sends the agreed steps to a worker that has connected again.
+  void resume_worker(core::stream_id stream);
+  /// Can be called from within a step: apply() sends the decisions.
+  void forget_worker(core::stream_id stream) { stops_.gone(stream); }
   /// The consequences of a step of the core for steps of ranks.
   struct changes {
-    std::vector<core::stream_id> leaving;  // workers
+    std::vector<core::stream_id> drained;  // workers
     std::vector<attempt> noticed;          // attempts that are to end after a step
     std::vector<core::program_id> running, forgotten;
   };
   static changes changes_of(core::effects const& fx);
   /// REQUIRES: the effects of the step are delivered.
   void apply(changes const& c);
-  /// Goes on with agreements whose time is over.
+  /// Ends agreements that take too long.
   void tick(core::time_point now);
   core::time_point due() const { return stops_.due(); }
 
-  /// All ranks are to stop after the same step, not before `least`. Errors: NOT_FOUND;
-  /// FAILED_PRECONDITION, it does not run, or says no steps; UNAVAILABLE; RESOURCE_EXHAUSTED.
+  /// Stops all ranks after the same step, not before `least`. Errors: NOT_FOUND;
+  /// FAILED_PRECONDITION if the program does not run or reports no steps; UNAVAILABLE if a worker
+  /// does not answer; RESOURCE_EXHAUSTED.
   void stop(core::program_id program, std::uint64_t least, doctor::step_stops::handler done);
 
-  /// Sets what is known. `slow_ones`: also who is behind, which takes a while for many ranks.
-  void show(core::program_view& p, bool slow_ones) const;
-  void show(core::program_id program, std::uint32_t attempt,
+  /// Sets the steps of a program. `slow_ranks`: also these, which takes long for many ranks.
+  void fill(core::program_view& p, bool slow_ranks) const;
+  void fill(core::program_id program, std::uint32_t attempt,
             std::vector<core::rank_view>& ranks) const;
   doctor::step_table const& table() const { return table_; }
-  /// When they made their steps.
   doctor::step_log& log() { return log_; }
 
  private:
-  /// Leaves of what a rank has done only what is not recorded already.
-  void drop_recorded(attempt const& of, std::vector<doctor::step_span>& told) const;
-  /// Of ranks that are alive; one that is away has none.
+  /// Removes spans, or parts of them, that are recorded already.
+  void drop_recorded(attempt const& of, std::vector<doctor::step_span>& spans) const;
+  /// Returns the workers of ranks that are alive; no stream stands for a disconnected worker.
   std::set<core::stream_id> workers_of(attempt const& of) const;
-  void leaves(core::stream_id stream);
-  /// What the core has kept of an agreement of this attempt.
-  void recall(core::program_view const& p);
-  /// What was asked of an earlier attempt is agreed on for this one, once its ranks say steps.
-  void ask_again(core::program_id program);
-  /// What was decided while a step may have been going on.
-  void perform();
+  void drain_worker(core::stream_id stream);
+  /// Restores the agreement of this attempt that the core has stored.
+  void recall_agreement(core::program_view const& p);
+  /// Agrees for this attempt on the stop requested in an earlier one, once ranks report steps.
+  void renew_agreement(core::program_id program);
+  void send_decisions();
 
   hub& hub_;
   doctor::step_table table_;
@@ -93,7 +90,7 @@ class rank_steps {
   /// The last step of each rank in the records of an earlier process. Limit: the ranks of programs
   /// that had not ended then.
   std::map<attempt, std::map<std::uint32_t, doctor::step_span>> recorded_;
-  std::vector<core::program_steps_said> decided_;  // to be said to the core
+  std::vector<core::program_steps_said> decisions_;  // made within a step, to be sent to the core
 };
 
 }  // namespace muster::server

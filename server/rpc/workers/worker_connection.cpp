@@ -57,7 +57,7 @@ muster::status worker_connection::take(v1::WorkerMessage const& m) {
   if (auto problem = take_ranks(m); !problem.ok()) return problem;
   if (auto problem = take_objects(m); !problem.ok()) return problem;
   for (auto const& s : m.stack())
-    if (attached_) hub_->workers().task_stacks().answered(stream_, s.query(), from_wire(s));
+    if (attached_) hub_->workers().task_stacks().deliver(stream_, s.query(), from_wire(s));
   if (m.has_machine() && attached_) {
     auto seen = from_wire(m.machine());
     if (!seen) return seen.error();
@@ -113,7 +113,7 @@ muster::status worker_connection::take_hello(v1::Hello const& hello) {
                               std::move(*offer)};
   hub_->apply(event);
   if (attached_ && index_ >= 0) objects_attached(index_);
-  if (attached_ && takes_ranks_) hub_->programs().steps().attached(stream_);
+  if (attached_ && takes_ranks_) hub_->programs().steps().resume_worker(stream_);
   rest_on_ = hub_->gate().written();  // it may bring again what it told a stream before
   for (auto const& closure : naming) keep_blob_of(closure);
   if (acknowledges_ && answered_ > 0 && attached_) acknowledge();
@@ -159,18 +159,18 @@ muster::status worker_connection::take_ranks(v1::WorkerMessage const& m) {
     programs.record_stacks(stream_, {killed.program, killed.attempt}, std::move(killed.where));
   }
   hub_->apply(reports);
-  for (auto& report : steps) programs.steps().reported(stream_, std::move(report));
-  if (!reports.ended.empty()) programs.steps().ended(reports);
+  for (auto& report : steps) programs.steps().record(stream_, std::move(report));
+  if (!reports.ended.empty()) programs.steps().record_ends(reports);
   for (auto const& held : m.ranks().held_steps())
-    programs.steps().answered(stream_, from_wire(held));
+    programs.steps().deliver(stream_, from_wire(held));
   for (auto log : m.ranks().log()) {
     auto const query = log.query();
-    workers.logs().answered(stream_, query, from_wire(std::move(log)));
+    workers.logs().deliver(stream_, query, from_wire(std::move(log)));
   }
   for (auto const& lines : m.ranks().last_lines())
-    workers.lines().answered(stream_, from_wire(lines));
-  for (auto const& all : m.ranks().vitals()) programs.doctor().answered(stream_, from_wire(all));
-  for (auto const& all : m.ranks().stacks()) workers.stacks().answered(stream_, from_wire(all));
+    workers.lines().deliver(stream_, from_wire(lines));
+  for (auto const& all : m.ranks().vitals()) programs.doctor().deliver(stream_, from_wire(all));
+  for (auto const& all : m.ranks().stacks()) workers.stacks().deliver(stream_, from_wire(all));
   return {};
 }
 

@@ -63,12 +63,12 @@ struct rank_search : program_fixture {
         for (; answered < w.queries.size(); ++answered) {
           auto const& q = w.queries[answered];
           auto const& text = printed.at(q.rank.rank);
-          h.workers().logs().answered(w.stream, q.number,
-                                      server::rank_log{.known = true,
-                                                       .offset = q.offset,
-                                                       .data = text.substr(q.offset, piece),
-                                                       .size = text.size(),
-                                                       .complete = true});
+          h.workers().logs().deliver(w.stream, q.number,
+                                     server::rank_log{.known = true,
+                                                      .offset = q.offset,
+                                                      .data = text.substr(q.offset, piece),
+                                                      .size = text.size(),
+                                                      .complete = true});
         }
       });
     w.queries.clear();

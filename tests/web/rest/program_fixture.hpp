@@ -76,7 +76,7 @@ struct program_fixture : web_fixture {
   }
   void say_last_lines(std::vector<server::last_lines_answer::line> lines) {
     core_engine().run([&](server::hub& h) {
-      h.workers().lines().answered(w.stream, {id, 1, std::move(lines)});
+      h.workers().lines().deliver(w.stream, {id, 1, std::move(lines)});
     });
   }
 };

@@ -100,7 +100,7 @@ TEST_F(rest_programs, give_what_a_rank_has_printed) {
   EXPECT_EQ(q.offset, 4u);
   EXPECT_EQ(q.bytes_max, 100u);
   core_engine().run([&](server::hub& h) {
-    h.workers().logs().answered(
+    h.workers().logs().deliver(
         w.stream, q.number,
         server::rank_log{
             .known = true, .offset = 4, .data = "line\n", .size = 9, .complete = false});
@@ -124,8 +124,8 @@ TEST_F(rest_programs, give_what_a_rank_of_an_earlier_attempt_has_printed) {
   auto const q = await_queries(1).at(0);
   EXPECT_EQ(q.rank, rank(1));
   core_engine().run([&](server::hub& h) {
-    h.workers().logs().answered(w.stream, q.number,
-                                server::rank_log{.known = true, .data = "", .complete = true});
+    h.workers().logs().deliver(w.stream, q.number,
+                               server::rank_log{.known = true, .data = "", .complete = true});
   });
   EXPECT_EQ(text_at(asked.get(), "/task"), "worker:1");
   auto const refused = get(path + "/logs?rank=2&attempt=1");
@@ -161,7 +161,7 @@ TEST_F(rest_programs, show_the_steps_that_their_ranks_say) {
   EXPECT_FALSE(get_json(path).as_object().contains("steps"));
   core_engine().run([this](server::hub& h) {
     auto const say = [&](core::stream_id from, std::uint32_t rank, std::uint64_t step) {
-      h.programs().steps().reported(
+      h.programs().steps().record(
           from, {id, 1, 90ms, {{rank, step, 80ms, {{step - 1, 30ms}, {step, 80ms}}}}});
     };
     say(w.stream, 0, 12);
@@ -189,8 +189,8 @@ TEST_F(rest_programs, say_that_a_worker_has_no_time_for_a_log) {
   auto asked = std::async(std::launch::async, [this] { return get(path + "/logs?rank=1").status; });
   auto const q = await_queries(1).at(0);
   core_engine().run([&](server::hub& h) {
-    h.workers().logs().answered(w.stream, q.number,
-                                muster::status{muster::code::resource_exhausted, "ask again"});
+    h.workers().logs().deliver(w.stream, q.number,
+                               muster::status{muster::code::resource_exhausted, "ask again"});
   });
   EXPECT_EQ(asked.get(), 429u);
 }

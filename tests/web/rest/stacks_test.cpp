@@ -27,11 +27,10 @@ TEST_F(rest_stacks, stand_together_where_they_are_equal_and_the_odd_one_comes_fi
   EXPECT_EQ(q.attempt, 1u);
   EXPECT_EQ(q.ranks, (std::vector<std::uint32_t>{0, 1}));
   core_engine().run([&](server::hub& h) {
-    h.workers().stacks().answered(w.stream,
-                                  {q.number,
-                                   false,
-                                   {{0, server::stack_state::taken, "line 4", "S in poll"},
-                                    {1, server::stack_state::stopped, "", "T"}}});
+    h.workers().stacks().deliver(w.stream, {q.number,
+                                            false,
+                                            {{0, server::stack_state::taken, "line 4", "S in poll"},
+                                             {1, server::stack_state::stopped, "", "T"}}});
   });
   auto const all = asked.get();
   EXPECT_EQ(all.at("attempt"), 1);

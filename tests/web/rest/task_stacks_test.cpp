@@ -39,7 +39,7 @@ TEST_F(rest_task_stacks, are_those_of_the_workers_process_with_what_runs_there) 
     auto const q = await_question();
     core_engine().run([&](server::hub& h) {
       w.queries.clear();
-      h.workers().task_stacks().answered(
+      h.workers().task_stacks().deliver(
           w.stream, q, server::task_stack{core::stack_state::taken, "line 4", "S in poll", 70});
     });
     auto const all = asked.get();
@@ -69,8 +69,8 @@ TEST_F(rest_task_stacks, that_cannot_be_say_why) {
     auto const q = await_question();
     core_engine().run([&](server::hub& h) {
       w.queries.clear();
-      h.workers().task_stacks().answered(w.stream, q,
-                                         muster::status{muster::code::resource_exhausted, "busy"});
+      h.workers().task_stacks().deliver(w.stream, q,
+                                        muster::status{muster::code::resource_exhausted, "busy"});
     });
     EXPECT_EQ(asked.get(), 429u);
   }

@@ -27,7 +27,7 @@ struct rest_timeline : program_fixture {
       r.step = r.marks.back().step;
       r.at = r.marks.back().at;
       core_engine().run([&](server::hub& h) {
-        h.programs().steps().reported(w.stream, {id, 1, n * 100ms, {r}});
+        h.programs().steps().record(w.stream, {id, 1, n * 100ms, {r}});
       });
     }
   }
