@@ -19,7 +19,7 @@ class worker_questions {
   /// Questions waiting at one time. Beyond this, new ones fail with RESOURCE_EXHAUSTED.
   static constexpr std::size_t waiting_max = 1'024;
 
-  /// `subject`: what the questions ask for, "logs".
+  /// `subject`: "logs", for error messages.
   explicit worker_questions(std::string subject) : subject_(std::move(subject)) {}
 
   /// Returns the number of a new question; 0 if too many wait, and the handler got the error.

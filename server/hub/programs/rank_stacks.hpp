@@ -1,5 +1,5 @@
-// The present stacks of ranks, which their workers take. One question goes to each worker that has
-// ranks of the attempt; ranks whose worker is disconnected or does not answer are marked so.
+// The present stacks of ranks, which their workers take. Each worker that has ranks of the attempt
+// gets one question; ranks whose worker is disconnected or does not answer are marked so.
 //
 // Owned by a hub; engine thread only. Limits: rounds_max.
 #pragma once
@@ -21,7 +21,7 @@ using core::stack_state;
 /// Precedes the stacks of processes that the rank has started, within its text (programs.proto).
 inline constexpr std::string_view started_by_rank = "A process that it has started (";
 
-/// Returns the stack of the rank's own process; if there is none, of the first that it has started.
+/// Returns the stack of the rank's own process, or else of the first process that it has started.
 std::string own_stack(std::string_view text);
 
 struct rank_stack {
@@ -46,7 +46,7 @@ struct stacks_answer {
 
 class rank_stacks {
  public:
-  /// Rounds that have not ended. Beyond this, the oldest is completed with what is known.
+  /// Rounds that have not ended. Beyond this, the oldest is completed without its missing answers.
   static constexpr std::size_t rounds_max = 64;
 
   /// Returns no stream if the rank's worker is disconnected.
@@ -56,8 +56,7 @@ class rank_stacks {
   /// Asks all workers of the ranks of `of`; returns the number of the round.
   std::uint64_t begin(stacks_query const& of, worker_function const& worker,
                       ask_function const& ask);
-  /// Calls `done` once no answer is awaited any more, possibly at once; an unknown round is
-  /// complete.
+  /// Calls `done` once all answers are there, possibly at once. An unknown round is complete.
   void await(std::uint64_t round, std::function<void()> done);
   /// Returns the stacks by rank, and forgets the round.
   std::vector<rank_stack> end(std::uint64_t round);
