@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "server/core/coordination/api/coordination_fields.hpp"
 #include "server/journal/described_entry.hpp"
@@ -74,7 +75,7 @@ struct encoder {
 template <class Entry, class Take>
 muster::status each(store const& s, char kind, std::string const& cluster, Take take) {
   auto const prefix = prefix_of(kind, cluster);
-  std::string damaged;
+  std::optional<std::string> damaged;
   auto const read = s.read(prefix, [&](std::string_view key, std::string_view value) {
     Entry e;
     bool in_range = true;
@@ -83,8 +84,8 @@ muster::status each(store const& s, char kind, std::string const& cluster, Take 
     damaged = rest;
     return false;
   });
-  if (!read.ok() || damaged.empty()) return read;
-  return {code::internal, std::string("entry ") + kind + " \"" + damaged + "\" of cluster '" +
+  if (!read.ok() || !damaged) return read;
+  return {code::internal, std::string("entry ") + kind + " \"" + *damaged + "\" of cluster '" +
                               cluster + "' cannot be read"};
 }
 
@@ -130,7 +131,7 @@ void encode(std::vector<coordination::fact> const& facts, std::vector<change>& i
 
 muster::result<std::vector<coordination::restored_cluster>> load_clusters(store const& s) {
   std::vector<coordination::restored_cluster> all;
-  std::string damaged;
+  std::optional<std::string> damaged;
   auto const read = s.read("c\0"sv, [&](std::string_view key, std::string_view value) {
     coordination::cluster_fact f;
     bool in_range = true;  // an unknown enumerator becomes the first one
@@ -142,8 +143,8 @@ muster::result<std::vector<coordination::restored_cluster>> load_clusters(store 
     return true;
   });
   if (!read.ok()) return read;
-  if (!damaged.empty())
-    return muster::status{code::internal, "the entry of cluster '" + damaged + "' cannot be read"};
+  if (damaged)
+    return muster::status{code::internal, "the entry of cluster '" + *damaged + "' cannot be read"};
   for (auto& c : all)
     if (auto const loaded = load(s, c); !loaded.ok()) return loaded;
   return all;

@@ -311,11 +311,10 @@ bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_ran
     if constexpr (number<held>) {
       if (i.type == (f.fixed ? fixed64 : varint)) into = from_bits<held>(i.value, in_range);
     } else if constexpr (has_flag<V>) {
-      if (i.number != f.number) {
-        if (i.value != 0 && !into) into.emplace();
-      } else if (into) {
-        return take_value(f, i, *into, in_range);
-      }
+      bool const is_flag = i.number != f.number;
+      if (is_flag && i.value == 0) return true;
+      if (!into) into.emplace();  // in any order
+      return is_flag || take_value(f, i, *into, in_range);
     } else if (i.type == bytes) {
       if constexpr (is_optional<V>) {
         if (!into) into.emplace();
