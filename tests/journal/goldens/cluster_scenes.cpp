@@ -16,6 +16,7 @@ fault_ptr full_fault(std::string const& number) {
   f.message = "\xff message " + number;
   f.coordination = true;
   f.source = 11;
+  f.reported = true;
   f.barrier = {"step_" + number + "\xfe", 5'000'000'012};
   f.mismatch = core::incarnation{0xf000'0000'0000'0013};
   return std::make_shared<fault const>(f);

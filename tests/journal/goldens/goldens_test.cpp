@@ -200,17 +200,45 @@ TEST(journal_goldens, that_are_cut_are_refused) {
   });
 }
 
-// Fields that no entry can be without, or can have, or whose values are small.
+// Fields that every entry has, as loading refuses it otherwise, and fields of a shared message that
+// its user does not set.
 std::set<std::string> known_gaps() {
-  return {};
+  return {"Accepted.args absent",
+          "Accepted.extras.labels.amount unset",
+          "Accepted.extras.resources.value unset",
+          "Accepted.function absent",
+          "Accepted.functions absent",
+          "Accepted.ids absent",
+          "AgreedStop.attempt absent",
+          "ClosureState.state absent",
+          "Cluster.spec absent",
+          "DeadRank.attempt absent",
+          "DurableJob.weight absent",
+          "PerWorker.function absent",
+          "Placement.Place.first_port absent",
+          "Placement.Place.last_port absent",
+          "Placement.Place.lease absent",
+          "Placement.attempt absent",
+          "Placement.group absent",
+          "Placement.index absent",
+          "Placement.place absent",
+          "Placement.places absent",
+          "Placement.port absent",
+          "Program.hang_after absent",
+          "Program.tasks absent",
+          "Program.tasks.resources.value unset",
+          "Program.weight absent",
+          "ProgramCourse.failures.value unset",
+          "ProgramTasks.max absent",
+          "ProgramTasks.min absent",
+          "Task.state absent"};
 }
 
 TEST(journal_goldens, show_every_field_of_every_message) {
   auto const all = coverage();
   std::set<std::string> gaps;
   for (auto const& kind : entry_kinds()) gaps.merge(all.gaps(form_of(kind)));
-  for (auto const& gap : gaps) EXPECT_TRUE(known_gaps().contains(gap)) << gap;
-  for (auto const& gap : known_gaps()) EXPECT_TRUE(gaps.contains(gap)) << gap << " is closed";
+  EXPECT_EQ(gaps, known_gaps());
 }
 
 TEST(journal_goldens, show_every_message_of_the_description) {

@@ -273,6 +273,7 @@ void add_job_scenes(std::vector<scene>& all) {
   auto const job = full_job();
   auto exclusive = empty_closure(job.id, 1);
   exclusive.exclusive = true;
+  exclusive.released = true;
   add(all, "full job", "train",
       facts{job, full_request(job.id), empty_request(job.id, 4, 2), full_closure(job.id, 0),
             exclusive, failed_closure(job.id, 2, full_failure("99")), closure_gone{job.id, 3}});
@@ -288,6 +289,7 @@ void add_job_scenes(std::vector<scene>& all) {
   value.submitted_by = "token-50";
   auto of_nobody = value;
   of_nobody.job = {};
+  of_nobody.released = false;
   auto empty = per_worker_fact{.job = session_id{2}, .id = per_worker_id{2}, .function = "f"};
   empty.args = blob("");
   add(all, "full session", "train", facts{full_session(), value, empty});

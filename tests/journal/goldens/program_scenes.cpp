@@ -314,6 +314,8 @@ attempt_record full_record() {
                      at + 69s});
   r.ranks.push_back({});
   r.ranks.back().lease_ran_out = true;
+  r.ranks.push_back({});
+  r.ranks.back().out_of_memory = true;
   r.events_left_out = 71;
   r.stacks_left_out = 72;
   r.ranks_left_out = 73;
