@@ -73,7 +73,7 @@ class Round:
         self.effects = folder / "effects.jsonl"
         self.effects.touch()
         python_path = os.pathsep.join([str(HERE), str(ROOT / "python")])
-        self.environment = {"PYTHONPATH": python_path, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1",
+        self.environment = {"PYTHONPATH": python_path, "PYTHONUNBUFFERED": "1", "PYTHONPYCACHEPREFIX": str(words.keep.resolve() / "pycache"),
                             "MUSTER_TOKEN": ADMIN_TOKEN}
         self.config = folder / "config.json"
         agents = [f"agent-{n}" for n in range(AGENTS)]
@@ -149,7 +149,7 @@ class Round:
 
     def _break(self, nemesis: Nemesis, end: float, look_after: Callable[[], None]) -> None:
         """Injects faults until `end`, or until the round has ended."""
-        while time.monotonic() < end and not self.ended.wait(nemesis.random.uniform(0.2, 2.0)):
+        while time.monotonic() < end and not self.ended.wait(nemesis.random.uniform(0.1, 1.0)):
             nemesis.inject()
             look_after()
 
@@ -182,8 +182,9 @@ class Round:
         server.kill()
         server.start()
         url = self.servers.await_ready()
-        final = {record["id"]: self._final_job(url, record["id"], limit)
-                 for record in models.all_records(self.folder, "history-jobs") if record["kind"] == "job"}
+        jobs = [record["id"] for record in models.all_records(self.folder, "history-jobs") if record["kind"] == "job"]
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            final = dict(zip(jobs, threads.map(lambda job: self._final_job(url, job, limit), jobs)))
         (self.folder / "final-jobs.json").write_text(json.dumps(final))
 
     def _final_job(self, url: str, job: str, limit: float) -> Any:

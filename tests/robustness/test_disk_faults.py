@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -44,10 +45,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 def test_clock_is_set_and_waits_keep_their_length(library: pathlib.Path, tmp_path: pathlib.Path, seconds: int) -> None:
     disk = Disk(tmp_path, library)
     disk.set_clock(seconds)
+    before = time.time()
     done = subprocess.run([sys.executable, "-c", WAITS], env={**os.environ, **disk.environment}, capture_output=True, text=True,
-                          check=True, timeout=30)
-    real = subprocess.run([sys.executable, "-c", WAITS], capture_output=True, text=True, check=True, timeout=30)
+                          check=True, timeout=50)
     clock, whole, wait, monotonic_wait = map(float, done.stdout.split())
-    now = float(real.stdout.split()[0])
-    assert abs(clock + 1 - now - seconds) < 10 and abs(whole - clock) <= 1
-    assert 0.19 < wait < 10 and 0.19 < monotonic_wait < 10
+    assert before <= clock - seconds <= time.time() and before - 1 <= whole - seconds <= time.time()
+    assert 0.19 < wait < 50 and 0.19 < monotonic_wait < 50  # an uncorrected wait would end at once or in a day

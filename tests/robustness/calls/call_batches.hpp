@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "history.hpp"
-#include "marks.hpp"
+#include "tests/robustness/calls/call_history.hpp"
+#include "tests/robustness/calls/marks.hpp"
 
 namespace robustness {
 

@@ -11,8 +11,8 @@
 #include <muster/worker.hpp>
 #include <thread>
 
-#include "call_batches.hpp"
-#include "single_calls.hpp"
+#include "tests/robustness/calls/call_batches.hpp"
+#include "tests/robustness/calls/single_calls.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "history.hpp"
+#include "tests/robustness/calls/call_history.hpp"
 
 namespace robustness {
 
@@ -38,7 +38,7 @@ class single_calls {
   }
 
  private:
-  static constexpr std::size_t in_flight_max = 20;
+  static constexpr std::size_t in_flight_max = 10;
 
   struct call {
     std::string id;

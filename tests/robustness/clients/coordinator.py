@@ -14,7 +14,7 @@ from recorder import now
 class Calls(Client):
     """Submits calls and records the outcome that each future gets. Every call must end exactly once with its own value."""
 
-    in_flight_max = 40
+    in_flight_max = 16
 
     def run(self) -> None:
         self.use_coordinators(self.call)
