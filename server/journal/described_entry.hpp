@@ -378,18 +378,12 @@ template <core::described T>
 bool decode_entry(std::string_view bytes, T& into, bool& in_range) {
   clear_entry(into);
   bool fine = true;
-  // Flags come first, as fields may have any order.
-  core::each_stored<T>([&](auto const& f) {
-    if constexpr (entry::has_flag<std::remove_reference_t<decltype(f.get(into))>>) {
-      entry::reader flags(bytes);
-      for (entry::item i; flags.next(i);)
-        if (f.number == i.number + 1) entry::take_value(f, i, f.get(into), in_range);
-    }
-  });
   entry::reader r(bytes);
   for (entry::item i; fine && r.next(i);)
     core::each_stored<T>([&](auto const& f) {
-      if (f.number == i.number) fine = entry::take_value(f, i, f.get(into), in_range);
+      constexpr bool flag = entry::has_flag<std::remove_reference_t<decltype(f.get(into))>>;
+      if (f.number == i.number || (flag && f.number == i.number + 1))
+        fine = entry::take_value(f, i, f.get(into), in_range);
     });
   if (!fine || r.damaged()) return false;
   core::each_stored<T>([&](auto const& f) {
