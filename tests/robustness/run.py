@@ -73,8 +73,8 @@ class Round:
         self.effects = folder / "effects.jsonl"
         self.effects.touch()
         python_path = os.pathsep.join([str(HERE), str(ROOT / "python")])
-        self.environment = {"PYTHONPATH": python_path, "PYTHONUNBUFFERED": "1", "PYTHONPYCACHEPREFIX": str(words.keep.resolve() / "pycache"),
-                            "MUSTER_TOKEN": ADMIN_TOKEN}
+        self.environment = {"PYTHONPATH": python_path, "PYTHONUNBUFFERED": "1", "MUSTER_TOKEN": ADMIN_TOKEN,
+                            "PYTHONPYCACHEPREFIX": str(words.keep.resolve() / "pycache")}
         self.config = folder / "config.json"
         agents = [f"agent-{n}" for n in range(AGENTS)]
         self.config.write_text(json.dumps({
