@@ -33,7 +33,7 @@ struct own_stacks_of_a_worker : testing::Test {
     auto told = std::make_shared<std::promise<answer>>();
     auto future = told->get_future();
     server.on_engine([told](server::hub& h) {
-      h.read_stack("worker:0", [told](answer a) { told->set_value(std::move(a)); });
+      h.workers().read_stack("worker:0", [told](answer a) { told->set_value(std::move(a)); });
       return 0;
     });
     return future;
