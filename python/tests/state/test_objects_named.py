@@ -65,7 +65,7 @@ def test_what_the_server_has_no_room_for_is_not_called_again_for_its_name() -> N
     from muster.objects import reasons
 
     calls = Calls(lambda: None)
-    call = calls.add(1, "read", b"[]", b"", plain=True)
+    call = calls.add(1, "read", b"[]", b"", plain=True, loads=bytes.decode)
     assert not reasons.may_be_repeated(call, reasons.NO_ROOM_FOR_CALL)
 
 

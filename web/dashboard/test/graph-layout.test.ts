@@ -73,11 +73,12 @@ test('arrow keys follow dependencies', () => {
   assert.equal(nodeBeside(graph, 3, 'ArrowLeft'), graph.before[3]![0]);
 });
 
-test('2,000 nodes with 20,000 edges take little time', () => {
+test('2,000 nodes with 20,000 edges take less than two seconds of a processor', () => {
   const edges = Array.from({ length: 20_000 }, (_, n) => [(n * 7919) % 1000, 1000 + ((n * 104_729) % 1000)]);
-  const began = performance.now();
+  const before = process.cpuUsage();
   graphLayout(2000, edges);
-  assert.ok(performance.now() - began < 2000);
+  const { user, system } = process.cpuUsage(before);
+  assert.ok(user + system < 2_000_000, `${user + system} microseconds`);
 });
 
 test('a point finds its node', () => {
