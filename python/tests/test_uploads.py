@@ -315,4 +315,4 @@ def test_a_worker_keeps_so_many_and_those_in_use(here: pathlib.Path, folder: pat
     unpacked.activate([held[0]])
     assert importlib.import_module("limited").X == 4
     unpacked.activate([])
-    assert "limited" not in sys.modules and not unpacked.active()
+    assert "limited" not in sys.modules and not unpacked._active
