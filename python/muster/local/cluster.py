@@ -17,7 +17,7 @@ from muster.coordinator.link import end_sessions
 from muster.coordinator.options import CoordinatorWords
 from muster.errors import MusterError
 from muster.rest.client import Client
-from muster.rest.http import NoServer
+from muster.rest.http import NoServer, ServerError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -80,9 +80,14 @@ class LocalCluster(Hints):
     def _wait_for(self, count: int) -> None:
         end = time.monotonic() + START_TIMEOUT
         while self._process.poll() is None and time.monotonic() < end:
-            with contextlib.suppress(NoServer):  # a client of its own each time: no other waits for a server to come back
+            try:  # a client of its own each time: no other waits for a server to come back
                 if sum(t["state"] == "CONNECTED" for t in self.client().tasks()) >= count:
                     return
+            except NoServer:
+                pass
+            except ServerError as error:
+                if error.status != 503:  # a server that stops because its workers have ended
+                    raise
             time.sleep(0.01)
         ended = self._process.poll() is not None
         self._close()
