@@ -45,7 +45,7 @@ class Readme(unittest.TestCase):
         self.assertLessEqual(len(README.splitlines()), LINES_MAX)
 
     def test_links_lead_somewhere(self):
-        of_folders = [*PROJECT.glob("*/README.md"), *PROJECT.glob("server/*/README.md")]
+        of_folders = [*PROJECT.glob("*/README.md"), *PROJECT.glob("*/*/README.md")]
         for file in [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md")), *of_folders]:
             for target in re.findall(r"\]\(([^)\s]+)\)", without_code(file.read_text())):
                 if re.match(r"[a-z]+:", target):
