@@ -1,5 +1,4 @@
-// Stores into a page that is shared with the worker; no system call unless there is something to
-// wait for.
+// Stores into a page that is shared with the worker. Makes no system call unless it has to wait.
 #include "muster/step.hpp"
 
 #include <fcntl.h>
@@ -20,8 +19,9 @@
 namespace muster {
 namespace {
 
-// The server asks all workers and tells all what is agreed, some milliseconds. One that goes away
-// meanwhile must not keep a program for ever; who goes on then stops at a later step if told.
+// The server asks all workers and sends them the agreed step, which takes some milliseconds. A
+// worker that disconnects meanwhile must not block a program for ever. A rank that continues stops
+// at a later step if it is asked to.
 constexpr std::chrono::seconds agreement_wait{10};
 
 template <class T>
@@ -50,7 +50,7 @@ std::uint64_t agreed(steps::layout& page) {
     auto const order = shared(page.order).load();
     if (order != steps::wait) return order;
     if (std::chrono::steady_clock::now() > until) return 0;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // a page tells nobody
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // a page wakes nobody
   }
 }
 
@@ -65,7 +65,7 @@ bool step(std::uint64_t n) {
   {
     std::lock_guard const lock(mutex);
     timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);  // the worker takes times for ascending
+    ::clock_gettime(CLOCK_MONOTONIC, &now);  // the worker expects ascending times
     auto const count = page->count;
     auto& e = page->entries[count % steps::ring];
     shared(e.step).store(n);

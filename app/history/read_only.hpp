@@ -1,5 +1,6 @@
-// What has to be known of the directory of a server that is gone before it can be shown. Main
-// thread; nothing is changed, and what cannot be read is told by who opens it.
+// Facts about the data directory of a server that has ended, needed before its history is shown.
+// Runs on the main thread. Changes nothing. The code that opens the directory reports what it
+// cannot read.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +11,11 @@
 
 namespace muster::server {
 
-/// By its history, else by its files; now when it cannot be read.
+/// Returns the time of the last write, from the history or else from the files; now if neither can
+/// be read.
 core::time_point last_written(std::filesystem::path const& data_dir);
-/// The cluster that had the main port, as far as the directory tells; none: `default`, or nothing
-/// is there.
+/// Returns the cluster that had the main port, if the directory names it. Returns nothing for the
+/// cluster `default` or an empty directory.
 std::vector<core::coordination::cluster_spec> main_cluster_in(
     std::filesystem::path const& data_dir);
 

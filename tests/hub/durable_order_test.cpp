@@ -1,10 +1,11 @@
-// In which order sessions are told of what waits for the disk, and of what does not.
+// The order in which sessions get outcomes that wait for the disk, and outcomes that do not.
 #include "tests/hub/durable_jobs.hpp"
 
 namespace muster::server {
 namespace durable_cases {
 
-// One that is not durable takes a value of one that is, then answers that rest on nothing.
+// A session that is not durable takes a value of a durable one, then gets outcomes that depend on
+// no value.
 struct takers : durable_sessions {
   recording_session taker;
   core::session_id plain{};
@@ -30,7 +31,7 @@ struct takers : durable_sessions {
     both.closures.push_back({f, 0, 7, core::blob("[]")});
     h->apply(std::move(both));
     commits.on_durable(written, {}, at);
-    answer(1);  // the value, which is given to 5
+    answer(1);  // the value, an input of 5
     behind_value = written;
     schedule(held({}), {2});                // which is written, too
     std::swap(w.held.at(0), w.held.at(2));  // 5 first
@@ -41,7 +42,7 @@ struct takers : durable_sessions {
 TEST_F(takers, nothing_overtakes_what_waits_for_the_disk) {
   answer(1);
   commits.on_durable(behind_value, {}, at);
-  EXPECT_TRUE(taker.tokens.empty()) << "who waits, waits for all that was written";
+  EXPECT_TRUE(taker.tokens.empty()) << "a held outcome waits for everything that was written";
   answer(1);
   EXPECT_TRUE(taker.tokens.empty());
   commits.on_durable(written, {}, at);
@@ -63,7 +64,7 @@ TEST_F(takers, the_end_of_a_session_comes_behind_its_outcomes) {
   EXPECT_EQ(ends(), 1u);
 }
 
-// Who is told of something may ask for more before the next is told.
+// A session that gets an outcome can submit more before the next session gets its outcome.
 TEST_F(takers, nothing_overtakes_while_those_who_waited_are_told) {
   h->gate().when_durable(written, [this] { answer(1); });
   answer(1);

@@ -16,10 +16,10 @@ from muster.variables.variable import CLASS_NAME, NAME, checked_dtype, checked_i
 AnyVariable = Union[RemoteVariable, ShardedVariable]
 
 ROW_MAX = 7 << 20
-"""Bytes: pieces have whole rows, and those of a checkpoint the slots of momentum and Adam, too, in one call."""
+"""Largest row, in bytes. A piece consists of whole rows. In a checkpoint one call also carries their momentum and Adam slots."""
 IN_SHARDS = "muster.ShardedVariable"
-"""The class of the variable that has the name of one in shards, and where these begin: by it others find them, and
-no other gets its name."""
+"""The class of the index of a sharded variable. The index has the variable's name and stores the first row of each shard, so that
+clients find the shards and nobody else takes the name."""
 
 
 def task_of(task: str) -> tuple[str, int]:
@@ -32,8 +32,8 @@ def task_of(task: str) -> tuple[str, int]:
 
 def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
          partitioner: Partitioner | None, detached: bool) -> AnyVariable:
-    """`array`, or an Initial. Waits until the server has taken it, and until it is there where it has to go in
-    pieces. Raises InputError, ValueError, TypeError, UnavailableError."""
+    """Makes a variable of `array`, which can be an Initial. Waits until the server has accepted the variable, and until all pieces of a
+    large array have arrived. Raises InputError, ValueError, TypeError, UnavailableError."""
     initial = array if isinstance(array, Initial) else _Given(array)
     row = math.prod(initial.shape[1:]) * arrays.numpy().dtype(initial.dtype).itemsize
     if row > ROW_MAX:
@@ -51,7 +51,7 @@ def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
     try:
         for i, (low, high, part) in enumerate(zip(bounds, bounds[1:], named)):
             parts.append(_make_one(objects, initial, low, high, part, tasks[i % len(tasks)], detached))
-        if name:  # last: who finds it finds all
+        if name:  # last, so that a client that finds the index finds all shards
             index = _make_one(objects, _Given(arrays.numpy().asarray(bounds, "int64")), 0, len(bounds), name,
                               tasks[0], detached, IN_SHARDS)
     except BaseException:
@@ -62,9 +62,9 @@ def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
 
 
 def checked(array: Any, shape: Sequence[int] | None, dtype: Any, initializer: str | None) -> Any:
-    """Of `dtype`. Raises ValueError: what else is said is not of this array."""
+    """Returns the array with `dtype`. Raises ValueError if `shape` or `initializer` contradicts the array."""
     if initializer is not None:
-        raise ValueError("initializer: of a variable that is made of a shape, not of an array")
+        raise ValueError("initializer: must not be given with an array; it fills a variable that is made from a shape")
     if isinstance(array, RemoteValue):
         array = array.fetch()
     array = arrays.numpy().asarray(array, dtype)
@@ -74,7 +74,7 @@ def checked(array: Any, shape: Sequence[int] | None, dtype: Any, initializer: st
 
 
 class Initial:
-    """A variable of `shape` full of "zeros" or "ones", which are made where it is."""
+    """A variable of `shape` filled with "zeros" or "ones" on its own task."""
 
     def __init__(self, shape: Sequence[int], dtype: Any = "float32", initializer: str = "zeros") -> None:
         try:
@@ -101,7 +101,7 @@ class _Given(Initial):
     def __init__(self, array: Any) -> None:
         array = arrays.numpy().asarray(array)
         super().__init__(array.shape, array.dtype)
-        self._array = array.astype(self.dtype, copy=False)  # of this machine's order of bytes
+        self._array = array.astype(self.dtype, copy=False)  # in the byte order of this machine
 
     def arguments(self, low: int, high: int) -> bytes:
         rows = self._array[low:high] if self.shape else self._array
@@ -124,7 +124,7 @@ def _make_one(objects: SessionObjects, initial: Initial, low: int, high: int, na
     rows = initial.rows(low, high)
     if rows is not None:
         try:
-            made.assign(rows).fetch()  # an error of a piece is nobody else's to tell
+            made.assign(rows).fetch()  # nothing else would report the error of a piece
         except BaseException:
             made.delete()
             raise
@@ -132,12 +132,12 @@ def _make_one(objects: SessionObjects, initial: Initial, low: int, high: int, na
 
 
 def find(objects: SessionObjects, name: str) -> AnyVariable:
-    """Raises NotServedError: there is none, TypeError: that is no variable."""
+    """Returns the variable with the name. Raises NotServedError if there is none, and TypeError if the object is not a variable."""
     return handle_of(objects, objects.look_for(name), name)
 
 
 def handle_of(objects: SessionObjects, found: Any, name: str) -> AnyVariable:
-    """Of an object that was found. Waits for its shape. Raises TypeError, and what its calls raise."""
+    """Returns the variable of an object. Waits for its shape. Raises TypeError if it is not a variable, and the errors of its calls."""
     if found.class_name == IN_SHARDS:
         index = _one_of(objects, found, name)
         bounds = [int(n) for n in index.read().fetch()]

@@ -1,4 +1,4 @@
-// When ranks of a program made their steps, and when they came to barriers.
+// The times of a program's steps and of its arrivals at barriers.
 #include "server/core/programs/controller.hpp"
 #include "server/history/store/records.hpp"
 #include "server/hub/id_parsing.hpp"
@@ -12,7 +12,7 @@ namespace timeline {
 
 using meeting = core::attempt_record::meeting;
 
-/// Arrivals of an answer. More: those of older barriers are left out.
+/// Most arrivals in an answer. Beyond this, those of older barriers are left out.
 constexpr std::size_t arrivals_max = 20'000;
 
 struct barrier {
@@ -20,12 +20,12 @@ struct barrier {
   meeting what;
 };
 
-// What the engine knows.
+// The answer of the engine.
 struct known {
   picture_query q;
   std::vector<doctor::step_log::segment> segments;
   std::vector<barrier> barriers;  // the newest first
-  core::time_point since{};       // what ended before is on disk at most
+  core::time_point since{};       // what ended before this time is only on disk
 };
 
 struct view {
@@ -69,7 +69,7 @@ void add_barriers(known& to, std::vector<meeting> const& all, std::uint32_t atte
   }
 }
 
-// Of an attempt that goes on its cluster knows the barriers, of others its record.
+// The cluster knows the barriers of a running attempt; the record knows those of an ended one.
 muster::result<known> look(server::hub& h, core::program_id id, picture_query q) {
   auto const attempts = h.state().programs().attempts_of(id);
   if (!attempts) return attempts.error();
@@ -90,7 +90,7 @@ muster::result<known> look(server::hub& h, core::program_id id, picture_query q)
   return k;
 }
 
-// Of what memory has not, the disk is asked, for so long.
+// Reads from disk what memory lacks, for at most `summary_read_for`.
 view read(known const& k, server::history_store const* store, core::program_id id) {
   view v{step_picture(k.q), k.barriers};
   auto const memory = k.segments.empty() ? core::never : k.segments.front()->made;
