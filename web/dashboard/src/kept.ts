@@ -2,7 +2,7 @@
 
 import { signal, type Signal } from '@preact/signals';
 
-export interface KeptList {
+interface KeptList {
   list: Signal<readonly string[]>;
   add(text: string): void;
   drop(text: string): void;

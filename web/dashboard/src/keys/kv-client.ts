@@ -3,7 +3,7 @@
 import type { KeyView, KeyWaits } from 'muster-rest';
 import { ask, Gone } from '../rest';
 
-export type KeyEntry = KeyView;
+type KeyEntry = KeyView;
 export type Waits = KeyWaits;
 export interface Folder {
   folders: string[];

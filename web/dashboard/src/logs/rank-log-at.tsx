@@ -12,7 +12,7 @@ import { choose, chosen } from '../route';
 import { Line } from './line';
 
 // Mounted anew for another line: see its key.
-export function RankLogAt({ program, rank, attempt, line }: { program: string; rank: number; attempt: number; line: number }) {
+function RankLogAt({ program, rank, attempt, line }: { program: string; rank: number; attempt: number; line: number }) {
   const seen = useSignal<LogWindow>(nothingRead(line));
   const problem = useSignal('');
   const busy = useSignal(true);

@@ -5,7 +5,7 @@ import { plural } from './format';
 import type { AttentionRow, ClusterRow } from './protocol';
 
 // What goes on now can still be helped; what stands still waits for somebody; what failed is over.
-export type Urgency = 'live' | 'stuck' | 'past';
+type Urgency = 'live' | 'stuck' | 'past';
 const STUCK = /^(no-|wish|gang|nothing-|barrier-|agents-missing|programs?-waits?$)/;
 const PAST = /^(jobs?|sessions?|programs?|run|closures?)-(failed|alone)$/;
 const RANK: Record<Urgency, number> = { live: 0, stuck: 1, past: 2 };

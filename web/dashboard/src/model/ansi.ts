@@ -1,7 +1,7 @@
 // Text as programs print it for terminals: colours become class names, every other control sequence vanishes. Never
 // markup, and linear in the length of the text, whatever a stranger prints.
 
-export interface Run {
+interface Run {
   text: string;
   style: string; // class names, empty for plain text
 }

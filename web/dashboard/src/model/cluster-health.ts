@@ -6,7 +6,7 @@ import type { ClusterRow } from './protocol';
 import { TASK_STATES } from './protocol';
 import type { Tasks } from './tasks';
 
-export interface Fares {
+interface Fares {
   connected: number;
   late: number;
   error: number;

@@ -4,6 +4,5 @@ import type { Overview } from 'muster-rest';
 
 export type { Counts } from 'muster-rest';
 export type Counters = Overview;
-export type FunctionCounts = Overview['functions'][number];
 // By the name that is shown: of Python, the callable's.
 export type ShownFunction = Overview['progress']['functions'][number];

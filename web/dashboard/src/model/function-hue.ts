@@ -2,7 +2,6 @@
 // the first colour. Grey is left to what is of several functions, or of none that is known.
 
 export const HUES = ['k0', 'k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7', 'k8', 'k9', 'k10', 'k11', 'other'] as const;
-export type Hue = (typeof HUES)[number];
 export const OTHER = HUES.length - 1;
 
 // The position in HUES.

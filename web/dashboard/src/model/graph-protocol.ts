@@ -2,6 +2,6 @@
 
 import type { Graph } from 'muster-rest';
 
-export type NodesBody = Graph & Required<Pick<Graph, 'nodes' | 'functions' | 'states'>> & { grouped: false };
-export type GroupsBody = Graph & Required<Pick<Graph, 'groups'>> & { grouped: true };
+type NodesBody = Graph & Required<Pick<Graph, 'nodes' | 'functions' | 'states'>> & { grouped: false };
+type GroupsBody = Graph & Required<Pick<Graph, 'groups'>> & { grouped: true };
 export type GraphBody = NodesBody | GroupsBody;

@@ -35,7 +35,6 @@ export interface Group {
 
 // All executions of a job as REST reports them; each retry counts.
 export type DurationsView = JobDurations;
-export type TimesView = JobDurations['functions'][number];
 
 export interface Picture {
   n: number; // executions

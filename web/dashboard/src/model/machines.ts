@@ -4,7 +4,7 @@ import type { MachineView } from 'muster-rest';
 import { bytes, NONE, percent } from './format';
 
 export type { MachineView };
-export type Machine = NonNullable<MachineView['machine']>;
+type Machine = NonNullable<MachineView['machine']>;
 type Column = NonNullable<MachineView['samples']>['cpu'];
 
 // Samples that are farther apart are not joined: it was away meanwhile. Those of days are minutes apart.

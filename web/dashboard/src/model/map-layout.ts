@@ -1,6 +1,6 @@
 // Where each cell of the cluster map is. Pure arithmetic in device pixels: fractional positions would draw moiré.
 
-export interface Block {
+interface Block {
   left: number;
   top: number; // of the first row of cells
   labelTop: number;
@@ -18,7 +18,7 @@ export interface Layout {
   blocks: Block[];
 }
 
-export interface Bounds {
+interface Bounds {
   width: number;
   height: number; // the cells shrink to stay inside, down to minPitch; then the map grows
   scale: number; // device pixels per CSS pixel

@@ -70,10 +70,3 @@ export function mapGroups(tasks: Tasks): MapGroup[] {
   if (others.length > 0) groups.push({ label: `${jobs.length - shown.length} other jobs`, ids: sorted(tasks, others, key) });
   return groups;
 }
-
-export function problemIds(tasks: Tasks): number[] {
-  return [...tasks.problems].filter((id) => {
-    const slot = tasks.slot(id);
-    return slot !== undefined && tasks.stateAt(slot) !== CONNECTED;
-  });
-}

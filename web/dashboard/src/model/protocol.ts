@@ -8,11 +8,11 @@ import { isLog, type LogBody, type LogTopic } from './log-protocol';
 import type { NamedRows } from './named-rows';
 import { isProgram, type ProgramRow, type ProgramTopic } from './program-protocol';
 
-export type { Counters, FunctionCounts } from './counters-protocol';
+export type { Counters } from './counters-protocol';
 
 export const SUBPROTOCOL = 'muster.v1';
 
-export const TOPICS = ['counters', 'tasks', 'jobs', 'clusters', 'agents', 'barriers', 'events', 'attention', 'programs'] as const;
+const TOPICS = ['counters', 'tasks', 'jobs', 'clusters', 'agents', 'barriers', 'events', 'attention', 'programs'] as const;
 export type Topic = (typeof TOPICS)[number] | LogTopic | ProgramTopic;
 
 // The order is the order of severity: the task list and the map sort by it. Workers are never REGISTERING; agents are,
@@ -82,8 +82,8 @@ export interface Job {
 }
 
 // Topics of named rows: a row comes whole, under its name. Times are absolute; 0: it has not happened.
-export const AGENT_STATES = ['CONNECTED', 'REGISTERING', 'MISSING', 'DISCONNECTED', 'LATE', 'ERROR'] as const;
-export type AgentState = (typeof AGENT_STATES)[number];
+const AGENT_STATES = ['CONNECTED', 'REGISTERING', 'MISSING', 'DISCONNECTED', 'LATE', 'ERROR'] as const;
+type AgentState = (typeof AGENT_STATES)[number];
 
 export interface ClusterRow {
   name: string;
@@ -107,7 +107,7 @@ export interface ClusterRow {
 export type HeartbeatAges = Record<string, { unit_ms: number; jobs: Record<string, string> }>;
 
 // How an agent fares. What is not there does not hold.
-export interface AgentFares {
+interface AgentFares {
   state: AgentState;
   code?: string;
   error?: string;
@@ -182,15 +182,15 @@ type Snap<T extends Topic, Body> = Stamp & { t: 'snap'; topic: T } & Body;
 type Delta<T extends Topic, Body> = Stamp & { t: 'd'; topic: T; from: number } & Body;
 type Both<T extends Topic, Body> = Snap<T, Body> | Delta<T, Body>;
 
-export type CountersMessage = Both<'counters', { data: Counters; history: HistoryPoints }>;
+type CountersMessage = Both<'counters', { data: Counters; history: HistoryPoints }>;
 export type TasksMessage = Both<'tasks', { rows: TaskRows; gone: number[] }>;
-export type JobsMessage = Both<'jobs', { jobs: Job[]; gone: string[] }>;
-export type ClustersMessage = Both<'clusters', NamedRows<ClusterRow>>;
+type JobsMessage = Both<'jobs', { jobs: Job[]; gone: string[] }>;
+type ClustersMessage = Both<'clusters', NamedRows<ClusterRow>>;
 export type AgentsMessage = Both<'agents', NamedRows<AgentRow> & { changes?: AgentChange[]; ages?: HeartbeatAges }>;
-export type BarriersMessage = Both<'barriers', NamedRows<BarrierRow>>;
+type BarriersMessage = Both<'barriers', NamedRows<BarrierRow>>;
 export type EventsMessage = Both<'events', NamedRows<EventRow>>;
-export type AttentionMessage = Both<'attention', NamedRows<AttentionRow>>;
-export type ProgramsMessage = Both<'programs', NamedRows<ProgramRow>>;
+type AttentionMessage = Both<'attention', NamedRows<AttentionRow>>;
+type ProgramsMessage = Both<'programs', NamedRows<ProgramRow>>;
 export type ProgramMessage = Both<ProgramTopic, NamedRows<object>>;
 export type LogMessage = Both<LogTopic, LogBody>;
 export type TopicMessage =
@@ -206,8 +206,8 @@ export type TopicMessage =
   | ProgramMessage
   | LogMessage;
 
-export type ErrorMessage = { t: 'err'; code: string; text: string };
-export type Bye = { t: 'bye'; reason: string; retry_ms: number };
+type ErrorMessage = { t: 'err'; code: string; text: string };
+type Bye = { t: 'bye'; reason: string; retry_ms: number };
 
 export type ServerMessage = Hello | TopicMessage | ErrorMessage | Bye;
 

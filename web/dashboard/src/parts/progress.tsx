@@ -80,9 +80,7 @@ export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
 export function Functions() {
   slow.value;
   const { counters } = store;
-  // A server of before told functions alone: of Python one name for all.
-  const functions: readonly ShownFunction[] = counters?.progress?.functions ?? counters?.functions.map((f) => ({ ...f, cancelled: 0 })) ?? [];
-  const more = counters?.progress?.more ?? 0;
+  const { functions, more } = counters?.progress ?? { functions: [], more: 0 };
   return (
     <Panel id="functions" title="Progress by function" span={12}>
       {functions.map((f) => (

@@ -20,10 +20,8 @@ function Shown({ cluster }: { cluster: string }) {
   slow.value;
   const s = useLooked<TorchStore>(api(`${path(cluster)}/torch`), { every: 2000 }).value;
   if (!s) return null;
+  const { missing, ranks, waits } = s;
   const [now] = s.attempts;
-  const missing = s.missing ?? [];
-  const ranks = s.ranks ?? [];
-  const waits = s.waits ?? [];
   return (
     <Panel id="torch-store" title="PyTorch store" note={`${s.address ?? 'of the program'}; ${plural(s.connections_total, 'connection')}`} span={12}>
       {now ? (

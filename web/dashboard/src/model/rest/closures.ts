@@ -29,7 +29,7 @@ export function waited(c: ClosureView): { from: number; to: number } {
   return { from: c.created_ms, to: c.attempts[0]?.started_ms || c.finished_ms };
 }
 
-export interface Stretch {
+interface Stretch {
   from: number; // Unix ms
   to: number;
   us?: number | undefined; // exactly, where the server measured it

@@ -35,7 +35,7 @@ interface Named {
 }
 
 export const PROGRAMS_MAX = 8; // the newest that fit; each asks its workers
-export const JOBS_MAX = 4; // of one name
+const JOBS_MAX = 4; // of one name
 
 export const isId = (text: string): boolean => /^(job|prog)_[0-9a-f]{16}$/.test(text);
 
