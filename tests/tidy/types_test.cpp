@@ -215,13 +215,16 @@ TEST(tidy, headers_do_not_include_each_other_in_a_circle) {
   EXPECT_EQ(includes["coro/engine_context.hpp"].erase("coro/engine_executor.hpp"), 1u);
   for (std::size_t removed = 1; removed > 0;) {
     auto const left = includes;
+    std::set<std::string> included;
+    for (auto const& [header, others] : left) included.insert(others.begin(), others.end());
     removed = std::erase_if(includes, [&](auto const& header) {
-      return std::none_of(header.second.begin(), header.second.end(),
+      return !included.contains(header.first) ||
+             std::none_of(header.second.begin(), header.second.end(),
                           [&](auto const& other) { return left.contains(other); });
     });
   }
   for (auto const& [header, others] : includes)
-    ADD_FAILURE() << header << " is in a circle, or includes one";
+    ADD_FAILURE() << header << " is in a circle, or between two circles";
 }
 
 // Two headers of one name cannot be told apart in a list of files, a review or an error message.
