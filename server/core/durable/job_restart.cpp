@@ -5,6 +5,20 @@
 #include <utility>
 
 namespace muster::core {
+namespace {
+
+void limit_times(time_point now, restored_job& j) {
+  limit_to(now, j.job.created, j.job.finished);
+  for (auto& v : j.per_worker) limit_to(now, v.created);
+  for (auto& a : j.accepted) limit_to(now, a.created);
+  for (auto& c : j.closures) {
+    limit_to(now, c.started, c.finished);
+    for (auto& a : c.lost) limit_to(now, a.started, a.ended);
+    if (c.newest) limit_to(now, c.newest->started, c.newest->ended);
+  }
+}
+
+}  // namespace
 
 void job_restart::restore(std::vector<restored_job>& jobs) {
   // Those that have ended in the order in which they did, which is the order in which they go.
@@ -13,6 +27,7 @@ void job_restart::restore(std::vector<restored_job>& jobs) {
   };
   std::sort(jobs.begin(), jobs.end(),
             [&](auto const& a, auto const& b) { return turn(a) < turn(b); });
+  for (auto& j : jobs) limit_times(core_.step.now, j);
   std::vector<request> waiting;
   std::vector<session*> opened;
   core_.book.restoring(true);

@@ -7,8 +7,21 @@
 
 #include "base/host_port.hpp"
 #include "server/core/programs/controller.hpp"
+#include "server/core/programs/course.hpp"
 
 namespace muster::core::programs {
+
+namespace {
+
+void limit_times(time_point now, restored_program& p) {
+  limit_to(now, p.submitted.created, p.course.finished);
+  p.course.not_before =
+      std::min(p.course.not_before, now + pause_after_quick_ends(p.course.quick_ends));
+  for (auto& a : p.attempts) limit_to(now, a.begun, a.running_since, a.ended);
+  for (auto& r : p.ended) limit_to(now, r.started, r.ended);
+}
+
+}  // namespace
 
 void attempts::restore(program& p, placement_fact const& where, std::vector<rank_fact> const& ended,
                        time_point now) {
@@ -73,6 +86,7 @@ void attempts::restore(program& p, placement_fact const& where, std::vector<rank
 void controller::restore(time_point now, std::vector<restored_program>& all) {
   std::vector<program*> over;
   for (auto& was : all) {
+    limit_times(now, was);
     program p;
     p.id = was.submitted.program;
     p.spec = std::move(was.submitted.spec);

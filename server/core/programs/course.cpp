@@ -13,13 +13,6 @@ namespace {
 // An attempt that ran for less is one of those that make the next wait.
 constexpr duration quick = std::chrono::seconds(10);
 
-// After the first two it is tried again at once.
-duration pause_after(std::uint32_t quick_ends) {
-  if (quick_ends <= 2) return {};
-  auto const doubled = std::min(quick_ends - 3, 5u);
-  return std::min<duration>(std::chrono::seconds(1u << doubled), std::chrono::seconds(30));
-}
-
 bool all_waited_for_ended(attempt const& a) {
   bool const any =
       std::any_of(a.ranks.begin(), a.ranks.end(), [](auto const& r) { return !r.serves; });
@@ -36,6 +29,12 @@ rank const* failed_before(attempt const& a, rank const& ended) {
 }
 
 }  // namespace
+
+duration pause_after_quick_ends(std::uint32_t quick_ends) {
+  if (quick_ends <= 2) return {};
+  auto const doubled = std::min(quick_ends - 3, 5u);
+  return std::min<duration>(std::chrono::seconds(1u << doubled), std::chrono::seconds(30));
+}
 
 void course::enter(program& p, program_state s, program_end end) {
   p.state = s;
@@ -145,7 +144,7 @@ void course::close(program& p, time_point now) {
       p.not_before =
           now + (about.end == program_end::cancelled || about.end == program_end::preempted
                      ? duration{}
-                     : pause_after(p.quick_ends));
+                     : pause_after_quick_ends(p.quick_ends));
       return enter(p, program_state::restarting, about.end);
     }
     case goal::succeed:

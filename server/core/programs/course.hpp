@@ -13,6 +13,10 @@
 
 namespace muster::core::programs {
 
+/// Returns how long the next attempt waits after so many attempts in a row that ended quickly: not
+/// at all after the first two, then 1 s, twice as long each time, at most 30 s.
+duration pause_after_quick_ends(std::uint32_t quick_ends);
+
 class course {
  public:
   /// All outlive it.

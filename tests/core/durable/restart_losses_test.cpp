@@ -66,6 +66,29 @@ TEST_F(restart_losses, closure_waits_for_the_rest_of_its_pause) {
   EXPECT_EQ(after->held(w), job.closures);
 }
 
+// The clock of the server before was an hour ahead.
+TEST_F(restart_losses, pause_is_no_longer_after_the_clock_was_set_back) {
+  auto const job = open({"f"});
+  before.advance(1h);
+  lose(before.attach());
+  auto const after = restart(-1h);
+  auto const w = after->attach();
+  EXPECT_EQ(after->why(job[0]).starts_in, 100ms);
+  after->advance(100ms);
+  EXPECT_EQ(after->held(w), job.closures);
+}
+
+TEST_F(restart_losses, deadline_of_a_job_is_no_later_after_the_clock_was_set_back) {
+  before.advance(1h);
+  auto spec = continue_all();
+  spec.deadline = 10s;
+  auto const job = before.open({"f"}, spec);
+  collect();
+  auto const after = restart(-1h);
+  after->advance(10s);
+  EXPECT_EQ(after->job(job.id).state, job_state::failed);
+}
+
 TEST_F(restart_losses, closure_whose_pause_is_over_starts_at_once) {
   auto const job = open({"f"});
   lose(before.attach());

@@ -131,6 +131,27 @@ TEST(program_bounds, two_quick_failures_are_followed_at_once_and_the_third_by_a_
   EXPECT_EQ(b.look(p).attempt, 4u);
 }
 
+TEST(program_bounds, pause_is_no_longer_after_the_clock_was_set_back) {
+  bench b;
+  auto spec = of_workers(1);
+  spec.max_restarts = 5;
+  restored_program known;
+  known.submitted = {program_id{1}, std::make_shared<program_spec const>(spec), b.now + 1h};
+  known.course = {.program = program_id{1},
+                  .state = program_state::restarting,
+                  .goal = goal::again,
+                  .attempts = 3,
+                  .counted_restarts = 3,
+                  .quick_ends = 3,
+                  .not_before = b.now + 1h + 1s};
+  b.restart({known});
+  b.attach(0);
+  EXPECT_EQ(b.look(program_id{1}).created, b.now);
+  EXPECT_EQ(b.look(program_id{1}).waits_for, "a pause before it starts again");
+  b.advance_in_touch(1s);
+  EXPECT_EQ(b.look(program_id{1}).attempt, 4u);
+}
+
 TEST(program_bounds, a_pause_is_a_pause_also_of_one_that_once_had_no_room) {
   bench b;
   auto spec = of_workers(2, {{"gpu", 1}});
