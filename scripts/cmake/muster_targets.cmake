@@ -41,7 +41,8 @@ include(precompiled)
 # Most of what a source costs is what its headers instantiate, the same in each source of a target.
 option(MUSTER_TOGETHER "compile the sources of a target several at a time" ON)
 if(MUSTER_TOGETHER)  # then a source's own types are taken for a header's, and its names for everybody's
-  target_compile_options(muster_options INTERFACE $<BUILD_INTERFACE:-Wshadow=local;-Wno-subobject-linkage>)
+  target_compile_options(muster_options INTERFACE
+    $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wshadow=local;-Wno-subobject-linkage>>)
 else()
   target_compile_options(muster_options INTERFACE $<BUILD_INTERFACE:-Wshadow>)
 endif()

@@ -12,7 +12,8 @@ option(MUSTER_PRECOMPILED "parse the headers that many sources share once" ON)
 if(MUSTER_PRECOMPILED)
   # GCC 12 forgets in a precompiled header which of its lines are a system's, and then reports its
   # known false alarms about inlined strings and vectors. Builds without keep these warnings.
-  target_compile_options(muster_options INTERFACE $<BUILD_INTERFACE:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-maybe-uninitialized;-Wno-error=invalid-pch>)
+  target_compile_options(muster_options INTERFACE
+    $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-maybe-uninitialized;-Wno-error=invalid-pch>>)
 endif()
 
 set(precompiled_std <algorithm> <array> <charconv> <chrono> <cstdint> <deque> <functional> <map>
@@ -64,7 +65,7 @@ function(muster_precompiled target kind)
                                            ${precompiled_libs_${kind}})
     muster_kind_options(${owner} ${kind})
     target_precompile_headers(${owner} PRIVATE ${precompiled_${kind}})
-    target_compile_options(${owner} PRIVATE -fpch-preprocess)
+    target_compile_options(${owner} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
   endif()
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE)  # compiled as libraries are, since -fPIE and -fPIC do not share
@@ -72,5 +73,5 @@ function(muster_precompiled target kind)
     target_compile_options(${target} PRIVATE -fPIC)
   endif()
   target_precompile_headers(${target} REUSE_FROM ${owner})
-  target_compile_options(${target} PRIVATE -fpch-preprocess)
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endfunction()
