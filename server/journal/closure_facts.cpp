@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "server/core/api/id_text.hpp"
-#include "server/journal/closure_words.hpp"
 #include "server/journal/each_entry.hpp"
 #include "server/journal/fact_encoding.hpp"
 #include "server/journal/job_entries.hpp"
@@ -52,15 +51,13 @@ struct encoder {
   std::string const& cluster;  // whose jobs they are
   std::vector<change>& into;
 
+  template <class Entry>
+  void put(std::string key, Entry const& e) const {
+    into.push_back({change::kind::put, std::move(key), encoded_entry(e)});
+  }
+
   void operator()(core::accepted_fact const& f) const {
-    wire::Accepted w;
-    w.set_created(us(f.created));
-    for (auto const& name : f.functions) w.add_functions(name);
-    for (auto const& c : f.callables) {
-      auto& to = *w.add_callables();
-      to.set_name(c.name);
-      to.set_hash(c.hash);
-    }
+    accepted_entry e{.created = f.created, .functions = f.functions, .callables = f.callables};
     std::map<core::closure_extras const*, std::uint32_t>
         known;  // shared by those that ask the same
     bool bytes = false, extras = false, tokens = false, own_errors = false;
@@ -71,49 +68,28 @@ struct encoder {
       own_errors = own_errors || c.own_error;
     }
     for (auto const& c : f.closures) {
-      w.add_ids(raw(c.id));
-      w.add_function(c.function);
-      w.add_args(c.args.view().data(), c.args.size());
-      if (bytes) w.add_encodings(static_cast<std::uint32_t>(c.args.encoding()));
-      if (tokens) w.add_tokens(c.token);
-      if (own_errors) w.add_own_errors(c.own_error);
+      e.ids.push_back(c.id);
+      e.function.push_back(c.function);
+      e.args.push_back(c.args);
+      if (bytes) e.encodings.push_back(c.args.encoding());
+      if (tokens) e.tokens.push_back(c.token);
+      if (own_errors) e.own_errors.push_back(c.own_error);
       if (!extras) continue;
       std::uint32_t at = 0;
       if (c.extras) {
         auto const [it, fresh] = known.try_emplace(c.extras.get(), known.size() + 1);
-        if (fresh) encode(*c.extras, *w.add_extras());
+        if (fresh) e.extras.push_back(c.extras);
         at = it->second;
       }
-      w.add_extras_of(at);
+      e.extras_of.push_back(at);
     }
-    into.push_back({change::kind::put, key_of('a', f.job, f.first), w.SerializeAsString()});
+    put(key_of('a', f.job, f.first), e);
   }
 
-  void operator()(core::closure_fact const& f) const {
-    wire::ClosureState w;
-    w.set_state(static_cast<std::uint32_t>(f.state));
-    w.set_value(f.value.view().data(), f.value.size());
-    w.set_encoding(static_cast<std::uint32_t>(f.value.encoding()));
-    if (f.dropped) w.set_dropped(static_cast<std::uint32_t>(*f.dropped));
-    if (f.failure) encode(*f.failure, *w.mutable_failure());
-    w.set_attempt(f.attempt);
-    w.set_worker_failures(f.worker_failures);
-    w.set_retries(f.retries);
-    w.set_workers_lost(f.workers_lost);
-    w.set_processes_ended(f.processes_ended);
-    w.set_started(us(f.started));
-    w.set_finished(us(f.finished));
-    for (auto const& a : f.lost) encode(a, *w.add_lost());
-    if (f.newest) encode(*f.newest, *w.mutable_newest());
-    w.set_released(f.released);
-    w.set_exclusive(f.exclusive);
-    into.push_back({change::kind::put, key_of('e', f.job, f.order), w.SerializeAsString()});
-  }
+  void operator()(core::closure_fact const& f) const { put(key_of('e', f.job, f.order), f); }
 
   void operator()(core::closure_gone const& f) const {
-    wire::ClosureState w;
-    w.set_state(forgotten);
-    into.push_back({change::kind::put, key_of('e', f.job, f.order), w.SerializeAsString()});
+    into.push_back({change::kind::put, key_of('e', f.job, f.order), std::string(forgotten_entry)});
   }
 
   void operator()(core::request_gone const& f) const {
@@ -123,17 +99,7 @@ struct encoder {
   }
 
   void operator()(core::per_worker_fact const& f) const {
-    wire::PerWorker w;
-    if (f.job == core::session_id{}) w.set_cluster(cluster);
-    w.set_name(f.name);
-    w.set_function(f.function);
-    w.set_args(f.args.view().data(), f.args.size());
-    w.set_encoding(static_cast<std::uint32_t>(f.args.encoding()));
-    w.set_token(f.token);
-    w.set_submitted_by(f.submitted_by);
-    w.set_released(f.released);
-    w.set_created(us(f.created));
-    into.push_back({change::kind::put, key_of(f.job, f.id), w.SerializeAsString()});
+    put(key_of(f.job, f.id), per_worker_entry{f.job == core::session_id{} ? cluster : "", f});
   }
 
   void operator()(core::per_worker_gone const& f) const {
@@ -141,10 +107,12 @@ struct encoder {
   }
 
   void operator()(core::job_fact const& f) const {
-    wire::DurableJob w;
-    w.set_cluster(cluster);
-    encode(f, w);
-    into.push_back({change::kind::put, key_of('j', f.id), w.SerializeAsString()});
+    job_entry e{cluster, 0, f};
+    if (f.spec.delivery == core::delivery::job)
+      e.job.generation = 0;
+    else
+      e.delivery = f.spec.delivery == core::delivery::resumable ? 1 : 2;
+    put(key_of('j', f.id), e);
   }
 
   void operator()(core::job_gone const& f) const {
@@ -153,30 +121,26 @@ struct encoder {
   }
 };
 
-core::accepted_fact requested(core::session_id job, std::uint32_t first, wire::Accepted const& w) {
-  core::accepted_fact f{job, first, time(w.created()), {}, {}};
-  f.functions.assign(w.functions().begin(), w.functions().end());
-  for (auto const& c : w.callables()) f.callables.push_back({c.name(), c.hash()});
-  std::vector<std::shared_ptr<core::closure_extras const>> extras{nullptr};
-  for (auto const& x : w.extras())
-    extras.push_back(std::make_shared<core::closure_extras const>(decoded(x)));
-  f.closures.reserve(static_cast<std::size_t>(w.ids_size()));
-  for (int i = 0; i < w.ids_size(); ++i) {
-    auto const as = w.encodings_size() > 0 ? w.encodings(i) & 1 : 0;
-    f.closures.push_back({core::closure_id{w.ids(i)}, w.function(i),
-                          core::blob(w.args(i), static_cast<core::encoding>(as)),
-                          w.extras_of_size() > 0 ? extras[w.extras_of(i)] : nullptr,
-                          w.tokens_size() > 0 ? w.tokens(i) : 0, false,
-                          w.own_errors_size() > 0 && w.own_errors(i)});
+core::accepted_fact requested(core::session_id job, std::uint32_t first, accepted_entry& e) {
+  core::accepted_fact f{job, first, e.created, std::move(e.functions), {}, std::move(e.callables)};
+  f.closures.reserve(e.ids.size());
+  for (std::size_t i = 0; i < e.ids.size(); ++i) {
+    auto& args = e.args[i];
+    if (!e.encodings.empty() && e.encodings[i] != core::encoding::json)
+      args = core::blob(args.view(), e.encodings[i]);
+    auto const x = e.extras_of.empty() ? 0 : e.extras_of[i];
+    f.closures.push_back({e.ids[i], e.function[i], std::move(args),
+                          x > 0 ? e.extras[x - 1] : nullptr, e.tokens.empty() ? 0 : e.tokens[i],
+                          false, !e.own_errors.empty() && e.own_errors[i]});
   }
   return f;
 }
 
-// Of one kind, those of all jobs: `take(job, position, message)`; false: it does not fit.
-template <class Message, class Take>
+// Of one kind, those of all jobs: `take(job, position, entry)`; false: it does not fit.
+template <class Entry, class Take>
 muster::status each(store const& s, char kind, Take take) {
-  return each_entry<Message>(s, std::string(1, kind) + '\0', [&](auto key, auto const& m) {
-    return take(job_in(key), position_in(key, kind == 'p' ? 16 : 10), m);
+  return each_entry<Entry>(s, std::string(1, kind) + '\0', [&](auto key, Entry& e) {
+    return take(job_in(key), position_in(key, kind == 'p' ? 16 : 10), e);
   });
 }
 
@@ -200,26 +164,24 @@ bool follows_last(stored_job const& j, std::uint64_t first) {
 
 muster::status load_closures(store const& s, jobs& all) {
   auto const accepted =
-      each<wire::Accepted>(s, 'a', [&](core::session_id id, std::uint64_t first, auto const& w) {
+      each<accepted_entry>(s, 'a', [&](core::session_id id, std::uint64_t first, auto& e) {
         auto const job = all.find(id);
-        if (job == all.end() || !fits(w) || !follows_last(job->second, first)) return false;
-        job->second.job.accepted.push_back(requested(id, static_cast<std::uint32_t>(first), w));
+        if (job == all.end() || !fits(e) || !follows_last(job->second, first)) return false;
+        job->second.job.accepted.push_back(requested(id, static_cast<std::uint32_t>(first), e));
         return true;
       });
   if (!accepted.ok()) return accepted;
-  return each<wire::ClosureState>(
-      s, 'e', [&](core::session_id id, std::uint64_t at, auto const& w) {
-        auto const job = all.find(id);
-        auto const order = static_cast<std::uint32_t>(at);
-        auto* const c = job == all.end() ? nullptr : accepted_at(job->second, order);
-        bool ok = c != nullptr;
-        if (!ok) return false;
-        if (w.state() == forgotten)
-          c->forgotten = true;
-        else
-          job->second.job.closures.push_back(state_in(id, order, w, ok));
-        return ok;
-      });
+  return each_entry_of(s, std::string("e\0", 2), [&](auto key, std::string_view value) {
+    auto const job = all.find(job_in(key));
+    auto const order = static_cast<std::uint32_t>(position_in(key, 10));
+    auto* const c = job == all.end() ? nullptr : accepted_at(job->second, order);
+    if (!c) return false;
+    c->forgotten = value == forgotten_entry;
+    if (c->forgotten) return true;
+    bool in_range = true;
+    auto& f = job->second.job.closures.emplace_back();
+    return decode_entry(value, f, in_range) && complete(f, job->first, order) && in_range;
+  });
 }
 
 template <class F>
@@ -269,48 +231,44 @@ std::uint64_t position_in(std::string_view key, int base) {
   return std::strtoull(std::string(key.substr(3 + job_digits)).c_str(), nullptr, base);
 }
 
-bool fits(wire::Accepted const& w) {
-  auto const n = w.ids_size();
-  auto const is = [n](int size) { return size == 0 || size == n; };
-  if (n == 0 || w.function_size() != n || w.args_size() != n || !is(w.encodings_size()) ||
-      !is(w.extras_of_size()) || !is(w.tokens_size()) || !is(w.own_errors_size()) ||
-      (w.callables_size() != 0 && w.callables_size() != w.functions_size()))
-    return false;
-  for (auto const f : w.function())
-    if (f >= static_cast<std::uint32_t>(w.functions_size())) return false;
-  for (auto const x : w.extras_of())
-    if (x > static_cast<std::uint32_t>(w.extras_size())) return false;
-  return true;
+bool complete(job_entry& e, core::session_id job) {
+  auto& f = e.job;
+  f.id = job;
+  f.spec.durable = true;
+  bool const ok = job != core::session_id{} && f.state <= core::job_state::cancelled &&
+                  f.spec.weight >= 1 && f.spec.weight <= 1'000 && e.delivery <= 2;
+  if (e.delivery == 0) {
+    f.generation = 1;
+    return ok;
+  }
+  f.spec.delivery = e.delivery == 1 ? core::delivery::resumable : core::delivery::unary;
+  return ok && f.state == core::job_state::running && f.generation >= 1;
 }
 
-core::closure_fact state_in(core::session_id job, std::uint32_t order, wire::ClosureState const& w,
-                            bool& ok) {
-  core::closure_fact f;
+bool fits(accepted_entry const& e) {
+  auto const n = e.ids.size();
+  auto const is = [n](std::size_t size) { return size == 0 || size == n; };
+  auto const below = [](auto const& all, std::size_t end) {
+    return std::all_of(all.begin(), all.end(), [end](auto at) { return at < end; });
+  };
+  return n > 0 && e.function.size() == n && e.args.size() == n && is(e.encodings.size()) &&
+         is(e.extras_of.size()) && is(e.tokens.size()) && is(e.own_errors.size()) &&
+         (e.callables.empty() || e.callables.size() == e.functions.size()) &&
+         below(e.function, e.functions.size()) && below(e.extras_of, e.extras.size() + 1);
+}
+
+bool complete(core::closure_fact& f, core::session_id job, std::uint32_t order) {
+  using core::closure_state;
   f.job = job;
   f.order = order;
-  f.state = static_cast<core::closure_state>(w.state());
   bool const done = core::ended(f.state);
-  bool const runs = f.state == core::closure_state::running;
-  ok = ok && (done || (runs && w.has_newest()) || f.state == core::closure_state::queued) &&
-       w.state() <= static_cast<std::uint32_t>(core::closure_state::cancelled) &&
-       w.dropped() < enum_size<core::release_reason> &&
-       w.has_failure() == (done && f.state != core::closure_state::succeeded);
-  if (f.state == core::closure_state::succeeded)
-    f.value = core::blob(w.value(), static_cast<core::encoding>(w.encoding() & 1));
-  if (w.has_dropped()) f.dropped = static_cast<core::release_reason>(w.dropped());
-  if (w.has_failure()) f.failure = decoded(w.failure(), ok);
-  f.attempt = w.attempt();
-  f.worker_failures = w.worker_failures();
-  f.retries = w.retries();
-  f.workers_lost = w.workers_lost();
-  f.processes_ended = w.processes_ended();
-  f.started = time(w.started());
-  f.finished = time(w.finished());
-  for (auto const& a : w.lost()) f.lost.push_back(decoded(a, ok));
-  if (w.has_newest()) f.newest = decoded(w.newest(), ok);
-  f.released = w.released();
-  f.exclusive = w.exclusive();
-  return f;
+  if (f.state != closure_state::succeeded)
+    f.value = {};
+  else if (!f.value)
+    f.value = core::blob("");
+  return (done || (f.state == closure_state::running && f.newest) ||
+          f.state == closure_state::queued) &&
+         f.failure.has_value() == (done && f.state != closure_state::succeeded);
 }
 
 bool follows(core::delivery d, std::uint64_t end, std::uint64_t first) {
@@ -326,24 +284,21 @@ void encode(std::string const& cluster, std::vector<core::fact> const& facts,
 muster::result<std::vector<stored_job>> load_jobs(store const& s) {
   jobs all;
   std::map<std::string, stored_job> of_nobody;  // by cluster
-  auto const read =
-      each<wire::DurableJob>(s, 'j', [&](core::session_id id, std::uint64_t, auto const& w) {
-        bool ok = id != core::session_id{};
-        auto& job = all[id];
-        job.cluster = w.cluster();
-        job.job.job = decoded(id, w, ok);
-        return ok;
-      });
+  auto const read = each<job_entry>(s, 'j', [&](core::session_id id, std::uint64_t, auto& e) {
+    bool const ok = complete(e, id);
+    all[id] = {std::move(e.cluster), {std::move(e.job), {}, {}, {}}};
+    return ok;
+  });
   if (!read.ok()) return read;
   auto const values =
-      each<wire::PerWorker>(s, 'p', [&](core::session_id id, std::uint64_t number, auto const& w) {
+      each<per_worker_entry>(s, 'p', [&](core::session_id id, std::uint64_t number, auto& e) {
         bool const owned = id != core::session_id{};
-        if ((owned && !all.contains(id)) || number == 0 || w.function().empty()) return false;
-        auto& with = owned ? all[id] : of_nobody[w.cluster()];
-        with.job.per_worker.push_back(
-            {id, core::per_worker_id{number}, w.name(), w.function(),
-             core::blob(w.args(), static_cast<core::encoding>(w.encoding() & 1)), w.token(),
-             w.released(), time(w.created()), w.submitted_by()});
+        if ((owned && !all.contains(id)) || number == 0 || e.value.function.empty()) return false;
+        auto& with = owned ? all[id] : of_nobody[e.cluster];
+        e.value.job = id;
+        e.value.id = core::per_worker_id{number};
+        if (!e.value.args) e.value.args = core::blob("");
+        with.job.per_worker.push_back(std::move(e.value));
         return true;
       });
   if (!values.ok()) return values;

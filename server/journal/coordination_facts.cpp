@@ -23,18 +23,6 @@ std::string task_key(std::string const& cluster, coordination::task_index t) {
   return prefix_of('t', cluster) + digits;
 }
 
-struct key_entry {
-  std::string value{};
-  core::encoding encoding{};
-  core::time_point changed{};
-};
-constexpr auto fields_of(std::type_identity<key_entry>) {
-  using t = key_entry;
-  return core::fields(core::field(1, "value", &t::value).as_bytes(),
-                      core::field(2, "encoding", &t::encoding),
-                      core::field(3, "changed", &t::changed));
-}
-
 // Appends what has to be written for a fact.
 struct encoder {
   std::string const& cluster;
@@ -55,8 +43,7 @@ struct encoder {
   void operator()(coordination::key_fact const& f) const {
     auto key = prefix_of('k', cluster) + f.key;
     if (!f.value) return into.push_back({change::kind::erase, std::move(key), {}});
-    key_entry const e{std::string(f.value->view()), f.value->encoding(), f.changed};
-    into.push_back({change::kind::put, std::move(key), encoded_entry(e)});
+    into.push_back({change::kind::put, std::move(key), encoded_entry(f)});
   }
 
   void operator()(coordination::barrier_fact const& f) const {
@@ -103,9 +90,11 @@ muster::status load(store const& s, coordination::restored_cluster& into) {
         return fits;
       });
   if (!tasks.ok()) return tasks;
-  auto const keys =
-      each<key_entry>(s, 'k', spec.name, [&](std::string_view rest, key_entry const& e) {
-        into.keys.push_back({std::string(rest), core::blob(e.value, e.encoding), e.changed});
+  auto const keys = each<coordination::key_fact>(
+      s, 'k', spec.name, [&](std::string_view rest, coordination::key_fact& f) {
+        f.key = rest;
+        if (!f.value) f.value = core::blob("");
+        into.keys.push_back(std::move(f));
         return true;
       });
   if (!keys.ok()) return keys;

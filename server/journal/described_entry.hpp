@@ -16,6 +16,7 @@
 
 #include "base/enum_names.hpp"
 #include "base/utf8.hpp"
+#include "server/core/api/blob.hpp"
 #include "server/core/api/described.hpp"
 #include "server/core/api/time.hpp"
 
@@ -142,7 +143,8 @@ inline void put_number(std::string& to, core::field_facts const& f, std::uint64_
   f.fixed ? put_fixed(to, bits) : put_varint(to, bits);
 }
 
-// Types whose entry is that of another one: `entry_of(value)`, and `from_entry(entry, value)` back.
+// Types whose entry is that of another one: `entry_of(value)`, and `from_entry(entry, value)` back,
+// which returns whether the numbers of the entry are in range.
 template <class V>
 concept converted = requires(V const& v) {
   entry_of(v);
@@ -156,11 +158,15 @@ template <class V>
 inline constexpr bool is_list = false;
 template <class V>
 inline constexpr bool is_list<std::vector<V>> = true;
-// An optional list is a flag, which has the number before that of the list.
+// An optional list is also a flag, which has the number before that of the list.
 template <class V>
 inline constexpr bool has_flag = false;
 template <class V>
 inline constexpr bool has_flag<std::optional<std::vector<V>>> = true;
+// A blob is also its encoding, which has the number behind that of its bytes.
+template <class V>
+inline constexpr bool has_encoding =
+    std::is_same_v<V, core::blob> || std::is_same_v<V, std::optional<core::blob>>;
 template <class V>
 inline constexpr bool is_pair = false;
 template <class V>
@@ -236,6 +242,9 @@ void put_value(std::string& to, core::field_facts const& f, V const& value) {
     if (f.can_be_absent ? bits != f.absent : bits != 0) put_number(to, f, bits);
   } else if constexpr (std::is_same_v<V, std::string>) {
     if (!value.empty()) put_bytes(to, f.number, value);
+  } else if constexpr (std::is_same_v<V, core::blob>) {
+    if (value.size() > 0) put_bytes(to, f.number, value.view());
+    put_value(to, {.number = f.number + 1}, value.encoding());
   } else if constexpr (converted<V>) {
     put_value(to, f, entry_of(value));
   } else if constexpr (core::described<V>) {
@@ -255,6 +264,8 @@ void put_value(std::string& to, core::field_facts const& f, V const& value) {
       if (!packed.empty()) put_bytes(to, f.number, packed);
     } else if constexpr (std::is_same_v<element, std::string>) {
       for (auto const& one : value) put_bytes(to, f.number, one);
+    } else if constexpr (std::is_same_v<element, core::blob>) {  // the encodings are a field apart
+      for (auto const& one : value) put_bytes(to, f.number, one.view());
     } else {
       for (auto const& one : value) put_value(to, f, one);
     }
@@ -279,11 +290,19 @@ bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_ran
     if (i.type == (f.fixed ? fixed64 : varint)) into = from_bits<V>(i.value, in_range);
   } else if constexpr (std::is_same_v<V, std::string>) {
     if (i.type == bytes) into = text_of(f, i.data);
+  } else if constexpr (std::is_same_v<V, core::blob>) {
+    auto as = into.encoding();
+    if (i.number == f.number) {
+      if (i.type == bytes) into = core::blob(i.data, as);
+    } else if (i.type == varint) {
+      as = from_bits<core::encoding>(i.value, in_range);
+      if (as != into.encoding()) into = core::blob(into.view(), as);
+    }
   } else if constexpr (converted<V>) {
     decltype(entry_of(into)) one{};
     if (i.type != bytes) return true;
     if (!decode_entry(i.data, one, in_range)) return false;
-    from_entry(std::move(one), into);
+    in_range = from_entry(std::move(one), into) && in_range;
   } else if constexpr (core::described<V>) {
     return i.type != bytes || decode_entry(i.data, into, in_range);
   } else if constexpr (is_pair<V>) {
@@ -315,7 +334,7 @@ bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_ran
       if (is_flag && i.value == 0) return true;
       if (!into) into.emplace();  // in any order
       return is_flag || take_value(f, i, *into, in_range);
-    } else if (i.type == bytes) {
+    } else if (i.type == bytes || has_encoding<V>) {
       if constexpr (is_optional<V>) {
         if (!into) into.emplace();
         return take_value(f, i, *into, in_range);
@@ -381,8 +400,9 @@ bool decode_entry(std::string_view bytes, T& into, bool& in_range) {
   entry::reader r(bytes);
   for (entry::item i; fine && r.next(i);)
     core::each_stored<T>([&](auto const& f) {
-      constexpr bool flag = entry::has_flag<std::remove_reference_t<decltype(f.get(into))>>;
-      if (f.number == i.number || (flag && f.number == i.number + 1))
+      using value = std::remove_reference_t<decltype(f.get(into))>;
+      if (f.number == i.number || (entry::has_flag<value> && f.number == i.number + 1) ||
+          (entry::has_encoding<value> && f.number + 1 == i.number))
         fine = entry::take_value(f, i, f.get(into), in_range);
     });
   if (!fine || r.damaged()) return false;

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "server/journal/entries.hpp"
+#include "server/journal/described_entry.hpp"
+#include "server/journal/store.hpp"
 
 namespace muster::server::journal {
 
@@ -24,12 +25,13 @@ muster::status each_entry_of(store const& s, std::string const& prefix, Take tak
   return {code::internal, "entry " + damaged + " cannot be read, or does not fit the others"};
 }
 
-/// The same for parsed messages: `take(key, message)`.
-template <class Message, class Take>
+/// Calls `take(key, entry)` for each entry that can be read and has its numbers in range.
+template <class Entry, class Take>
 muster::status each_entry(store const& s, std::string const& prefix, Take take) {
   return each_entry_of(s, prefix, [&](std::string_view key, std::string_view value) {
-    Message m;
-    return read_message(m, value) && take(key, m);
+    Entry e;
+    bool in_range = true;
+    return decode_entry(value, e, in_range) && in_range && take(key, e);
   });
 }
 

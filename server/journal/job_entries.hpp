@@ -2,29 +2,79 @@
 // cannot be loaded judge them alike. Pure functions, any thread.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "server/journal/closure_words.hpp"
+#include "server/core/api/closure_fields.hpp"
+#include "server/journal/described_entry.hpp"
 
 namespace muster::server::journal {
 
-/// ClosureState::state of a closure that its client has released.
-constexpr std::uint32_t forgotten = static_cast<std::uint32_t>(core::closure_state::cancelled) + 1;
+struct job_entry {
+  std::string cluster{};
+  std::uint32_t delivery = 0;  // 0 a job, 1 a session with a stream, 2 a session of calls
+  core::job_fact job{};
+};
+constexpr auto fields_of(std::type_identity<job_entry>) {
+  using t = job_entry;
+  return core::fields(core::field(1, "cluster", &t::cluster), core::flat(&t::job),
+                      core::field(21, "delivery", &t::delivery));
+}
+
+/// The closures of a request, as columns.
+struct accepted_entry {
+  core::time_point created{};
+  std::vector<std::string> functions{};
+  std::vector<core::closure_id> ids{};
+  std::vector<std::uint32_t> function{};                              // positions in `functions`
+  std::vector<core::blob> args{};                                     // without their encodings
+  std::vector<core::encoding> encodings{};                            // empty: all are JSON
+  std::vector<std::shared_ptr<core::closure_extras const>> extras{};  // that differ
+  std::vector<std::uint32_t> extras_of{};  // positions in `extras` + 1, 0: none; empty: all none
+  std::vector<std::uint64_t> tokens{};     // empty: all 0
+  std::vector<core::callable_name> callables{};
+  std::vector<bool> own_errors{};  // empty: all false
+};
+constexpr auto fields_of(std::type_identity<accepted_entry>) {
+  using t = accepted_entry;
+  using core::field;
+  return core::fields(field(1, "created", &t::created), field(2, "functions", &t::functions),
+                      field(3, "ids", &t::ids).as_fixed(), field(4, "function", &t::function),
+                      field(5, "args", &t::args).as_bytes(), field(6, "encodings", &t::encodings),
+                      field(7, "extras", &t::extras), field(8, "extras_of", &t::extras_of),
+                      field(9, "tokens", &t::tokens).as_fixed(),
+                      field(10, "callables", &t::callables),
+                      field(11, "own_errors", &t::own_errors));
+}
+
+struct per_worker_entry {
+  std::string cluster{};  // of a value of no session
+  core::per_worker_fact value{};
+};
+constexpr auto fields_of(std::type_identity<per_worker_entry>) {
+  using t = per_worker_entry;
+  return core::fields(core::flat(&t::value), core::field(8, "cluster", &t::cluster));
+}
+
+/// The entry of a closure that its client has released: a state behind the last one.
+constexpr std::string_view forgotten_entry = "\x08\x06";
 
 /// Returns the job in a key of the kinds a, e, j and p; 0: the key has none.
 core::session_id job_in(std::string_view key);
 /// Returns the number behind the job; the largest: there is none.
 std::uint64_t position_in(std::string_view key, int base);
 
-/// Returns whether all columns have the same length and all numbers are in range. Closures are
-/// named by their position later.
-bool fits(wire::Accepted const& w);
+/// Completes the job of an entry with this number. Returns whether a coordinator can take it.
+bool complete(job_entry& e, core::session_id job);
+/// Returns whether all columns have the same length and all positions are in range.
+bool fits(accepted_entry const& e);
 /// Returns whether a request can begin at `first` when the one before ends at `end`: the positions
 /// of a job have no gaps, those of a session can have some, and no two requests overlap.
 bool follows(core::delivery d, std::uint64_t end, std::uint64_t first);
-/// Sets `ok` to false when the entry is not within the ranges of its kinds.
-core::closure_fact state_in(core::session_id job, std::uint32_t order, wire::ClosureState const& w,
-                            bool& ok);
+/// Completes the state of a closure. Returns whether its fields are consistent.
+bool complete(core::closure_fact& f, core::session_id job, std::uint32_t order);
 
 /// The slot of a closure's id, which no other closure of the server can have.
 inline std::uint32_t place_of(core::closure_id id) {

@@ -69,15 +69,9 @@ bool fits(of_core::restored_program const& p) {
 
 using programs_by_id = std::map<core::program_id, stored_program>;
 
-// Reads the entries of one kind: `take(key, entry, in_range)` returns whether it fits the others.
 template <class Entry, class Take>
 muster::status each_program(store const& s, kind k, Take take) {
-  return each_entry_of(s, program_keys::below(k),
-                       [&](std::string_view key, std::string_view value) {
-                         Entry e;
-                         bool in_range = true;
-                         return decode_entry(value, e, in_range) && in_range && take(key, e);
-                       });
+  return each_entry<Entry>(s, program_keys::below(k), take);
 }
 
 muster::status load_attempts(store const& s, programs_by_id& all) {

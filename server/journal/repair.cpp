@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "muster/journal/v1/records.pb.h"
 #include "server/core/api/generations.hpp"
 #include "server/core/api/id_text.hpp"
 #include "server/core/api/server_wide.hpp"
@@ -56,11 +57,11 @@ struct request_entry {
   std::string key;
   core::session_id job{};
   std::uint32_t first = 0;
-  wire::Accepted what;
+  accepted_entry what;
   std::vector<bool> released;  // by closure: its client has let it go, so it has no place
   bool changed = false;
 
-  core::closure_id id(int i) const { return core::closure_id{what.ids(i)}; }
+  core::closure_id id(std::size_t i) const { return what.ids[i]; }
 };
 
 struct job_entries {
@@ -75,7 +76,7 @@ struct job_entries {
                          [](std::uint64_t at, request_entry const& r) { return at < r.first; });
     if (after == requests.begin()) return nullptr;
     auto& r = *std::prev(after);
-    return order - r.first < static_cast<std::uint64_t>(r.what.ids_size()) ? &r : nullptr;
+    return order - r.first < r.what.ids.size() ? &r : nullptr;
   }
 };
 
@@ -124,66 +125,71 @@ class planner_of_repair {
     });
   }
 
-  template <class Message, class Take>
+  // Calls `take(key, entry, in_range)` for each entry that a server can read.
+  template <class Entry, class Take>
   muster::status each(char kind, Take take) {
     return of_.read(std::string(1, kind) + '\0', [&](std::string_view key, std::string_view value) {
-      Message m;
-      if (unreadable_.contains(std::string(key))) return true;
-      if (read_message(m, value)) take(key, m);  // as a server does
+      Entry e;
+      bool in_range = true;
+      if (!unreadable_.contains(std::string(key)) && decode_entry(value, e, in_range))
+        take(key, e, in_range);
       return true;
     });
   }
 
   muster::status take_jobs() {
-    return each<wire::DurableJob>('j', [&](std::string_view key, wire::DurableJob const& w) {
+    return each<job_entry>('j', [&](std::string_view key, job_entry& e, bool in_range) {
       auto const id = job_in(key);
-      bool ok = id != core::session_id{};
-      auto const fact = decoded(id, w, ok);
-      if (!ok) return unusable(key, "its numbers are out of range");
-      jobs_[id] = {id, fact.spec.delivery, w.cluster(), {}};
+      if (!complete(e, id) || !in_range) return unusable(key, "its numbers are out of range");
+      jobs_[id] = {id, e.job.spec.delivery, std::move(e.cluster), {}};
     });
   }
 
   muster::status take_requests() {
-    return each<wire::Accepted>('a', [&](std::string_view key, wire::Accepted const& w) {
+    return each<accepted_entry>('a', [&](std::string_view key, accepted_entry& e, bool in_range) {
       auto const job = jobs_.find(job_in(key));
       if (job == jobs_.end()) return unusable(key, "its job is gone");
       auto const first = position_in(key, 10);
       auto& before = job->second.requests;
-      auto const end =
-          before.empty()
-              ? 0
-              : before.back().first + static_cast<std::uint64_t>(before.back().what.ids_size());
-      if (!fits(w) || !follows(job->second.delivery, end, first))
-        return unusable(key, !fits(w)      ? "its columns differ in length"
+      auto const end = before.empty() ? 0 : before.back().first + before.back().what.ids.size();
+      bool const whole = fits(e) && in_range;
+      if (!whole || !follows(job->second.delivery, end, first))
+        return unusable(key, !whole        ? "its columns differ in length"
                              : first < end ? "the request before has the same positions"
                                            : "the request before it is gone");
-      before.push_back({std::string(key), job->first, static_cast<std::uint32_t>(first), w,
-                        std::vector<bool>(static_cast<std::size_t>(w.ids_size())), false});
+      std::vector<bool> released(e.ids.size());
+      before.push_back({std::string(key), job->first, static_cast<std::uint32_t>(first),
+                        std::move(e), std::move(released), false});
     });
   }
 
   muster::status take_states() {
-    return each<wire::ClosureState>('e', [&](std::string_view key, wire::ClosureState const& w) {
-      auto const job = jobs_.find(job_in(key));
-      auto const order = position_in(key, 10);
-      auto* const request = job == jobs_.end() ? nullptr : job->second.with(order);
-      if (!request) return dead(key, "no request has this closure");
-      bool ok = true;
-      if (w.state() == forgotten)
-        request->released[order - request->first] = true;
-      else
-        (void)state_in(job->first, static_cast<std::uint32_t>(order), w, ok);
-      if (!ok) unusable(key, "its numbers are out of range");
+    return of_.read({"e\0", 2}, [&](std::string_view key, std::string_view value) {
+      take_state(key, value);
+      return true;
     });
+  }
+  void take_state(std::string_view key, std::string_view value) {
+    core::closure_fact f;
+    bool in_range = true;
+    if (unreadable_.contains(std::string(key)) || !decode_entry(value, f, in_range)) return;
+    auto const job = jobs_.find(job_in(key));
+    auto const order = position_in(key, 10);
+    auto* const request = job == jobs_.end() ? nullptr : job->second.with(order);
+    if (!request) return dead(key, "no request has this closure");
+    if (value == forgotten_entry)
+      request->released[order - request->first] = true;
+    else if (!complete(f, job->first, static_cast<std::uint32_t>(order)) || !in_range)
+      unusable(key, "its numbers are out of range");
   }
 
   muster::status take_per_worker() {
-    return each<wire::PerWorker>('p', [&](std::string_view key, wire::PerWorker const& w) {
+    return each<per_worker_entry>('p', [&](std::string_view key, per_worker_entry& e, bool) {
       auto const job = job_in(key);
       if (job != core::session_id{} && !jobs_.contains(job))
         return dead(key, "its session is gone");
-      if (position_in(key, 16) == 0 || w.function().empty()) unusable(key, "it names no function");
+      if (position_in(key, 16) == 0 || e.value.function.empty())
+        unusable(key, "it names no function");
     });
   }
 
@@ -191,14 +197,14 @@ class planner_of_repair {
   void find_places() {
     for (auto job = jobs_.rbegin(); job != jobs_.rend(); ++job)
       for (auto& r : job->second.requests)
-        for (int i = 0; i < r.what.ids_size(); ++i) {
-          if (r.released[static_cast<std::size_t>(i)]) continue;
-          ++named_[r.what.ids(i)];
+        for (std::size_t i = 0; i < r.what.ids.size(); ++i) {
+          if (r.released[i]) continue;
+          ++named_[raw(r.id(i))];
           bool has_own = has_place(r.id(i));
           if (has_own) {
             chunks_ = std::max(chunks_, place_of(r.id(i)) / core::server_wide::chunk_size + 1);
             epoch_ =
-                std::max(epoch_, core::epoch_of(static_cast<std::uint32_t>(r.what.ids(i) >> 32)));
+                std::max(epoch_, core::epoch_of(static_cast<std::uint32_t>(raw(r.id(i)) >> 32)));
             has_own = places_.insert(place_of(r.id(i))).second;
           }
           if (!has_own) moves_.push_back({&job->second, &r, i});
@@ -218,7 +224,7 @@ class planner_of_repair {
       }
       auto const before = m.request->id(m.at);
       auto const after = core::closure_id{generation << 32 | next++};
-      m.request->what.set_ids(m.at, raw(after));
+      m.request->what.ids[m.at] = after;
       m.request->changed = true;
       own_[{m.job->id, before}] = after;
       if (named_[raw(before)] == 1) moved_[raw(before)] = after;
@@ -230,16 +236,16 @@ class planner_of_repair {
       for (auto& r : job.requests) rename_inputs(r);
     for (auto const& [id, job] : jobs_)
       for (auto const& r : job.requests)
-        if (r.changed)
-          plan_.changes.push_back({change::kind::put, r.key, r.what.SerializeAsString()});
+        if (r.changed) plan_.changes.push_back({change::kind::put, r.key, encoded_entry(r.what)});
     return count_as_start(epoch);
   }
 
   // An input that several closures were is not guessed: a wrong value would be worse than an error.
   void rename_inputs(request_entry& r) {
-    for (auto& x : *r.what.mutable_extras())
-      for (auto& input : *x.mutable_inputs()) {
-        auto const before = core::closure_id{input.closure()};
+    for (auto& x : r.what.extras) {
+      auto renamed = std::make_shared<core::closure_extras>(*x);
+      for (auto& input : renamed->inputs) {
+        auto const before = input.closure;
         auto const mine = own_.find({r.job, before});
         auto const others = moved_.find(raw(before));
         auto after = before;
@@ -255,22 +261,23 @@ class planner_of_repair {
                            ", which several closures were: it fails if it has not run");
         }
         if (after == before) continue;
-        input.set_closure(raw(after));
+        input.closure = after;
         r.changed = true;
       }
+      x = std::move(renamed);
+    }
   }
 
   bool has(core::session_id job, core::closure_id id) {
     for (auto const& r : jobs_[job].requests)
-      for (int i = 0; i < r.what.ids_size(); ++i)
-        if (r.id(i) == id) return true;
+      if (std::find(r.what.ids.begin(), r.what.ids.end(), id) != r.what.ids.end()) return true;
     return false;
   }
 
   // The new ids are of this start: the next server begins behind them.
   muster::status count_as_start(std::uint64_t epoch) {
     return of_.read(format_key, [&](std::string_view key, std::string_view value) {
-      wire::Format f;
+      muster::journal::v1::Format f;
       if (key != format_key || !f.ParseFromArray(value.data(), static_cast<int>(value.size())))
         return false;
       f.set_epoch(epoch);
@@ -282,7 +289,7 @@ class planner_of_repair {
   struct move {
     job_entries* job;
     request_entry* request;
-    int at;
+    std::size_t at;
   };
 
   view const& of_;

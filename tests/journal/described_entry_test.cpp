@@ -8,8 +8,10 @@
 #include "muster/journal/v1/records.pb.h"
 #include "server/core/access/token_fields.hpp"
 #include "server/core/api/attempt_record_fields.hpp"
+#include "server/core/api/closure_fields.hpp"
 #include "server/core/api/program_fields.hpp"
 #include "server/core/coordination/api/coordination_fields.hpp"
+#include "server/journal/job_entries.hpp"
 #include "server/journal/program_entry.hpp"
 
 namespace muster::server::journal {
@@ -26,6 +28,12 @@ class filler {
     if constexpr (entry::number<V>) {
       bool ok = true;
       to = entry::from_bits<V>(std::is_enum_v<V> || std::is_same_v<V, bool> ? 1 : ++last_, ok);
+    } else if constexpr (std::is_same_v<V, core::blob>) {
+      to = core::blob("value " + std::to_string(++last_), core::encoding::bytes);
+    } else if constexpr (entry::converted<V>) {
+      auto e = entry_of(to);
+      fill(e);
+      (void)from_entry(std::move(e), to);
     } else if constexpr (std::is_same_v<V, std::string>) {
       to = "text " + std::to_string(++last_);
     } else if constexpr (core::described<V>) {
@@ -35,7 +43,15 @@ class filler {
       fill(to.second);
     } else if constexpr (entry::is_list<V>) {
       to.resize(2);
-      for (auto& one : to) fill(one);
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        typename V::value_type one{};
+        fill(one);
+        to[i] = std::move(one);
+      }
+    } else if constexpr (std::is_same_v<V, std::shared_ptr<core::closure_extras const>>) {
+      core::closure_extras one;
+      fill(one);
+      to = std::make_shared<core::closure_extras const>(std::move(one));
     } else if constexpr (entry::is_optional<V>) {
       fill(to.emplace());
     }
@@ -44,6 +60,13 @@ class filler {
  private:
   std::uint32_t last_ = 0;
 };
+
+// Fields of entries that REST calls otherwise, and flags that are stored as their enumerations.
+std::string_view name_in_entries(std::string_view name) {
+  if (name == "retry_delay") return "retry_initial";
+  if (name == "retry_delay_max") return "retry_max";
+  return name == "on_error" ? "continue_on_error" : name;
+}
 
 template <class T, class Message>
 void expect_same() {
@@ -60,7 +83,7 @@ void expect_same() {
     ++stored;
     auto const* const known = form.FindFieldByNumber(static_cast<int>(f.number));
     ASSERT_NE(known, nullptr) << form.name() << " " << f.name;
-    EXPECT_EQ(known->name(), f.name) << form.name();
+    EXPECT_EQ(known->name(), name_in_entries(f.name)) << form.name();
     if (known->type() == protobuf::FieldDescriptor::TYPE_STRING) {
       EXPECT_FALSE(f.bytes) << form.name() << " " << f.name;
     }
@@ -70,7 +93,7 @@ void expect_same() {
   };
   core::each_stored<T>([&](auto const& f) {
     using value = std::remove_cvref_t<decltype(f.get(filled))>;
-    if constexpr (entry::has_flag<value>) ++stored;
+    if constexpr (entry::has_flag<value> || entry::has_encoding<value>) ++stored;
     if constexpr (entry::is_list<value>) {
       if constexpr (core::in_columns<typename value::value_type>)
         return core::each_stored<typename value::value_type>(compare);
@@ -124,6 +147,19 @@ TEST(described_entry, clusters_are_as_protobuf_writes_them) {
   expect_same<coordination::cluster_fact, wire::Cluster>();
   expect_same<coordination::task_fact, wire::Task>();
   expect_same<coordination::barrier_fact, wire::Barrier>();
+  expect_same<coordination::key_fact, wire::Key>();
+}
+
+TEST(described_entry, jobs_and_closures_are_as_protobuf_writes_them) {
+  expect_same<job_entry, wire::DurableJob>();
+  expect_same<core::failure, wire::Failure>();
+  expect_same<core::closure_extras, wire::Extras>();
+  expect_same<core::input_ref, wire::Input>();
+  expect_same<accepted_entry, wire::Accepted>();
+  expect_same<core::callable_name, wire::Callable>();
+  expect_same<core::closure_fact, wire::ClosureState>();
+  expect_same<core::attempt_entry, wire::Attempt>();
+  expect_same<per_worker_entry, wire::PerWorker>();
 }
 
 TEST(described_entry, tokens_are_as_protobuf_writes_them) {

@@ -18,7 +18,16 @@
 #include <type_traits>
 #include <utility>
 
+#include "server/core/api/time.hpp"
+
 namespace muster::core {
+
+// Limits that several tables have.
+inline constexpr std::uint64_t most_uint32 = 0xffff'ffff;
+inline constexpr auto most_hour =
+    static_cast<std::uint64_t>(duration(std::chrono::hours(1)).count());
+inline constexpr auto most_year =
+    static_cast<std::uint64_t>(duration(std::chrono::hours(24 * 365)).count());
 
 /// How REST shows a field.
 enum class shown : std::uint8_t {
@@ -37,6 +46,7 @@ struct field_facts {
   std::string_view name{};
   std::int64_t least = 0;   ///< of a number
   std::uint64_t most = 0;   ///< of a number, of characters, of microseconds; 0: not in requests
+  std::uint64_t names = 0;  ///< the most names that a map can have; 0: any number
   std::string_view help{};  ///< for readers of /openapi.json
   core::shown shown = core::shown::always;
   bool fixed = false;          ///< stored with eight bytes a number
@@ -60,6 +70,11 @@ struct described_field : field_facts {
     auto f = *this;
     f.least = low;
     f.most = high;
+    return f;
+  }
+  constexpr described_field with_names(std::uint64_t most_names) const {
+    auto f = *this;
+    f.names = most_names;
     return f;
   }
   constexpr described_field text(std::string_view help_text) const {

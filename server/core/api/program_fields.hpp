@@ -6,12 +6,6 @@
 
 namespace muster::core {
 
-inline constexpr std::uint64_t most_uint32 = 0xffff'ffff;
-inline constexpr auto most_hour =
-    static_cast<std::uint64_t>(duration(std::chrono::hours(1)).count());
-inline constexpr auto most_year =
-    static_cast<std::uint64_t>(duration(std::chrono::hours(24 * 365)).count());
-
 constexpr auto fields_of(std::type_identity<agreed_stop>) {
   using t = agreed_stop;
   return fields(field(1, "attempt", &t::attempt), field(2, "step", &t::step));

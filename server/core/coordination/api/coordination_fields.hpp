@@ -59,9 +59,10 @@ inline fault_entry entry_of(fault const& f) {
   e.barrier_counter = f.barrier->counter;
   return e;
 }
-inline void from_entry(fault_entry e, fault& to) {
+inline bool from_entry(fault_entry e, fault& to) {
   to = {e.code, std::move(e.message), e.coordination, e.source, e.reported, {}, e.mismatch};
   if (e.barrier_counter) to.barrier = {std::move(e.barrier_id), *e.barrier_counter};
+  return true;
 }
 
 constexpr auto fields_of(std::type_identity<first_cause>) {
@@ -90,6 +91,11 @@ constexpr auto fields_of(std::type_identity<task_fact>) {
                 field(7, "registered_at", &t::registered_at),
                 field(8, "grace_until", &t::grace_until),
                 field(9, "hears_notices", &t::hears_notices));
+}
+
+constexpr auto fields_of(std::type_identity<key_fact>) {
+  return fields(field(1, "value", &key_fact::value).as_bytes(),
+                field(3, "changed", &key_fact::changed));
 }
 
 constexpr auto fields_of(std::type_identity<barrier_fact>) {
