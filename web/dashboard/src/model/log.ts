@@ -1,7 +1,8 @@
 // The lines of one log as the server sent them, newest last, no more than fit on a page. Plain data.
 
 import { bare } from './ansi';
-import type { LogBody, LogLine, LogProgress } from './log-protocol';
+import type { Progress } from 'muster-rest';
+import type { LogBody, LogLine } from './log-protocol';
 
 export const LINES_KEPT = 2000;
 
@@ -27,7 +28,7 @@ export class Log {
   dropped = 0;
   ended = false;
   known = true; // else the job is forgotten, or never was
-  progress: LogProgress | null = null;
+  progress: Progress | null = null;
 
   apply(message: LogBody, snapshot: boolean): void {
     const held = snapshot ? [] : this.lines;

@@ -3,6 +3,7 @@
 // The server sends state, not events: a `snap` has everything of a topic, a `d` (delta) what changed since `from`.
 // The same shapes are written by the C++ side; test/golden/ holds one message of each kind, and both sides test against it.
 
+import type { Attention, BarrierView, Events, Generation, JobView } from 'muster-rest';
 import type { Counters } from './counters-protocol';
 import { isLog, type LogBody, type LogTopic } from './log-protocol';
 import type { NamedRows } from './named-rows';
@@ -20,7 +21,7 @@ export type Topic = (typeof TOPICS)[number] | LogTopic | ProgramTopic;
 export const TASK_STATES = ['CONNECTED', 'REGISTERING', 'LATE', 'DISCONNECTED', 'ERROR'] as const;
 export type TaskState = (typeof TASK_STATES)[number];
 
-export type JobState = 'QUEUED' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+export type JobState = JobView['state'];
 export const unfinished = (state: JobState): boolean => state === 'QUEUED' || state === 'RUNNING';
 
 export interface Hello {
@@ -92,7 +93,7 @@ export interface ClusterRow {
   tasks: number;
   has_workers: boolean; // closure workers have come to it
   failed_jobs?: number; // jobs and sessions that failed, as many as the list of jobs has
-  state: 'WAITING' | 'REGISTERING' | 'RUNNING' | 'FAILED' | 'FINISHED';
+  state: Generation['state'];
   ends?: boolean; // it goes on for now, and its program ends, or has ended
   generation: number;
   started: number;
@@ -141,7 +142,7 @@ export interface BarrierRow {
   cluster: string;
   id: string;
   counter: number;
-  state: 'RUNNING' | 'PASSED' | 'FAILED';
+  state: BarrierView['state'];
   arrived: number;
   of: number;
   started: number;
@@ -153,26 +154,8 @@ export interface BarrierRow {
 }
 
 // What needs a person; it goes when its cause is over.
-export interface AttentionRow {
-  rule: string;
-  severity: 'error' | 'warning';
-  title: string;
-  detail: string;
-  since_ms: number;
-  count: number;
-  link: string; // a path of the page
-  command?: string; // HOST stands for the server's name
-}
-
-export interface EventRow {
-  number: number;
-  time_ms: number;
-  severity: 'INFO' | 'WARNING' | 'ERROR';
-  kind: string;
-  cluster: string;
-  subject: string;
-  text: string;
-}
+export type AttentionRow = Attention['items'][number];
+export type EventRow = Events['events'][number];
 
 interface Stamp {
   seq: number;
