@@ -19,7 +19,7 @@ json_kind<std::vector<std::string>> some_texts(std::size_t max) {
   return {schema::array(schema::text(0, max)), read};
 }
 
-json_kind<core::named_texts> named_texts(std::size_t max) {
+json_kind<core::named_texts> named_texts(std::size_t max, std::uint64_t names) {
   auto read = [max](json_check& check, json_ref const& at) {
     core::named_texts all;
     if (!check.is(at, json_type::object)) return all;
@@ -27,7 +27,10 @@ json_kind<core::named_texts> named_texts(std::size_t max) {
       all.emplace_back(m.key(), check.text(m.value(), max));
     return all;
   };
-  return {schema::map(schema::text(0, max)), read};
+  auto const values = schema::text(0, max);
+  return {names == 0 ? schema::map(values)
+                     : schema::map(values, schema::text(1, name_characters_max), names),
+          read};
 }
 
 json_kind<core::named_amounts> named_amounts() {

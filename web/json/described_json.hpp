@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,8 +22,9 @@ namespace muster::web {
 
 /// Texts of at most `max` characters.
 json_kind<std::vector<std::string>> some_texts(std::size_t max);
-/// An object of names to texts of at most `max` characters.
-json_kind<core::named_texts> named_texts(std::size_t max);
+/// An object of names to texts of at most `max` characters; of at most `names` names, 0: any
+/// number.
+json_kind<core::named_texts> named_texts(std::size_t max, std::uint64_t names);
 /// An object of names to numbers from 1 on.
 json_kind<core::named_amounts> named_amounts();
 
@@ -60,6 +62,15 @@ inline constexpr bool has_kind =
                                core::named_texts, core::named_amounts>;
 
 template <class V>
+struct in_request {
+  using type = V;
+};
+template <class V>
+struct in_request<std::optional<V>> {
+  using type = V;
+};
+
+template <class V>
 json_kind<V> kind_of(core::field_facts const& f) {
   auto const most = static_cast<std::size_t>(f.most);
   if constexpr (std::is_same_v<V, bool>)
@@ -73,7 +84,7 @@ json_kind<V> kind_of(core::field_facts const& f) {
   else if constexpr (std::is_same_v<V, std::vector<std::string>>)
     return some_texts(most);
   else if constexpr (std::is_same_v<V, core::named_texts>)
-    return named_texts(most);
+    return named_texts(most, f.names);
   else
     return named_amounts();
 }
@@ -85,7 +96,8 @@ template <core::described T>
 std::vector<json_field<T>> described_fields() {
   std::vector<json_field<T>> all;
   core::each_field<T>([&all](auto const& f) {
-    using value = std::remove_cvref_t<decltype(f.get(std::declval<T&>()))>;
+    using member = std::remove_cvref_t<decltype(f.get(std::declval<T&>()))>;
+    using value = typename detail::in_request<member>::type;
     constexpr bool chosen = named_enum<value> || std::is_same_v<value, bool>;
     if (f.shown == core::shown::never || (f.most == 0 && !chosen)) return;
     if constexpr (std::is_integral_v<value> && !chosen) {

@@ -69,6 +69,18 @@ json_kind<core::duration> a_duration(core::duration longest, bool positive) {
   return {schema::with(schema::duration(positive), {{"maxLength", duration_characters_max}}), read};
 }
 
+json_kind<std::string> an_object_text(std::size_t max) {
+  auto read = [max](json_check& check, json_ref const& at) {
+    auto const limit = std::to_string(max) + " bytes";
+    if (check.is(at, json_type::object) && at.text().size() > max)
+      check.fail(impossible(
+          at.path(), "has " + std::to_string(at.text().size()) + " bytes, the limit is " + limit,
+          limit));
+    return std::string(at.text());
+  };
+  return {schema::map(schema::any()), read};
+}
+
 json_kind<std::size_t> one_of_words(std::span<std::string_view const> words) {
   auto read = [words](json_check& check, json_ref const& at) -> std::size_t {
     auto const word = check.text(at, word_characters_max);

@@ -39,6 +39,8 @@ json_kind<std::string> a_function(std::string_view missing = "required, the name
 inline constexpr std::size_t function_characters_max = 256;  // the core has the same, in bytes
 /// "30s"; beyond `longest` is 422. `positive`: not 0 either.
 json_kind<core::duration> a_duration(core::duration longest, bool positive = false);
+/// A JSON object of at most so many bytes, as it is written.
+json_kind<std::string> an_object_text(std::size_t max);
 /// One of these words, read as its position.
 json_kind<std::size_t> one_of_words(std::span<std::string_view const> words);
 /// The name of an enumerator.

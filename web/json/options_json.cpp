@@ -1,6 +1,8 @@
-// What closures and jobs may be asked for besides running, as tables.
+// The options of closures and jobs.
 #include "base/text.hpp"
+#include "server/core/api/closure_fields.hpp"
 #include "server/core/api/config.hpp"
+#include "web/json/described_json.hpp"
 #include "web/json/submission_json.hpp"
 
 namespace muster::web {
@@ -8,13 +10,6 @@ namespace muster::web {
 namespace {
 
 constexpr std::size_t option_name_bytes_max = 256;
-constexpr std::int64_t option_priority_max = 1'000'000;  // and its negative
-constexpr std::size_t option_names_max = 64;  // of labels and resources; checked by the core
-constexpr core::duration option_time_max = std::chrono::hours(24 * 365);
-
-schema::json named_values(schema::json values) {
-  return schema::map(std::move(values), schema::text(1, option_name_bytes_max), option_names_max);
-}
 
 // "worker:3", or "worker" for any task of the job.
 json_field<core::closure_options> task_field() {
@@ -35,52 +30,41 @@ json_field<core::closure_options> task_field() {
           read};
 }
 
-json_field<core::closure_options> labels_field() {
-  auto read = [](json_check& check, json_ref const& at, core::closure_options& o) {
-    if (!check.is(at, json_type::object)) return;
-    for (json_walk m(at); m.next() && !check.failed();)
-      o.labels.emplace_back(m.key(), check.text(m.value(), option_name_bytes_max));
-  };
-  return {"labels", named_values(schema::text(0, option_name_bytes_max)), read};
-}
-
-json_field<core::closure_options> resources_field() {
-  auto const amount = an_integer(1, UINT32_MAX);
-  auto read = [amount](json_check& check, json_ref const& at, core::closure_options& o) {
-    if (!check.is(at, json_type::object)) return;
-    for (json_walk m(at); m.next() && !check.failed();)
-      o.resources.emplace_back(m.key(), static_cast<std::uint32_t>(amount.read(check, m.value())));
-  };
-  return {"resources", named_values(amount.schema), read};
+bool is_job_option(std::string_view name) {
+  return name == "require_function" || name == "weight" || name == "deadline";
 }
 
 }  // namespace
 
 json_object<core::closure_options> const& closure_options_table() {
-  using o = core::closure_options;
-  static json_object<o> const table(
-      {field("priority", &o::priority, an_integer(-option_priority_max, option_priority_max)),
-       field("delay", &o::delay, a_duration(option_time_max)),
-       field("deadline", &o::deadline, a_duration(option_time_max)),
-       field("max_retries", &o::max_retries, an_integer(0, 10'000)),
-       field("retry_delay", &o::retry_initial, a_duration(option_time_max)),
-       field("retry_delay_max", &o::retry_max, a_duration(option_time_max)), task_field(),
-       field("gang", &o::gang, a_text(option_name_bytes_max)), labels_field(), resources_field()});
+  static json_object<core::closure_options> const table = [] {
+    auto all = described_fields<core::closure_options>();
+    all.push_back(task_field());
+    return json_object(std::move(all));
+  }();
   return table;
 }
 
 json_object<core::session_spec> const& job_options_table() {
   using s = core::session_spec;
-  auto const failures = an_integer(0, core::worker_failures_max);
-  auto read = [failures](json_check& check, json_ref const& at, s& spec) {
-    spec.max_worker_failures = static_cast<std::uint32_t>(failures.read(check, at));
-    spec.unlimited_worker_failures = spec.max_worker_failures == 0;
-  };
-  static json_object<s> const table({field("require_function", &s::require_function, a_flag()),
-                                     field("weight", &s::weight, an_integer(1, 1'000)),
-                                     field("deadline", &s::deadline, a_duration(option_time_max)),
-                                     {"max_worker_failures", failures.schema, read}});
+  static json_object<s> const table = [] {
+    auto all = described_fields<s>();
+    std::erase_if(all, [](auto const& f) { return !is_job_option(f.name); });
+    auto failures = an_integer(0, core::worker_failures_max);
+    auto read = [read = std::move(failures.read)](json_check& check, json_ref const& at, s& spec) {
+      spec.max_worker_failures = static_cast<std::uint32_t>(read(check, at));
+      spec.unlimited_worker_failures = spec.max_worker_failures == 0;
+    };
+    all.push_back({"max_worker_failures", std::move(failures.schema), std::move(read)});
+    return json_object(std::move(all));
+  }();
   return table;
+}
+
+std::vector<json_field<core::session_spec>> job_fields() {
+  auto all = described_fields<core::session_spec>();
+  std::erase_if(all, [](auto const& f) { return is_job_option(f.name); });
+  return all;
 }
 
 }  // namespace muster::web

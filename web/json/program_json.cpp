@@ -58,24 +58,13 @@ json_field<core::program_spec> tasks_field() {
           "required, how many of which type: {\"worker\": 8}"};
 }
 
-json_field<core::program_spec> program_metadata_field() {
-  auto read = [](json_check& check, json_ref const& at, core::program_spec& spec) {
-    if (!check.is(at, json_type::object)) return;
-    auto const limit = std::to_string(program_metadata_bytes_max) + " bytes";
-    if (at.text().size() > program_metadata_bytes_max)
-      check.fail(impossible(at.path(), "the limit is " + limit, limit));
-    spec.metadata = at.text();
-  };
-  return {"metadata", schema::map(schema::any()), read};
-}
-
 json_object<program_request> const& program_table() {
   using r = program_request;
   using s = core::program_spec;
   static json_object<r> const table = [] {
     auto of_spec = described_fields<s>();
     put_field(of_spec, tasks_field());
-    put_field(of_spec, program_metadata_field());
+    put_field(of_spec, field("metadata", &s::metadata, an_object_text(program_metadata_bytes_max)));
     put_field(of_spec, field("step_pattern", &s::step_pattern, a_step_pattern()));
     std::vector<json_field<r>> all{
         field("cluster", &r::cluster, a_text(program_cluster_characters_max))};

@@ -5,7 +5,6 @@
 
 #include <boost/json/parse.hpp>
 
-#include "server/core/api/idempotency.hpp"
 #include "web/json/arguments.hpp"
 
 namespace muster::web {
@@ -99,49 +98,25 @@ struct job_members {
   std::optional<json_ref> closures, map;
 };
 
-json_field<job_members> on_error_field() {
-  auto read = [](json_check& check, json_ref const& at, job_members& job) {
-    auto const text = check.text(at, name_bytes_max);
-    job.spec.on_error =
-        text == "continue" ? core::on_error::continue_all : core::on_error::fail_fast;
-    if (text != "continue" && text != "fail_fast")
-      check.fail(at, "expected \"fail_fast\" or \"continue\"");
-  };
-  return {"on_error", schema::one_of({"fail_fast", "continue"}), read};
-}
-
-json_field<job_members> metadata_field() {
-  auto read = [](json_check& check, json_ref const& at, job_members& job) {
-    if (!check.is(at, json_type::object)) return;
-    auto const limit = std::to_string(metadata_bytes_max) + " bytes";
-    if (at.text().size() > metadata_bytes_max)
-      check.fail(impossible(
-          at.path(), "has " + std::to_string(at.text().size()) + " bytes, the limit is " + limit,
-          limit));
-    job.spec.metadata = at.text();
-  };
-  auto const words = "any object of at most " + std::to_string(metadata_bytes_max) + " bytes";
-  return {"metadata", schema::described(schema::map(schema::any()), words), read};
-}
-
 json_object<job_members> const& job_table() {
   using j = job_members;
   using s = core::session_spec;
   auto read_options = [](json_check& check, json_ref const& at, j& job) {
     job_options_table().read(check, at, job.spec);
   };
+  auto metadata = an_object_text(metadata_bytes_max);
+  metadata.schema =
+      schema::described(std::move(metadata.schema),
+                        "any object of at most " + std::to_string(metadata_bytes_max) + " bytes");
+  std::vector<json_field<j>> fields{
+      field("cluster", &j::cluster, a_text(name_bytes_max)),
+      field("closures", &j::closures, kept(schema::array(schema::ref("Closure")))),
+      field("map", &j::map, kept(map_table().schema())),
+      {"options", job_options_table().schema(), read_options},
+      nested(&j::spec, field("metadata", &s::metadata, std::move(metadata)))};
+  for (auto& f : job_fields()) fields.push_back(nested(&j::spec, std::move(f)));
   static json_object<j> const table(
-      {nested(&j::spec, field("name", &s::name, a_text(name_bytes_max))),
-       field("cluster", &j::cluster, a_text(name_bytes_max)),
-       field("closures", &j::closures, kept(schema::array(schema::ref("Closure")))),
-       field("map", &j::map, kept(map_table().schema())),
-       on_error_field(),
-       nested(&j::spec, field("open", &s::open, a_flag())),
-       nested(&j::spec, field("durable", &s::durable, a_flag())),
-       {"options", job_options_table().schema(), read_options},
-       metadata_field(),
-       nested(&j::spec, field("idempotency_key", &s::idempotency_key,
-                              a_text(core::idempotency_key_bytes_max)))},
+      std::move(fields),
       // Closures or a map, or an open job; said by what must not be, since generators of clients
       // take an `anyOf` beside `properties` for types of their own.
       boost::json::parse(

@@ -15,6 +15,8 @@ struct job_request {
 /// The `options` of a closure and of a job. Any thread.
 json_object<core::closure_options> const& closure_options_table();
 json_object<core::session_spec> const& job_options_table();
+/// The members of a job's request beside its options.
+std::vector<json_field<core::session_spec>> job_fields();
 
 /// What the readers below take.
 std::vector<schema::named> submission_schemas();

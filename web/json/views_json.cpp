@@ -4,9 +4,11 @@
 #include <absl/strings/escaping.h>
 
 #include "base/text.hpp"
+#include "server/core/api/closure_fields.hpp"
 #include "server/core/words/attempt_words.hpp"
 #include "server/core/words/explanation_words.hpp"
 #include "web/json/arguments.hpp"
+#include "web/json/described_json.hpp"
 #include "web/json/json_in.hpp"
 #include "web/json/python_call.hpp"
 
@@ -130,13 +132,7 @@ schema::json resources_schema() {
 }  // namespace
 
 void members(member_list const& m, core::failure const& f) {
-  m("kind", f.kind);
-  m("type", f.type);
-  m("message", f.message);
-  m("traceback", f.traceback);
-  m("worker", f.worker);
-  m("attempt", f.attempt);
-  m.some("dependencies", f.dependencies);
+  described_members(m, f);
 }
 
 void members(member_list const& m, core::closure_counts const& c) {

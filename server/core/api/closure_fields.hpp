@@ -52,15 +52,19 @@ constexpr auto fields_of(std::type_identity<callable_name>) {
 
 constexpr auto fields_of(std::type_identity<session_spec>) {
   using t = session_spec;
-  return fields(field(2, "name", &t::name), field(3, "on_error", &t::on_error),
-                field(4, "open", &t::open), field(5, "queue_capacity", &t::queue_capacity),
+  using enum shown;
+  return fields(field(2, "name", &t::name).at_most(256), field(3, "on_error", &t::on_error),
+                field(4, "open", &t::open), field(0, "durable", &t::durable),
+                field(5, "queue_capacity", &t::queue_capacity),
                 field(6, "max_worker_failures", &t::max_worker_failures),
-                field(7, "unlimited_worker_failures", &t::unlimited_worker_failures),
-                field(8, "weight", &t::weight), field(9, "deadline", &t::deadline),
-                field(10, "idempotency_key", &t::idempotency_key),
+                field(7, "unlimited_worker_failures", &t::unlimited_worker_failures).show(never),
+                field(8, "weight", &t::weight).between(1, 1'000),
+                field(9, "deadline", &t::deadline).at_most(most_year),
+                field(10, "idempotency_key", &t::idempotency_key).at_most(256),
                 field(11, "metadata", &t::metadata), field(12, "retry_of", &t::retry_of),
                 field(13, "require_function", &t::require_function), field(22, "grace", &t::grace),
-                field(23, "detached", &t::detached), field(29, "submitted_by", &t::submitted_by),
+                field(23, "detached", &t::detached).show(never),
+                field(29, "submitted_by", &t::submitted_by),
                 field(32, "num_workers", &t::num_workers),
                 field(33, "request_digest", &t::request_digest).as_bytes());
 }
