@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/muster)
 
 install(TARGETS muster_client muster_cluster muster_cluster_http muster_http_client muster_base muster_coro muster_machine muster_native_stacks
-                muster_proto muster_options EXPORT muster_targets
+                muster_proto muster_values muster_options EXPORT muster_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT muster_targets NAMESPACE muster:: DESTINATION ${package_dir})
 install(DIRECTORY include/muster ${PROJECT_SOURCE_DIR}/launch/cluster/include/muster

@@ -44,6 +44,27 @@ std::string task_here() {
   return w ? w->job + ":" + std::to_string(w->index) : std::string();
 }
 
+// The server takes 300 of an address with its port.
+constexpr std::size_t address_bytes_max = 290;
+
+// Errors: std::invalid_argument names the option of these that is no address.
+void check_transfer(blobs_options const& o) {
+  for (auto const& [name, text] : {std::pair("transfer_listen", &o.transfer_listen),
+                                   std::pair("transfer_advertise", &o.transfer_advertise)}) {
+    auto const refuse = [name = name](std::string const& why) {
+      throw std::invalid_argument("blobs_options." + std::string(name) + ": " + why);
+    };
+    if (text->size() > address_bytes_max)
+      refuse("it has " + std::to_string(text->size()) + " bytes, the limit is " +
+             std::to_string(address_bytes_max));
+    try {
+      if (!text->empty() && *text != "off") (void)detail::peer_address::parse(*text);
+    } catch (std::invalid_argument const& e) {
+      refuse(e.what());
+    }
+  }
+}
+
 // Of what the server has.
 class put_content final : public detail::blob_content {
  public:
@@ -89,7 +110,7 @@ class blobs::store {
         server_(options_),
         cache_(options_.cache_bytes_max) {
     checked_tls(options_.tls);
-    detail::check_transfer(options_);
+    check_transfer(options_);
   }
 
   void close() {
@@ -208,7 +229,7 @@ class blobs::store {
       return server_.once(ask, asking_limit).ok();
     };
     // It may come when nobody waits for it any more.
-    auto const keep = [this, name](detail::taker::memory const& m) {
+    auto const keep = [this, name](detail::shared_values::memory const& m) {
       std::lock_guard held(mutex_);
       cache_.add(name, {m, m->bytes()});
     };

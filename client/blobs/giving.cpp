@@ -32,6 +32,7 @@ giver::giver(boost::asio::io_context& loop, std::size_t bytes_max)
       names_here_max_(names_that_fit()),
       socket_name_("muster-" + absl::BytesToHexString(random_name().substr(0, 16))),
       listening_(loop, listen_at(socket_name_, connections_max).release()),
+      mark_(listening_.native_handle()),
       pause_(loop) {
   boost::asio::post(loop_, [this] { accept(); });
 }
@@ -58,17 +59,31 @@ void giver::unreserve(std::size_t size) {
 void giver::add(std::string const& name, file_descriptor fd, std::size_t size) {
   std::lock_guard held(mutex_);
   --reserved_;
-  held_.insert_or_assign(name, content{std::move(fd), size});
+  closed_in_forks mark(fd.get());
+  held_.insert_or_assign(name, content{std::move(fd), std::move(mark), size});
 }
 
-void giver::drop(std::string const& name) {
+bool giver::drop(std::string const& name) {
   {
     std::lock_guard held(mutex_);
     auto const node = held_.extract(name);
-    if (!node) return;
+    if (!node) return false;
     bytes_ -= node.mapped().size;
   }
   boost::asio::post(loop_, [this, name] { tell_dropped(name); });
+  return true;
+}
+
+giver::occupancy giver::used() {
+  std::lock_guard held(mutex_);
+  return {bytes_, bytes_max_, held_.size(), names_here_max_};
+}
+
+std::vector<std::pair<std::string, std::size_t>> giver::held() {
+  std::lock_guard held(mutex_);
+  std::vector<std::pair<std::string, std::size_t>> all;
+  for (auto const& [name, what] : held_) all.emplace_back(name, what.size);
+  return all;
 }
 
 file_descriptor giver::opened(std::string const& name) {
@@ -81,8 +96,12 @@ file_descriptor giver::opened(std::string const& name) {
 void giver::close() {
   boost::system::error_code ignored;
   pause_.cancel();
+  mark_.reset();
   listening_.close(ignored);
-  for (auto const& p : peers_) p->socket.close(ignored);
+  for (auto const& p : peers_) {
+    p->mark.reset();
+    p->socket.close(ignored);
+  }
   peers_.clear();
 }
 

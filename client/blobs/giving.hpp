@@ -13,7 +13,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "client/blobs/forked.hpp"
 #include "client/blobs/unix_packets.hpp"
 
 namespace muster::detail {
@@ -36,22 +39,32 @@ class giver {
   /// Whether so much more would fit if `without` bytes went.
   bool has_room(std::size_t size, std::size_t without);
   void unreserve(std::size_t size);
+  struct occupancy {
+    std::size_t bytes = 0, bytes_max = 0, names = 0, names_max = 0;
+  };
+  occupancy used();
   /// What there is room for.
   void add(std::string const& name, file_descriptor fd, std::size_t size);
-  void drop(std::string const& name);
+  /// False: it is not here.
+  bool drop(std::string const& name);
   /// Nothing: it is not here, or no descriptor is left.
   file_descriptor opened(std::string const& name);
+  /// Names with their sizes.
+  std::vector<std::pair<std::string, std::size_t>> held();
   /// Lets go of sockets. The loop, or when it has ended.
   void close();
 
  private:
   struct peer {
-    peer(boost::asio::io_context& loop, file_descriptor s) : socket(loop, s.release()) {}
+    peer(boost::asio::io_context& loop, file_descriptor s)
+        : socket(loop, s.release()), mark(socket.native_handle()) {}
     boost::asio::posix::stream_descriptor socket;
+    closed_in_forks mark;
     std::set<std::string> names;  // that it is told of
   };
   struct content {
     file_descriptor fd;
+    closed_in_forks mark;
     std::size_t size = 0;
   };
 
@@ -66,6 +79,7 @@ class giver {
   std::size_t const bytes_max_, names_here_max_;
   std::string const socket_name_;
   boost::asio::posix::stream_descriptor listening_;
+  closed_in_forks mark_;
   boost::asio::steady_timer pause_;
   std::set<std::shared_ptr<peer>> peers_;  // the loop's
 

@@ -5,12 +5,17 @@
 #include <fcntl.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "base/check.hpp"
 #include "base/process/machine/control_group.hpp"
@@ -28,14 +33,13 @@ constexpr int labelled_seals = whole | F_SEAL_FUTURE_WRITE;
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-// The end of memory that its maker, a process of Python, uses again when nobody else has it
-// (python/muster/_shared/ regions.py). Until then nobody writes to it, but its name is the one that
-// it was made with.
+// Until nobody else has the memory its maker does not write to it.
 struct label {
   char magic[8];
   std::uint64_t size;  // of the content
   char name[name_bytes];
 };
+static_assert(sizeof(label) == label_bytes);
 constexpr std::string_view label_magic = "MUSTER-R";
 
 // Nothing: it has none. Of what is being written the name is empty.
@@ -57,7 +61,70 @@ std::optional<content> labelled(int fd) {
   return content{std::string(l.name, sizeof l.name), l.size};
 }
 
+// The target of the descriptor's link, which contains the name of its content.
+std::string path_of(int fd) {
+  char link[4096];
+  auto const at = "/proc/self/fd/" + std::to_string(fd);
+  auto const length = readlink(at.c_str(), link, sizeof link);
+  return std::string(link, length < 0 ? 0 : static_cast<std::size_t>(length));
+}
+
+constexpr std::size_t copying_threads_max = 4;
+constexpr std::size_t copied_by_thread_min = std::size_t{4} << 20;
+
+std::size_t processors() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<std::size_t>(CPU_COUNT(&set))
+                                                     : 1;
+}
+
+// Calls `some` with parts of `size` bytes, each on a thread of its own.
+template <class Some>
+void by_several(std::size_t size, Some const& some) {
+  auto const count = std::min({copying_threads_max, size / copied_by_thread_min, processors()});
+  if (count < 2) return some(0, size);
+  auto const step = (size + count - 1) / count;
+  std::vector<std::thread> begun;
+  begun.reserve(count);
+  for (auto begin = step; begin < size; begin += step) {
+    auto const part = std::min(step, size - begin);
+    try {
+      begun.emplace_back([&some, begin, part] { some(begin, part); });
+    } catch (std::system_error const&) {  // there can be no more threads
+      some(begin, part);
+    }
+  }
+  some(0, step);
+  for (auto& thread : begun) thread.join();
+}
+
 }  // namespace
+
+std::string content_label(std::string_view name, std::uint64_t size) {
+  label l{};
+  std::memcpy(l.magic, label_magic.data(), sizeof l.magic);
+  l.size = size;
+  std::memcpy(l.name, name.data(), std::min(name.size(), sizeof l.name));
+  return {reinterpret_cast<char const*>(&l), sizeof l};
+}
+
+void seal_labelled(int fd) {
+  if (fcntl(fd, F_ADD_SEALS, labelled_seals) != 0) refuse("memory cannot be sealed");
+}
+
+void copy_by_several(char* into, std::string_view bytes) {
+  by_several(bytes.size(), [into, bytes](std::size_t begin, std::size_t size) {
+    std::memcpy(into + begin, bytes.data() + begin, size);
+  });
+}
+
+bool same_bytes(char const* one, char const* other, std::size_t size) {
+  std::atomic<bool> same = true;
+  by_several(size, [&](std::size_t begin, std::size_t part) {
+    if (std::memcmp(one + begin, other + begin, part) != 0) same = false;
+  });
+  return same;
+}
 
 bool memory_can_be_shared() {
   struct stat of {};
@@ -127,17 +194,18 @@ std::string wrong_memory(int fd, std::string_view name, std::uint64_t size) {
   auto const hex = absl::BytesToHexString({name.data(), name.size()});
   auto const another = "this is not the memory of " + hex;
   if (auto const of = labelled(fd)) return of->name == name && of->size == size ? "" : another;
-  char link[256];
-  auto const at = "/proc/self/fd/" + std::to_string(fd);
-  auto const length = readlink(at.c_str(), link, sizeof link);
-  std::string_view const called(link, length < 0 ? 0 : static_cast<std::size_t>(length));
   struct stat of {};
-  if (called.find(hex) == called.npos || fstat(fd, &of) != 0 ||
-      static_cast<std::uint64_t>(of.st_size) != size)
+  if (!is_named(fd, name) || fstat(fd, &of) != 0 || static_cast<std::uint64_t>(of.st_size) != size)
     return another;
   auto const sealed = fcntl(fd, F_GET_SEALS);
   if (sealed < 0 || (sealed & seals) != seals) return "the memory of " + hex + " is not sealed";
   return {};
+}
+
+bool is_named(int fd, std::string_view name) {
+  if (auto const of = labelled(fd)) return of->name == name;
+  auto const hex = absl::BytesToHexString({name.data(), name.size()});
+  return path_of(fd).find(hex) != std::string::npos;
 }
 
 mapping::mapping(int fd) {

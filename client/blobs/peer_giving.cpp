@@ -75,7 +75,10 @@ peer_address listen_address(std::string const& listen, std::string const& server
 
 peer_giver::peer_giver(opener held, peer_address const& at, std::string const& advertise,
                        peer_giving_limits limits)
-    : held_(std::move(held)), limits_(limits), listening_(listening_at(at)) {
+    : held_(std::move(held)),
+      limits_(limits),
+      listening_(listening_at(at)),
+      mark_(listening_.get()) {
   auto const mine = here(listening_.get());
   auto told = advertise.empty() ? mine : peer_address::parse(advertise);
   if (told.port == 0) told.port = mine.port;

@@ -83,6 +83,7 @@ class peer_giver {
   opener const held_;
   peer_giving_limits const limits_;
   file_descriptor listening_;
+  closed_in_forks mark_;
   std::string address_;
 
   std::mutex mutex_;  // protects all below but thread_

@@ -22,8 +22,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The server takes 300 of an address with its port.
-constexpr std::size_t address_bytes_max = 290;
 constexpr std::size_t piece = std::size_t{1} << 20;
 
 [[noreturn]] void fail(std::string const& what, int code) {
@@ -88,23 +86,6 @@ std::string peer_address::text() const {
   return host_port{host, std::to_string(port)}.text();
 }
 
-void check_transfer(blobs_options const& o) {
-  for (auto const& [name, text] : {std::pair("transfer_listen", &o.transfer_listen),
-                                   std::pair("transfer_advertise", &o.transfer_advertise)}) {
-    auto const refuse = [name = name](std::string const& why) {
-      throw std::invalid_argument("blobs_options." + std::string(name) + ": " + why);
-    };
-    if (text->size() > address_bytes_max)
-      refuse("it has " + std::to_string(text->size()) + " bytes, the limit is " +
-             std::to_string(address_bytes_max));
-    try {
-      if (!text->empty() && *text != "off") (void)peer_address::parse(*text);
-    } catch (std::invalid_argument const& e) {
-      refuse(e.what());
-    }
-  }
-}
-
 tls_context giving_tls(std::string const& certificate, std::string const& key) {
   auto made = made_tls(TLS_server_method());
   auto const c = certificate_of(certificate);
@@ -137,7 +118,7 @@ no_broken_pipes::~no_broken_pipes() {
 }
 
 peer_socket::peer_socket(file_descriptor socket, clock::duration stall)
-    : socket_(std::move(socket)), stall_(stall) {
+    : socket_(std::move(socket)), mark_(socket_.get()), stall_(stall) {
   fcntl(socket_.get(), F_SETFL, fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <openssl/ssl.h>
+#include <signal.h>
 
 #include <chrono>
 #include <cstdint>
@@ -14,7 +15,7 @@
 #include <string_view>
 
 #include "base/process/file_descriptor.hpp"
-#include "muster/blobs.hpp"
+#include "client/blobs/forked.hpp"
 
 namespace muster::detail {
 
@@ -34,9 +35,6 @@ struct peer_address {
   /// It stands for all interfaces of a machine, which others cannot dial.
   bool is_any() const { return host == "0.0.0.0" || host == "::"; }
 };
-
-/// Errors: std::invalid_argument names the option of these that is no address.
-void check_transfer(blobs_options const& o);
 
 using tls_context = std::shared_ptr<SSL_CTX>;
 /// Both PEM. Errors: peer_error.
@@ -97,6 +95,7 @@ class peer_socket {
     void operator()(SSL* s) const { SSL_free(s); }
   };
   file_descriptor socket_;
+  closed_in_forks mark_;
   clock::duration stall_;
   std::unique_ptr<SSL, freed> tls_;
 };

@@ -52,28 +52,28 @@ void receive_by_tls(peer_socket& from, int fd, std::uint64_t size, pace& of) {
 
 }  // namespace
 
-file_descriptor peer_taker::take(v1::BlobHolder const& from, std::string const& name,
+file_descriptor peer_taker::take(peer_place const& from, std::string const& name,
                                  std::uint64_t size, std::string& why) {
-  if (is_avoided(from.peer())) {
-    why = from.peer() + " was not reached a moment ago";
+  if (is_avoided(from.address)) {
+    why = from.address + " was not reached a moment ago";
     return {};
   }
   no_broken_pipes const here;
   try {
     return receive(from, name, size);
   } catch (std::exception const& e) {  // also: no memory, no address, no descriptor
-    avoid(from.peer());
-    why = absl::BytesToHexString(name) + " is not had from " + from.peer() + ": " + e.what();
+    avoid(from.address);
+    why = absl::BytesToHexString(name) + " is not had from " + from.address + ": " + e.what();
     return {};
   }
 }
 
-file_descriptor peer_taker::receive(v1::BlobHolder const& from, std::string const& name,
+file_descriptor peer_taker::receive(peer_place const& from, std::string const& name,
                                     std::uint64_t size) {
-  auto to = peer_socket::connected(peer_address::parse(from.peer()), patience_.stall);
+  auto to = peer_socket::connected(peer_address::parse(from.address), patience_.stall);
   auto const by = clock::now() + patience_.stall;
-  if (!from.certificate().empty()) to.speak_tls(trusting_tls(from.certificate()), false, by);
-  to.send(from.ticket() + name, by);
+  if (!from.certificate.empty()) to.speak_tls(trusting_tls(from.certificate), false, by);
+  to.send(from.ticket + name, by);
   std::uint64_t said = 0;
   to.receive_all(reinterpret_cast<char*>(&said), sizeof said, by);
   if (boost::endian::little_to_native_inplace(said); said != size)

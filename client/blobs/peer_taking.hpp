@@ -1,5 +1,7 @@
 // Takes values from processes of other hosts that hold them, each with a ticket of the server, and
-// without the server's help. python/muster/_shared/peers.py is the same and says more.
+// without the server's help. The ticket is shown first, once, and no token goes this way. Where the
+// server speaks TLS it also makes the certificate that the holder shows, and sends it with the
+// ticket: no other is trusted.
 //
 // Over TCP: 32 bytes of ticket, 32 of name; the answer is the size as 8 bytes (little endian) and
 // the bytes. Whoever is not served is hung up on, and has it from the server. So does who would be
@@ -13,9 +15,14 @@
 #include <string>
 
 #include "client/blobs/peer_socket.hpp"
-#include "muster/v1/blobs.pb.h"
 
 namespace muster::detail {
+
+/// Where the server says that a value can be taken.
+struct peer_place {
+  std::string address, ticket;
+  std::string certificate;  // PEM; empty: plaintext is spoken
+};
 
 /// Of whoever takes.
 struct peer_patience {
@@ -35,7 +42,7 @@ class peer_taker {
   explicit peer_taker(peer_patience patience = {}) : patience_(patience) {}
 
   /// Sealed memory. None: have it from another, or the server; `why` says why.
-  file_descriptor take(v1::BlobHolder const& from, std::string const& name, std::uint64_t size,
+  file_descriptor take(peer_place const& from, std::string const& name, std::uint64_t size,
                        std::string& why);
   /// So long it took for a value to come from the server: another host is to be as fast.
   void by_server(std::uint64_t size, std::chrono::duration<double> took);
@@ -43,7 +50,7 @@ class peer_taker {
  private:
   using clock = std::chrono::steady_clock;
 
-  file_descriptor receive(v1::BlobHolder const& from, std::string const& name, std::uint64_t size);
+  file_descriptor receive(peer_place const& from, std::string const& name, std::uint64_t size);
   bool is_avoided(std::string const& peer);
   void avoid(std::string const& peer);
 

@@ -53,21 +53,24 @@ shared_values::memory shared_values::take_shared(v1::BlobHolder const& from,
                                                  v1::BlobPlace const& place,
                                                  std::string const& task, kept const& then) {
   bool const copies = place.may_copy() && !task.empty();
-  auto const got = [this, name, task, copies, then](memory const& m, file_descriptor& fd) {
-    then(m);
-    if (copies) hold_copy(name, std::move(fd), m, task);
+  auto const made = std::make_shared<memory>();
+  auto const got = [this, name, task, copies, then, made](file_descriptor fd) {
+    *made = std::make_shared<mapping const>(fd.get());
+    then(*made);
+    if (copies) hold_copy(name, std::move(fd), *made, task);
   };
   std::string why;
-  auto made = taker_.take(from.unix_socket(), name, place.size(), got, why);
-  if (!made) log(log_level::debug, absl::BytesToHexString(name) + " is not shared: " + why);
-  return made;
+  if (taker_.take(from.unix_socket(), name, place.size(), true, got, why)) return *made;
+  log(log_level::debug, absl::BytesToHexString(name) + " is not shared: " + why);
+  return {};
 }
 
 shared_values::memory shared_values::take_copy(v1::BlobHolder const& from, std::string const& name,
                                                v1::BlobPlace const& place,
                                                std::string const& task) {
   std::string why;
-  auto fd = peer_taker_.take(from, name, place.size(), why);
+  peer_place const at{from.peer(), from.ticket(), from.certificate()};
+  auto fd = peer_taker_.take(at, name, place.size(), why);
   if (!fd) {
     log(log_level::info, why);
     return {};

@@ -11,20 +11,21 @@ using boost::asio::posix::stream_descriptor;
 
 }  // namespace
 
-taker::memory taker::take(std::string const& from, std::string const& name, std::uint64_t size,
-                          got then, std::string& why) {
+bool taker::take(std::string const& from, std::string const& name, std::uint64_t size, bool keep,
+                 got then, std::string& why) {
   auto const q = std::make_shared<question>();
   q->size = size;
+  q->keep = keep;
   q->then = std::move(then);
   std::shared_ptr<holder> to;
   {
     std::lock_guard held(mutex_);
     to = connected(from, why);
-    if (!to) return {};
-    if (!send_packet(to->socket.native_handle(), 'G', name)) {
+    if (!to) return false;
+    if (!send_packet(to->socket.native_handle(), keep ? 'G' : 'O', name)) {
       why = "it has hung up";
       avoid(from);
-      return {};
+      return false;
     }
     to->asked[name].push_back(q);
   }
@@ -34,11 +35,11 @@ taker::memory taker::take(std::string const& from, std::string const& name, std:
     std::lock_guard held(mutex_);
     avoid(from);
     boost::asio::post(loop_, [this, to] { end(to); });  // whoever comes next does not wait for it
-    return {};
+    return false;
   }
-  auto const made = answer.get();
+  bool const taken = answer.get();
   why = q->why;
-  return made;
+  return taken;
 }
 
 std::shared_ptr<taker::holder> taker::connected(std::string const& name, std::string& why) {
@@ -104,20 +105,17 @@ bool taker::hear(holder& h) {
 }
 
 void taker::answer(holder& h, question& q, unix_packet& said) {
-  memory made;
   if (said.said != 'A' || !said.fd)
     q.why = "it is not held any more";
   else if (q.why = wrong_memory(said.fd.get(), said.name, q.size); q.why.empty()) {
     try {
-      made = std::make_shared<mapping const>(said.fd.get());
-      h.taken.insert(said.name);
-      q.then(made, said.fd);
+      q.then(std::move(said.fd));
+      if (q.keep) h.taken.insert(said.name);
     } catch (std::exception const& e) {
       q.why = e.what();
-      made.reset();
     }
   }
-  q.answer.set_value(std::move(made));
+  q.answer.set_value(q.why.empty());
 }
 
 void taker::end(std::shared_ptr<holder> const& h) {
@@ -130,12 +128,13 @@ void taker::end(std::shared_ptr<holder> const& h) {
     asked.swap(h->asked);
   }
   boost::system::error_code ignored;
+  h->mark.reset();
   h->socket.close(ignored);
   for (auto const& name : std::exchange(h->taken, {})) on_dropped_(name);
   for (auto const& [name, questions] : asked)
     for (auto const& q : questions) {
       q->why = "the process that holds it has hung up";
-      q->answer.set_value(nullptr);
+      q->answer.set_value(false);
     }
 }
 

@@ -17,6 +17,7 @@
 #include <set>
 #include <string>
 
+#include "client/blobs/forked.hpp"
 #include "client/blobs/memory.hpp"
 #include "client/blobs/unix_packets.hpp"
 
@@ -30,34 +31,36 @@ class taker {
   static constexpr std::size_t avoided_max = 1'000;
   static constexpr std::chrono::seconds answer_within{5};
 
-  using memory = std::shared_ptr<mapping const>;
-  /// The loop's thread, before anything that the holder says later. It may keep the descriptor.
-  using got = std::function<void(memory const&, file_descriptor& fd)>;
+  /// The loop's thread, before anything that the holder says later. The memory is what was asked
+  /// for. Errors: any, then it is not taken.
+  using got = std::function<void(file_descriptor fd)>;
 
-  /// `on_dropped`: the loop's thread; of what was taken.
+  /// `on_dropped`: the loop's thread; of what was taken and is kept.
   taker(boost::asio::io_context& loop, std::function<void(std::string const&)> on_dropped)
       : loop_(loop), on_dropped_(std::move(on_dropped)) {}
   taker(taker const&) = delete;
 
-  /// Null: it cannot be taken, so have it from the server; `why` says why. `then` has been called
-  /// when this returns. Any thread but the loop's.
-  memory take(std::string const& holder, std::string const& name, std::uint64_t size, got then,
-              std::string& why);
+  /// False: it cannot be taken, so have it from the server; `why` says why. `then` has been called
+  /// when this returns true. `keep`: on_dropped is called when it goes. Any thread but the loop's.
+  bool take(std::string const& holder, std::string const& name, std::uint64_t size, bool keep,
+            got then, std::string& why);
   /// Lets go of sockets; who waits is answered. The loop, or when it has ended.
   void close();
 
  private:
   struct question {
     std::uint64_t size = 0;
+    bool keep = false;
     got then;
-    std::promise<memory> answer;
+    std::promise<bool> answer;
     std::string why;  // before the answer
   };
   struct holder {
     holder(boost::asio::io_context& loop, std::string n, file_descriptor s)
-        : name(std::move(n)), socket(loop, s.release()) {}
+        : name(std::move(n)), socket(loop, s.release()), mark(socket.native_handle()) {}
     std::string const name;
     boost::asio::posix::stream_descriptor socket;
+    closed_in_forks mark;
     std::set<std::string> taken;  // the loop's
     // Under the taker's mutex.
     std::map<std::string, std::deque<std::shared_ptr<question>>> asked;

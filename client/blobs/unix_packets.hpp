@@ -1,6 +1,5 @@
 // The packets by which processes of one host give each other memory, over SOCK_SEQPACKET sockets in
-// Linux's abstract namespace, which Asio has no class for. python/muster/_shared/giving.py says the
-// same. No thread rules of their own.
+// Linux's abstract namespace, which Asio has no class for. No thread rules of their own.
 //
 // 'G' and a name asks for it, 'O' the same once: who has asked by 'G' is told when it goes. The
 // answers are 'A' and the name with a descriptor, 'N' and the name: it is not here, and 'D' and the

@@ -1,6 +1,7 @@
 // Values that go from host to host by tickets: two ends of this process, and ends that misbehave.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <future>
@@ -9,6 +10,8 @@
 #include "client/blobs/memory.hpp"
 #include "client/blobs/peer_giving.hpp"
 #include "client/blobs/peer_taking.hpp"
+#include "client/blobs/regions.hpp"
+#include "muster/blobs.hpp"
 #include "tests/support/certificates.hpp"
 
 namespace muster::detail {
@@ -28,15 +31,9 @@ class peers : public testing::Test {
     gives.reset();
     gives = std::make_unique<peer_giver>(held, peer_address{"127.0.0.1", 0}, "", limits);
   }
-  v1::BlobHolder holder(std::string const& ticket) const {
-    v1::BlobHolder h;
-    h.set_peer(gives->address());
-    h.set_ticket(ticket);
-    h.set_certificate(trusted);
-    return h;
-  }
+  peer_place holder(std::string const& ticket) const { return {gives->address(), ticket, trusted}; }
   /// Nothing: it was not served, as `why` says.
-  std::string take(v1::BlobHolder const& from, std::string const& what, std::uint64_t size) {
+  std::string take(peer_place const& from, std::string const& what, std::uint64_t size) {
     peer_taker once(patience);
     auto const fd = once.take(from, what, size, why);
     if (!fd) return {};
@@ -167,11 +164,11 @@ TEST_F(peers, who_says_nothing_is_hung_up_on) {
 TEST_F(peers, who_stands_still_or_is_not_there_is_not_tried_again_at_once) {
   patience.stall = 100ms;
   peer_taker taker(patience);
-  v1::BlobHolder from;
+  peer_place from;
   {
     wire const silent(gives->address(), 0, 0ms);
-    from.set_peer(silent.address);
-    from.set_ticket(ticket);
+    from.address = silent.address;
+    from.ticket = ticket;
     auto const began = clock::now();
     EXPECT_FALSE(taker.take(from, name, 5, why));
     EXPECT_NE(why.find("timed out"), why.npos) << why;
@@ -187,7 +184,7 @@ TEST_F(peers, one_that_is_slower_than_the_server_is_given_up) {
   patience.pace_after = 50ms;
   wire const slow(gives->address(), bytes.size() + 8, 5ms);  // 3 MB/s
   auto from = holder(ticket);
-  from.set_peer(slow.address);
+  from.address = slow.address;
   gives->expect(ticket, name);
   EXPECT_EQ(take(from, name, bytes.size()), "");
   EXPECT_NE(why.find("the server is faster"), why.npos) << why;
@@ -197,7 +194,7 @@ TEST_F(peers, one_that_is_as_fast_as_the_server_was_is_not) {
   patience.pace_after = 50ms;
   wire const slow(gives->address(), bytes.size() + 8, 1ms);
   auto from = holder(ticket);
-  from.set_peer(slow.address);
+  from.address = slow.address;
   gives->expect(ticket, name);
   peer_taker taker(patience);
   taker.by_server(10 << 20, 60s);  // the network is slow
@@ -211,10 +208,33 @@ TEST_F(peers, a_link_that_is_cut_is_noticed) {
   patience.stall = 100ms;
   wire const cut(gives->address(), 1 << 20, 0ms);
   auto from = holder(ticket);
-  from.set_peer(cut.address);
+  from.address = cut.address;
   gives->expect(ticket, name);
   EXPECT_EQ(take(from, name, bytes.size()), "");
   EXPECT_NE(why.find("timed out"), why.npos) << why;
+}
+
+// What the kernel sends is the memory itself, and its maker writes to it again when nobody has it.
+TEST_F(peers, what_is_given_is_held_until_it_was_received) {
+  if (!region_store::can_be()) GTEST_SKIP() << "this system grants no leases on memory";
+  std::string_view const all = bytes;
+  region made(name, {&all, 1}, all.size());
+  auto fd = made.given();
+  peer_giver once([&](auto const&) { return std::move(fd); }, {"127.0.0.1", 0}, "");
+  once.expect(ticket, name);
+  {
+    auto to = peer_socket::connected(peer_address::parse(once.address()), 10s);
+    auto const never = clock::time_point::max();
+    to.send(ticket + name, never);
+    std::string got(8 + bytes.size(), '\0');
+    to.receive_all(got.data(), 1'000, never);
+    EXPECT_FALSE(made.is_free());
+    to.receive_all(got.data() + 1'000, got.size() - 1'000, never);
+    EXPECT_TRUE(got.substr(8) == bytes);
+    EXPECT_FALSE(made.is_free()) << "the other end has not hung up";
+  }
+  for (auto const end = clock::now() + 10s; !made.is_free(); std::this_thread::yield())
+    ASSERT_LT(clock::now(), end) << "it is free once the other end has hung up";
 }
 
 TEST_F(peers, a_value_of_another_size_is_not_taken) {

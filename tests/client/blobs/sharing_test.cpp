@@ -55,10 +55,18 @@ class sharing : public testing::Test {
     gives.add(name, make_memory(name, bytes), bytes.size());
     return name;
   }
-  taker::memory take(std::string const& from, std::string const& name, std::uint64_t size) {
+  /// Null: it is not taken, as `why` says.
+  std::shared_ptr<mapping const> take(std::string const& from, std::string const& name,
+                                      std::uint64_t size, bool keep = true) {
     why.clear();
-    return takes.take(
-        from, name, size, [this](auto const&, auto&) { ++got; }, why);
+    auto const made = std::make_shared<std::shared_ptr<mapping const>>();
+    auto const then = [this, made](file_descriptor fd) {
+      ++got;
+      *made = std::make_shared<mapping const>(fd.get());
+    };
+    bool const is_taken = takes.take(from, name, size, keep, then, why);
+    EXPECT_EQ(is_taken, *made != nullptr);
+    return *made;
   }
   /// A socket of a holder that answers one question in a way of its own.
   std::thread answer_once(std::string const& at, std::function<void(int, unix_packet&)> with) {
@@ -93,6 +101,17 @@ TEST_F(sharing, what_is_taken_is_the_memory_and_told_of_when_it_goes) {
   EXPECT_FALSE(take(gives.socket_name(), name, 5));
   EXPECT_EQ(why, "it is not held any more");
   EXPECT_FALSE(gives.opened(name));
+}
+
+TEST_F(sharing, what_is_not_kept_is_not_told_of) {
+  auto const once = hold("bytes"), kept = hold("bytes");
+  ASSERT_TRUE(take(gives.socket_name(), once, 5, false)) << why;
+  ASSERT_TRUE(take(gives.socket_name(), kept, 5)) << why;
+  EXPECT_TRUE(gives.drop(once));
+  EXPECT_FALSE(gives.drop(once));
+  EXPECT_EQ(gives.held(), (std::vector{std::pair(kept, std::size_t{5})}));
+  gives.drop(kept);
+  EXPECT_EQ(dropped.get_future().get(), kept);
 }
 
 TEST_F(sharing, names_go_with_their_holder) {
@@ -150,7 +169,7 @@ TEST_F(sharing, memory_that_could_change_is_not_taken) {
   holder.join();
 }
 
-// As Python makes what it uses again: more room than content, and a label at the end.
+// As regions are: more room than content, and a label at the end.
 TEST_F(sharing, memory_with_a_label_is_taken_as_what_its_label_says) {
   std::string const bytes(20, 'b');
   auto const labelled = [](std::string const& of, std::uint64_t size, std::string const& name,
@@ -200,6 +219,28 @@ TEST_F(sharing, a_holder_that_hangs_up_or_is_not_there_is_not_waited_for) {
   EXPECT_EQ(why, "Connection refused");
   EXPECT_FALSE(take(at, name, 5));
   EXPECT_EQ(why, "it is not tried") << "for a while";
+}
+
+TEST_F(sharing, more_holders_than_the_limit_are_not_tried) {
+  std::vector<std::unique_ptr<giver>> holders;
+  for (std::size_t i = 0; i <= taker::holders_max; ++i) {
+    holders.push_back(std::make_unique<giver>(l.io, 100));
+    EXPECT_FALSE(take(holders.back()->socket_name(), random_name(), 5));
+    EXPECT_EQ(why, i < taker::holders_max ? "it is not held any more" : "it is not tried") << i;
+  }
+  l.run([&] {
+    for (auto const& h : holders) h->close();
+  });
+}
+
+TEST_F(sharing, holders_that_are_not_there_are_remembered_up_to_a_limit) {
+  auto const at = [](std::size_t i) { return "muster-not-here-" + std::to_string(i); };
+  for (std::size_t i = 0; i < taker::avoided_max; ++i) EXPECT_FALSE(take(at(i), random_name(), 5));
+  EXPECT_FALSE(take(at(0), random_name(), 5));
+  EXPECT_EQ(why, "it is not tried");
+  EXPECT_FALSE(take(at(taker::avoided_max), random_name(), 5));
+  EXPECT_FALSE(take(at(0), random_name(), 5));
+  EXPECT_EQ(why, "Connection refused") << "all are tried again";
 }
 
 TEST_F(sharing, who_talks_nonsense_is_hung_up_on) {
