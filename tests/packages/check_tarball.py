@@ -20,6 +20,8 @@ OF_THE_SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libresolv.so.2", 
                  "ld-linux-x86-64.so.2", "linux-vdso.so.1"}
 GLIBC = (2, 34)
 
+LIBRARY = "lib/muster/libmuster_values.so"
+
 
 def main():
     (tarball,) = glob.glob(f"{PACKAGES}/muster-*-linux-*.tar.gz")
@@ -30,12 +32,13 @@ def main():
         subprocess.run(["tar", "-C", where, "-xzf", tarball], check=True)
         program = f"/srv/some where/{name}/bin/muster"
         needed = set()
-        for line in root.run("ldd", program).stdout.splitlines():
-            assert "not found" not in line, line
-            needed.add(pathlib.Path(line.split()[0]).name)
+        for file in (program, f"/srv/some where/{name}/{LIBRARY}"):
+            for line in root.run("ldd", file).stdout.splitlines():
+                assert "not found" not in line, line
+                needed.add(pathlib.Path(line.split()[0]).name)
         print("of the system:", *sorted(needed))
         assert needed <= OF_THE_SYSTEM, needed - OF_THE_SYSTEM
-        newest = glibc_needed([where / name / "bin/muster"])
+        newest = glibc_needed([where / name / "bin/muster", where / name / LIBRARY])
         print("glibc", ".".join(map(str, newest)), "or newer")
         assert newest <= GLIBC, newest
         copyright = list((where / name / "share/doc").glob("*.copyright"))

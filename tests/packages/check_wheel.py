@@ -18,6 +18,7 @@ from elf import glibc_needed, libraries_needed
 PACKAGES, PYTHON, PROJECT = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
 GLIBC_MAX = (2, 34)  # of RHEL 9; Ubuntu 22.04 has 2.35, Debian 12 has 2.36
 PROGRAM = "muster/_bundled/bin/muster"
+LIBRARY = "muster/_bundled/lib/muster/libmuster_values.so"
 USE = """
 import muster
 with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
@@ -53,6 +54,13 @@ class Wheel(unittest.TestCase):
     def test_a_cluster_needs_nothing_else(self):
         self.assertEqual(self.run_here(PYTHON, "-c", USE), "[0, 1, 4, 9]\n")
 
+    def test_large_values_are_in_memory_of_its_library(self):
+        what = "from muster._shared import library, memory; print(library.found() is not None, memory.bytes_max(5))"
+        self.assertEqual(self.run_here(PYTHON, "-c", what), "True 5\n")
+        symbols = subprocess.run(["nm", "--dynamic", "--defined-only", self.where / LIBRARY], capture_output=True, text=True, check=True)
+        others = [line for line in symbols.stdout.splitlines() if "muster_values_" not in line]
+        self.assertEqual(others, [])
+
     def test_the_command_and_the_module_are_the_program(self):
         expected = self.run_here(str(self.where / PROGRAM), "version", "--client")
         self.assertRegex(expected, r"^muster [0-9.]+ ")
@@ -60,9 +68,10 @@ class Wheel(unittest.TestCase):
         self.assertEqual(self.run_here(PYTHON, "-m", "muster", "version", "--client"), expected)
 
     def test_its_tag_says_what_it_needs(self):
-        program = self.where / PROGRAM
-        self.assertLessEqual(libraries_needed(program), {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"})
-        major, minor = glibc_needed([program])
+        files = [self.where / PROGRAM, self.where / LIBRARY]
+        for file in files:
+            self.assertLessEqual(libraries_needed(file), {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"})
+        major, minor = glibc_needed(files)
         self.assertLessEqual((major, minor), GLIBC_MAX)
         self.assertIn(f"-py3-none-manylinux_{major}_{minor}_", self.wheel.name)
         (info,) = self.where.glob("muster-*.dist-info")
