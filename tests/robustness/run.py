@@ -73,7 +73,8 @@ class Round:
         self.effects = folder / "effects.jsonl"
         self.effects.touch()
         python_path = os.pathsep.join([str(HERE), str(ROOT / "python")])
-        self.environment = {"PYTHONPATH": python_path, "PYTHONUNBUFFERED": "1", "MUSTER_TOKEN": ADMIN_TOKEN,
+        self.environment = {"PYTHONPATH": python_path, "PYTHONUNBUFFERED": "1", "MUSTER_BINARY": str(words.binary.resolve()),
+                            "MUSTER_TOKEN": ADMIN_TOKEN,
                             "PYTHONPYCACHEPREFIX": str(words.keep.resolve() / "pycache")}
         self.config = folder / "config.json"
         agents = [f"agent-{n}" for n in range(AGENTS)]
@@ -399,10 +400,11 @@ def prepare_network(words: argparse.Namespace) -> None:
 
 
 def copy_programs(words: argparse.Namespace, folder: pathlib.Path) -> None:
-    """Copies the tested programs, because a build during the run would replace them."""
+    """Copies the tested programs, because a build during the run would replace them, and the library of Python beside them."""
     folder.mkdir(parents=True)
     for program in (words.binary, words.binary.with_name("robustness_calls")):
         shutil.copy2(program, folder)
+    shutil.copytree(words.binary.parent.parent / "lib" / "muster", folder.parent / "lib" / "muster")
     words.binary = folder / words.binary.name
 
 

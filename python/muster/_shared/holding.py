@@ -18,9 +18,7 @@ from typing import AbstractSet, Any, Callable, Iterator, Protocol
 import grpc
 
 from muster._shared import memory
-from muster._shared.giving import Giver
-from muster._shared.host import this_host
-from muster._shared.peers import PeerGiver
+from muster._shared.store import Store
 from muster._wire import blobs, messages
 
 log = logging.getLogger("muster.shared")
@@ -45,18 +43,18 @@ class Channels(Protocol):
 
 
 class Holding:
-    def __init__(self, giver: Giver, channels: Channels, task: str = "",
+    def __init__(self, store: Store, channels: Channels, task: str = "",
                  on_unneeded: Callable[[bytes], None] = lambda name: None,
-                 peers: PeerGiver | None = None,
+                 peer: str = "",
                  on_unlisted: Callable[[bytes], None] = lambda name: None, host: str | None = None) -> None:
-        """`peers`: gives to other hosts, too. `on_unlisted`: a copy that nobody is told of. `host`: another than this."""
-        self._giver = giver
-        self._peers = peers
+        """`peer`: where the store gives to other hosts, too. `on_unlisted`: a copy that nobody is told of. `host`: another than this."""
+        self._store = store
+        self.peer = peer
         self._channels = channels
         self._task = task
         self._on_unneeded = on_unneeded
         self._on_unlisted = on_unlisted
-        self.host = this_host() if host is None else host
+        self.host = memory.this_host() if host is None else host
         self._settled = threading.Event()
         self._over = threading.Event()
         self._wanted: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -153,7 +151,7 @@ class Holding:
         """What is held is at the server when this returns, or could not be put there, without those of `but`. Others
         have the copies, unless the server wants one."""
         end = time.monotonic() + timeout
-        for name in self._giver.held():
+        for name in self._store.held():
             if not self.ready() or time.monotonic() > end:
                 return
             is_copy = name in self._copies and name not in self._queued
@@ -194,7 +192,7 @@ class Holding:
         call: Any = None
         try:
             with self._lock:
-                for name, size in self._giver.held().items():
+                for name, size in self._store.held().items():
                     if name not in self._unlisted:
                         news.put((name, size))
                 self._news, self._refused = news, set()
@@ -221,8 +219,8 @@ class Holding:
 
     def _say(self, news: queue.SimpleQueue[tuple[bytes, int]], ended: threading.Event) -> Iterator[Any]:
         """On a thread of gRPC."""
-        yield messages.HoldRequest(unix_socket=self._giver.socket_name, task=self._task, former=self._former, host=self.host,
-                                   peer=self._peers.address if self._peers is not None else "")
+        yield messages.HoldRequest(unix_socket=self._store.socket_name, task=self._task, former=self._former, host=self.host,
+                                   peer=self.peer)
         while not ended.is_set():
             said = messages.HoldRequest()
             try:
@@ -235,7 +233,7 @@ class Holding:
                 said.shared_bytes, self._taken = self._taken, 0
                 said.peer_bytes, self._copied = self._copied, 0
                 if self._refused and not said.held:
-                    held = self._giver.held()
+                    held = self._store.held()
                     for name in self._refused & set(held):
                         self._add(said, name, held[name])
                     self._refused = set()
@@ -251,11 +249,8 @@ class Holding:
             said.copy.append(name in self._copies)
 
     def _hear(self, message: Any) -> None:
-        if self._peers is not None:
-            if message.holder:
-                self._peers.use_certificate(message.certificate, message.key)
-            for ticket in message.ticket:
-                self._peers.expect(ticket.ticket, ticket.name)
+        if self.peer:
+            self._hear_of_peers(message)
         if message.holder:
             self._outputs_stay = self.outputs_may_stay = message.outputs_stay
             self._bytes_max = message.blob_bytes_max
@@ -278,6 +273,15 @@ class Holding:
                 self._queued.add(name)
                 self._wanted.put(name)
 
+    def _hear_of_peers(self, message: Any) -> None:
+        try:
+            if message.holder:
+                self._store.use_certificate(message.certificate, message.key)
+            for ticket in message.ticket:
+                self._store.expect(ticket.ticket, ticket.name)
+        except OSError as error:
+            log.error("no value can be given to other hosts: %s", error)
+
     # The thread that puts.
 
     def _put_wanted(self) -> None:
@@ -296,14 +300,14 @@ class Holding:
         """Puts it at the server. Returns False if it was dropped, or could not be put until `end`."""
         for attempt in itertools.count(1):
             try:
-                fd = self._giver.opened(name)
+                fd = self._store.opened(name)
                 try:
                     data = memory.mapped(fd)
                 finally:
                     os.close(fd)
                 blobs.put(self._channels.channel(), hashlib.sha256(data).digest(), len(data), blobs.pieces_of([data]),
                           name, self._holder)
-                if name in self._giver.held():
+                if name in self._store.held():
                     with self._lock:
                         self._put_names.add(name)
                 return True

@@ -1,6 +1,6 @@
 """What a process gives and takes, as one: a client's, or that of a worker's own process. Never of its children.
 
-It holds at most `bytes_max`. Threads of its own: the loop's, the one of the stream to the server, and one that puts.
+It holds at most `bytes_max`. Threads of its own: the store's, the one of the stream to the server, and one that puts.
 """
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ from typing import Any, Callable, NamedTuple
 
 import grpc
 
-from muster._shared.giving import Giver
 from muster._shared.holding import Channels, Holding
-from muster._shared.loop import Loop
-from muster._shared.peers import NotServed, PeerGiver, PeerTaker
-from muster._shared.taking import NotReached, Taker
+from muster._shared.store import NotTaken, Store
 from muster._wire import blobs
 
 log = logging.getLogger("muster.shared")
@@ -38,36 +35,32 @@ class Process:
     def __init__(self, channels: Channels, bytes_max: int, task: str = "",
                  on_unneeded: Callable[[bytes], None] = lambda name: None,
                  on_dropped: Callable[[bytes], None] = lambda name: None,
-                 peers: Callable[[Callable[[bytes], int]], PeerGiver | None] = lambda opened: None,
+                 listen: Callable[[Store], str] = lambda store: "",
                  on_unlisted: Callable[[bytes], None] = lambda name: None, host: str | None = None) -> None:
         """`on_unneeded`: an output that no value names any more. `on_dropped`: what was taken, to be kept, is to go.
-        `peers`: makes what gives to other hosts, if that is wanted. `on_unlisted`: a copy that nobody is told of."""
+        `listen`: makes the store give to other hosts, if that is wanted, and says where. `on_unlisted`: a copy that nobody is told of."""
         self._channels = channels
         self._dropping: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self._loop = Loop()
-        self.giver = Giver(self._loop, bytes_max)
-        self._taker = Taker(self._loop, on_dropped)
-        self._peer_taker = PeerTaker()
-        self._peers = peers(self.giver.opened)
-        self.holding = Holding(self.giver, channels, task, on_unneeded, self._peers, on_unlisted, host)
+        self.store = Store(bytes_max, on_dropped)
+        self.holding = Holding(self.store, channels, task, on_unneeded, listen(self.store), on_unlisted, host)
 
     def hold(self, name: bytes, fd: int, size: int) -> None:
-        """What there is room for: `giver.reserve`. The descriptor is no longer the caller's."""
-        self.giver.add(name, fd, size)
+        """What there is room for: `store.reserve`. The descriptor is no longer the caller's."""
+        self.store.add(name, fd, size)
         self.holding.announce(name, size)
 
     def hold_copy(self, taken: Taken) -> None:
         """The same of what another has made."""
-        self.giver.add(taken.name, taken.fd, taken.size)
+        self.store.add(taken.name, taken.fd, taken.size)
         self.holding.announce_copy(taken.name, taken.size, taken.may_copy)
 
     def drop(self, name: bytes) -> None:
-        if self.giver.drop(name):
+        if self.store.drop(name):
             self.holding.dropped(name)
 
     def soon(self, what: Callable[[], None]) -> None:
-        """On the loop's thread. Takes no lock: also for what runs while something is collected."""
-        self._loop.soon(what)
+        """On the store's thread. Takes no lock: also for what runs while something is collected."""
+        self.store.soon(what)
 
     def drop_soon(self, name: bytes) -> None:
         """The same for what runs while something is collected, which takes no lock."""
@@ -87,7 +80,7 @@ class Process:
              copied: Callable[[Taken], None]) -> bool:
         """From one of the processes that hold it, those of this host first. False: it is to be had from the server.
 
-        `shared` gets what a process of this host has, on the loop's thread; `keep`: that process tells when it goes.
+        `shared` gets what a process of this host has; `keep`: that process tells when it goes.
         `copied` gets what came from another host, for which `room` is asked first. They may raise OSError."""
         if not self.holding.ready():
             return False
@@ -119,8 +112,8 @@ class Process:
             shared(Taken(name, fd, place.size, place.may_copy))
 
         try:
-            self._taker.take(socket, name, place.size, got, keep)
-        except NotReached:
+            self.store.take(socket, name, place.size, got, keep)
+        except OSError:
             return False
         self.holding.taken(place.size)
         return True
@@ -129,10 +122,10 @@ class Process:
               copied: Callable[[Taken], None]) -> bool:
         try:
             room(place.size)
-            fd = self._peer_taker.take(holder.peer, holder.ticket, name, place.size, holder.certificate)
+            fd = self.store.take_from_peer(holder.peer, holder.ticket, name, place.size, holder.certificate)
             copied(Taken(name, fd, place.size, place.may_copy))
         except OSError as error:
-            if isinstance(error, NotServed):
+            if isinstance(error, NotTaken):
                 log.info("%s", error)
             return False
         self.holding.copied(place.size)
@@ -140,7 +133,7 @@ class Process:
 
     def by_server(self, size: int, seconds: float) -> None:
         """A value came from the server. Another host is to be faster."""
-        self._peer_taker.by_server(size, seconds)
+        self.store.by_server(size, seconds)
 
     def is_lost(self, name: bytes) -> bool:
         """It is neither here nor at the server. False as well where nobody can say."""
@@ -151,7 +144,5 @@ class Process:
         return not place.at_server and not place.unix_socket
 
     def close(self) -> None:
-        if self._peers is not None:
-            self._peers.close()
         self.holding.close()
-        self._loop.close()
+        self.store.close()

@@ -19,3 +19,17 @@ def checked(server: str | Sequence[str], field: str = "server") -> list[str]:
         if port.isdigit() and not 1 <= int(port) <= 65535:
             raise ValueError(f"{field}: {address!r} has no port from 1 to 65535")
     return servers
+
+
+def split(text: str) -> tuple[str, int]:
+    """Host and port of "host:port", "[::1]:port" or "host", port 0. Raises ValueError."""
+    if text.startswith("["):
+        host, _, rest = text[1:].partition("]")
+        port = rest[1:] if rest.startswith(":") else ""
+    elif text.count(":") > 1:
+        host, port = text, ""
+    else:
+        host, _, port = text.partition(":")
+    if not host or (port and not port.isdigit()) or int(port or 0) > 65535:
+        raise ValueError(f"expected HOST or HOST:PORT, not {text!r}")
+    return host, int(port or 0)

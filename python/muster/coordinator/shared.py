@@ -19,10 +19,10 @@ import weakref
 from typing import Any, Callable, NamedTuple
 
 from muster._pickled.buffers import Data
-from muster._shared import memory, regions
-from muster._shared.giving import Full
+from muster._shared import memory
 from muster._shared.holding import Channels
 from muster._shared.process import Process, Taken
+from muster._shared.store import Full
 
 STAYS = 5.0
 """Seconds after its last use."""
@@ -144,7 +144,7 @@ class Shared:
             got(of.fd)
 
         try:
-            got(process.giver.opened(name))
+            got(process.store.opened(name))
         except KeyError:
             process.take(name, False, taken, _check_size, taken)
         return views[0] if views else None
@@ -211,14 +211,14 @@ class Shared:
             return None
         name = os.urandom(32)
         try:
-            fd = regions.regions.make(name, [data], min(self._bytes_max // 4, process.giver.free()))
+            fd = memory.make(name, [data], min(self._bytes_max // 4, process.store.free()))
             try:
                 view = memory.mapped(fd)
             except OSError:
                 os.close(fd)
                 raise
         except OSError:
-            process.giver.unreserve(size)
+            process.store.unreserve(size)
             return None
         made = SharedContent(name, view)
         process.hold(name, fd, size)
@@ -231,7 +231,7 @@ class Shared:
         ticked = False
         while True:
             try:
-                process.giver.reserve(size)
+                process.store.reserve(size)
                 return True
             except Full:
                 if not ticked:
@@ -258,7 +258,7 @@ class Shared:
         del before, gone  # without the lock
 
     def _forget_sources(self) -> None:
-        """The loop's thread."""
+        """The store's thread."""
         while not self._sources_gone.empty():
             with self._lock:
                 found = self._staying.pop(self._sources_gone.get(), None)

@@ -13,7 +13,7 @@ from muster._pickled.buffers import Data
 from muster._tls import Tls
 from muster._wire import blobs
 from muster._wire.credentials import with_token
-from muster.worker.shared import Shared, peer_giver
+from muster.worker.shared import Shared, listening
 
 NEW = "new-"
 """What files that are being written begin with."""
@@ -53,7 +53,7 @@ class BlobCache:
             self._server = server
             if self._shared is None and self.shm_bytes_max:
                 self._shared = Shared(self.folder, self, self.shm_bytes_max - self.free_bytes_max, task,
-                                      peer_giver(*self._transfer, server))
+                                      listening(*self._transfer, server))
         if self._shared is not None:
             self._shared.look()
 

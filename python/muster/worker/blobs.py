@@ -16,7 +16,7 @@ import time
 from typing import Callable
 
 from muster._pickled.buffers import Data
-from muster._shared import memory, regions
+from muster._shared import memory
 from muster.worker.context import waiting
 
 Ask = Callable[[str, bytes, bytes], None]
@@ -108,7 +108,7 @@ class Blobs:
     def _offer(self, parts: list[Data], what: str = "hold") -> bytes:
         """Raises OSError: it is to be put."""
         name = os.urandom(DIGEST)
-        fd = regions.regions.make(name, parts, self._free_bytes_max)
+        fd = memory.make(name, parts, self._free_bytes_max)
         try:
             self._ask(what, name, OFFER.pack(os.getpid(), fd, memory.size_of(fd)))
             return name

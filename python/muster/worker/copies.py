@@ -9,8 +9,8 @@ import os
 import threading
 import time
 
-from muster._shared.giving import Full
 from muster._shared.process import Process, Taken
+from muster._shared.store import Full
 
 UNLISTED_STAYS = 10.0
 """Seconds for which a copy that nobody is told of is kept for other closures."""
@@ -54,13 +54,13 @@ class Copies:
 
     def reserve(self, size: int) -> None:
         """Room for what is to be held, for which copies go. Raises Full."""
-        giver = self._process.giver
+        store = self._process.store
         while True:
             try:
-                return giver.reserve(size)
+                return store.reserve(size)
             except Full:
                 with self._lock:
-                    if size > giver.free() + sum(size for size, _ in self._held.values()) or not self._held:
+                    if size > store.free() + sum(size for size, _ in self._held.values()) or not self._held:
                         raise
                     self._let_go(min(self._held, key=self._links.used))
 
@@ -70,7 +70,7 @@ class Copies:
             self._links.add(taken.name, taken.fd)
         except OSError as error:
             os.close(taken.fd)
-            self._process.giver.unreserve(taken.size)
+            self._process.store.unreserve(taken.size)
             if isinstance(error, FileExistsError):  # from the server, meanwhile
                 return
             raise

@@ -18,6 +18,7 @@ import time
 from typing import Any
 
 from muster import _forks
+from muster._shared import library
 from muster.worker import child, pidfds
 from muster.worker.descriptors import Left, pipes
 
@@ -110,6 +111,7 @@ def serve(control: socket.socket, worker: int) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was started with it blocked
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.set_wakeup_fd(waker[1].fileno())
+    library.found()  # children have it, too
     gc.collect()
     gc.freeze()  # children share what is here
     with contextlib.suppress(ConnectionError):  # in the midst of saying something

@@ -7,7 +7,6 @@ from typing import Sequence, TypedDict
 
 from muster import __version__
 from muster._pickled.names import as_text
-from muster._shared import peers
 from muster._tls import Tls
 from muster._wire import addresses
 from muster.worker import stacks
@@ -87,7 +86,7 @@ class WorkerOptions:
         for name in ("transfer_listen", "transfer_advertise"):
             if getattr(self, name) not in ("", "off"):
                 try:
-                    peers.split(getattr(self, name))
+                    addresses.split(getattr(self, name))
                 except ValueError as error:
                     raise ValueError(f"{name}: {error}") from error
         if (self.shm_bytes_max or 0) < 0:

@@ -13,10 +13,9 @@ import threading
 from typing import Callable
 
 from muster._shared import memory
-from muster._shared.giving import Full
 from muster._shared.holding import Channels
-from muster._shared.peers import PeerGiver, is_any, listen_address
 from muster._shared.process import Process, Taken
+from muster._shared.store import Full, Store
 from muster.worker.blobs import OFFER
 from muster.worker.copies import Copies, Links
 
@@ -29,35 +28,32 @@ LEAVE_WITHIN = 10.0
 log = logging.getLogger("muster.worker")
 
 
-def peer_giver(listen: str, advertise: str, server: str) -> Callable[[Callable[[bytes], int]], PeerGiver | None]:
+def listening(listen: str, advertise: str, server: str) -> Callable[[Store], str]:
     """See `WorkerOptions`. What cannot be listened at is said in the log."""
 
-    def make(opened: Callable[[bytes], int]) -> PeerGiver | None:
+    def begin(store: Store) -> str:
         if listen == "off":
-            return None
+            return ""
         try:
-            where = listen_address(listen, server)
-            told = advertise or (listen_address("", server)[0] if is_any(where[0]) else "")
-            return PeerGiver(opened, where, told)
-        except (OSError, ValueError) as error:
+            return store.listen(listen, advertise, server)
+        except OSError as error:
             log.error("transfer_listen: %s: workers of other hosts take values of this one from the server: %s",
                       listen or "where the server is reached", error)
-            return None
+            return ""
 
-    return make
+    return begin
 
 
 class Shared:
     def __init__(self, folder: str, channels: Channels, bytes_max: int, task: str,
-                 peers: Callable[[Callable[[bytes], int]], PeerGiver | None] = lambda opened: None,
-                 host: str | None = None) -> None:
+                 listen: Callable[[Store], str] = lambda store: "", host: str | None = None) -> None:
         """`host`: another than this one."""
         self._links = Links(folder)
         self._lock = threading.Lock()  # protects _taken and _owned
         self._taken: dict[bytes, int] = {}
         self._owned: dict[bytes, int] = {}
         """By which of its processes."""
-        self._process = Process(channels, bytes_max, task, self._unneeded, self._dropped, peers, self._unlisted, host)
+        self._process = Process(channels, bytes_max, task, self._unneeded, self._dropped, listen, self._unlisted, host)
         self._copies = Copies(self._process, self._links)
 
     def take(self, name: bytes) -> bool:
@@ -79,7 +75,7 @@ class Shared:
             return self._process.take(name, True, self._took, room, copied)
         finally:
             if reserved:
-                self._process.giver.unreserve(reserved)
+                self._process.store.unreserve(reserved)
 
     def by_server(self, size: int, seconds: float) -> None:
         """A value came from the server."""
@@ -109,7 +105,7 @@ class Shared:
                 os.close(fd)
                 raise
         except OSError:
-            self._process.giver.unreserve(size)
+            self._process.store.unreserve(size)
             raise
         if owned:
             with self._lock:
@@ -160,7 +156,6 @@ class Shared:
             self._taken.clear()
 
     def _took(self, taken: Taken) -> None:
-        """The loop's thread."""
         if taken.may_copy:
             try:
                 self._copies.reserve(taken.size)
@@ -182,7 +177,7 @@ class Shared:
                 self._let_go(next(iter(self._taken)))
 
     def _dropped(self, name: bytes) -> None:
-        """The loop's thread."""
+        """The store's thread, or the one that takes it."""
         with self._lock:
             if name in self._taken:
                 self._let_go(name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from muster import _forks
 from muster._pickled import picklers
-from muster._shared import memory, regions
+from muster._shared import memory
 from muster.worker import functions, machine
 from muster.worker.attachment import Attachment, Group
 from muster.worker.blob_cache import BlobCache
@@ -100,7 +100,7 @@ class Worker:
         os.mkdir(blobs)
         o = self._options
         self._blobs = BlobCache(blobs, o.blob_bytes_max, o.servers, o.tls,
-                                o.token, memory.bytes_max(o.shm_bytes_max), regions.can_be(),
+                                o.token, memory.bytes_max(o.shm_bytes_max), memory.is_reused(),
                                 (o.transfer_listen, o.transfer_advertise))
         make = self._thread_link() if not self._processes else self._process_link
         group = Group(self._processes) if self._processes else None

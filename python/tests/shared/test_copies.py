@@ -12,8 +12,9 @@ import pytest
 from conftest import Cluster, until
 from holder_server import HolderServer
 from memories import memories
-from muster._shared import memory, peers
+from muster._shared import memory
 from muster._shared.process import Process
+from muster._shared.store import Store
 from muster.worker import copies, shared
 from muster.worker.blobs import OFFER
 from shared_closures import array, noted, total
@@ -29,14 +30,14 @@ def server() -> Iterator[HolderServer]:
     made.close()
 
 
-def giver_of(opened: Callable[[bytes], int]) -> peers.PeerGiver:
-    return peers.PeerGiver(opened, ("127.0.0.1", 0))
+def listen(store: Store) -> str:
+    return store.listen("127.0.0.1", "", "")
 
 
 @pytest.fixture
 def maker(server: HolderServer) -> Iterator[Process]:
     """Of this host, and also at a port."""
-    made = Process(To(server), 64 * MB, peers=giver_of)
+    made = Process(To(server), 64 * MB, listen=listen)
     assert made.holding.ready(5)
     yield made
     made.close()
@@ -52,7 +53,7 @@ def worker(server: HolderServer, tmp_path: pathlib.Path) -> Iterator[Make]:
     def one(host: str = "", bytes_max: int = 4 * MB) -> shared.Shared:
         folder = tmp_path / str(len(made))
         folder.mkdir()
-        made.append(shared.Shared(str(folder), To(server), bytes_max, f"worker:{len(made)}", giver_of, host or None))
+        made.append(shared.Shared(str(folder), To(server), bytes_max, f"worker:{len(made)}", listen, host or None))
         assert made[-1]._process.holding.ready(5)
         return made[-1]
 
@@ -68,15 +69,14 @@ def place(server: HolderServer, name: bytes, size: int, *holders: dict[str, Any]
 
 def at_socket(of: Any) -> dict[str, Any]:
     process = of._process if isinstance(of, shared.Shared) else of
-    return {"unix_socket": process.giver.socket_name, "host": process.holding.host}
+    return {"unix_socket": process.store.socket_name, "host": process.holding.host}
 
 
 def at_port(of: Any, name: bytes) -> dict[str, Any]:
     process = of._process if isinstance(of, shared.Shared) else of
     ticket = secrets.token_bytes(32)
-    assert process._peers is not None
-    process._peers.expect(ticket, name)
-    return {"peer": process._peers.address, "ticket": ticket}
+    process.store.expect(ticket, name)
+    return {"peer": process.holding.peer, "ticket": ticket}
 
 
 def linked(of: shared.Shared, name: bytes) -> pathlib.Path:
@@ -112,25 +112,23 @@ def test_what_came_from_another_host_is_held_too_and_given_on(server: HolderServ
     assert [linked(each, name).read_bytes() for each in (one, other, near)] == [b"x" * MB] * 3
 
 
-def test_a_holder_that_is_broken_slow_or_elsewhere_is_passed_over(server: HolderServer, maker: Process, worker: Make,
-                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_holder_that_is_broken_slow_or_elsewhere_is_passed_over(server: HolderServer, maker: Process, worker: Make) -> None:
     import socket
 
-    monkeypatch.setattr(peers, "STALL", 0.2)
     one = worker(FAR)
     name = hold(maker, b"x" * MB)
     with socket.create_server(("127.0.0.1", 0)) as silent, socket.create_server(("127.0.0.1", 0)) as closed:
-        slow, gone = (peers.joined(*each.getsockname()[:2]) for each in (silent, closed))
+        slow, gone = ("%s:%d" % each.getsockname() for each in (silent, closed))
         closed.close()
         wrong = dict(at_port(maker, name), ticket=bytes(32))
         place(server, name, MB, {"peer": slow, "ticket": bytes(32)}, {"peer": gone, "ticket": bytes(32)},
               at_port(maker, name))
         assert one.take(name)
-        assert one._process.giver.free() == 3 * MB, "room for one of them"
+        assert one._process.store.free() == 3 * MB, "room for one of them"
     other = hold(maker, b"y" * MB)
     place(server, other, MB, wrong)
     assert not one.take(other), "by the server, then"
-    assert one._process.giver.free() == 3 * MB
+    assert one._process.store.free() == 3 * MB
 
 
 def test_whom_no_socket_reaches_a_port_may(server: HolderServer, maker: Process, worker: Make) -> None:
@@ -159,7 +157,7 @@ def test_copies_go_when_their_room_is_needed_those_first_that_were_not_used_for_
     assert not linked(one, names[1]).exists() and linked(one, names[0]).exists()
     more = made(maker, server, 5, 3 * MB)
     assert one.take(more), "it goes with its holder"
-    assert linked(one, names[0]).exists() and one._process.giver.free() == 0, "nothing went in vain"
+    assert linked(one, names[0]).exists() and one._process.store.free() == 0, "nothing went in vain"
     maker.drop(more)
     until(lambda: not os.path.lexists(linked(one, more)))
 
@@ -170,7 +168,7 @@ def test_copies_that_no_value_names_go(server: HolderServer, maker: Process, wor
     until(lambda: name in server.copies)
     server.say(unneeded=[name])
     until(lambda: name not in server.held and not linked(one, name).exists())
-    assert one._process.giver.free() == 4 * MB
+    assert one._process.store.free() == 4 * MB
 
 
 def test_a_copy_that_is_not_listed_stays_for_a_while(server: HolderServer, maker: Process, worker: Make,
@@ -186,7 +184,7 @@ def test_a_copy_that_is_not_listed_stays_for_a_while(server: HolderServer, maker
     until(lambda: len(server.first) == 3 and one._process.holding.ready())
     assert server.announced.count(name) == 2, "by who has made it, once by the other"
     one.tick(float("inf"))
-    assert not linked(one, name).exists() and one._process.giver.free() == 4 * MB
+    assert not linked(one, name).exists() and one._process.store.free() == 4 * MB
 
 
 def test_copies_are_told_as_such_on_the_next_stream(server: HolderServer, maker: Process, worker: Make) -> None:

@@ -59,7 +59,7 @@ def make(server: HolderServer) -> Iterator[Make]:
 
 def hold(process: Process, data: bytes) -> bytes:
     name = secrets.token_bytes(32)
-    process.giver.reserve(len(data))
+    process.store.reserve(len(data))
     process.hold(name, memory.make(name, [data]), len(data))
     return name
 
@@ -70,13 +70,13 @@ def test_a_server_knows_what_is_held_also_on_the_next_stream(server: HolderServe
     assert process.holding.ready(5) and process.holding.outputs_stay()
     late = hold(process, b"y" * 2 * MB)
     until(lambda: server.held == {early: MB, late: 2 * MB})
-    assert server.first[0].unix_socket == process.giver.socket_name and server.first[0].task == "worker:3"
+    assert server.first[0].unix_socket == process.store.socket_name and server.first[0].task == "worker:3"
     process.drop(early)
     until(lambda: server.held == {late: 2 * MB})
     server.hang_up()
     until(lambda: len(server.first) == 2 and server.held == {late: 2 * MB}, "it is told again")
     until(process.holding.ready)
-    assert server.first[1].unix_socket == process.giver.socket_name
+    assert server.first[1].unix_socket == process.store.socket_name
 
 
 def test_what_is_wanted_is_put_under_its_name(server: HolderServer, make: Make) -> None:
@@ -121,7 +121,7 @@ def test_what_is_refused_is_told_again_and_nothing_more_is_held_meanwhile(
     secret = secrets.token_bytes
     name = b"refused-" + secret(24)
     server.refuses.add(name)
-    process.giver.reserve(MB)
+    process.store.reserve(MB)
     process.hold(name, memory.make(name, [bytes(MB)]), MB)
     until(lambda: not process.holding.ready(), "nothing more is held")
     until(lambda: server.announced.count(name) > 2, "it is told again")
@@ -191,7 +191,7 @@ def test_an_output_that_the_server_could_never_take_is_not_held(server: HolderSe
                         made.offer(name, OFFER.pack(os.getpid(), fd, size))
             finally:
                 os.close(fd)
-        assert list(made._process.giver.held().values()) == [2 * MB]
+        assert list(made._process.store.held().values()) == [2 * MB]
     finally:
         made.close()
 
@@ -211,7 +211,7 @@ def test_a_worker_keeps_so_many_contents_of_others(server: HolderServer, make: M
     names = [hold(process, bytes([i]) * MB) for i in range(4)]
     for i, name in enumerate(names):
         assert not worker.take(name)  # the server knows of none
-        server.places[name] = (process.giver.socket_name, MB)
+        server.places[name] = (process.store.socket_name, MB)
         assert worker.take(name)
         assert (tmp_path / name.hex()).read_bytes() == bytes([i]) * MB
     assert {path.name for path in tmp_path.iterdir()} == {name.hex() for name in names[2:]}

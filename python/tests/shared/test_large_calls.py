@@ -13,8 +13,8 @@ import muster
 from conftest import Cluster, until
 from large_objects import Keeper, add_many, held_up, held_up_and_stays, read_and_add, read_some
 from memories import memories
-from muster._shared import taking
-from muster._shared.regions import regions
+from muster._shared import memory as shared_memory
+from muster._shared.store import NotTaken, Store
 
 np = pytest.importorskip("numpy")
 MB = 1 << 20
@@ -28,7 +28,7 @@ def made(make_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
     found.add("--index", "0", "--processes", "2")
     yield found
     found.close()
-    regions.clear()  # what this process keeps for the next
+    shared_memory.forget_unused()  # what this process keeps for the next
     until(lambda: not memories(), "the memory is free")
 
 
@@ -178,9 +178,9 @@ def test_results_come_from_the_task_of_another_host(make_cluster: Callable[..., 
                                                     words: tuple[str, ...], way: str) -> None:
     """By a ticket; or from the server, which has it put."""
     def take(self: Any, holder: str, *rest: Any, **more: Any) -> None:
-        raise taking.NotReached("another host")
+        raise NotTaken("another host")
 
-    monkeypatch.setattr(taking.Taker, "take", take)
+    monkeypatch.setattr(Store, "take", take)
     cluster = make_cluster()
     cluster.add("--job", "ps", "--index", "0", "--processes", "1", *words)
     with cluster.coordinator() as c:

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from muster._shared.giving import Full
+from muster._shared.store import Full
 from muster.coordinator import lineage, shared
 from muster.coordinator.lineage import Lineage
 
@@ -91,7 +91,7 @@ def test_what_can_never_fit_makes_nothing_go_and_else_so_many_go_as_are_needed()
         giver.free += 10
         return len(gone) <= 3
 
-    process = types.SimpleNamespace(giver=giver, drop_now=lambda: None)
+    process = types.SimpleNamespace(store=giver, drop_now=lambda: None)
     made = shared.Shared(None, 100, make_room)  # type: ignore[arg-type]  # which connects to nothing here
     assert not made._reserved(process, 101) and not gone  # type: ignore[arg-type]
     assert made._reserved(process, 20) and len(gone) == 2  # type: ignore[arg-type]

@@ -54,7 +54,7 @@ def test_its_large_arguments_are_there_for_as_long_as_it_was_not_fetched(
         until(lambda: not c._session.blobs._shared._staying)
         assert len(memories(os.getpid())) >= 1
         assert numpy.array_equal(value.fetch(), array(4, 3) + array(4)[0])
-        until(lambda: not c._session.blobs._shared._process.giver.held())  # and no longer
+        until(lambda: not c._session.blobs._shared._process.store.held())  # and no longer
 
 
 def test_a_value_that_was_fetched_is_the_programs_own(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:

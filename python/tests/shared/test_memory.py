@@ -4,11 +4,13 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+import pathlib
 import secrets
+from typing import Any
 
 import pytest
 
-from muster._shared import memory
+from muster._shared import library, memory
 from muster.coordinator.options import CoordinatorOptions
 from muster.worker import command
 from muster.worker.options import WorkerOptions
@@ -52,7 +54,7 @@ def test_what_it_is_not_is_refused() -> None:
     with pytest.raises(OSError, match="is not the memory of"):
         memory.check(fd, NAME, 4)
     os.close(fd)
-    unsealed = os.memfd_create(memory.PREFIX + NAME.hex(), os.MFD_ALLOW_SEALING)
+    unsealed = os.memfd_create("muster-" + NAME.hex(), os.MFD_ALLOW_SEALING)
     os.write(unsealed, b"abc")
     with pytest.raises(OSError, match="not sealed"):
         memory.check(unsealed, NAME, 3)
@@ -68,12 +70,35 @@ def test_same() -> None:
     assert memory.address(memoryview(one)[10:20])[1] == 10
 
 
-def test_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_much() -> None:
     assert memory.bytes_max(0) == 0 and memory.bytes_max(5) == 5
-    assert MB < memory.bytes_max(None) <= memory.BYTES_MAX
-    user = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: user + 1)  # /proc/self is another's then
-    assert memory.bytes_max(None) == memory.bytes_max(5) == 0
+    assert MB < memory.bytes_max(None) <= 4 << 30
+
+
+def test_without_the_library_nothing_is_shared(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    """As in a Python without the program, or with one of another version. What came by the server is mapped as ever."""
+    def now() -> Any:
+        library.found.cache_clear()
+        return library.found()
+
+    try:
+        assert now() is not None
+        monkeypatch.setattr(library, "INTERFACE", -7)
+        assert now() is None
+        monkeypatch.undo()
+        monkeypatch.delenv("MUSTER_BINARY", raising=False)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert now() is None
+        assert memory.bytes_max(None) == memory.bytes_max(5) == 0 and not memory.is_reused()
+        with pytest.raises(OSError, match="no library"):
+            memory.make(NAME, [b"abc"])
+        (tmp_path / NAME.hex()).write_bytes(b"abc")
+        with open(tmp_path / NAME.hex(), "rb") as file:
+            fd = file.fileno()
+            assert memory.is_named(fd, NAME) and memory.size_of(fd) == 3 and bytes(memory.mapped(fd)) == b"abc"
+    finally:
+        monkeypatch.undo()
+        assert now() is not None
 
 
 def test_what_is_asked_for_is_checked(capsys: pytest.CaptureFixture[str]) -> None:

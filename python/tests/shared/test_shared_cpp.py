@@ -13,7 +13,7 @@ import pytest
 from conftest import Cluster, binary, until
 from memories import memories, nowhere
 from muster._pickled import buffers
-from muster._shared import peers
+from muster._shared.store import NotTaken, Store
 from muster._wire.blobs import locate
 from shared_closures import MB, array
 
@@ -105,10 +105,14 @@ def test_a_cpp_worker_gives_a_value_for_its_ticket_once(both: tuple[Cluster, Any
             place, = locate(channel, [name], 10, peers=True, host="")
 
         def take(ticket: bytes) -> None:
-            os.close(peers.PeerTaker().take(place.peer, ticket, name, 2 * MB, ""))
+            store = Store(0)
+            try:
+                os.close(store.take_from_peer(place.peer, ticket, name, 2 * MB, ""))
+            finally:
+                store.close()
 
-        with pytest.raises(peers.NotServed):
+        with pytest.raises(NotTaken):
             take(os.urandom(32))
         take(place.ticket)
-        with pytest.raises(peers.NotServed):
+        with pytest.raises(NotTaken):
             take(place.ticket)

@@ -15,15 +15,18 @@ import muster
 import muster.joblib
 from conftest import Cluster, until
 from memories import links_of, memories, nowhere, own
-from muster._shared.regions import FREE_STAYS, regions
+from muster._shared import memory
 from muster.coordinator import shared
 from shared_closures import MB, array, echo, total, where
+
+FREE_STAYS = 5.0
+"""Seconds for which memory that nobody has stays (client/blobs/regions.hpp)."""
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> None:
     """Of the tests before."""
-    regions.clear()
+    memory.forget_unused()
 
 
 @pytest.fixture
@@ -34,7 +37,7 @@ def made(make_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
         found.add("--processes", "1", "--index", str(i))
     yield found
     found.close()
-    regions.clear()  # what this process keeps for the next; `test_regions` has that it goes by itself
+    memory.forget_unused()  # what this process keeps for the next; `test_regions` has that it goes by itself
     until(lambda: not memories(), "the memory is free")
 
 

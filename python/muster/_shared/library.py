@@ -1,0 +1,123 @@
+"""Loads the library of large values, which the C++ client contains as well. ``client/blobs/values.h`` describes its functions.
+
+The library is installed beside the program `muster`. Without it Python shares no memory: large values are sent through
+the server, as between hosts that do not reach each other.
+"""
+from __future__ import annotations
+
+import ctypes
+import functools
+import logging
+import pathlib
+from typing import Any
+
+from muster import _program
+
+log = logging.getLogger("muster.shared")
+
+INTERFACE = 1
+"""The interface that this package calls. A library with another number is of another version."""
+FULL, UNKNOWN, NOT_TAKEN, CLOSED = -2, -3, -4, -5
+"""Codes of failures. All other codes mean that the system refused."""
+
+_INT, _LONG, _SIZE, _NUMBER = ctypes.c_int, ctypes.c_int64, ctypes.c_size_t, ctypes.c_uint64
+_TEXT, _BYTES, _ANY, _STORE = ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {  # results, then arguments
+    "interface": (_INT,),
+    "error": (_TEXT,),
+    "bytes_max": (_LONG, _LONG),
+    "host": (_INT, _TEXT, _SIZE),
+    "memory_is_reused": (_INT,),
+    "make": (_INT, _BYTES, _ANY, _ANY, _SIZE, _NUMBER),
+    "forget_unused": (None,),
+    "size": (_LONG, _INT),
+    "check": (_INT, _INT, _BYTES, _NUMBER),
+    "is_named": (_INT, _INT, _BYTES),
+    "same": (_INT, _ANY, _ANY, _SIZE),
+    "open": (_STORE, _NUMBER),
+    "close": (_INT, _STORE),
+    "socket": (_INT, _STORE, _TEXT, _SIZE),
+    "reserve": (_INT, _STORE, _NUMBER),
+    "unreserve": (_INT, _STORE, _NUMBER),
+    "free": (_LONG, _STORE),
+    "add": (_INT, _STORE, _BYTES, _INT, _NUMBER),
+    "drop": (_INT, _STORE, _BYTES),
+    "opened": (_INT, _STORE, _BYTES),
+    "held": (_LONG, _STORE, _ANY, _ANY, _SIZE),
+    "take": (_INT, _STORE, _TEXT, _BYTES, _NUMBER, _INT),
+    "wait": (_INT, _STORE, _ANY),
+    "wake": (_INT, _STORE),
+    "listen": (_INT, _STORE, _TEXT, _TEXT, _TEXT, _TEXT, _SIZE),
+    "certificate": (_INT, _STORE, _TEXT, _TEXT),
+    "expect": (_INT, _STORE, _BYTES, _BYTES),
+    "take_from_peer": (_INT, _STORE, _TEXT, _BYTES, _TEXT, _BYTES, _NUMBER),
+    "by_server": (_INT, _STORE, _NUMBER, ctypes.c_double),
+}
+
+
+class Failed(OSError):
+    """The library refused a call. `code` is the code of the failure."""
+
+    def __init__(self, code: int, why: str) -> None:
+        super().__init__(why)
+        self.code = code
+
+
+class Library:
+    """The functions of the library as methods, without their prefix. They raise Failed, and release the GIL."""
+
+    def __init__(self, path: str) -> None:
+        """Raises OSError if the library cannot be loaded, or is of another version."""
+        loaded = ctypes.CDLL(path)
+        try:
+            for name, (result, *arguments) in _FUNCTIONS.items():
+                function = getattr(loaded, "muster_values_" + name)
+                function.restype, function.argtypes = result, arguments
+                setattr(self, name, functools.partial(self._call, function) if result in (_INT, _LONG) else function)
+        except AttributeError as error:
+            raise OSError(f"{path}: {error}") from error
+        if self.interface() != INTERFACE:
+            raise OSError(f"{path} is of another version: its interface is {self.interface()}, not {INTERFACE}")
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+    def _call(self, function: Any, *arguments: Any) -> int:
+        result = int(function(*arguments))
+        if result < 0:
+            raise Failed(result, self.error().decode(errors="replace"))
+        return result
+
+    def text(self, function: Any, *arguments: Any) -> str:
+        """Calls a function whose last arguments are a buffer and its size. Returns the text that it writes."""
+        into = ctypes.create_string_buffer(400)
+        function(*arguments, into, len(into))
+        return into.value.decode()
+
+
+@functools.lru_cache(None)
+def found() -> Library | None:
+    """Returns the library beside the program, or None if none of this version is installed."""
+    try:
+        program = pathlib.Path(_program.find())
+    except FileNotFoundError:
+        return None
+    why: list[str] = []
+    for at in dict.fromkeys((program, program.resolve())):
+        path = at.parent.parent / "lib" / "muster" / "libmuster_values.so"
+        if path.is_file():
+            try:
+                return Library(str(path))
+            except OSError as error:
+                why.append(str(error))
+    if why:
+        log.warning("large values go by the server: %s", "; ".join(why))
+    return None
+
+
+def loaded() -> Library:
+    """Returns the library. Raises OSError if none is installed."""
+    library = found()
+    if library is None:
+        raise OSError("this Python has no library of large values")
+    return library

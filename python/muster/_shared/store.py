@@ -1,0 +1,236 @@
+"""Contents that a process holds for others and takes from them: a store of the library (``client/blobs/values.h``).
+
+Each store has a thread of Python, which waits for reports of the library. In a forked process all stores are closed.
+Never imports grpc.
+"""
+from __future__ import annotations
+
+import concurrent.futures
+import ctypes
+import logging
+import os
+import queue
+import threading
+from typing import Any, Callable
+
+from muster._shared import library
+
+log = logging.getLogger("muster.shared")
+
+NAME = 32
+
+Got = Callable[[int], None]
+"""Receives a descriptor and owns it. It can raise OSError."""
+
+
+class Full(OSError):
+    """The content does not fit into the limits of this process."""
+
+
+class NotTaken(OSError):
+    """This process does not give the content. Try another process, or the server."""
+
+
+class Store:
+    """Any thread can call all methods."""
+
+    def __init__(self, bytes_max: int, on_dropped: Callable[[bytes], None] = lambda name: None) -> None:
+        """Opens a store that holds at most `bytes_max`.
+
+        `on_dropped` is called when the holder of a kept content drops it or ends. The store's thread calls it, or the
+        thread that takes the content. Raises OSError if the library refuses."""
+        self._library = library.loaded()
+        self._number = self._library.open(bytes_max)
+        self._on_dropped = on_dropped
+        self.socket_name = self._library.text(self._library.socket, self._number)
+        self._asked: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._lock = threading.Lock()  # protects all below
+        self._taking: dict[bytes, int] = {}
+        """Number of threads that are taking a content to keep it."""
+        self._gone: set[bytes] = set()
+        """Contents of `_taking` that were dropped during that."""
+        self._thread = threading.Thread(target=self._run, name="muster-shared", daemon=True)
+        self._thread.start()
+
+    def soon(self, what: Callable[[], None]) -> None:
+        """Calls `what` on the store's thread. Takes no lock, so that finalizers can call this."""
+        self._asked.put(what)
+        try:
+            self._library.wake(self._number)
+        except library.Failed:  # it is closed
+            pass
+
+    def close(self) -> None:
+        """Ends the store and its threads. Runs first what `soon` was given."""
+        try:
+            self._library.close(self._number)
+        except library.Failed:
+            pass
+        if threading.current_thread() is not self._thread:
+            self._thread.join(5.0)
+
+    def reserve(self, size: int) -> None:
+        """Reserves room for a content that will be added. Raises Full."""
+        try:
+            self._library.reserve(self._number, size)
+        except library.Failed as error:
+            raise Full(str(error)) from error
+
+    def unreserve(self, size: int) -> None:
+        """Returns the room of a content that will not be added."""
+        try:
+            self._library.unreserve(self._number, size)
+        except library.Failed:
+            pass
+
+    def free(self) -> int:
+        """Returns how many more bytes fit."""
+        try:
+            return int(self._library.free(self._number))
+        except library.Failed:
+            return 0
+
+    def add(self, name: bytes, fd: int, size: int) -> None:
+        """Adds a content for which room is reserved. The store owns the descriptor."""
+        try:
+            self._library.add(self._number, name, fd, size)
+        except library.Failed:
+            pass
+
+    def drop(self, name: bytes) -> bool:
+        """Drops a content. Returns False if the store does not hold it."""
+        try:
+            self._library.drop(self._number, name)
+            return True
+        except library.Failed:
+            return False
+
+    def opened(self, name: bytes) -> int:
+        """Returns a descriptor that the caller owns. Raises KeyError if the store does not hold the content."""
+        try:
+            return int(self._library.opened(self._number, name))
+        except library.Failed as error:
+            raise KeyError(name) from error
+
+    def held(self) -> dict[bytes, int]:
+        """Returns the names of all contents with their sizes."""
+        room = 64
+        while True:
+            names, sizes = ctypes.create_string_buffer(room * NAME), (ctypes.c_uint64 * room)()
+            try:
+                count = self._library.held(self._number, names, sizes, room)
+            except library.Failed:
+                return {}
+            if count <= room:
+                raw = names.raw
+                return {raw[i * NAME:(i + 1) * NAME]: sizes[i] for i in range(count)}
+            room = count
+
+    def take(self, holder: str, name: bytes, size: int, got: Got, keep: bool) -> None:
+        """Takes a content from a process of this host, and calls `got` with it.
+
+        `keep`: the holder reports when it drops the content. Raises NotTaken, and the errors of `got`."""
+        if keep:
+            with self._lock:
+                self._taking[name] = self._taking.get(name, 0) + 1
+        try:
+            got(self._taken(self._library.take, holder.encode(), name, size, keep))
+        finally:
+            if keep and self._is_gone(name):
+                self._on_dropped(name)
+
+    def take_from_peer(self, peer: str, ticket: bytes, name: bytes, size: int, certificate: str) -> int:
+        """Takes a content from a process of another host. Returns a descriptor that the caller owns. Raises NotTaken."""
+        def take() -> int:
+            return self._taken(self._library.take_from_peer, peer.encode(), ticket, certificate.encode(), name, size)
+
+        return _interruptible(take) if threading.current_thread() is threading.main_thread() else take()
+
+    def by_server(self, size: int, seconds: float) -> None:
+        """Notes how long the server took for a value: another host has to be faster."""
+        try:
+            self._library.by_server(self._number, size, seconds)
+        except library.Failed:
+            pass
+
+    def listen(self, listen: str, advertise: str, server: str) -> str:
+        """Starts to give contents to other hosts. Returns the address that they are told. Raises OSError."""
+        return self._library.text(self._library.listen, self._number, listen.encode(), advertise.encode(), server.encode())
+
+    def use_certificate(self, certificate: str, key: str) -> None:
+        """Sets the certificate that is shown to other hosts, as PEM. An empty one means plaintext. Raises OSError."""
+        self._library.certificate(self._number, certificate.encode(), key.encode())
+
+    def expect(self, ticket: bytes, name: bytes) -> None:
+        """Accepts this ticket, once, for a content. Raises OSError."""
+        self._library.expect(self._number, ticket, name)
+
+    def _taken(self, function: Any, *arguments: Any) -> int:
+        try:
+            return int(function(self._number, *arguments))
+        except library.Failed as error:
+            raise NotTaken(str(error)) from error
+
+    def _is_gone(self, name: bytes) -> bool:
+        """Ends one taking of a content. Returns whether it was the last one, and the content was dropped during it."""
+        with self._lock:
+            self._taking[name] -= 1
+            if self._taking[name]:
+                return False
+            del self._taking[name]
+            if name not in self._gone:
+                return False
+            self._gone.discard(name)
+            return True
+
+    # Its own thread.
+
+    def _run(self) -> None:
+        name = ctypes.create_string_buffer(NAME)
+        while True:
+            try:
+                reported = self._library.wait(self._number, name)
+            except library.Failed:
+                reported = -1
+            if reported == 1:
+                self._call(lambda: self._dropped(name.raw))
+            while not self._asked.empty():
+                self._call(self._asked.get())
+            if reported < 0:
+                return
+
+    def _dropped(self, name: bytes) -> None:
+        with self._lock:
+            if name in self._taking:
+                self._gone.add(name)
+                return
+        self._on_dropped(name)
+
+    def _call(self, what: Callable[[], None]) -> None:
+        try:
+            what()
+        except Exception:  # the others go on
+            log.exception("sharing memory")
+
+
+def _interruptible(take: Callable[[], int]) -> int:
+    """Calls `take` on a thread of its own, so that the main thread handles signals, such as Ctrl-C, during a transfer.
+
+    Closes the descriptor if the main thread does not wait for it."""
+    taken: concurrent.futures.Future[int] = concurrent.futures.Future()
+
+    def run() -> None:
+        try:
+            taken.set_result(take())
+        except Exception as error:
+            taken.set_exception(error)
+
+    try:
+        threading.Thread(target=run, name="muster-taking", daemon=True).start()
+    except RuntimeError:  # there can be no more threads
+        return take()
+    try:
+        return taken.result()
+    except BaseException:
+        taken.add_done_callback(lambda of: None if of.exception() else os.close(of.result()))
+        raise
