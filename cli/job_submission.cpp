@@ -26,47 +26,9 @@ std::string key_of_its_own() {
 }
 
 json::object job_body(job_request const& request) {
-  json::object body{{"on_error", request.on_error}};
-  if (!request.name.empty()) body["name"] = request.name;
-  body["idempotency_key"] =
-      request.idempotency_key.empty() ? key_of_its_own() : request.idempotency_key;
-  if (request.durable) body["durable"] = *request.durable;
-  json::object options;
-  if (request.require_function) options["require_function"] = true;
-  if (request.max_worker_failures) options["max_worker_failures"] = *request.max_worker_failures;
-  if (request.weight) options["weight"] = *request.weight;
-  if (!request.deadline.empty()) options["deadline"] = request.deadline;
-  if (!request.cluster.empty()) body["cluster"] = request.cluster;
-  json::object metadata;
-  for (auto const& [name, text] : named_values("--metadata", "KEY=VALUE", request.metadata))
-    metadata[name] = text;
-  if (!metadata.empty()) body["metadata"] = std::move(metadata);
-  if (!options.empty()) body["options"] = std::move(options);
+  auto body = request.job.body();
+  if (auto options = request.options.body(); !options.empty()) body["options"] = std::move(options);
   return body;
-}
-
-// Null when nothing was asked for.
-json::value closure_options(job_request const& request) {
-  json::object options, labels, amounts;
-  auto const span = [&options](char const* name, std::string const& text) {
-    if (!text.empty()) options[name] = text;
-  };
-  if (request.priority) options["priority"] = *request.priority;
-  if (request.max_retries) options["max_retries"] = *request.max_retries;
-  span("delay", request.delay);
-  span("deadline", request.closure_deadline);
-  span("retry_delay", request.retry_delay);
-  span("retry_delay_max", request.retry_delay_max);
-  span("task", request.task);
-  span("gang", request.gang);
-  for (auto const& [name, text] : named_values("--label", "KEY=VALUE", request.labels))
-    labels[name] = text;
-  for (auto const& [name, text] : named_values("--resource", "KEY=VALUE", request.resources))
-    amounts[name] = argument(text);
-  if (!labels.empty()) options["labels"] = std::move(labels);
-  if (!amounts.empty()) options["resources"] = std::move(amounts);
-  if (options.empty()) return nullptr;
-  return options;
 }
 
 std::chrono::seconds retry_after(muster::http_response const& response) {
@@ -134,12 +96,12 @@ std::string closure_line(std::string const& head, std::string_view line, std::st
 bool send_lines(rest& server, std::string const& job, job_request const& request,
                 std::istream& lines, std::string const& name, std::int64_t skipped) {
   auto head = "{\"function\":" + json::serialize(json::value(request.function));
-  if (auto const options = closure_options(request); !options.is_null())
-    head += ",\"options\":" + json::serialize(options);
+  auto const options = request.closure.body();
+  if (!options.empty()) head += ",\"options\":" + json::serialize(options);
   if (request.check)
     head += std::string(",\"kwargs\":{\"check\":") + (*request.check ? "true}" : "false}");
   head += ",\"args\":";
-  bool const whole = !request.gang.empty();  // a gang is of one request
+  bool const whole = options.contains("gang");  // a gang is of one request
   std::string chunk, line;
   std::size_t number = 0, in_chunk = 0;
   auto first = skipped;  // position of the chunk's first
@@ -199,8 +161,9 @@ json::value submit_one(rest& server, job_request const& request,
   json::array args;
   for (auto const& text : arguments) args.push_back(argument(text));
   auto body = job_body(request);
+  body.emplace("idempotency_key", key_of_its_own());
   json::object closure{{"function", request.function}, {"args", args}};
-  if (auto options = closure_options(request); !options.is_null())
+  if (auto options = request.closure.body(); !options.empty())
     closure["options"] = std::move(options);
   if (request.check) closure["kwargs"] = {{"check", *request.check}};
   body["closures"] = json::array{std::move(closure)};
@@ -210,12 +173,13 @@ json::value submit_one(rest& server, job_request const& request,
 json::value submit_lines(rest& server, job_request const& request, std::istream& lines,
                          std::string const& name) {
   auto body = job_body(request);
+  bool const has_key = !body.emplace("idempotency_key", key_of_its_own()).second;
   body["open"] = true;
   body["closures"] = json::array();
   auto job = server.post_once("/api/v1/jobs", json::serialize(body));
   auto const id = text_of(job, "id");
   // Found by its key, it is as whoever made it left it, who may have ended midway.
-  if (!request.idempotency_key.empty()) {
+  if (has_key) {
     job = server.get("/api/v1/jobs/" + id);
     if (!is_true(job, "open")) return job;
   }

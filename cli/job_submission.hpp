@@ -7,29 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "cli/body_flags.hpp"
 #include "cli/rest.hpp"
 
 namespace muster::cli {
 
 struct job_request {
   std::string function;
-  std::string name;
-  std::string on_error = "fail_fast";
-  std::string idempotency_key;
-  std::optional<bool> durable;
-  bool require_function = false;
-  std::optional<std::uint32_t> max_worker_failures;  // 0: no limit
-  std::optional<std::uint32_t> weight;
-  std::string deadline;
-  std::string cluster;                // empty: the server's main one
-  std::vector<std::string> metadata;  // KEY=VALUE
-  // Of each closure. Durations as they are written: the server reads them.
-  std::optional<std::int32_t> priority;
-  std::optional<std::uint32_t> max_retries;
-  std::string task, gang;
-  std::vector<std::string> labels, resources;  // KEY=VALUE, NAME=N
-  std::optional<bool> check;                   // of muster.exec; not set: the worker decides
-  std::string delay, closure_deadline, retry_delay, retry_delay_max;
+  body_flags job, options;      // of the job
+  body_flags closure;           // the options of each closure
+  std::optional<bool> check{};  // of muster.exec; not set: the worker decides
 };
 
 /// An argument from the command line: JSON if it reads as JSON, else a string.

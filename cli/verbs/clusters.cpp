@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "cli/actions.hpp"
+#include "cli/body_flags.hpp"
 #include "cli/past/moments.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
@@ -13,14 +14,11 @@ namespace {
 
 struct clusters_options : server_options {
   std::vector<std::string> words;
-  std::optional<duration> heartbeat_timeout, connection_grace, register_timeout, shutdown_timeout,
-      stuck_after;
-  std::vector<std::string> recoverable_jobs;
-  std::optional<std::string> stateful_jobs, error_delivery, agents;
+  body_flags declared;
+  std::optional<std::string> stateful_jobs;
   std::optional<std::string> reason, code, task;
   time_range when;
   bool force = false, refuse_calls = false;
-  bool recoverable = false, allow_reconnect = false, no_renew = false, no_register_barrier = false;
 };
 
 std::string agents_in_short(json::value const& tasks) {
@@ -152,33 +150,16 @@ void take_job(action_words const& words, std::string const& text, json::object& 
 }
 
 std::string declaration(action_words const& words, clusters_options const& o) {
-  json::object body{{"name", words.need(0, "NAME")}};
+  auto body = o.declared.body();
+  body["name"] = words.need(0, "NAME");
   json::object jobs;
   for (std::size_t i = 1; i < words.rest().size(); ++i) take_job(words, words.rest()[i], jobs);
   body["jobs"] = std::move(jobs);
-  auto const time = [&](char const* field, std::optional<duration> const& d) {
-    if (d) body[field] = to_string(*d);
-  };
-  time("heartbeat_timeout", o.heartbeat_timeout);
-  time("connection_grace", o.connection_grace);
-  time("register_timeout", o.register_timeout);
-  time("shutdown_timeout", o.shutdown_timeout);
-  time("stuck_after", o.stuck_after);
-  if (!o.recoverable_jobs.empty()) {
-    auto& names = body["recoverable_jobs"].emplace_array();
-    for (auto const& name : o.recoverable_jobs) names.emplace_back(name);
-  }
   if (o.stateful_jobs) {
     auto& names = body["stateful"].emplace_array();
     if (!o.stateful_jobs->empty())
       for (auto const name : cluster::split(*o.stateful_jobs, ',')) names.emplace_back(name);
   }
-  if (o.error_delivery) body["error_delivery"] = *o.error_delivery;
-  if (o.agents) body["agents"] = *o.agents;
-  if (o.recoverable) body["recoverable"] = true;
-  if (o.allow_reconnect) body["allow_reconnect"] = true;
-  if (o.no_renew) body["renew"] = false;
-  if (o.no_register_barrier) body["register_barrier"] = false;
   return json::serialize(body);
 }
 
@@ -254,26 +235,29 @@ void add_clusters(CLI::App& app, choice& chosen) {
             "list | create NAME [JOB=N…] | show NAME | runs NAME | fail NAME | delete NAME",
             "Action (default: list)");
   add_time_range(*verb, o->when, "runs: only those that ended in a time range");
-  add_duration(*verb, "--heartbeat-timeout", o->heartbeat_timeout,
-               "create: time without a heartbeat after which an agent is in error (100s)");
-  add_duration(*verb, "--connection-grace", o->connection_grace,
-               "create: time after which an agent whose connection was closed is dead; 0: only "
-               "heartbeats count (3s)");
-  add_value(*verb, "--error-delivery", o->error_delivery, "auto|poll|heartbeat",
-            "create: how agents learn of errors. poll: at once; heartbeat: with the next "
-            "heartbeat, so that they survive a restart of the server; auto: heartbeat if the "
-            "server has --store, or --data-dir and held sockets (auto)");
-  add_value(*verb, "--agents", o->agents, "plaintext|tls",
-            "create: where the server speaks TLS, its agents speak plaintext, on a port of "
-            "its own, or tls (plaintext)")
+  auto& declared = o->declared;
+  declared.of(*verb);
+  declared.time("--heartbeat-timeout",
+                "create: time without a heartbeat after which an agent is in error (100s)");
+  declared.time("--connection-grace",
+                "create: time after which an agent whose connection was closed is dead; 0: only "
+                "heartbeats count (3s)");
+  declared.value("--error-delivery", "auto|poll|heartbeat",
+                 "create: how agents learn of errors. poll: at once; heartbeat: with the next "
+                 "heartbeat, so that they survive a restart of the server; auto: heartbeat if the "
+                 "server has --store, or --data-dir and held sockets (auto)");
+  declared
+      .value("--agents", "plaintext|tls",
+             "create: where the server speaks TLS, its agents speak plaintext, on a port of its "
+             "own, or tls (plaintext)")
       ->configurable(false);
-  add_duration(*verb, "--register-timeout", o->register_timeout,
-               "create: how long agents wait for each other at the start (60m)");
-  add_duration(
-      *verb, "--shutdown-timeout", o->shutdown_timeout,
+  declared.time("--register-timeout",
+                "create: how long agents wait for each other at the start (60m)");
+  declared.time(
+      "--shutdown-timeout",
       "create: how long agents wait for each other when they leave; 0: they do not wait (5m)");
-  add_duration(
-      *verb, "--stuck-after", o->stuck_after,
+  declared.time(
+      "--stuck-after",
       "create: time after which a task that keeps a barrier waiting is shown as LATE (60s)");
   add_value(*verb, "--stateful-jobs", o->stateful_jobs, "JOB,…",
             "create: jobs of its workers that hold state, such as ps; empty: none (those of "
@@ -294,14 +278,15 @@ void add_clusters(CLI::App& app, choice& chosen) {
       ->configurable(false);
   verb->add_flag("--force", o->force,
                  "delete: even if it has workers, which are disconnected, or jobs, which are lost");
-  add_value(*verb, "--recoverable-job", o->recoverable_jobs, "JOB",
-            "create: job whose tasks can leave and return; may be repeated");
-  verb->add_flag("--recoverable", o->recoverable, "create: all tasks can leave and return");
-  verb->add_flag("--allow-reconnect", o->allow_reconnect,
-                 "create: a task that timed out can register again");
-  verb->add_flag("--no-renew", o->no_renew, "create: begin no new run after one has ended");
-  verb->add_flag("--no-register-barrier", o->no_register_barrier,
-                 "create: answer a registration at once, without waiting for the other tasks");
+  declared.value<body_flags::texts>("--recoverable-job", "JOB",
+                                    "create: job whose tasks can leave and return; may be repeated",
+                                    "recoverable_jobs");
+  declared.flag("--recoverable", "create: all tasks can leave and return");
+  declared.flag("--allow-reconnect", "create: a task that timed out can register again");
+  declared.flag("--no-renew", "create: begin no new run after one has ended", "renew", false);
+  declared.flag("--no-register-barrier",
+                "create: answer a registration at once, without waiting for the other tasks",
+                "register_barrier", false);
   add_server_options(*verb, *o);
   verb->footer(
       "Examples:\n  muster clusters create train worker=8 ps=2 --heartbeat-timeout 30s\n"

@@ -154,29 +154,28 @@ int run_submit(submit_options& o) {
   return report_end(ended);
 }
 
-// What each closure, and the job as a whole, may ask for.
-void add_scheduling(CLI::App& verb, job_request& job) {
-  auto const add = [&verb](char const* flag, auto& into, char const* what, char const* type) {
-    add_value(verb, flag, into, type, what)->allow_extra_args(false);
-  };
-  add("--priority", job.priority, "Priority; closures of the job with a higher one start first",
-      "N");
-  add("--delay", job.delay, "Time after its submission before which no closure starts", "TIME");
-  add("--deadline", job.closure_deadline,
-      "Time after which an unfinished closure fails with TIMEOUT", "TIME");
-  add("--max-retries", job.max_retries, "Number of retries of a closure that raised an error", "N");
-  add("--retry-delay", job.retry_delay, "Pause before the first retry; doubles (1s)", "TIME");
-  add("--retry-delay-max", job.retry_delay_max, "Longest pause between two retries (1m)", "TIME");
-  add("--task", job.task, "Run only on this task, or on any task of a job", "JOB[:INDEX]");
-  add("--label", job.labels, "Run only on workers with this label; may be repeated", "KEY=VALUE");
-  add("--gang", job.gang, "All closures start together, or none", "NAME");
-  add("--resource", job.resources,
-      "Resource that each closure takes of its worker, for example gpu=1", "NAME=N");
-  add("--metadata", job.metadata, "Entry that is stored with the job and shown; may be repeated",
-      "KEY=VALUE");
-  add("--cluster", job.cluster, "Cluster whose workers run it (default: the main cluster)", "NAME");
-  add("--weight", job.weight, "Share of the workers relative to other jobs (1)", "N");
-  add("--job-deadline", job.deadline, "Time after which an unfinished job fails", "TIME");
+// What each closure, and the job as a whole, can ask for.
+void add_scheduling(job_request& request) {
+  auto& [function, job, options, closure, check] = request;
+  closure.number<std::int32_t>("--priority",
+                               "Priority; closures of the job with a higher one start first");
+  closure.value("--delay", "TIME", "Time after its submission before which no closure starts");
+  closure.value("--deadline", "TIME", "Time after which an unfinished closure fails with TIMEOUT");
+  closure.number("--max-retries", "Number of retries of a closure that raised an error");
+  closure.value("--retry-delay", "TIME", "Pause before the first retry; doubles (1s)");
+  closure.value("--retry-delay-max", "TIME", "Longest pause between two retries (1m)");
+  closure.value("--task", "JOB[:INDEX]", "Run only on this task, or on any task of a job");
+  closure.pairs("--label", "KEY=VALUE", "Run only on workers with this label; may be repeated",
+                "labels");
+  closure.value("--gang", "NAME", "All closures start together, or none");
+  closure.pairs("--resource", "NAME=N",
+                "Resource that each closure takes of its worker, for example gpu=1", "resources",
+                argument);
+  job.pairs("--metadata", "KEY=VALUE",
+            "Entry that is stored with the job and shown; may be repeated");
+  job.value("--cluster", "NAME", "Cluster whose workers run it (default: the main cluster)");
+  options.number("--weight", "Share of the workers relative to other jobs (1)");
+  options.value("--job-deadline", "TIME", "Time after which an unfinished job fails", "deadline");
 }
 
 }  // namespace
@@ -192,24 +191,24 @@ void add_submit(CLI::App& app, choice& chosen) {
   add_value(*verb, "function", o->job.function, "FUNCTION", "Name of the function")->required();
   add_value(*verb, "--map", o->map, "FILE",
             "File with a JSON list of arguments for each closure, one a line; - is standard input");
-  add_value(*verb, "--name", o->job.name, "NAME", "A name for the job");
-  add_value(*verb, "--on-error", o->job.on_error, "fail_fast|continue",
+  auto& [function, job, options, closure, check] = o->job;
+  for (auto* const part : {&job, &options, &closure}) part->of(*verb);
+  job.value("--name", "NAME", "A name for the job");
+  job.value("--on-error", "fail_fast|continue",
             "fail_fast: the first error cancels the rest; continue: run them all")
       ->check(one_of({"fail_fast", "continue"}))
-      ->capture_default_str();
-  add_value(*verb, "--idempotency-key", o->job.idempotency_key, "KEY",
+      ->default_str("fail_fast");
+  job.value("--idempotency-key", "KEY",
             "Idempotency key: a second submission with it returns the job of the first one; a "
             "--map continues after its closures");
-  add_value(*verb, "--max-worker-failures", o->job.max_worker_failures, "N",
-            "Fail a closure after N lost workers or processes; 0: no limit; "
-            "default: the server's, 3");
-  add_scheduling(*verb, o->job);
-  verb->add_flag("--require-function", o->job.require_function,
-                 "Refuse the job if no connected worker has the function");
-  verb->add_flag_function(
-      "--durable,!--no-durable", [o](std::int64_t n) { o->job.durable = n > 0; },
-      "Whether the job survives a restart of the server (default: yes if the server has a "
-      "--data-dir)");
+  options.number(
+      "--max-worker-failures",
+      "Fail a closure after N lost workers or processes; 0: no limit; default: the server's, 3");
+  add_scheduling(o->job);
+  options.flag("--require-function", "Refuse the job if no connected worker has the function");
+  job.flag("--durable,!--no-durable",
+           "Whether the job survives a restart of the server (default: yes if the server has a "
+           "--data-dir)");
   verb->add_flag_function(
       "--check,!--no-check", [o](std::int64_t n) { o->job.check = n > 0; },
       "muster.exec: fail if the exit status of the program is not 0 (the default), or return the "

@@ -1,0 +1,69 @@
+// Flags whose values are members of a request's body. Each is stated once: its member has the name
+// of the flag unless another one is given, and the server knows the limits and the default. Main
+// thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/durations.hpp"
+#include "cli/rest.hpp"
+
+namespace muster::cli {
+
+class body_flags {
+ public:
+  using texts = std::vector<std::string>;
+
+  /// Flags that are added from here on are those of this verb.
+  void of(CLI::App& verb) { verb_ = &verb; }
+
+  /// A text, a number, or several texts.
+  template <class T = std::string>
+  CLI::Option* value(std::string const& flag, std::string const& type, std::string const& help,
+                     std::string_view member = {}) {
+    auto const to = std::make_shared<T>();
+    auto* const option = add_value(*verb_, flag, *to, type, help);
+    add(flag, member, [to, option](json::value& into) {
+      bool given = option->count() > 0;
+      if constexpr (requires { to->empty(); }) given = given && !to->empty();
+      if (given) into = json::value_from(*to);
+    });
+    return option;
+  }
+  template <class N = std::uint32_t>
+  CLI::Option* number(std::string const& flag, std::string const& help) {
+    return value<N>(flag, "N", help);
+  }
+  /// Texts with commas between.
+  CLI::Option* list(std::string const& flag, std::string const& type, std::string const& help) {
+    return value<texts>(flag, type, help)->delimiter(',');
+  }
+  CLI::Option* time(std::string const& flag, std::string const& help) {
+    auto const to = std::make_shared<std::optional<duration>>();
+    add(flag, {}, [to](json::value& into) {
+      if (*to) into = to_string(**to);
+    });
+    return add_duration(*verb_, flag, *to, help);
+  }
+  /// NAME=VALUE each time the flag is given; `read` turns a value into JSON.
+  CLI::Option* pairs(std::string const& flag, std::string const& type, std::string const& help,
+                     std::string_view member = {},
+                     json::value (*read)(std::string const&) = nullptr);
+  /// A flag without a value, for which the member is `given`. "--durable,!--no-durable" can also be
+  /// denied.
+  CLI::Option* flag(std::string const& flag, std::string const& help, std::string_view member = {},
+                    bool given = true);
+
+  /// Returns the members of the flags that were given. Errors: command_error (usage).
+  json::object body() const;
+
+ private:
+  void add(std::string const& flag, std::string_view member, std::function<void(json::value&)> put);
+
+  CLI::App* verb_ = nullptr;
+  std::vector<std::pair<std::string, std::function<void(json::value&)>>> members_;
+};
+
+}  // namespace muster::cli
