@@ -2,13 +2,17 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import multiprocessing
 import os
 import pathlib
+import re
+import resource
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from typing import Any, Callable, Iterator
 
@@ -197,6 +201,84 @@ def test_what_a_function_starts_inherits_nothing_of_the_worker(make_cluster: Mak
     if "processes" in words[0] or start == "exec":
         more = {fd: to for fd, to in fds.items() if fd > 2 and not to.startswith("/memfd:muster-stacks")}
         assert not more
+
+
+def limits(start: str) -> str:
+    """Returns the resource limits of a process that is started so, as /proc shows them."""
+    if start == "exec":
+        return subprocess.run(["cat", "/proc/self/limits"], stdout=subprocess.PIPE, check=True, text=True).stdout
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.write(writing, pathlib.Path("/proc/self/limits").read_bytes())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as found:
+        return found.read()
+
+
+@pytest.mark.parametrize("start", ["fork", "exec"])
+@BOTH
+def test_limits_are_those_of_the_worker_until_a_function_changes_them(make_cluster: MakeCluster, words: Any, start: str) -> None:
+    cluster = make_cluster()
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, before[1]))
+    try:
+        worker = cluster.add(*words)
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, before)
+    c = cluster.coordinator()
+    seen = c.submit(limits, start).fetch(20)
+    assert seen == pathlib.Path(f"/proc/{worker.process.pid}/limits").read_text()
+    assert re.search(r"Max core file size +0 ", seen)
+
+    def open_fewer_files() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (321, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+    c.submit(open_fewer_files).fetch(20)
+    assert re.search(r"Max open files +321 ", c.submit(limits, start).fetch(20)), "the next function of this process"
+
+
+def locks_of_a_fork() -> dict[str, bool]:
+    """Returns which locks can be taken in a fork while a thread of the forking process holds all of them."""
+    executor, link = (importlib.import_module(name) for name in ("muster.executor", "muster.coordinator.link"))
+    own = threading.Lock()
+    locks: dict[str, Callable[[], Any]] = {
+        "own": lambda: own,
+        "links": lambda: link._links_lock,
+        "executors": lambda: executor._executors_lock,
+    }
+    held, released = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with contextlib.ExitStack() as stack:
+            for lock in locks.values():
+                stack.enter_context(lock())
+            if hasattr(sys.stdout, "below"):
+                stack.enter_context(sys.stdout.below._lock)
+            held.set()
+            released.wait(20)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(20)
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        sys.stdout.write("a line of a fork\n")
+        os.write(writing, repr({name: lock().acquire(blocking=False) for name, lock in locks.items()}).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as found:
+        seen: dict[str, bool] = eval(found.read())
+    released.set()
+    thread.join()
+    return seen
+
+
+@BOTH
+def test_locks_of_muster_are_free_in_a_fork_and_others_stay_locked(make_cluster: MakeCluster, words: Any) -> None:
+    cluster = make_cluster()
+    cluster.add(*words)
+    assert cluster.coordinator().submit(locks_of_a_fork).fetch(20) == {"own": False, "links": True, "executors": True}
 
 
 def terminated(start: str) -> int:
