@@ -20,6 +20,13 @@ std::string connected_from(task_row const& t) {
   return t.name() + " is connected from host '" + t.spec.host + "'" + pid;
 }
 
+// Such a value may have nobody else that builds it.
+bool builds_a_troubled_value(component_builds const& builds, task_row const& t) {
+  return std::any_of(builds.troubled().begin(), builds.troubled().end(), [&](per_worker_id v) {
+    return builds.find(v)->components.contains({t.job, t.index});
+  });
+}
+
 }  // namespace
 
 worker_events::newcomer worker_events::attach(worker_attached& e) {
@@ -228,7 +235,8 @@ void worker_events::lose(worker& w, task_state as, std::string why, bool blamed,
   dismiss(w);
   on_state_gone(t, why, clean);
   core_.registry.tasks.left(core_.step.now, t, as, std::move(why));
-  core_.step.check_all |= core_.builds.any_troubled();
+  // Any other lost worker may come back, or is given up later, when all queues are checked.
+  core_.step.check_all |= clean && builds_a_troubled_value(core_.builds, t);
 }
 
 void worker_events::retire(worker& w) {
