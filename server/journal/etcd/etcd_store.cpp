@@ -51,12 +51,9 @@ muster::result<std::unique_ptr<etcd_store>> etcd_store::open(access a, term t, s
 muster::status etcd_store::confirm_term() {
   wire::RangeRequest request;
   request.set_key(names_.leader());
-  wire::RangeResponse answer;
-  auto const asked =
-      client_.ask(read_limit_, "for its data",
-                  client_.reading(&member::kv, &wire::KV::Stub::Range, request, answer));
-  if (!asked.ok()) return asked;
-  if (!answer.kvs().empty() && answer.kvs(0).create_revision() == term_.created) return {};
+  auto const answer = range(request, "for its data");
+  if (!answer) return answer.error();
+  if (!answer->kvs().empty() && answer->kvs(0).create_revision() == term_.created) return {};
   return {code::unavailable, "the key of this leader in etcd is gone"};
 }
 
@@ -101,14 +98,11 @@ muster::status etcd_store::recover_pieces() {
     auto const number = kv.key().substr(names_.pieces().size(), 16);
     wire::RangeRequest request;
     request.set_key(kv.key());
-    wire::RangeResponse answer;
-    auto const asked =
-        client_.ask(read_limit_, "for entries",
-                    client_.reading(&member::kv, &wire::KV::Stub::Range, request, answer));
-    if (!asked.ok()) return failed = asked, false;
-    if (answer.kvs().empty()) return failed = damaged("a piece of an entry is gone"), false;
+    auto const answer = range(request, "for entries");
+    if (!answer) return failed = answer.error(), false;
+    if (answer->kvs().empty()) return failed = damaged("a piece of an entry is gone"), false;
     auto const n = std::stoull(number, nullptr, 16);
-    pieces_.numbers.emplace(answer.kvs(0).value(), n);
+    pieces_.numbers.emplace(answer->kvs(0).value(), n);
     pieces_.next = std::max<std::uint64_t>(pieces_.next, n + 1);
     return true;
   });
@@ -297,6 +291,16 @@ void etcd_store::compact() {
   (void)client_.once(write_limit, calling(&member::kv, &wire::KV::Stub::Compact, request, answer));
 }
 
+// Asks etcd until it answers, as long as reads may take.
+muster::result<wire::RangeResponse> etcd_store::range(wire::RangeRequest const& request,
+                                                      char const* what) const {
+  wire::RangeResponse answer;
+  auto const asked = client_.ask(
+      read_limit_, what, client_.reading(&member::kv, &wire::KV::Stub::Range, request, answer));
+  if (!asked.ok()) return asked;
+  return answer;
+}
+
 muster::status etcd_store::scan(std::string from, std::string const& end, bool keys_only,
                                 std::function<bool(wire::KeyValue&)> const& v) const {
   auto page = page_first;
@@ -306,16 +310,13 @@ muster::status etcd_store::scan(std::string from, std::string const& end, bool k
     request.set_range_end(end);
     request.set_limit(page);
     request.set_keys_only(keys_only);
-    wire::RangeResponse answer;
-    auto const asked =
-        client_.ask(read_limit_, "for entries",
-                    client_.reading(&member::kv, &wire::KV::Stub::Range, request, answer));
-    if (!asked.ok()) return asked;
-    auto const bytes = answer.ByteSizeLong();
-    for (auto& kv : *answer.mutable_kvs())
+    auto answer = range(request, "for entries");
+    if (!answer) return answer.error();
+    auto const bytes = answer->ByteSizeLong();
+    for (auto& kv : *answer->mutable_kvs())
       if (!v(kv)) return {};
-    if (!answer.more() || answer.kvs().empty()) return {};
-    from = answer.kvs(answer.kvs_size() - 1).key() + '\0';
+    if (!answer->more() || answer->kvs().empty()) return {};
+    from = answer->kvs(answer->kvs_size() - 1).key() + '\0';
     if (bytes < page_bytes / 4) page = std::min(page * 4, page_max);
     if (bytes > page_bytes) page = std::max<std::int64_t>(page / 4, 8);
   }

@@ -53,6 +53,8 @@ class etcd_store final : public store {
   bool leader_is_at(std::int64_t version);
   muster::status write_in_parts(operations ops);
   muster::status do_all(std::vector<operations> parts, bool until_done);
+  muster::result<wire::RangeResponse> range(wire::RangeRequest const& request,
+                                            char const* what) const;
   muster::status scan(std::string from, std::string const& end, bool keys_only,
                       std::function<bool(wire::KeyValue&)> const& v) const;
   muster::result<std::string> whole(std::string_view key, std::string_view value) const;
