@@ -67,10 +67,12 @@ class app {
                  }};
   history_keeper history_{engine_, store_};
   wire_assembly wire_{engine_, perimeter_, store_, access_};
-  torch_assembly torch_{engine_, perimeter_, store_, wire_.tunnels()};
+  std::unique_ptr<torch_assembly> torch_ =
+      make_torch_assembly(engine_, perimeter_, store_, wire_.tunnels());
   cluster_following following_{engine_, store_.coordination()};
   std::unique_ptr<webhook_sender> webhooks_ = make_webhooks();
-  web_assembly web_{engine_, perimeter_, store_, access_, wire_, torch_, history_, webhooks_.get()};
+  web_assembly web_{engine_, perimeter_, store_,   access_,
+                    wire_,   *torch_,    history_, webhooks_.get()};
 
   endpoint grpc_bound_, http_bound_;
   std::unique_ptr<machine_watch> machines_;  // while the engine runs
@@ -100,7 +102,7 @@ void app::open() {
   directories.close_to_others();
   store_.restore_jobs();
   history_.restore();
-  if (!engine_.config.is_read_only()) torch_.open();
+  if (!engine_.config.is_read_only()) torch_->open();
   grpc_bound_ = wire_.open();  // last: a server of gRPC that has begun has to be stopped
 }
 
@@ -146,7 +148,7 @@ bool app::start() {
   store_.watch_blobs();
   history_.begin();
   engine_.start();
-  torch_.start();
+  torch_->start();
   if (!engine_.config.is_read_only()) watch_own_machine();
   following_.start(found_);
   web_.gateway().open();
@@ -190,7 +192,7 @@ void app::stop() {
   web_.stop(http_grace);
 
   watchdog.enter("stores of torch.distributed");
-  torch_.stop();
+  torch_->stop();
 
   watchdog.enter("values on their way to the disk");
   store_.stop_files();

@@ -44,7 +44,7 @@ web_assembly::web_assembly(engine_assembly& engine, perimeter& p, store_assembly
                            history_keeper& history, webhook_sender* webhooks)
     : gateway_(engine.context(), [&leadership = store.leadership()] { leadership.check(); },
                {store.pools(), store.coordination(), engine.events(), wire.endpoints(),
-                store.blobs(), &entry.keeper(), &torch.stores()}),
+                store.blobs(), &entry.keeper(), torch.stores()}),
       server_(options_from(engine, p, store, entry, wire, history, webhooks), gateway_,
               p.relays()) {}
 

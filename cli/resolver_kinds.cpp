@@ -1,12 +1,16 @@
 // The resolvers that the command line knows, and their faults as exit statuses.
 #include "cli/resolver_kinds.hpp"
 
-#include "muster/cloud_resolver_kinds.hpp"
+#include "cli/cloud_resolvers.hpp"
 
 namespace muster::cli {
 
 resolver_kinds const& known_resolvers() {
-  static auto const kinds = all_resolver_kinds();
+  static auto const kinds = [] {
+    auto all = local_resolver_kinds();
+    add_cloud_kinds(all);
+    return all;
+  }();
   return kinds;
 }
 

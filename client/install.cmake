@@ -3,12 +3,16 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/muster)
 
-install(TARGETS muster_client muster_cluster muster_cluster_http muster_http_client muster_base muster_coro muster_machine muster_native_stacks
+if(MUSTER_WITH_CLOUD_RESOLVERS)
+  set(cloud_resolvers muster_cluster_http)
+  set(cloud_headers ${PROJECT_SOURCE_DIR}/launch/cluster/http/include/muster)
+endif()
+install(TARGETS muster_client muster_cluster ${cloud_resolvers} muster_http_client muster_base muster_coro muster_machine muster_native_stacks
                 muster_proto muster_values muster_options EXPORT muster_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT muster_targets NAMESPACE muster:: DESTINATION ${package_dir})
 install(DIRECTORY include/muster ${PROJECT_SOURCE_DIR}/launch/cluster/include/muster
-                  ${PROJECT_SOURCE_DIR}/launch/cluster/http/include/muster
+                  ${cloud_headers}
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/proto/muster DESTINATION ${CMAKE_INSTALL_DATADIR}/muster/proto
   FILES_MATCHING PATTERN "*.proto")

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "server/torch/declared.hpp"
+#include "server/torch/sockets/torch_server.hpp"
 
 namespace muster::server {
 namespace {
@@ -26,10 +27,28 @@ log_event event_of(torch::told_incident const& told) {
   return {w.how, std::string(w.name), told.cluster, told.what.about, told.what.text};
 }
 
-}  // namespace
+class served_stores : public torch_assembly {
+ public:
+  served_stores(engine_assembly& engine, perimeter& p, store_assembly& store,
+                tunnel_service& tunnels);
 
-torch_assembly::torch_assembly(engine_assembly& engine, perimeter& p, store_assembly& store,
-                               tunnel_service& tunnels)
+  torch::torch_stores* stores() override { return &stores_; }
+  void open() override;
+  void start() override;
+  void stop() override { stores_.stop(); }
+
+ private:
+  torch::torch_server_options options(perimeter& p);
+  torch::carried_store store_of(core::program_id program, std::uint32_t ranks);
+
+  engine_assembly& engine_;
+  coordination_hub& hub_;
+  server::pools& pools_;
+  torch::torch_server stores_;
+};
+
+served_stores::served_stores(engine_assembly& engine, perimeter& p, store_assembly& store,
+                             tunnel_service& tunnels)
     : engine_(engine), hub_(store.coordination()), pools_(store.pools()), stores_(options(p)) {
   using coordination::cluster_id;
   auto const number = [](cluster_id c) { return static_cast<std::uint64_t>(c); };
@@ -45,7 +64,7 @@ torch_assembly::torch_assembly(engine_assembly& engine, perimeter& p, store_asse
 }
 
 // Clients of torch 2.1 are known by what the cluster says in which the program runs.
-torch::carried_store torch_assembly::store_of(core::program_id program, std::uint32_t ranks) {
+torch::carried_store served_stores::store_of(core::program_id program, std::uint32_t ranks) {
   auto pool = pools_.of(program).cluster();
   auto const cluster = hub_.state().find(pool.empty() ? main_cluster_of(engine_.config) : pool);
   auto const early =
@@ -53,7 +72,7 @@ torch::carried_store torch_assembly::store_of(core::program_id program, std::uin
   return {core::text(program), ranks, early};
 }
 
-torch::torch_server_options torch_assembly::options(perimeter& p) {
+torch::torch_server_options served_stores::options(perimeter& p) {
   torch::torch_server_options o;
   o.address = engine_.config.grpc.address;
   o.limits.connections = share_of_files(o.limits.connections, 4);
@@ -71,7 +90,7 @@ torch::torch_server_options torch_assembly::options(perimeter& p) {
   return o;
 }
 
-void torch_assembly::open() {
+void served_stores::open() {
   auto const& c = engine_.config;
   for (auto const cluster : hub_.state().ids()) {
     auto const& spec = hub_.state().spec(cluster);
@@ -88,12 +107,16 @@ void torch_assembly::open() {
   }
 }
 
-void torch_assembly::start() {
+void served_stores::start() {
   stores_.start([](std::function<void()> work) { return named_thread("torch", std::move(work)); });
 }
 
-void torch_assembly::stop() {
-  stores_.stop();
+}  // namespace
+
+std::unique_ptr<torch_assembly> make_torch_assembly(engine_assembly& engine, perimeter& p,
+                                                    store_assembly& store,
+                                                    tunnel_service& tunnels) {
+  return std::make_unique<served_stores>(engine, p, store, tunnels);
 }
 
 }  // namespace muster::server

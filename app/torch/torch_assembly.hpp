@@ -3,37 +3,33 @@
 // engine thread where it says so.
 #pragma once
 
+#include <memory>
+
 #include "app/engine_assembly.hpp"
 #include "app/perimeter.hpp"
 #include "app/store_assembly.hpp"
 #include "server/rpc/workers/rank_tunnels.hpp"
-#include "server/torch/sockets/torch_server.hpp"
+#include "server/torch/torch_stores.hpp"
 
 namespace muster::server {
 
 class torch_assembly {
  public:
-  /// REQUIRES: all outlive it.
-  torch_assembly(engine_assembly& engine, perimeter& p, store_assembly& store,
-                 tunnel_service& tunnels);
+  virtual ~torch_assembly() = default;
 
-  /// Engine thread.
-  torch::torch_stores& stores() { return stores_; }
+  /// Returns null if this build has no stores. Engine thread.
+  virtual torch::torch_stores* stores() = 0;
 
   /// Listens for the clusters that are known, and says so in the log. start_error.
-  void open();
-  void start();
+  virtual void open() = 0;
+  virtual void start() = 0;
   /// Closes all connections.
-  void stop();
-
- private:
-  torch::torch_server_options options(perimeter& p);
-  torch::carried_store store_of(core::program_id program, std::uint32_t ranks);
-
-  engine_assembly& engine_;
-  coordination_hub& hub_;
-  server::pools& pools_;
-  torch::torch_server stores_;
+  virtual void stop() = 0;
 };
+
+/// Makes the stores, or, in a build without them, an assembly whose `open` refuses all settings of
+/// stores. REQUIRES: all outlive it.
+std::unique_ptr<torch_assembly> make_torch_assembly(engine_assembly& engine, perimeter& p,
+                                                    store_assembly& store, tunnel_service& tunnels);
 
 }  // namespace muster::server

@@ -8,13 +8,13 @@
 #include <iostream>
 #include <thread>
 
+#include "cli/cloud_resolvers.hpp"
 #include "cli/resolver_kinds.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
 #include "launch/cluster/resolver_text.hpp"
 #include "muster/cluster_rules.hpp"
 #include "muster/cluster_watch.hpp"
-#include "muster/tpu_resolver.hpp"
 
 namespace muster::cli {
 namespace {
@@ -127,12 +127,6 @@ void print_own(json::value const& own, resolve_options const& o) {
   std::cout << "environment  " << or_none("environment") << '\n';
 }
 
-tpu_resolver& tpu_of(cluster_resolver& r) {
-  auto* const tpu = dynamic_cast<tpu_resolver*>(&r);
-  if (!tpu) throw cluster::invalid("health is known of a TPU alone, as in 'tpu:name=NAME'");
-  return *tpu;
-}
-
 using lines = std::vector<std::pair<std::string, std::string>>;
 
 /// "state        READY"; what is empty reads "none".
@@ -142,18 +136,7 @@ void print_lines(lines const& all) {
               << (value.empty() ? "none" : for_terminal(value)) << '\n';
 }
 
-struct coordinator {
-  std::string address, leader;
-};
-
-coordinator coordinator_beside(tpu_resolver& tpu) {
-  auto const address = tpu.coordinator_address();
-  if (address.empty())
-    throw cluster::missing("no coordinator is named for the TPU: coordinator_name=NAME");
-  return {address, tpu.coordination_leader()};
-}
-
-coordinator leading_task(cluster_spec const& spec) {
+found_coordinator leading_task(cluster_spec const& spec) {
   auto const leader = coordination_leader(spec);
   if (leader.empty()) throw cluster::missing("there is no cluster, so nobody leads it");
   auto const begin = leader.find(':') + 1;
@@ -163,27 +146,18 @@ coordinator leading_task(cluster_spec const& spec) {
 /// Prints what the API says about a TPU. Returns exit_failed unless it is READY and HEALTHY.
 /// Errors: invalid if the resolver is of another kind, or the TPU was not given by its name.
 exit_status print_health(cluster_resolver& resolver, output_format output) {
-  auto& tpu = tpu_of(resolver).tpu();
-  auto const node = tpu.node();
-  auto const recoverable = tpu.recoverable(node);
-  json::object out{{"name", tpu.name().name},
-                   {"state", node.state},
-                   {"health", node.health},
-                   {"health_description", node.health_description},
-                   {"recoverable", recoverable},
-                   {"accelerator_type", node.accelerator_type},
-                   {"runtime_version", node.runtime_version},
-                   {"endpoints", json::array(node.endpoints.begin(), node.endpoints.end())}};
-  if (!printed_as_json(output, out))
-    print_lines({{"tpu", tpu.name().name},
-                 {"state", node.state},
-                 {"health", node.health},
-                 {"because", node.health_description},
-                 {"recoverable", recoverable ? "yes" : "no"},
-                 {"accelerator", node.accelerator_type},
-                 {"runtime", node.runtime_version},
-                 {"endpoints", std::to_string(node.endpoints.size())}});
-  return node.is_healthy() ? exit_ok : exit_failed;
+  auto const health = health_of(resolver);
+  json::value const told(health.told);
+  if (!printed_as_json(output, told))
+    print_lines({{"tpu", text_of(told, "name")},
+                 {"state", text_of(told, "state")},
+                 {"health", text_of(told, "health")},
+                 {"because", text_of(told, "health_description")},
+                 {"recoverable", is_true(told, "recoverable") ? "yes" : "no"},
+                 {"accelerator", text_of(told, "accelerator_type")},
+                 {"runtime", text_of(told, "runtime_version")},
+                 {"endpoints", std::to_string(list_of(told, "endpoints").size())}});
+  return health.is_healthy ? exit_ok : exit_failed;
 }
 
 /// Reads the names of devices, one a line. Errors: missing if the file cannot be read.
@@ -218,8 +192,8 @@ exit_status print_accelerators(cluster_resolver& resolver, resolve_options const
 /// The coordinator beside a TPU, else the task that leads: ps 0, chief 0 or worker 0. missing:
 /// there is none.
 exit_status print_coordinator(cluster_resolver& resolver, output_format output) {
-  auto* const tpu = dynamic_cast<tpu_resolver*>(&resolver);
-  auto const found = tpu ? coordinator_beside(*tpu) : leading_task(resolver.cluster_spec());
+  auto const beside = coordinator_beside_tpu(resolver);
+  auto const found = beside ? *beside : leading_task(resolver.cluster_spec());
   json::object const out{{"coordinator", found.address}, {"leader", found.leader}};
   if (!printed_as_json(output, out))
     print_lines({{"coordinator", found.address}, {"leader", found.leader}});
@@ -280,7 +254,7 @@ int run_resolve(resolve_options& o) {
     return exit_ok;
   }
   if (o.wait_healthy) try {
-      tpu_of(*resolver).tpu().wait_for_healthy(in_ms(o.timeout), in_ms(o.interval));
+      wait_until_healthy(*resolver, in_ms(o.timeout), in_ms(o.interval));
     } catch (cluster_error const& e) {
       throw command_error(status_of(e), e.what());
     }

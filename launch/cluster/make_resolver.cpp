@@ -146,6 +146,7 @@ std::shared_ptr<cluster_resolver> resolver_kinds::make_one(
     throw invalid("there is no kind of resolver " + quoted(name) + " (there are " +
                   cluster::listed(known) + ")");
   }
+  if (!kind->unavailable.empty()) throw invalid(kind->name + ": " + kind->unavailable);
   auto const rest = colon == std::string_view::npos ? std::string_view()
                                                     : cluster::trimmed(text.substr(colon + 1));
   auto parts = rest.empty() ? std::vector<std::string_view>() : parts_of(rest);

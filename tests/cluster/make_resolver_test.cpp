@@ -139,5 +139,16 @@ TEST(make_resolver, a_library_adds_its_kinds) {
   EXPECT_EQ(kinds.all().back().name, "fixed");
 }
 
+TEST(make_resolver, kind_that_is_unavailable_takes_any_keys_and_reports_why) {
+  auto kinds = local_resolver_kinds();
+  kinds.add({"cloud", "a test's", "", {}, nullptr, "not in this build"});
+  auto const fault = [&](std::string const& text) {
+    return fault_of([&] { kinds.make(text, environment({})); });
+  };
+  EXPECT_EQ(fault("cloud"), "cloud: not in this build");
+  EXPECT_EQ(fault("cloud:group=a;port=1"), "cloud: not in this build");
+  EXPECT_EQ(fault("tf-config+cloud:group=a"), "cloud: not in this build");
+}
+
 }  // namespace
 }  // namespace muster

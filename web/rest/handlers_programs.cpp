@@ -112,6 +112,8 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
   auto known = [request, is_repeated](engine_services& services) -> muster::result<bool> {
     auto const pool = services.pools.named(request->cluster);
     if (!pool) return pool.error();
+    if (request->store == core::store_place::server && !services.torch)
+      return wrong_field("store", "this server serves no stores", 0, muster::code::unimplemented);
     request->spec.store = request->store.value_or(usual_store(services, **pool));
     return is_repeated(**pool);
   };

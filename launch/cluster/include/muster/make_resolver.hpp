@@ -63,6 +63,8 @@ struct resolver_kind {
   std::string value;
   std::vector<resolver_key> keys;
   std::function<std::shared_ptr<cluster_resolver>(resolver_arguments const&)> make;
+  /// Why there is no `make`, in the words of the error; such a kind takes any keys.
+  std::string unavailable = {};
 };
 
 class resolver_kinds {
