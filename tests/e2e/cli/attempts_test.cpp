@@ -47,6 +47,9 @@ TEST(attempts, tell_what_was_seen_of_them_also_by_the_next_server) {
   EXPECT_EQ(first.wait(), 0);
   c.serve({"--data-dir", data});
   EXPECT_EQ(show().out, before.out);
+  auto const ranks = c.run({"programs", "show", "train", "--url", c.url()}).out;
+  EXPECT_NE(ranks.find("RANK  STATE"), std::string::npos) << ranks;
+  EXPECT_EQ(ranks.find("TASK"), std::string::npos) << "ranks are not called tasks: " << ranks;
   auto const none = c.run({"programs", "show", "train", "--attempt", "2", "--url", c.url()});
   EXPECT_EQ(none.status, 1);
   EXPECT_NE(none.err.find("has no attempt 2"), std::string::npos) << none.err;
