@@ -227,5 +227,21 @@ TEST(connection_guard, forgets_what_a_closed_connection_held) {
   });
 }
 
+TEST(connection_guard, forgets_what_streams_held_that_the_server_has_ended) {
+  guarded_echo s(standing::identified);
+  s.run([&] {
+    auto const held = [&] { return s.echo.server.guarded().held_bytes; };
+    wire_client c(s);
+    for (std::uint32_t stream = 1; stream < 20; stream += 2) {
+      c.call(stream, "/no.Service/None");
+      c.data(stream, grpc_message(std::string(100'000, 'x')).substr(0, 16'000));
+      EXPECT_TRUE(c.answers());
+    }
+    for (int i = 0; i < 1'000 && held() > 0; ++i) std::this_thread::sleep_for(10ms);
+    EXPECT_EQ(held(), 0u);
+    EXPECT_TRUE(c.answers()) << "the connection goes on";
+  });
+}
+
 }  // namespace
 }  // namespace muster::net::test

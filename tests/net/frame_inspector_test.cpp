@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/net/inspect/sent_frames.hpp"
 #include "tests/support/http2_frames.hpp"
 
 namespace muster::net::test {
@@ -199,6 +200,38 @@ TEST(frame_inspector, charges_what_is_unfinished_of_messages) {
     EXPECT_EQ(f.inspector.held(), 0u);
     f.feed(call(5) + frame(data_frame, end_stream, 5, message.substr(0, 16'000)));
     EXPECT_EQ(f.inspector.held(), 0u) << "the call has failed";
+  }
+}
+
+TEST(frame_inspector, charges_nothing_for_a_stream_that_the_server_has_ended) {
+  for (std::size_t const piece : {1u, 3u, 16'000u, 1u << 20}) {
+    fed f(false, piece);
+    auto const message = grpc_message(std::string(40'000, 'x'));
+    f.feed(call(1) + frame(data_frame, 0, 1, message.substr(0, 16'000)));
+    f.feed(call(3) + frame(data_frame, 0, 3, message.substr(0, 1'000)));
+    f.inspector.stream_ended(1);
+    EXPECT_EQ(f.inspector.held(), 1'000 + frame_inspector::frame_overhead) << "stream 3";
+    f.feed(frame(data_frame, 0, 1, message.substr(16'000, 16'000)));
+    EXPECT_EQ(f.inspector.held(), 1'000 + frame_inspector::frame_overhead) << "on its way before";
+    f.inspector.stream_ended(3);
+    EXPECT_EQ(f.inspector.held(), 0u);
+  }
+}
+
+TEST(sent_frames, finds_each_stream_that_ends_wherever_its_bytes_are_split) {
+  auto const sent = frame(settings_frame, 0, 0, std::string(6, 'x')) +
+                    frame(headers_frame, end_headers, 1, "fields") +
+                    frame(data_frame, 0, 1, std::string(300, '\1')) +
+                    frame(headers_frame, end_headers | end_stream, 1, "fields") +
+                    frame(reset_frame, 0, 3, number(8, 4)) + frame(settings_frame, end_stream, 0) +
+                    frame(data_frame, end_stream, 70'005, "x");
+  for (std::size_t piece = 1; piece <= sent.size(); ++piece) {
+    sent_frames f;
+    std::vector<std::uint32_t> ended;
+    for (std::string_view left = sent; !left.empty();
+         left.remove_prefix(std::min(piece, left.size())))
+      f.read(left.substr(0, piece), [&](std::uint32_t stream) { ended.push_back(stream); });
+    EXPECT_EQ(ended, (std::vector<std::uint32_t>{1, 3, 70'005})) << piece;
   }
 }
 

@@ -231,6 +231,15 @@ bool guarded_connection::received(std::string_view bytes) {
   return !cut_;
 }
 
+void guarded_connection::sent(std::string_view bytes) {
+  sent_.read(bytes, [this](std::uint32_t stream) {
+    std::scoped_lock const lock(mutex_);
+    if (cut_) return;
+    inspector_.stream_ended(stream);
+    guard_.charge(*this, standing_);
+  });
+}
+
 void guarded_connection::ended() {
   if (!cut_) guard_.release(*this);
 }

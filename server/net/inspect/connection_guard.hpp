@@ -2,7 +2,8 @@
 // given by itself and has no hook for that, so the process's own `recvmsg`, `SSL_read`
 // and `close` (intercepted_reads.cpp) stand before the system's: they show the bytes of guarded
 // connections to a frame_inspector, and report a broken connection to gRPC where a limit is
-// exceeded. Over TLS the inspector sees the decrypted bytes. Not tried with a newer gRPC.
+// exceeded. Over TLS the inspector sees the decrypted bytes. `sendmsg` and `SSL_write` show which
+// streams the server ends. Not tried with a newer gRPC.
 //
 //   added --> anonymous --token, or certificate--> identified
 //                 \--over a limit, or chosen to make room--> cut --> forgotten with its descriptor
@@ -23,6 +24,7 @@
 #include <utility>
 
 #include "server/net/inspect/frame_inspector.hpp"
+#include "server/net/inspect/sent_frames.hpp"
 
 namespace muster::net {
 
@@ -117,13 +119,16 @@ class connection_guard {
   std::atomic<std::size_t> anonymous_count_ = 0;
 };
 
-/// The entry of one descriptor. The reader is whichever thread gRPC reads with.
+/// The entry of one descriptor. Reader and writer are whichever threads gRPC reads and writes with,
+/// one of each at a time.
 class guarded_connection {
  public:
   guarded_connection(connection_guard& guard, int socket, std::string peer, bool tls, standing s);
 
   /// Bytes that gRPC is about to be given. False: the connection is to be reported as broken.
   bool received(std::string_view bytes);
+  /// Bytes that the system has taken from gRPC.
+  void sent(std::string_view bytes);
   /// The stream of bytes has ended, broke, or is closed.
   void ended();
   /// A verified client certificate has this common name.
@@ -142,6 +147,7 @@ class guarded_connection {
   bool const tls_;
   std::uint64_t const inode_;  // of the socket, as the descriptor is used again
   bool looked_at_ = false;     // the reader's
+  sent_frames sent_;           // the writer's
   std::atomic<bool> cut_ = false;
   std::atomic<std::size_t> held_ = 0;
   std::atomic<std::int64_t> open_held_ = 0;  // of that, what counts as not identified

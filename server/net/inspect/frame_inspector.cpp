@@ -94,7 +94,7 @@ frame_inspector::finding frame_inspector::end_frame(identify const& is_known) {
   head_have_ = 0;
   if (type_ == data) {
     bool const is_whole = current_.prefix_have == 0;
-    if (is_whole || (flags_ & end_stream)) {
+    if (is_whole || (flags_ & end_stream) || has_ended(stream_)) {
       message_bytes_ -= current_.held;
       if (!unfinished_.empty()) unfinished_.erase(stream_);
     } else {
@@ -152,6 +152,15 @@ void frame_inspector::charge_call() {
   auto const bytes = head_bytes + left_ + (is_new ? call_overhead : 0);
   it->bytes += bytes;
   unanswered_bytes_ += bytes;
+}
+
+void frame_inspector::stream_ended(std::uint32_t stream) {
+  ended_[ended_next_++ % ended_.size()] = stream;
+  forget_message(stream);
+}
+
+bool frame_inspector::has_ended(std::uint32_t stream) const {
+  return std::find(ended_.begin(), ended_.end(), stream) != ended_.end();
 }
 
 void frame_inspector::forget_message(std::uint32_t stream) {

@@ -54,6 +54,9 @@ class frame_inspector {
   /// One of its calls is over, and nobody knows which one: the one that is charged least.
   void call_ended();
 
+  /// The server has ended this stream: gRPC drops what the client still sends of it.
+  void stream_ended(std::uint32_t stream);
+
   /// The client has been identified by other means.
   void set_identified();
 
@@ -80,6 +83,7 @@ class frame_inspector {
   void charge_call();
   void look_for_token(identify const& is_known);
   void forget_message(std::uint32_t stream);
+  bool has_ended(std::uint32_t stream) const;
 
   inspection_limits const limits_;
   bool const is_limited_;
@@ -99,6 +103,9 @@ class frame_inspector {
   message current_;                                        // of the DATA frame
   std::unordered_map<std::uint32_t, message> unfinished_;  // by stream, held() bounds it
   std::size_t message_bytes_ = 0;                          // of all of them
+  // The newest streams that the server has ended; frames of their clients can be on the way.
+  std::array<std::uint32_t, 32> ended_{};
+  std::size_t ended_next_ = 0;
 
   struct charged_call {
     std::uint32_t stream;

@@ -1,7 +1,8 @@
-// `recvmsg`, `SSL_read` and `close` of this process: they call the system's, and show to the guard
-// what its connections received, and that they are closed. The dynamic linker prefers the
-// definitions of the program to those of libraries, so the gRPC library calls these; every other
-// caller gets the same answer as before. See connection_guard.hpp for why.
+// `recvmsg`, `sendmsg`, `SSL_read`, `SSL_write` and `close` of this process: they call the
+// system's, and show to the guard what its connections received and sent, and that they are closed.
+// The dynamic linker prefers the definitions of the program to those of libraries, so the gRPC
+// library calls these; every other caller gets the same answer as before. See connection_guard.hpp
+// for why.
 #include "server/net/inspect/intercepted_reads.hpp"
 
 #include <dlfcn.h>
@@ -35,6 +36,14 @@ bool is_accepted(guarded_connection& c, msghdr const& message, std::size_t bytes
     bytes -= n;
   }
   return true;
+}
+
+void note_sent(guarded_connection& c, msghdr const& message, std::size_t bytes) {
+  for (std::size_t i = 0; i < message.msg_iovlen && bytes > 0; ++i) {
+    auto const n = std::min(bytes, message.msg_iov[i].iov_len);
+    c.sent({static_cast<char const*>(message.msg_iov[i].iov_base), n});
+    bytes -= n;
+  }
 }
 
 bool has_room(msghdr const& message) {
@@ -81,6 +90,16 @@ extern "C" ssize_t recvmsg(int socket, msghdr* message, int flags) {
   return -1;
 }
 
+extern "C" ssize_t sendmsg(int socket, msghdr const* message, int flags) {
+  static auto* const system = muster::net::next<ssize_t(int, msghdr const*, int)>("sendmsg");
+  auto const n = system(socket, message, flags);
+  if (n <= 0) return n;
+  auto* const c = muster::net::guarded(socket);
+  if (c != nullptr && !c->is_tls())
+    muster::net::note_sent(*c, *message, static_cast<std::size_t>(n));
+  return n;
+}
+
 extern "C" int close(int descriptor) {
   static std::atomic<int (*)(int)> system = nullptr;  // no guard of its own: also after a fork
   auto* call = system.load();
@@ -103,4 +122,13 @@ extern "C" int SSL_read(SSL* ssl, void* buffer, int size) {
   if (c->received({static_cast<char const*>(buffer), static_cast<std::size_t>(n)})) return n;
   ERR_raise(ERR_LIB_USER, ERR_R_OPERATION_FAIL);  // gRPC asks for the reason
   return -1;
+}
+
+extern "C" int SSL_write(SSL* ssl, void const* buffer, int size) {
+  std::size_t bytes = 0;
+  if (SSL_write_ex(ssl, buffer, static_cast<std::size_t>(std::max(size, 0)), &bytes) != 1)
+    return -1;
+  if (auto* const c = muster::net::guarded_session(ssl))
+    c->sent({static_cast<char const*>(buffer), bytes});
+  return static_cast<int>(bytes);
 }
