@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "tests/net/accepting_echo.hpp"
@@ -19,9 +20,11 @@ constexpr char const* once = "/muster.coro_test.Echo/Once";
 constexpr char const* chat = "/muster.coro_test.Echo/Chat";
 
 struct guarded_echo {
-  explicit guarded_echo(standing first, std::size_t memory_max = std::size_t{1} << 30)
+  using once_handler = std::function<task<void>(std::unique_ptr<once_call>)>;
+  explicit guarded_echo(standing first, std::size_t memory_max = std::size_t{1} << 30,
+                        once_handler const& answer = echo_once)
       : echo(options(first, memory_max)) {
-    echo.serve_once(echo_once);
+    echo.serve_once(answer);
     echo.serve_chat(echo_chat);
     echo.server.refuse_unknown_methods();
     echo.start();
@@ -240,6 +243,36 @@ TEST(connection_guard, forgets_what_streams_held_that_the_server_has_ended) {
     for (int i = 0; i < 1'000 && held() > 0; ++i) std::this_thread::sleep_for(10ms);
     EXPECT_EQ(held(), 0u);
     EXPECT_TRUE(c.answers()) << "the connection goes on";
+  });
+}
+
+task<void> echo_after(std::unique_ptr<once_call> call, event& go) {
+  co_await go.wait();
+  co_await call->finish(call->request());
+}
+
+TEST(connection_guard, counts_whole_requests_until_they_are_answered) {
+  std::optional<event> go;
+  auto const answer = [&go](std::unique_ptr<once_call> call) {
+    return echo_after(std::move(call), *go);
+  };
+  guarded_echo s(standing::identified, std::size_t{1} << 30, answer);
+  go.emplace(s.echo.engine);
+  s.run([&] {
+    auto const held = [&] { return s.echo.server.guarded().held_bytes; };
+    Ping ping;
+    ping.set_payload(std::string(200'000, 'x'));
+    auto const request = grpc_message(ping.SerializeAsString());
+    wire_client c(s);
+    for (std::uint32_t stream = 1; stream < 8; stream += 2) {
+      c.call(stream, once);
+      c.send(in_frames(stream, request, end_stream));
+    }
+    EXPECT_TRUE(c.answers());
+    EXPECT_EQ(held(), 4 * request.size()) << "gRPC or a handler has them";
+    s.echo.engine.post([&go] { go->set(); });
+    for (int i = 0; i < 1'000 && held() > 0; ++i) std::this_thread::sleep_for(10ms);
+    EXPECT_EQ(held(), 0u);
   });
 }
 

@@ -218,6 +218,31 @@ TEST(frame_inspector, charges_nothing_for_a_stream_that_the_server_has_ended) {
   }
 }
 
+TEST(frame_inspector, charges_a_large_request_until_the_server_has_ended_its_call) {
+  for (std::size_t const piece : {1u, 3u, 16'000u, 1u << 20}) {
+    fed f(false, piece);
+    auto const large = grpc_message(std::string(100'000, 'x'));
+    f.feed(call(1) + in_frames(1, large, end_stream));
+    EXPECT_EQ(f.inspector.held(), large.size());
+    f.feed(call(3) + in_frames(3, large, 0));
+    EXPECT_EQ(f.inspector.held(), large.size()) << "more may come of stream 3, which is read";
+    f.feed(frame(data_frame, end_stream, 3));
+    EXPECT_EQ(f.inspector.held(), 2 * large.size());
+    f.feed(call(5) + in_frames(5, grpc_message(std::string(10'000, 'x')), end_stream));
+    EXPECT_EQ(f.inspector.held(), 2 * large.size()) << "a small one";
+    f.feed(call(7) + in_frames(7, large, 0) + in_frames(7, grpc_message("more"), end_stream));
+    EXPECT_EQ(f.inspector.held(), 2 * large.size()) << "the large message was read before";
+    f.inspector.stream_ended(1);
+    EXPECT_EQ(f.inspector.held(), large.size());
+    f.feed(frame(reset_frame, 0, 3, number(8, 4)));
+    EXPECT_EQ(f.inspector.held(), 0u);
+    f.feed(call(9));
+    f.inspector.stream_ended(9);
+    f.feed(in_frames(9, large, end_stream));
+    EXPECT_EQ(f.inspector.held(), 0u) << "refused before it had come";
+  }
+}
+
 TEST(sent_frames, finds_each_stream_that_ends_wherever_its_bytes_are_split) {
   auto const sent = frame(settings_frame, 0, 0, std::string(6, 'x')) +
                     frame(headers_frame, end_headers, 1, "fields") +

@@ -62,6 +62,15 @@ inline std::string grpc_message(std::string const& body, bool compressed = false
          number(static_cast<std::uint32_t>(body.size()), 4) + body;
 }
 
+/// DATA frames with these bytes; the last one has the flags.
+inline std::string in_frames(std::uint32_t stream, std::string const& bytes, int last_flags) {
+  std::string all;
+  for (std::size_t at = 0; at < bytes.size(); at += 16'000)
+    all += frame(data_frame, at + 16'000 < bytes.size() ? 0 : last_flags, stream,
+                 bytes.substr(at, 16'000));
+  return all;
+}
+
 /// The fields of a call.
 inline std::string call_fields(std::string const& method, std::string const& more = {}) {
   return "\x83\x86\x04" + hpack_text(method) + "\x01" + hpack_text("localhost") + "\x0f\x10" +

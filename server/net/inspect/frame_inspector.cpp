@@ -86,6 +86,7 @@ void frame_inspector::take_message(std::string_view payload) {
     payload.remove_prefix(n);
     if (m.prefix_have < prefix_bytes || m.left > 0) continue;
     message_bytes_ -= m.held;
+    note_whole(m.held);
     m = {};
   }
 }
@@ -102,6 +103,7 @@ frame_inspector::finding frame_inspector::end_frame(identify const& is_known) {
       message_bytes_ += frame_overhead;
       unfinished_[stream_] = current_;
     }
+    if (!requests_.empty()) settle_request();
   }
   if (!is_header_frame()) return finding::none;
   // The block of a HEADERS frame begins behind its padding's length and its priority.
@@ -163,7 +165,29 @@ bool frame_inspector::has_ended(std::uint32_t stream) const {
   return std::find(ended_.begin(), ended_.end(), stream) != ended_.end();
 }
 
+void frame_inspector::note_whole(std::size_t bytes) {
+  auto const it = requests_.empty() ? requests_.end() : requests_.find(stream_);
+  if (it != requests_.end() && !it->second.charged) requests_.erase(it);  // the stream went on
+  if (bytes >= large_request_bytes) requests_.insert({stream_, {bytes, false}});
+}
+
+// A stream that goes on is read by the engine, and only one of its messages waits at a time.
+void frame_inspector::settle_request() {
+  auto const it = requests_.find(stream_);
+  if (it == requests_.end() || it->second.charged) return;
+  if (has_ended(stream_)) {
+    requests_.erase(it);
+  } else if (flags_ & end_stream) {
+    it->second.charged = true;
+    request_bytes_ += it->second.bytes;
+  }
+}
+
 void frame_inspector::forget_message(std::uint32_t stream) {
+  if (auto const whole = requests_.find(stream); whole != requests_.end()) {
+    if (whole->second.charged) request_bytes_ -= whole->second.bytes;
+    requests_.erase(whole);
+  }
   auto const it = unfinished_.find(stream);
   if (it == unfinished_.end()) return;
   message_bytes_ -= it->second.held;

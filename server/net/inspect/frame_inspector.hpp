@@ -1,8 +1,8 @@
 // Follows the HTTP/2 frames that a client sends and tells how much memory gRPC needs for
-// unfinished work: header blocks, messages, and, of a client that is not identified, every call
-// without an answer. gRPC 1.51 has no limit for a header block, nor for the bytes that it reads
-// before a call's token is looked at; not tried with a newer one. Pure; one connection each, one
-// thread.
+// unfinished work: header blocks, messages, large requests that are not answered yet, and, of a
+// client that is not identified, every call without an answer. gRPC 1.51 has no limit for a header
+// block, nor for the bytes that it reads before a call's token is looked at; not tried with a newer
+// one. Pure; one connection each, one thread.
 #pragma once
 
 #include <algorithm>
@@ -40,6 +40,9 @@ class frame_inspector {
   /// Charged for each call and each unfinished DATA frame in addition to its bytes, since gRPC
   /// keeps a record of each.
   static constexpr std::size_t call_overhead = 512, frame_overhead = 64;
+  /// A message of so many bytes that ends what its client sends in a call is charged until the
+  /// server ends the call. Flow control bounds those that are smaller.
+  static constexpr std::size_t large_request_bytes = 64 << 10;
 
   /// @param is_limited whether `anonymous_bytes_max` holds until the client is identified.
   frame_inspector(inspection_limits limits, bool is_limited)
@@ -61,9 +64,10 @@ class frame_inspector {
   void set_identified();
 
   [[nodiscard]] bool is_identified() const noexcept { return identified_; }
-  /// @return an upper bound of the bytes that gRPC holds for unfinished blocks, messages and calls.
+  /// @return an upper bound of the bytes that gRPC holds for unfinished blocks, messages and calls,
+  ///   and for large requests that are not answered.
   [[nodiscard]] std::size_t held() const noexcept {
-    return std::max(block_bytes_ + message_bytes_, unanswered_bytes_);
+    return std::max(block_bytes_ + message_bytes_ + request_bytes_, unanswered_bytes_);
   }
 
  private:
@@ -83,6 +87,8 @@ class frame_inspector {
   void charge_call();
   void look_for_token(identify const& is_known);
   void forget_message(std::uint32_t stream);
+  void note_whole(std::size_t bytes);
+  void settle_request();
   bool has_ended(std::uint32_t stream) const;
 
   inspection_limits const limits_;
@@ -103,6 +109,13 @@ class frame_inspector {
   message current_;                                        // of the DATA frame
   std::unordered_map<std::uint32_t, message> unfinished_;  // by stream, held() bounds it
   std::size_t message_bytes_ = 0;                          // of all of them
+
+  struct request {
+    std::size_t bytes = 0;
+    bool charged = false;  // its client has ended the stream
+  };
+  std::unordered_map<std::uint32_t, request> requests_;  // by stream: the last message, if large
+  std::size_t request_bytes_ = 0;                        // of those that are charged
   // The newest streams that the server has ended; frames of their clients can be on the way.
   std::array<std::uint32_t, 32> ended_{};
   std::size_t ended_next_ = 0;

@@ -149,14 +149,6 @@ std::string begun(std::uint32_t stream, std::string const& method, std::string c
   return frame(headers_frame, end_headers, stream, call_fields(method, more));
 }
 
-std::string in_frames(std::uint32_t stream, std::string const& bytes, int last_flags) {
-  std::string all;
-  for (std::size_t at = 0; at < bytes.size(); at += 16'000)
-    all += frame(data_frame, at + 16'000 < bytes.size() ? 0 : last_flags, stream,
-                 bytes.substr(at, 16'000));
-  return all;
-}
-
 std::string gzipped_zeros(std::size_t bytes) {
   z_stream z{};
   EXPECT_EQ(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY), Z_OK);
