@@ -165,6 +165,7 @@ TEST_F(values_library, a_forked_process_keeps_nothing_and_may_begin_anew) {
       muster_values_reserve(one, 1);
       muster_values_unreserve(one, 1);
       close(muster_values_opened(one, name.data()));
+      std::this_thread::sleep_for(std::chrono::microseconds(50));  // others get the mutex, too
     }
   });
   for (int i = 0; i < 50; ++i) {
