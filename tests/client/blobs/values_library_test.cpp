@@ -192,34 +192,32 @@ TEST_F(values_library, a_forked_process_keeps_nothing_and_may_begin_anew) {
 }
 
 TEST_F(values_library, go_with_their_holder_also_when_a_forked_process_lives_on) {
-  int said[2], go[2];
-  ASSERT_EQ(pipe(said), 0);
-  ASSERT_EQ(pipe(go), 0);
+  int said[2], forks[2], ends[2];
+  for (auto* const ends_of : {said, forks, ends}) ASSERT_EQ(pipe(ends_of), 0);
+  std::string const name(32, 'm');
+  char byte = 0;
   auto const holder = fork();
   if (holder == 0) {
     auto const mine = muster_values_open(100);
-    auto const name = std::string(32, 'm');
     muster_values_reserve(mine, 5);
     muster_values_add(mine, name.data(), made(name, "bytes"), 5);
     auto const at = socket_of(mine);
-    auto const child = fork();
-    if (child == 0) {
-      char byte;
-      _exit(read(go[0], &byte, 1) == 1 ? 0 : 1);
-    }
-    if (write(said[1], at.data(), at.size() + 1) < 0) _exit(1);
+    if (write(said[1], at.data(), at.size() + 1) < 0 || read(forks[0], &byte, 1) != 1) _exit(1);
+    if (fork() == 0) _exit(write(said[1], "f", 1) == 1 && read(ends[0], &byte, 1) == 1 ? 0 : 1);
     pause();
   }
   char at[100] = {}, gone[32];
   ASSERT_GT(read(said[0], at, sizeof at), 0);
-  std::string const name(32, 'm');
   EXPECT_EQ(read_all(muster_values_take(other, at, name.data(), 5, 1)), "bytes");
+  EXPECT_EQ(write(forks[1], "x", 1), 1);
+  EXPECT_EQ(read(said[0], &byte, 1), 1);  // the connection was there when it forked
   kill(holder, SIGKILL);
   EXPECT_EQ(muster_values_wait(other, gone), 1);
   EXPECT_EQ(std::string(gone, 32), name);
-  EXPECT_EQ(write(go[1], "x", 1), 1);
+  EXPECT_EQ(write(ends[1], "x", 1), 1);
   waitpid(holder, nullptr, 0);
-  for (auto const fd : {said[0], said[1], go[0], go[1]}) close(fd);
+  for (auto const* const ends_of : {said, forks, ends})
+    for (auto const fd : {ends_of[0], ends_of[1]}) close(fd);
 }
 
 }  // namespace
