@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <memory>
@@ -30,8 +31,8 @@ inline void put_varint(std::string& to, std::uint64_t n) {
   for (; n >= 0x80; n >>= 7) to += static_cast<char>(n | 0x80);
   to += static_cast<char>(n);
 }
-inline void put_fixed(std::string& to, std::uint64_t n) {
-  for (int i = 0; i < 8; ++i, n >>= 8) to += static_cast<char>(n);
+inline void put_fixed(std::string& to, std::uint64_t n, int size = 8) {
+  for (int i = 0; i < size; ++i, n >>= 8) to += static_cast<char>(n);
 }
 inline void put_bytes(std::string& to, std::uint32_t number, std::string_view value) {
   put_varint(to, number << 3 | bytes);
@@ -106,8 +107,8 @@ class reader {
 };
 
 template <class V>
-concept number = std::is_integral_v<V> || std::is_enum_v<V> || std::is_same_v<V, core::duration> ||
-    std::is_same_v<V, core::time_point>;
+concept number = std::is_integral_v<V> || std::is_enum_v<V> || std::is_same_v<V, float> ||
+    std::is_same_v<V, core::duration> || std::is_same_v<V, core::time_point>;
 
 template <class V>
 std::uint64_t bits_of(V v) {
@@ -115,6 +116,8 @@ std::uint64_t bits_of(V v) {
     return static_cast<std::uint64_t>(v.count());
   else if constexpr (std::is_same_v<V, core::time_point>)
     return static_cast<std::uint64_t>(v.time_since_epoch().count());
+  else if constexpr (std::is_same_v<V, float>)
+    return std::bit_cast<std::uint32_t>(v);
   else if constexpr (std::is_signed_v<V>)
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(v));
   else
@@ -127,6 +130,8 @@ V from_bits(std::uint64_t bits, bool& ok) {
     return core::duration(static_cast<std::int64_t>(bits));
   } else if constexpr (std::is_same_v<V, core::time_point>) {
     return core::time_point(core::duration(static_cast<std::int64_t>(bits)));
+  } else if constexpr (std::is_same_v<V, float>) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   } else if constexpr (named_enum<V>) {
     auto const e = enumerator_numbered<V>(static_cast<std::uint32_t>(bits));
     ok = ok && e;
@@ -138,9 +143,17 @@ V from_bits(std::uint64_t bits, bool& ok) {
   }
 }
 
+// How a number is stored: with eight bytes, a float with four, others as short as they are.
+template <class V>
+constexpr std::uint32_t type_of(core::field_facts const& f) {
+  return std::is_same_v<V, float> ? fixed32 : f.fixed ? fixed64 : varint;
+}
+inline void put_bits(std::string& to, std::uint32_t type, std::uint64_t bits) {
+  type == varint ? put_varint(to, bits) : put_fixed(to, bits, type == fixed64 ? 8 : 4);
+}
 inline void put_number(std::string& to, core::field_facts const& f, std::uint64_t bits) {
-  put_varint(to, f.number << 3 | (f.fixed ? fixed64 : varint));
-  f.fixed ? put_fixed(to, bits) : put_varint(to, bits);
+  put_varint(to, f.number << 3 | type_of<int>(f));
+  put_bits(to, type_of<int>(f), bits);
 }
 
 // Types whose entry is that of another one: `entry_of(value)`, and `from_entry(entry, value)` back,
@@ -230,7 +243,7 @@ template <class V>
 void put_columns(std::string& to, std::vector<V> const& rows) {
   core::each_stored<V>([&](auto const& f) {
     std::string packed;
-    for (auto const& row : rows) put_varint(packed, bits_of(f.get(row)));
+    for (auto const& row : rows) put_bits(packed, type_of<int>(f), bits_of(f.get(row)));
     if (!packed.empty()) put_bytes(to, f.number, packed);
   });
 }
@@ -259,8 +272,7 @@ void put_value(std::string& to, core::field_facts const& f, V const& value) {
       put_columns(to, value);
     } else if constexpr (number<element>) {
       std::string packed;
-      for (auto const one : value)
-        f.fixed ? put_fixed(packed, bits_of(one)) : put_varint(packed, bits_of(one));
+      for (auto const one : value) put_bits(packed, type_of<element>(f), bits_of(one));
       if (!packed.empty()) put_bytes(to, f.number, packed);
     } else if constexpr (std::is_same_v<element, std::string>) {
       for (auto const& one : value) put_bytes(to, f.number, one);
@@ -312,14 +324,15 @@ bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_ran
     if constexpr (core::in_columns<element>) {
       return true;  // see take_columns
     } else if constexpr (number<element>) {
+      constexpr auto size = std::is_same_v<element, float> ? 4 : 8;
+      auto const type = type_of<element>(f);
       if (i.type != bytes) {
-        if (i.type == (f.fixed ? fixed64 : varint))
-          into.push_back(from_bits<element>(i.value, in_range));
+        if (i.type == type) into.push_back(from_bits<element>(i.value, in_range));
         return true;
       }
       reader r(i.data);
       for (std::uint64_t bits = 0; !r.at_end();) {
-        if (!(f.fixed ? r.take_fixed(bits, 8) : r.take_varint(bits))) return false;
+        if (!(type == varint ? r.take_varint(bits) : r.take_fixed(bits, size))) return false;
         into.push_back(from_bits<element>(bits, in_range));
       }
     } else if (i.type == bytes) {

@@ -1,249 +1,452 @@
+// Records by their tables, see server/core/api/described.hpp. The numbers are those of
+// journal/v1/history.proto. Enumerations that are not known make a row unreadable.
 #include "server/history/store/records.hpp"
-
-#include <google/protobuf/io/coded_stream.h>
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "muster/journal/v1/history.pb.h"
-#include "server/history/store/record_parsing.hpp"
-#include "server/history/store/record_times.hpp"
+#include "server/core/coordination/api/coordination_fields.hpp"
+#include "server/journal/described_entry.hpp"
 
-namespace muster::server {
-namespace {
+namespace muster::core {
 
-namespace wire = muster::journal::v1;
-using core::coordination::severity;
-using history::machine_sample;
-
-void count(std::size_t* unreadable, std::size_t n = 1) {
-  if (unreadable) *unreadable += n;
+constexpr auto fields_of(std::type_identity<closure_counts>) {
+  using t = closure_counts;
+  return fields(field(11, "succeeded", &t::succeeded), field(12, "failed", &t::failed),
+                field(13, "cancelled", &t::cancelled));
 }
 
+constexpr auto fields_of(std::type_identity<job_view>) {
+  using t = job_view;
+  return fields(
+      field(1, "id", &t::id).as_fixed(), field(2, "cluster", &t::cluster).as_bytes(),
+      field(3, "name", &t::name).as_bytes(), field(4, "state", &t::state),
+      field(5, "created", &t::created), field(6, "finished", &t::finished),
+      field(7, "streaming", &t::streaming), field(8, "submitted_by", &t::submitted_by).as_bytes(),
+      field(9, "client", &t::client).as_bytes(), field(10, "metadata", &t::metadata).as_bytes(),
+      flat(&t::counts), field(14, "retried", &t::retried), field(15, "requeued", &t::requeued));
+}
+
+namespace coordination {
+constexpr auto fields_of(std::type_identity<generation_view>) {
+  using t = generation_view;
+  return fields(field(2, "number", &t::number), field(3, "incarnation", &t::incarnation).as_fixed(),
+                field(4, "state", &t::state), field(5, "started", &t::started),
+                field(6, "ended", &t::ended), field(13, "barriers", &t::barriers_remembered),
+                field(14, "keys", &t::keys), field(15, "key_bytes", &t::key_bytes));
+}
+}  // namespace coordination
+}  // namespace muster::core
+
+namespace muster::doctor {
+constexpr auto fields_of(std::type_identity<step_segment>) {
+  using t = step_segment;
+  using core::field;
+  return core::fields(field(1, "program", &t::program).as_fixed(), field(2, "attempt", &t::attempt),
+                      field(3, "made", &t::made), field(4, "first", &t::first),
+                      field(5, "last", &t::last), field(6, "spans", &t::spans),
+                      field(7, "packed", &t::bytes).as_bytes());
+}
+}  // namespace muster::doctor
+
+namespace muster::history {
+constexpr auto fields_of(std::type_identity<names::function>) {
+  using t = names::function;
+  using core::field;
+  return core::fields(field(1, "name", &t::name).as_bytes(),
+                      field(2, "served", &t::served).as_bytes(),
+                      field(3, "hash", &t::hash).as_bytes(), field(4, "callable", &t::callable));
+}
+}  // namespace muster::history
+
+namespace muster::server {
+
+using core::field;
+using core::fields;
+using history::machine_sample;
+
+constexpr auto fields_of(std::type_identity<log_event>) {
+  using t = log_event;
+  return fields(field(2, "severity", &t::severity), field(3, "kind", &t::kind).as_bytes(),
+                field(4, "cluster", &t::cluster).as_bytes(),
+                field(5, "subject", &t::subject).as_bytes(), field(6, "text", &t::text).as_bytes());
+}
+
+constexpr auto fields_of(std::type_identity<event>) {
+  return fields(field(1, "at", &event::at), core::flat(&event::what));
+}
+
+constexpr auto fields_of(std::type_identity<log_line>) {
+  using t = log_line;
+  return fields(field(2, "closure", &t::closure).as_fixed(), field(3, "index", &t::index),
+                field(4, "attempt", &t::attempt), field(5, "level", &t::level),
+                field(6, "at", &t::at), field(8, "text", &t::text).as_bytes());
+}
+
+namespace {
+
+namespace entry = journal::entry;
+
+struct point_record {
+  std::uint32_t series = 0;
+  core::time_point at{};
+  std::vector<float> figures{};
+};
+constexpr auto fields_of(std::type_identity<point_record>) {
+  using t = point_record;
+  return fields(field(1, "series", &t::series), field(2, "at", &t::at),
+                field(3, "figure", &t::figures));
+}
+
+struct machine_row {
+  std::string cluster{}, task{}, host{};
+  std::uint32_t at = 0;
+  std::vector<float> figures{};
+};
+constexpr auto fields_of(std::type_identity<machine_row>) {
+  using t = machine_row;
+  return fields(field(1, "cluster", &t::cluster).as_bytes(), field(2, "task", &t::task).as_bytes(),
+                field(3, "host", &t::host).as_bytes(), field(4, "at", &t::at),
+                field(5, "figure", &t::figures));
+}
 constexpr std::array figures{&machine_sample::cpu,      &machine_sample::memory,
                              &machine_sample::gpu,      &machine_sample::gpu_memory,
                              &machine_sample::received, &machine_sample::sent,
                              &machine_sample::read,     &machine_sample::written};
 
-// A record has lines of many jobs, of which few are there: whether it has one that is wanted can be
-// seen without the lines. True where it cannot.
-bool may_have(std::string_view bytes, std::function<bool(core::session_id)> const& wanted) {
-  constexpr std::uint32_t line_tag = wire::PastLines::kLineFieldNumber << 3 | 2;
-  constexpr std::uint32_t job_tag = wire::PastLines::Line::kJobFieldNumber << 3 | 1;
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<std::uint8_t const*>(bytes.data()),
-                                            static_cast<int>(bytes.size()));
-  std::uint64_t last = 0;
-  for (std::uint32_t tag = 0, size = 0; (tag = in.ReadTag()) != 0;) {
-    if ((tag & 7) != 2 || !in.ReadVarint32(&size)) return true;
-    std::uint64_t job = 0;
-    auto left = static_cast<int>(size);
-    if (tag == line_tag) {
-      auto const at = in.CurrentPosition();
-      if (in.ReadTag() != job_tag || !in.ReadLittleEndian64(&job)) return true;
-      left -= in.CurrentPosition() - at;
-      if (job != last && wanted(core::session_id{job})) return true;
-      last = job;
-    }
-    if (left < 0 || !in.Skip(left)) return true;
-  }
-  return false;
+struct span_row {
+  std::uint32_t lane = 0, function = 0;  // positions
+  core::span_state state{};
+  std::uint64_t started = 0;  // since that of the row before, in zigzag
+  core::duration lasted{}, busy{};
+  std::uint32_t count = 0, failed = 0;
+  core::closure_id closure{};
+  core::session_id job{};
+};
+constexpr auto fields_of(std::type_identity<span_row>) {
+  using t = span_row;
+  return fields(field(4, "lane", &t::lane), field(5, "function", &t::function),
+                field(6, "state", &t::state), field(7, "started", &t::started),
+                field(8, "lasted", &t::lasted), field(9, "busy", &t::busy),
+                field(10, "count", &t::count), field(11, "failed", &t::failed),
+                field(12, "closure", &t::closure).as_fixed(), field(13, "job", &t::job));
+}
+
+struct lane_row {
+  std::string job{};
+  std::int64_t index = 0;
+};
+constexpr auto fields_of(std::type_identity<lane_row>) {
+  return fields(field(1, "job", &lane_row::job).as_bytes(), field(2, "index", &lane_row::index));
+}
+
+struct spans_record {
+  std::string cluster{};
+  std::vector<lane_row> lanes{};
+  std::vector<history::names::function> functions{};
+  std::vector<span_row> rows{};
+};
+
+struct line_row {
+  core::session_id job{};
+  log_line line{};
+  std::uint32_t worker = 0;  // a position
+};
+constexpr auto fields_of(std::type_identity<line_row>) {
+  return fields(field(1, "job", &line_row::job).as_fixed(), core::flat(&line_row::line),
+                field(7, "worker", &line_row::worker));
+}
+
+struct run_row {
+  std::string cluster{};
+  core::coordination::generation_view run{};
+  bool caused = false;  // the next four count
+  std::string task{}, peer{}, message{};
+  core::time_point at{};
+  std::vector<std::uint64_t> by_health{};
+};
+constexpr auto fields_of(std::type_identity<run_row>) {
+  using t = run_row;
+  return fields(field(1, "cluster", &t::cluster).as_bytes(), core::flat(&t::run),
+                field(7, "caused", &t::caused), field(8, "cause_task", &t::task).as_bytes(),
+                field(9, "cause_peer", &t::peer).as_bytes(),
+                field(10, "cause", &t::message).as_bytes(), field(11, "cause_at", &t::at),
+                field(12, "by_health", &t::by_health));
+}
+
+struct job_row {
+  core::job_view job{};
+  std::string error{};
+};
+constexpr auto fields_of(std::type_identity<job_row>) {
+  return fields(core::flat(&job_row::job), field(16, "error", &job_row::error).as_bytes());
+}
+
+// What a client says of its job may be long.
+constexpr std::size_t metadata_bytes_max = 4'096;
+
+}  // namespace
+}  // namespace muster::server
+
+namespace muster::core {
+template <>
+inline constexpr bool in_columns<server::span_row> = true;
+}  // namespace muster::core
+
+namespace muster::server {
+namespace {
+
+constexpr auto fields_of(std::type_identity<spans_record>) {
+  using t = spans_record;
+  return fields(field(1, "cluster", &t::cluster).as_bytes(), field(2, "lanes", &t::lanes),
+                field(3, "functions", &t::functions), field(4, "lane", &t::rows));
+}
+
+void count(std::size_t* unreadable, std::size_t n = 1) {
+  if (unreadable) *unreadable += n;
+}
+
+template <class Row>
+void put_row(std::string& to, Row const& row, std::uint32_t number = 1) {
+  entry::put_value(to, {.number = number}, row);
+}
+
+// Calls `take(field)` for each field of a record; returns whether it could be read to its end.
+template <class Take>
+bool each_field_of(std::string_view bytes, Take const& take) {
+  entry::reader r(bytes);
+  for (entry::item i; r.next(i);)
+    if (i.type == entry::bytes) take(i);
+  return !r.damaged();
+}
+
+// Reads what stands alone in a record, or one of its rows.
+template <class Row>
+bool read_row(std::string_view bytes, Row& into, std::size_t* unreadable) {
+  bool in_range = true;
+  bool const fine = journal::decode_entry(bytes, into, in_range) && in_range;
+  if (!fine) count(unreadable);
+  return fine;
+}
+
+// Calls `take(row)` for each row of a record that can be read.
+template <class Row, class Take>
+void each_row(std::string_view bytes, std::size_t* unreadable, Take const& take) {
+  bool const whole = each_field_of(bytes, [&](entry::item const& i) {
+    Row row;
+    if (i.number == 1 && read_row(i.data, row, unreadable)) take(row);
+  });
+  if (!whole) count(unreadable);
 }
 
 }  // namespace
 
 std::string encoded(std::vector<event> const& all) {
-  wire::PastEvents w;
-  for (auto const& e : all) {
-    auto& to = *w.add_event();
-    to.set_at(us_of(e.at));
-    to.set_severity(static_cast<std::uint32_t>(e.what.severity));
-    to.set_kind(e.what.kind);
-    to.set_cluster(e.what.cluster);
-    to.set_subject(e.what.subject);
-    to.set_text(e.what.text);
-  }
-  return w.SerializeAsString();
+  std::string bytes;
+  for (auto const& e : all) put_row(bytes, e);
+  return bytes;
 }
 
 std::vector<event> events_from(std::string_view bytes, std::size_t* unreadable) {
   std::vector<event> all;
-  auto const w = rows_of<wire::PastEvents>(bytes, unreadable);
-  for (auto const& e : w.event()) {
-    auto const how = std::min(e.severity(), static_cast<std::uint32_t>(severity::error));
-    all.push_back({0,
-                   from_us(e.at()),
-                   {static_cast<severity>(how), e.kind(), e.cluster(), e.subject(), e.text()}});
-  }
+  each_row<event>(bytes, unreadable, [&all](event& e) { all.push_back(std::move(e)); });
   return all;
 }
 
 std::string encoded(past_point const& p) {
-  wire::PastPoint w;
-  w.set_series(p.series);
-  w.set_at(us_of(p.at));
-  for (auto const f : p.figures) w.add_figure(f);
-  return w.SerializeAsString();
+  return journal::encoded_entry(point_record{p.series, p.at, {p.figures.begin(), p.figures.end()}});
 }
 
 past_point point_from(std::string_view bytes, std::size_t* unreadable) {
-  std::size_t lost = 0;
-  auto const w = whole_of<wire::PastPoint>(bytes, &lost);
+  point_record r;
   past_point p;
-  if (static_cast<std::size_t>(w.figure_size()) != p.figures.size()) lost = 1;
-  count(unreadable, lost);
-  if (lost > 0) return p;
-  p.series = w.series();
-  p.at = from_us(w.at());
-  std::copy(w.figure().begin(), w.figure().end(), p.figures.begin());
+  if (!read_row(bytes, r, unreadable)) return p;
+  if (r.figures.size() != p.figures.size()) {
+    count(unreadable);
+    return p;
+  }
+  p.series = r.series;
+  p.at = r.at;
+  std::copy(r.figures.begin(), r.figures.end(), p.figures.begin());
   return p;
 }
 
 std::string encoded(std::vector<past_machine> const& all) {
-  wire::PastMachines w;
+  std::string bytes;
   for (auto const& m : all) {
-    auto& to = *w.add_machine();
-    to.set_cluster(m.cluster);
-    to.set_task(m.task);
-    to.set_host(m.host);
-    to.set_at(m.sample.at);
-    for (auto const figure : figures) to.add_figure(m.sample.*figure);
+    machine_row row{m.cluster, m.task, m.host, m.sample.at, {}};
+    for (auto const figure : figures) row.figures.push_back(m.sample.*figure);
+    put_row(bytes, row);
   }
-  return w.SerializeAsString();
+  return bytes;
 }
 
 std::vector<past_machine> machines_from(std::string_view bytes, std::size_t* unreadable) {
   std::vector<past_machine> all;
-  auto const w = rows_of<wire::PastMachines>(bytes, unreadable);
-  for (auto const& m : w.machine()) {
-    if (static_cast<std::size_t>(m.figure_size()) != figures.size()) {
-      count(unreadable);
-      continue;
-    }
-    past_machine to{m.cluster(), m.task(), m.host(), {m.at()}};
-    for (std::size_t i = 0; i < figures.size(); ++i)
-      to.sample.*figures[i] = m.figure(static_cast<int>(i));
-    all.push_back(std::move(to));
-  }
+  each_row<machine_row>(bytes, unreadable, [&](machine_row& row) {
+    if (row.figures.size() != figures.size()) return count(unreadable);
+    auto& m = all.emplace_back(
+        past_machine{std::move(row.cluster), std::move(row.task), std::move(row.host), {row.at}});
+    for (std::size_t i = 0; i < figures.size(); ++i) m.sample.*figures[i] = row.figures[i];
+  });
   return all;
 }
 
 std::string encoded(std::string const& cluster, core::span_page const& page,
                     history::names const& named) {
-  wire::PastSpans w;
-  w.set_cluster(cluster);
+  spans_record r{cluster, {}, {}, {}};
   std::map<std::uint32_t, std::uint32_t> lanes, functions;  // to their positions
   for (auto const& l : page.names.lanes) {
-    lanes.emplace(l.lane, w.lanes_size());
-    auto& to = *w.add_lanes();
-    to.set_job(l.job);
-    to.set_index(l.index);
+    lanes.emplace(l.lane, r.lanes.size());
+    r.lanes.push_back({l.job, l.index});
   }
   auto const position_of = [&](core::function_id f) {
-    auto const [at, anew] = functions.try_emplace(raw(f), w.functions_size());
-    if (!anew) return at->second;
-    auto& to = *w.add_functions();
-    if (f == core::several_functions) return at->second;
-    to.set_name(named[f].name);
-    to.set_served(named[f].served);
-    to.set_hash(named[f].hash);
-    to.set_callable(named[f].callable);
+    auto const [at, fresh] = functions.try_emplace(raw(f), r.functions.size());
+    if (fresh)
+      r.functions.push_back(f == core::several_functions ? history::names::function{} : named[f]);
     return at->second;
   };
-  std::int64_t before = 0;
+  core::time_point before{};
   for (auto const& s : page.spans) {
-    w.add_lane(lanes.at(s.lane));
-    w.add_function(position_of(s.function));
-    w.add_state(static_cast<std::uint32_t>(s.state));
-    w.add_started(us_of(s.started) - std::exchange(before, us_of(s.started)));
-    w.add_lasted(static_cast<std::uint64_t>(s.lasted.count()));
-    w.add_busy(s.closure == core::closure_id{} ? static_cast<std::uint64_t>(s.busy.count()) : 0);
-    w.add_count(s.count);
-    w.add_failed(s.failed);
-    w.add_closure(raw(s.closure));
-    w.add_job(raw(s.job));
+    auto const since = (s.started - std::exchange(before, s.started)).count();
+    auto const zigzag =
+        static_cast<std::uint64_t>(since) << 1 ^ static_cast<std::uint64_t>(since < 0 ? -1 : 0);
+    auto const busy = s.closure == core::closure_id{} ? s.busy : core::duration{};
+    r.rows.push_back({lanes.at(s.lane), position_of(s.function), s.state, zigzag, s.lasted, busy,
+                      s.count, s.failed, s.closure, s.job});
   }
-  return w.SerializeAsString();
+  return journal::encoded_entry(r);
 }
 
 // The columns of a damaged record may differ in length; rows that all of them have are whole.
 past_spans spans_from(std::string_view bytes, std::size_t* unreadable) {
-  auto const w = whole_of<wire::PastSpans>(bytes, unreadable);
-  past_spans all{w.cluster(), {}};
-  auto const columns = {w.lane_size(),    w.function_size(), w.state_size(), w.started_size(),
-                        w.lasted_size(),  w.busy_size(),     w.count_size(), w.failed_size(),
-                        w.closure_size(), w.job_size()};
-  auto const n = std::min(columns);
-  count(unreadable, static_cast<std::size_t>(std::max(columns) - n));
-  std::int64_t started = 0;
-  for (int i = 0; i < n; ++i) {
-    started += w.started(i);
-    if (w.lane(i) >= static_cast<std::uint32_t>(w.lanes_size()) ||
-        w.function(i) >= static_cast<std::uint32_t>(w.functions_size())) {
+  spans_record r;
+  bool in_range = true;
+  if (!journal::decode_entry(bytes, r, in_range)) {
+    count(unreadable);
+    return {};
+  }
+  if (!in_range) count(unreadable);
+  past_spans all{std::move(r.cluster), {}};
+  core::time_point started{};
+  for (auto const& row : r.rows) {
+    started +=
+        core::duration(static_cast<std::int64_t>(row.started >> 1 ^ (0 - (row.started & 1))));
+    if (row.lane >= r.lanes.size() || row.function >= r.functions.size()) {
       count(unreadable);
       continue;
     }
-    auto const& lane = w.lanes(static_cast<int>(w.lane(i)));
-    auto const& f = w.functions(static_cast<int>(w.function(i)));
-    history::past_span s{
-        {lane.job(), lane.index()}, {f.name(), f.served(), f.hash(), f.callable()}, {}};
-    auto& v = s.what;
-    v.state = static_cast<core::span_state>(
-        std::min(w.state(i), static_cast<std::uint32_t>(core::span_state::lost)));
-    v.started = from_us(started);
-    v.lasted = core::duration(static_cast<std::int64_t>(w.lasted(i)));
-    v.busy = core::duration(static_cast<std::int64_t>(w.busy(i)));
-    v.count = w.count(i);
-    v.failed = w.failed(i);
-    v.closure = core::closure_id{w.closure(i)};
-    v.job = core::session_id{w.job(i)};
-    all.spans.push_back(std::move(s));
+    all.spans.push_back({{r.lanes[row.lane].job, r.lanes[row.lane].index},
+                         r.functions[row.function],
+                         {0,
+                          {},
+                          row.state,
+                          started,
+                          row.lasted,
+                          row.busy,
+                          row.count,
+                          row.failed,
+                          row.closure,
+                          row.job}});
   }
   return all;
 }
 
 std::string encoded(past_lines const& all) {
-  wire::PastLines w;
-  w.set_cluster(all.cluster);
+  std::string bytes, rows;
   std::map<std::string, std::uint32_t> workers;
+  if (!all.cluster.empty()) entry::put_bytes(bytes, 1, all.cluster);
   for (auto const& [job, line] : all.lines) {
     auto const name = line.worker ? *line.worker : std::string();
-    auto const [at, anew] = workers.try_emplace(name, w.workers_size());
-    if (anew) w.add_workers(name);
-    auto& to = *w.add_line();
-    to.set_job(raw(job));
-    to.set_closure(raw(line.closure));
-    to.set_index(line.index);
-    to.set_attempt(line.attempt);
-    to.set_level(static_cast<std::uint32_t>(line.level));
-    to.set_at(us_of(line.at));
-    to.set_worker(at->second);
-    to.set_text(line.text);
+    auto const [at, fresh] = workers.try_emplace(name, workers.size());
+    if (fresh) entry::put_bytes(bytes, 2, name);
+    put_row(rows, line_row{job, line, at->second}, 3);
   }
-  return w.SerializeAsString();
+  return bytes + rows;
 }
 
+// A record has lines of many jobs, of which few are wanted: the job is the first field of a line.
 past_lines lines_from(std::string_view bytes, std::size_t* unreadable,
                       std::function<bool(core::session_id)> const& wanted) {
-  if (wanted && !may_have(bytes, wanted)) return {};
-  auto const w = rows_of<wire::PastLines>(bytes, unreadable);
-  past_lines all{w.cluster(), {}};
+  past_lines all;
   std::vector<std::shared_ptr<std::string const>> workers;
-  for (auto const& name : w.workers()) workers.push_back(std::make_shared<std::string const>(name));
-  for (auto const& l : w.line()) {
-    if (wanted && !wanted(core::session_id{l.job()})) continue;
-    log_line to;
-    to.at = from_us(l.at());
-    to.closure = core::closure_id{l.closure()};
-    to.index = l.index();
-    to.attempt = l.attempt();
-    to.level =
-        static_cast<log_level>(std::min(l.level(), static_cast<std::uint32_t>(log_level::dropped)));
-    to.text = l.text();
-    if (l.worker() < workers.size()) to.worker = workers[l.worker()];
-    all.lines.emplace_back(core::session_id{l.job()}, std::move(to));
-  }
+  core::session_id last{};
+  bool last_wanted = !wanted || wanted(last);
+  bool const whole = each_field_of(bytes, [&](entry::item const& i) {
+    if (i.number == 1) all.cluster = i.data;
+    if (i.number == 2) workers.push_back(std::make_shared<std::string const>(i.data));
+  });
+  if (!whole) count(unreadable);
+  (void)each_field_of(bytes, [&](entry::item const& i) {
+    if (i.number != 3) return;
+    entry::item first;
+    if (wanted && entry::reader(i.data).next(first) && first.number == 1) {
+      auto const job = core::session_id{first.value};
+      if (std::exchange(last, job) != job) last_wanted = wanted(job);
+      if (!last_wanted) return;
+    }
+    line_row row;
+    if (!read_row(i.data, row, unreadable) || (wanted && !wanted(row.job))) return;
+    if (row.worker < workers.size()) row.line.worker = workers[row.worker];
+    all.lines.emplace_back(row.job, std::move(row.line));
+  });
   return all;
+}
+
+std::string encoded(std::vector<past_run> const& all) {
+  std::string bytes;
+  for (auto const& [cluster, run] : all) {
+    auto const why = run.cause.value_or(core::coordination::first_cause{});
+    put_row(bytes, run_row{cluster,
+                           run,
+                           run.cause.has_value(),
+                           why.task,
+                           why.peer,
+                           why.message,
+                           why.at,
+                           {run.by_health.begin(), run.by_health.end()}});
+  }
+  return bytes;
+}
+
+std::vector<past_run> runs_from(std::string_view bytes, std::size_t* unreadable) {
+  std::vector<past_run> all;
+  each_row<run_row>(bytes, unreadable, [&all](run_row& row) {
+    auto& run = all.emplace_back(past_run{std::move(row.cluster), std::move(row.run)}).run;
+    if (row.caused) run.cause = {row.task, row.peer, row.message, row.at};
+    std::copy_n(row.by_health.begin(), std::min(row.by_health.size(), run.by_health.size()),
+                run.by_health.begin());
+  });
+  return all;
+}
+
+std::string encoded(std::vector<core::job_view> const& all) {
+  std::string bytes;
+  for (auto const& j : all) {
+    job_row row{j, j.error ? j.error->message : ""};
+    if (j.metadata.size() > metadata_bytes_max) row.job.metadata.clear();
+    put_row(bytes, row);
+  }
+  return bytes;
+}
+
+std::vector<core::job_view> jobs_from(std::string_view bytes, std::size_t* unreadable) {
+  std::vector<core::job_view> all;
+  each_row<job_row>(bytes, unreadable, [&all](job_row& row) {
+    if (!row.error.empty()) row.job.error.emplace().message = std::move(row.error);
+    all.push_back(std::move(row.job));
+  });
+  return all;
+}
+
+std::string encoded(doctor::step_segment const& s) {
+  return journal::encoded_entry(s);
+}
+
+doctor::step_segment steps_from(std::string_view bytes, std::size_t* unreadable) {
+  doctor::step_segment s;
+  return read_row(bytes, s, unreadable) ? s : doctor::step_segment{};
 }
 
 }  // namespace muster::server
