@@ -1,7 +1,8 @@
 // The declaration of a cluster, from JSON.
 #include "base/text.hpp"
+#include "server/core/coordination/api/coordination_fields.hpp"
 #include "web/json/cluster_json.hpp"
-#include "web/json/json_fields.hpp"
+#include "web/json/described_json.hpp"
 
 namespace muster::web {
 
@@ -66,13 +67,6 @@ json_kind<std::string> a_type() {
   return {schema::one_of({"standalone"}), a_text(1'024).read};
 }
 
-json_kind<std::optional<std::uint16_t>> a_port() {
-  auto read = [](json_check& check, json_ref const& at) {
-    return std::optional(static_cast<std::uint16_t>(check.integer(at, 0, 65'535)));
-  };
-  return {schema::integer(0, 65'535), read};
-}
-
 // A duration as the answers show it: "heartbeat_timeout_ms": 30000.
 json_kind<core::duration> a_number_of_ms(core::duration longest, bool positive = false) {
   auto const most = std::chrono::duration_cast<std::chrono::milliseconds>(longest).count();
@@ -113,24 +107,12 @@ json_object<declaration> const& table() {
       field("recoverable_jobs", &d::recoverable_jobs,
             kept(schema::array(schema::text(0, job_name_bytes_max)))),
       field("stateful", &d::stateful, kept(schema::array(schema::matching(name_pattern)))),
-      setting("heartbeat_timeout", &s::heartbeat_timeout, a_duration(longest_setting, true)),
-      setting("connection_grace", &s::connection_grace, a_duration(longest_setting)),
-      setting("error_delivery", &s::errors, a_word<coordination::error_delivery>()),
-      setting("agents", &s::agents, a_word<coordination::agent_wire>()),
-      setting("torch", &s::torch_port, a_port()),
-      setting("torch_era", &s::torch, a_word<coordination::torch_era>()),
-      setting("register_timeout", &s::register_timeout, a_duration(longest_setting, true)),
-      setting("shutdown_timeout", &s::shutdown_timeout, a_duration(longest_setting)),
-      setting("stuck_after", &s::stuck_after, a_duration(longest_setting, true)),
-      setting("recoverable", &s::recoverable, a_flag()),
-      setting("allow_reconnect", &s::allow_reconnect, a_flag()),
-      setting("register_barrier", &s::register_barrier, a_flag()),
-      setting("renew", &s::renew, a_flag()),
       setting("heartbeat_timeout_ms", &s::heartbeat_timeout, a_number_of_ms(longest_setting, true)),
       setting("connection_grace_ms", &s::connection_grace, a_number_of_ms(longest_setting)),
       setting("register_timeout_ms", &s::register_timeout, a_number_of_ms(longest_setting, true)),
       setting("shutdown_timeout_ms", &s::shutdown_timeout, a_number_of_ms(longest_setting)),
       setting("stuck_after_ms", &s::stuck_after, a_number_of_ms(longest_setting, true))};
+  for (auto& f : described_fields<s>()) fields.push_back(nested(&d::spec, std::move(f)));
   for (auto const name : only_in_answers) fields.push_back(ignored(name));
   static json_object<d> const all(std::move(fields));
   return all;

@@ -3,6 +3,8 @@
 
 #include "base/text.hpp"
 #include "base/utf8.hpp"
+#include "server/core/coordination/api/coordination_fields.hpp"
+#include "web/json/described_json.hpp"
 #include "web/json/late_json.hpp"
 
 namespace muster::web {
@@ -65,25 +67,11 @@ void members(member_list const& m, coordination::cluster_spec const& spec) {
   std::vector<std::string_view> recoverable;
   for (auto const& j : spec.jobs)
     if (j.recoverable) recoverable.push_back(j.name);
-  m("name", spec.name);
-  m("type", spec.service_type);
-  job_sizes(m, "jobs", spec);
-  m("recoverable_jobs", recoverable);
-  m.some("stateful", spec.stateful_jobs);
-  m("heartbeat_timeout_ms", spec.heartbeat_timeout);
-  m("connection_grace_ms", spec.connection_grace);
-  m.word("error_delivery", coordination::name(spec.errors), {"auto", "poll", "heartbeat"});
-  m.word("agents", coordination::name(spec.agents), {"plaintext", "tls"});
-  m.some("torch", spec.torch_port,
-         "the port of its store of torch.distributed, as it was declared");
-  m.when(spec.torch_port.has_value()).word("torch_era", coordination::name(spec.torch), {"A", "B"});
-  m("register_timeout_ms", spec.register_timeout);
-  m("shutdown_timeout_ms", spec.shutdown_timeout);
-  m("stuck_after_ms", spec.stuck_after);
-  m("recoverable", spec.recoverable);
-  m("allow_reconnect", spec.allow_reconnect);
-  m("register_barrier", spec.register_barrier);
-  m("renew", spec.renew);
+  described_members(m, spec, [&](std::string_view name) {
+    if (name == "torch_era") return m.when(spec.torch_port.has_value())(name, spec.torch);
+    job_sizes(m, name, spec);
+    m("recoverable_jobs", recoverable);
+  });
 }
 
 void agent_counts(member_list const& m, coordination::generation_view const& g) {

@@ -80,7 +80,7 @@ json_kind<V> kind_of(core::field_facts const& f) {
   else if constexpr (std::is_same_v<V, std::string>)
     return a_text(most);
   else if constexpr (std::is_same_v<V, core::duration>)
-    return a_duration(core::duration(static_cast<std::int64_t>(f.most)));
+    return a_duration(core::duration(static_cast<std::int64_t>(f.most)), f.least > 0);
   else if constexpr (std::is_same_v<V, std::vector<std::string>>)
     return some_texts(most);
   else if constexpr (std::is_same_v<V, core::named_texts>)

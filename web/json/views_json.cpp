@@ -161,7 +161,7 @@ void members(member_list const& m, core::job_view const& j) {
     of("values", j.held);
     of("value_bytes", j.value_bytes);
   });
-  m.word("on_error", core::name(j.on_error), {"fail_fast", "continue"});
+  m("on_error", j.on_error);
   m("counts", j.counts);
   m.some(
       "not_kept", j.not_kept,
@@ -319,8 +319,7 @@ void members(member_list const& m, server::log_line const& l) {
   m("index", l.index);
   m("attempt", l.attempt);
   m("worker", l.worker ? std::string_view(*l.worker) : std::string_view());
-  m.word("level", server::name(l.level),
-         {"debug", "info", "warning", "error", "stdout", "stderr", "dropped"});
+  m("level", l.level);
   m("text", l.text);
 }
 

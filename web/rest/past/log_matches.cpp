@@ -95,8 +95,7 @@ void members(member_list const& m, found_line const& l) {
   m("index", l.line.index, "of the closure in its job");
   m("attempt", l.line.attempt);
   m("worker", l.line.worker ? std::string_view(*l.line.worker) : std::string_view());
-  m.word("level", server::name(l.line.level),
-         {"debug", "info", "warning", "error", "stdout", "stderr", "dropped"});
+  m("level", l.line.level);
   m("text", l.line.text);
 }
 

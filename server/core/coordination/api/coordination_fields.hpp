@@ -17,17 +17,25 @@ constexpr auto fields_of(std::type_identity<job_spec>) {
 
 constexpr auto fields_of(std::type_identity<cluster_spec>) {
   using t = cluster_spec;
-  return fields(
-      field(1, "name", &t::name), field(2, "service_type", &t::service_type),
-      field(3, "jobs", &t::jobs), field(4, "heartbeat_timeout", &t::heartbeat_timeout),
-      field(5, "connection_grace", &t::connection_grace),
-      field(6, "register_timeout", &t::register_timeout),
-      field(7, "shutdown_timeout", &t::shutdown_timeout),
-      field(8, "register_barrier", &t::register_barrier), field(9, "recoverable", &t::recoverable),
-      field(10, "allow_reconnect", &t::allow_reconnect), field(11, "renew", &t::renew),
-      field(12, "stuck_after", &t::stuck_after), field(14, "stateful_jobs", &t::stateful_jobs),
-      field(15, "error_delivery", &t::errors), field(16, "agents_tls", &t::agents),
-      field(17, "torch_port", &t::torch_port), field(18, "torch_era_b", &t::torch));
+  using enum shown;
+  constexpr auto most = 10 * most_year;
+  return fields(field(1, "name", &t::name), field(2, "type", &t::service_type),
+                field(3, "jobs", &t::jobs).show(by_hand),
+                field(14, "stateful", &t::stateful_jobs).show(if_set),
+                field(4, "heartbeat_timeout", &t::heartbeat_timeout).between(1, most),
+                field(5, "connection_grace", &t::connection_grace).at_most(most),
+                field(15, "error_delivery", &t::errors), field(16, "agents", &t::agents),
+                field(17, "torch", &t::torch_port)
+                    .at_most(65'535)
+                    .show(if_set)
+                    .text("the port of its store of torch.distributed, as it was declared"),
+                field(18, "torch_era", &t::torch).show(by_hand),
+                field(6, "register_timeout", &t::register_timeout).between(1, most),
+                field(7, "shutdown_timeout", &t::shutdown_timeout).at_most(most),
+                field(12, "stuck_after", &t::stuck_after).between(1, most),
+                field(9, "recoverable", &t::recoverable),
+                field(10, "allow_reconnect", &t::allow_reconnect),
+                field(8, "register_barrier", &t::register_barrier), field(11, "renew", &t::renew));
 }
 
 /// A fault as it is stored: an instance of a barrier is two fields.
