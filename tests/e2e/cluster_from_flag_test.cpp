@@ -1,8 +1,8 @@
 // The --cluster-from flag.
 #include <gtest/gtest.h>
 
-#include "cli/cluster_flag.hpp"
 #include "app/cluster_following.hpp"
+#include "cli/cluster_flag.hpp"
 
 namespace muster::cli {
 namespace {

@@ -1,10 +1,9 @@
 // Batches as operations of etcd, done by a map that refuses what etcd refuses.
-#include "server/journal/etcd/transaction_plan.hpp"
-
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "server/journal/etcd/transaction_plan.hpp"
 #include "tests/journal/memory_store.hpp"
 
 namespace muster::server::journal::etcd {

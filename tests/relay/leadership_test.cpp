@@ -1,6 +1,6 @@
-#include "server/relay/leader_choice.hpp"
-
 #include <gtest/gtest.h>
+
+#include "server/relay/leader_choice.hpp"
 
 namespace muster::relay {
 namespace {

@@ -25,20 +25,13 @@ void tasks_topic::update(std::vector<core::task_view> const& tasks, core::time_p
     if (std::exchange(r.seen, t.last_seen) != t.last_seen) r.seen_at = seq();
     r.present = true;
     r.missing = false;
-    shown now_shown{t.cluster,
-                    t.job,
-                    t.host,
-                    t.error,
-                    t.index,
-                    t.state,
-                    t.since,
-                    t.incarnation,
-                    t.slots,
-                    t.running,
-                    t.finished,
-                    t.failed,
-                    t.cordoned,
-                    age_mark(now - t.last_seen, heartbeat_interval)};
+    shown now_shown{t.cluster,  t.job,
+                    t.host,     t.error,
+                    t.index,    t.state,
+                    t.since,    t.incarnation,
+                    t.slots,    t.running,
+                    t.finished, t.failed,
+                    t.cordoned, age_mark(now - t.last_seen, heartbeat_interval)};
     shown& before = r;
     if (!added && before == now_shown) continue;
     before = std::move(now_shown);

@@ -1,4 +1,6 @@
 // The life of a connection: next request, its answer, again; or an upgrade.
+#include "web/server/http_connection.hpp"
+
 #include <sys/socket.h>
 
 #include <boost/beast/http/read.hpp>
@@ -11,7 +13,6 @@
 #include "web/rest/caller_check.hpp"
 #include "web/server/dispatch.hpp"
 #include "web/server/framing.hpp"
-#include "web/server/http_connection.hpp"
 #include "web/server/websocket_session.hpp"
 
 namespace muster::web {

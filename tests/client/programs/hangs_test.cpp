@@ -1,7 +1,5 @@
 // Real processes that hang, as their worker sees them, and the rule that names the rank. Without a
 // server: its part is played here.
-#include "server/doctor/hang_watch.hpp"
-
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
@@ -14,6 +12,7 @@
 #include "client/programs/program_options.hpp"
 #include "client/programs/stack_files.hpp"
 #include "client/programs/vitals.hpp"
+#include "server/doctor/hang_watch.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace muster::test {

@@ -106,8 +106,8 @@ class bench {
   stream_id attach(process const& p, std::vector<held_rank> held = {}) {
     auto const s = stream_id{++last_stream_};
     resources.workers[s] = {p.resources, p.resources, {}};
-    programs_offer offer{p.first_port,    p.last_port, lease,        p.address,
-                         std::move(held), p.unpacks,   p.tunnel_key, p.preloads, p.torch};
+    programs_offer offer{p.first_port, p.last_port,  lease,      p.address, std::move(held),
+                         p.unpacks,    p.tunnel_key, p.preloads, p.torch};
     kept = step([&] {
       return core->attached(now, {s, "worker", p.index, incarnation{p.incarnation}, p.host}, offer);
     });

@@ -1,8 +1,7 @@
 // Idempotency keys over HTTP: repeated requests, different requests with a used key, and the
 // header.
-#include "web/rest/idempotency_key.hpp"
-
 #include "tests/web/fixture.hpp"
+#include "web/rest/idempotency_key.hpp"
 
 namespace muster::web::test {
 namespace {
