@@ -20,11 +20,6 @@ google::protobuf::Message const& form() {
   return Message::default_instance();
 }
 
-std::unique_ptr<google::protobuf::Message> parsed(entry_kind const& kind, std::string_view value) {
-  std::unique_ptr<google::protobuf::Message> m(kind.form().New());
-  return read_message(*m, value) ? std::move(m) : nullptr;
-}
-
 // Fields of a message as they stand on the disk, where no text is checked.
 bool repair_text(google::protobuf::Descriptor const& form,
                  google::protobuf::UnknownFieldSet& fields) {
@@ -45,16 +40,21 @@ bool repair_text(google::protobuf::Descriptor const& form,
   return true;
 }
 
-}  // namespace
-
-bool read_message(google::protobuf::Message& into, std::string_view value) {
-  if (into.ParseFromArray(value.data(), static_cast<int>(value.size()))) return true;
+// Parses a stored message. Text fields that are not UTF-8, for which Protobuf refuses the whole
+// message, are repaired first. Returns null if it is damaged otherwise.
+std::unique_ptr<google::protobuf::Message> parsed(entry_kind const& kind, std::string_view value) {
+  std::unique_ptr<google::protobuf::Message> m(kind.form().New());
+  auto const size = static_cast<int>(value.size());
+  if (m->ParseFromArray(value.data(), size)) return m;
   google::protobuf::UnknownFieldSet fields;
   std::string repaired;
-  return fields.ParseFromArray(value.data(), static_cast<int>(value.size())) &&
-         repair_text(*into.GetDescriptor(), fields) && fields.SerializeToString(&repaired) &&
-         into.ParseFromString(repaired);
+  bool const fine = fields.ParseFromArray(value.data(), size) &&
+                    repair_text(*m->GetDescriptor(), fields) &&
+                    fields.SerializeToString(&repaired) && m->ParseFromString(repaired);
+  return fine ? std::move(m) : nullptr;
 }
+
+}  // namespace
 
 muster::result<wire::Format> read_format(store const& s) {
   wire::Format f;

@@ -23,10 +23,6 @@ constexpr auto format_key = "format";
 /// FAILED_PRECONDITION: there is no such entry beside others, or it cannot be read.
 muster::result<muster::journal::v1::Format> read_format(store const& s);
 
-/// Parses a stored message. Text fields that are not UTF-8, for which Protobuf refuses the whole
-/// message, are repaired first. False: it is damaged otherwise.
-bool read_message(google::protobuf::Message& into, std::string_view value);
-
 struct entry_kind {
   /// Its keys begin with this and `\0`. The entry "format" has the whole word and no parts.
   std::string_view tag;
