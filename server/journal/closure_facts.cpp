@@ -176,7 +176,7 @@ muster::status load_closures(store const& s, jobs& all) {
     auto const order = static_cast<std::uint32_t>(position_in(key, 10));
     auto* const c = job == all.end() ? nullptr : accepted_at(job->second, order);
     if (!c) return false;
-    c->forgotten = value == forgotten_entry;
+    c->forgotten = is_forgotten(value);
     if (c->forgotten) return true;
     bool in_range = true;
     auto& f = job->second.job.closures.emplace_back();

@@ -60,6 +60,13 @@ constexpr auto fields_of(std::type_identity<per_worker_entry>) {
 
 /// The entry of a closure that its client has released: a state behind the last one.
 constexpr std::string_view forgotten_entry = "\x08\x06";
+/// Returns whether an entry has that state; later versions can add fields.
+inline bool is_forgotten(std::string_view bytes) {
+  entry::reader fields(bytes);
+  for (entry::item i; fields.next(i);)
+    if (i.number == 1) return i.value == 6;
+  return false;
+}
 
 /// Returns the job in a key of the kinds a, e, j and p; 0: the key has none.
 core::session_id job_in(std::string_view key);

@@ -177,7 +177,7 @@ class planner_of_repair {
     auto const order = position_in(key, 10);
     auto* const request = job == jobs_.end() ? nullptr : job->second.with(order);
     if (!request) return dead(key, "no request has this closure");
-    if (value == forgotten_entry)
+    if (is_forgotten(value))
       request->released[order - request->first] = true;
     else if (!complete(f, job->first, static_cast<std::uint32_t>(order)) || !in_range)
       unusable(key, "its numbers are out of range");

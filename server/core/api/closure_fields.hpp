@@ -83,7 +83,7 @@ constexpr auto fields_of(std::type_identity<job_fact>) {
 constexpr auto fields_of(std::type_identity<per_worker_fact>) {
   using t = per_worker_fact;
   return fields(field(1, "name", &t::name), field(2, "function", &t::function),
-                field(3, "args", &t::args), field(5, "token", &t::token).as_fixed(),
+                field(3, "args", &t::args).as_bytes(), field(5, "token", &t::token).as_fixed(),
                 field(6, "released", &t::released), field(7, "created", &t::created),
                 field(9, "submitted_by", &t::submitted_by));
 }
@@ -135,14 +135,15 @@ inline bool from_entry(attempt_entry e, attempt_view& to) {
 
 constexpr auto fields_of(std::type_identity<closure_fact>) {
   using t = closure_fact;
-  return fields(
-      field(1, "state", &t::state), field(2, "value", &t::value), field(4, "dropped", &t::dropped),
-      field(5, "failure", &t::failure), field(6, "attempt", &t::attempt),
-      field(7, "worker_failures", &t::worker_failures), field(8, "retries", &t::retries),
-      field(9, "workers_lost", &t::workers_lost), field(10, "started", &t::started),
-      field(11, "finished", &t::finished), field(12, "lost", &t::lost),
-      field(13, "newest", &t::newest), field(14, "released", &t::released),
-      field(15, "processes_ended", &t::processes_ended), field(16, "exclusive", &t::exclusive));
+  return fields(field(1, "state", &t::state), field(2, "value", &t::value).as_bytes(),
+                field(4, "dropped", &t::dropped), field(5, "failure", &t::failure),
+                field(6, "attempt", &t::attempt), field(7, "worker_failures", &t::worker_failures),
+                field(8, "retries", &t::retries), field(9, "workers_lost", &t::workers_lost),
+                field(10, "started", &t::started), field(11, "finished", &t::finished),
+                field(12, "lost", &t::lost), field(13, "newest", &t::newest),
+                field(14, "released", &t::released),
+                field(15, "processes_ended", &t::processes_ended),
+                field(16, "exclusive", &t::exclusive));
 }
 
 }  // namespace muster::core
