@@ -64,6 +64,8 @@ struct guarded_echo {
 struct wire_client : muster::test::raw_socket {
   explicit wire_client(guarded_echo& s) : raw_socket(muster::test::port_of(s.echo.address)) {
     EXPECT_TRUE(send(connection_preface + frame(settings_frame, 0, 0)));
+    receive_until(settings_ack);  // behind the server's own settings
+    EXPECT_TRUE(send(settings_ack));
   }
   void call(std::uint32_t stream, char const* method, std::string const& more = {}) {
     send(frame(headers_frame, end_headers, stream, call_fields(method, more)));

@@ -56,6 +56,10 @@ inline std::string field(std::string const& name, std::string const& value,
   return std::string(1, static_cast<char>(pattern)) + hpack_text(name) + hpack_text(value);
 }
 
+/// The acknowledgement of SETTINGS. A server takes its own limits, such as windows larger than
+/// 64 KiB, for agreed only after its client has sent this.
+inline std::string const settings_ack = frame(settings_frame, 1, 0);
+
 /// A gRPC message with its prefix.
 inline std::string grpc_message(std::string const& body, bool compressed = false) {
   return std::string(1, compressed ? '\1' : '\0') +
