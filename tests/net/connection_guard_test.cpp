@@ -64,6 +64,9 @@ struct guarded_echo {
 struct wire_client : muster::test::raw_socket {
   explicit wire_client(guarded_echo& s) : raw_socket(muster::test::port_of(s.echo.address)) {
     EXPECT_TRUE(send(connection_preface + frame(settings_frame, 0, 0)));
+  }
+  // Makes the server's windows hold.
+  void acknowledge() {
     receive_until(settings_ack);  // behind the server's own settings
     EXPECT_TRUE(send(settings_ack));
   }
@@ -177,6 +180,8 @@ TEST(connection_guard, closes_the_connection_that_holds_most_when_all_hold_too_m
   guarded_echo s(standing::admitted, 4'000'000);
   s.run([&] {
     wire_client small(s), large(s);
+    small.acknowledge();
+    large.acknowledge();
     small.call(1, chat);
     large.call(1, chat);
     auto const begun = grpc_message(std::string(8'000'000, 'x'));
