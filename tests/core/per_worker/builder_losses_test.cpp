@@ -159,6 +159,25 @@ TEST_F(builder_losses, calls_go_where_it_was_built_and_fail_when_that_worker_lea
   EXPECT_EQ(why->kind, failure_kind::input);
 }
 
+TEST_F(builder_losses, calls_that_wait_fail_when_the_last_worker_that_built_it_leaves) {
+  auto const good = c.attach(has_it(1));
+  auto const other = c.attach({.functions = {"f"}, .index = 7});
+  auto const v = create();
+  c.succeed(good, c.held(good).at(0), "null");
+  kill(4);
+  c.attach(has_it(0));
+  auto const job = c.open_with(std::vector<closure_spec>(6, needing(v)), continue_all());
+  ASSERT_LT(c.held(good).size(), 6u) << "others wait in the queue";
+  c.leave(other);
+  EXPECT_FALSE(c.core.closures().look(job[5])->error) << "it did not build the value";
+  c.leave(good);
+  for (auto const id : job.closures) {
+    auto const why = c.core.closures().look(id)->error;
+    ASSERT_TRUE(why) << raw(id);
+    EXPECT_EQ(why->kind, failure_kind::input);
+  }
+}
+
 TEST_F(builder_losses, calls_wait_for_a_worker_that_builds_it_or_may_come_back) {
   auto const v = create();
   auto const building = c.attach(has_it(1));
