@@ -56,11 +56,10 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {  # results, then arguments
 
 
 class Failed(OSError):
-    """The library refused a call. `code` is the code of the failure."""
+    """The library refused a call."""
 
-    def __init__(self, code: int, why: str) -> None:
-        super().__init__(why)
-        self.code = code
+    code = 0
+    """Code of the failure, as values.h names it."""
 
 
 class Library:
@@ -85,7 +84,9 @@ class Library:
     def _call(self, function: Any, *arguments: Any) -> int:
         result = int(function(*arguments))
         if result < 0:
-            raise Failed(result, self.error().decode(errors="replace"))
+            failed = Failed(self.error().decode(errors="replace"))
+            failed.code = result
+            raise failed
         return result
 
     def text(self, function: Any, *arguments: Any) -> str:
