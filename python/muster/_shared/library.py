@@ -61,6 +61,12 @@ class Failed(OSError):
     code = 0
     """Code of the failure, as values.h names it."""
 
+    @classmethod
+    def of(cls, code: int, why: str) -> "Failed":
+        failed = cls(why)
+        failed.code = code
+        return failed
+
 
 class Library:
     """The functions of the library as methods, without their prefix. They raise Failed, and release the GIL."""
@@ -84,9 +90,8 @@ class Library:
     def _call(self, function: Any, *arguments: Any) -> int:
         result = int(function(*arguments))
         if result < 0:
-            failed = Failed(self.error().decode(errors="replace"))
-            failed.code = result
-            raise failed
+            # No local name: the frame would keep the error, and the error the frame with its arguments.
+            raise Failed.of(result, self.error().decode(errors="replace"))
         return result
 
     def text(self, function: Any, *arguments: Any) -> str:
