@@ -62,7 +62,7 @@ class Failed(OSError):
     """Code of the failure, as values.h names it."""
 
     @classmethod
-    def of(cls, code: int, why: str) -> "Failed":
+    def of(cls, code: int, why: str) -> Failed:
         failed = cls(why)
         failed.code = code
         return failed
