@@ -138,14 +138,10 @@ constexpr described_struct requests[] = {
 };
 constexpr std::size_t files_of_a_field_max = 20;
 constexpr exception fields_in_more_files[] = {
-    {"cluster_spec", "heartbeat_timeout", 27},
-    {"object_spec", "class_name", 21},
-    {"program_spec", "idempotency_key", 25},
-    {"program_spec", "max_restarts", 23},
-    {"program_spec", "submitted_by", 38},
-    {"session_spec", "idempotency_key", 25},
-    {"session_spec", "num_workers", 29},
-    {"session_spec", "submitted_by", 38},
+    {"cluster_spec", "heartbeat_timeout", 27}, {"object_spec", "class_name", 21},
+    {"program_spec", "idempotency_key", 25},   {"program_spec", "max_restarts", 23},
+    {"program_spec", "submitted_by", 38},      {"session_spec", "idempotency_key", 25},
+    {"session_spec", "num_workers", 29},       {"session_spec", "submitted_by", 38},
 };
 // Not only the names of fields: they cannot be counted.
 constexpr std::string_view also_other_words[] = {"ends_with", "per_worker", "task_index"};
