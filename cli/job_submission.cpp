@@ -26,7 +26,9 @@ std::string key_of_its_own() {
 }
 
 json::object job_body(job_request const& request) {
-  auto body = request.job.body();
+  // The default is sent, too: a repeated request must equal the first, also of an earlier version.
+  json::object body{{"on_error", "fail_fast"}};
+  for (auto const& [name, value] : request.job.body()) body[name] = value;
   if (auto options = request.options.body(); !options.empty()) body["options"] = std::move(options);
   return body;
 }
