@@ -19,10 +19,11 @@ namespace {
 constexpr auto states = all_names<core::program_state>();
 constexpr std::uint32_t log_bytes_default = 64 << 10, log_bytes_max = 256 << 10;
 
-// Of a page of programs. It has fewer where they are large; one may have commands of 4 MiB.
+// Limit for a page of programs. A page has fewer programs if they are large: the commands of one
+// can have 4 MiB.
 constexpr std::size_t page_bytes_max = std::size_t{4} << 20;
 
-// What may be long of it.
+// Returns the size of the fields that can be long.
 std::size_t bytes_of(core::program_view const& p) {
   auto bytes = p.spec.metadata.size();
   auto const add = [&bytes](std::vector<std::string> const& texts) {
@@ -62,7 +63,7 @@ response submitted(submitted_program const& s) {
   return r;
 }
 
-// What the core finds wrong with a field fits the description and cannot be.
+// The core reports values that fit the schema but cannot work.
 problem program_problem(muster::status const& s) {
   auto p = to_problem(s);
   if (!s.field.empty() && p.status == 400) p.status = 422;
@@ -80,7 +81,8 @@ coro::task<std::optional<problem>> check_upload(web_context& context, std::strin
   co_return impossible("upload", "the server has no such blob: PUT /api/v1/blobs/" + hex);
 }
 
-// Who has a store at the cluster wants it for programs, too: those of rank 0 go with it.
+// A cluster with a store at the server uses it for programs, too. A store at rank 0 ends with rank
+// 0.
 core::store_place usual_store(engine_services& services, server::hub& h) {
   auto const name = h.cluster().empty() ? std::string_view("default") : h.cluster();
   auto const cluster = find_cluster(services, name);

@@ -1,7 +1,7 @@
-"""Values of others that a worker holds as well: for its own closures, and for whoever is told of it by the server.
+"""Copies of values from other processes. A worker keeps them for its own closures, and for processes that the server sends to it.
 
-A copy stays until the server says that no value names it, or until its room is needed; then the ones that were not used for
-longest go, and the server is told. One that the server does not list stays for a few seconds. Any thread.
+A copy is kept until the server reports that no value names it, or until its memory is needed. The worker then removes the least
+recently used copies and reports them. A copy that the server does not list is kept for a few seconds. Any thread.
 """
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from muster._shared.process import Process, Taken
 from muster._shared.store import Full
 
 UNLISTED_STAYS = 10.0
-"""Seconds for which a copy that nobody is told of is kept for other closures."""
+"""Seconds for which a copy that the server does not list is kept for other closures."""
 
 
 class Links:
-    """Where children find what their worker holds: links by name, in a folder, to descriptors of the worker."""
+    """Links in a folder, by name, to descriptors of the worker. Its child processes find its values there."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -53,7 +53,7 @@ class Copies:
         """Sizes, and until when."""
 
     def reserve(self, size: int) -> None:
-        """Room for what is to be held, for which copies go. Raises Full."""
+        """Reserves memory for a value, and removes copies if necessary. Raises Full."""
         store = self._process.store
         while True:
             try:

@@ -10,7 +10,7 @@
 namespace muster::core::programs {
 namespace {
 
-// An attempt that ran for less is one of those that make the next wait.
+// An attempt that ran for less time delays the next attempt.
 constexpr duration quick = std::chrono::seconds(10);
 
 bool all_waited_for_ended(attempt const& a) {
@@ -67,15 +67,16 @@ void course::rank_dead(program& p, std::uint32_t rank, rank_end const& how, time
   if (p.now.alive == 0) close(p, now);
 }
 
-// Who had failed as its coordination service saw it may end after those who heard of that.
+// A rank that the coordination service reported as failed may end after the ranks that received the
+// report.
 void course::note_end_of_failed(program& p, std::uint32_t rank, rank_end const& how) {
   for (auto* cause : {&p.cause, &p.now.about.cause})
     if (*cause && (*cause)->kind == cause_kind::coordination && (*cause)->rank == rank)
       note_end(**cause, how);
 }
 
-// Of a machine that is gone the others hear before its lease has run out, and end with an error:
-// the loss is the cause, and they are its casualties.
+// The other ranks notice a lost machine before its lease ends, and end with an error. The cause is
+// the loss, not their errors.
 void course::judge(program& p, std::uint32_t rank, rank_end const& how, time_point now) {
   auto const& r = p.now.ranks[rank];
   if (how.lease_ran_out || how.stopped)
@@ -108,7 +109,7 @@ void course::fail(program& p, program_cause why, program_end as, time_point now)
 
 void course::end_attempt(program& p, goal then, time_point now) {
   p.goal = then;
-  if (p.now.alive == 0) return;  // closed by who asked
+  if (p.now.alive == 0) return;  // the caller closes it
   enter(p, then == goal::again ? program_state::restarting : program_state::stopping);
   // With a notice there is time to agree on a step. Until then nobody is sent more than a signal
   // that wakes who sleeps, and all are killed at the deadline.
@@ -200,7 +201,7 @@ status course::stop_at(program& p, agreed_stop const& at) {
   return {};
 }
 
-// What has been decided stands: one that has failed is not cancelled by who comes later.
+// A decision is final: a request to cancel does not change a program that has failed.
 status course::cancel(program& p, goal then, std::string why, time_point now) {
   if (ended(p.state) || p.goal == goal::succeed || p.goal == goal::fail) return {};
   if (p.goal == goal::cancel || p.goal == then) return {};
