@@ -4,8 +4,8 @@
 
 PYTHON has the packages that the Python package depends on. The page uses default ports, so it runs in a network of
 its own. A block below `<!-- not run: reason -->` is left out. A block that the sentence above it says to save as a
-file is written, and run if the sentence has `python FILE`. Lines of `text` blocks must appear in the output, but for numbers and identifiers, unless
-the block has `<!-- output varies -->` above it.
+file is written, and run if the sentence has `python FILE`. Lines of `text` blocks must appear in the output, with
+other numbers and identifiers, unless the block has `<!-- output varies -->` above it.
 """
 import contextlib
 import os
