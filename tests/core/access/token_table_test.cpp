@@ -109,7 +109,7 @@ TEST(token_table, those_of_a_file_are_changed_by_the_file_alone) {
   EXPECT_NE(all.find("kept"), nullptr);
 }
 
-// The table of docs/security.md.
+// The table of docs/tokens.md.
 TEST(roles, may_what_the_table_says) {
   using enum permission;
   struct row {

@@ -1,4 +1,4 @@
-// Tokens over REST and WebSocket: the table of docs/security.md cell by cell, whose jobs they are,
+// Tokens over REST and WebSocket: the table of docs/tokens.md cell by cell, whose jobs they are,
 // clusters, the page's cookie, and what ends with a token.
 #include <fstream>
 #include <map>
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 constexpr std::array<core::role, 4> roles = {core::role::viewer, core::role::submitter,
                                              core::role::worker, core::role::admin};
 
-/// Of docs/security.md: an operation's id, and for each of `roles` whether it may.
+/// Of docs/tokens.md: an operation's id, and for each of `roles` whether it may.
 std::map<std::string, std::array<bool, 4>> documented_table() {
   std::map<std::string, std::array<bool, 4>> all;
   std::ifstream file(MUSTER_SECURITY_DOC);
@@ -70,7 +70,7 @@ TEST_F(access, is_as_the_table_says_for_each_operation_and_role) {
   for (auto const& r : all_routes()) {
     std::string const id(r.id), method(r.method);
     auto const it = table.find(id);
-    ASSERT_NE(it, table.end()) << id << " is not in the table of docs/security.md";
+    ASSERT_NE(it, table.end()) << id << " is not in the table of docs/tokens.md";
     auto const path = some_path(r);
     bool const open = r.needs == core::permission::nothing;
     auto const nobody = send_as({}, method, path);
