@@ -148,7 +148,7 @@ def add_repository(files: Any, config: Any) -> None:
     """Adds copies of the repository's files that pages link to, and of those that these link to."""
     todo = [("docs/" + file.src_uri, pathlib.Path(file.abs_src_path).read_text())
             for file in files.documentation_pages() if file.abs_src_path]
-    todo.append(("CHANGELOG.md", "[this](CHANGELOG.md)"))
+    todo.append(("", "[in](CHANGELOG.md) [the](CONTRIBUTING.md) [navigation](SECURITY.md)"))
     while todo:
         origin, text = todo.pop()
         for link in LINK.finditer("".join(FENCED.split(text)[::2])):
