@@ -1,5 +1,5 @@
-// `muster proxy` in front of servers that speak TLS: what docs/one-address.md says to type, and
-// what is told when it does not fit.
+// `muster proxy` in front of servers that speak TLS: the commands of docs/high-availability.md,
+// and messages about settings that do not fit.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -14,7 +14,7 @@ namespace {
 
 /// The words of the one command of the page that begins so, without quotes.
 words command_of_page(std::string const& beginning) {
-  auto const page = read_file(MUSTER_SOURCE_DIR "/docs/one-address.md");
+  auto const page = read_file(MUSTER_SOURCE_DIR "/docs/high-availability.md");
   auto const at = page.find("\n" + beginning);
   if (at == std::string::npos) throw std::logic_error("the page has no command " + beginning);
   std::string line;
@@ -36,7 +36,7 @@ class secured : public testing::Test {
     for (auto& word : all) {
       if (word == "a.example:8476,b.example:8476") word = c.grpc() + "," + nobody;
       if (word == "127.0.0.1:8476") word = "127.0.0.1:0";
-      if (word == "/var/lib/muster") word = c.file("data").string();
+      if (word == "/var/lib/muster/data") word = c.file("data").string();
       std::string const etc = "/etc/muster/tls/";
       if (word.starts_with(etc)) word = pem(word.substr(etc.size()));
     }

@@ -11,7 +11,7 @@ from driver.deadline import CannotRun, Failure, check
 from driver.process import Process
 from driver.server import LOCAL, free_address
 
-PAGE = pathlib.Path(__file__).parents[3] / 'docs' / 'one-address.md'
+PAGE = pathlib.Path(__file__).parents[3] / 'docs' / 'high-availability.md'
 PATH = '/usr/bin:/usr/sbin:/bin:/sbin'
 
 
@@ -63,7 +63,7 @@ def proxy(binary, servers, folder, environment, deadline):
 
 
 def haproxy(servers, folder, environment, deadline):
-    """The same with haproxy, as docs/one-address.md has it: only addresses are other ones."""
+    """The same with haproxy, as docs/high-availability.md has it: only addresses are other ones."""
     blocks = re.findall(r'^```(\w*)\n(.*?)^```', PAGE.read_text(), re.DOTALL | re.MULTILINE)
     lua = next(text for kind, text in blocks if kind == 'lua')
     lines = next(text for kind, text in blocks if 'frontend agents' in text).splitlines()
