@@ -76,7 +76,7 @@ class Readme(unittest.TestCase):
                     os.killpg(done.pid, signal.SIGTERM)  # the server and the worker
         self.assertEqual(status, 0, log.read_text())
         said = log.read_text()
-        self.assertIn("285 see http://127.0.0.1:", said)
+        self.assertIn("285\ndashboard: http://127.0.0.1:", said)
         self.assertIn('{"hello":"world"}', said)
 
 
