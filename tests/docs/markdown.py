@@ -4,7 +4,7 @@ import re
 import typing
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```[ \t]*$", re.S | re.M)
-COMMENT = re.compile(r"<!-- *(.*?) *-->[ \t]*\n[ \t]*\Z", re.S)
+COMMENT = re.compile(r"<!-- *((?:(?!-->).)*?) *-->[ \t]*\n[ \t]*\Z", re.S)
 FILE_NAME = re.compile(r"\b(?:save|write|create|put)\b[^`]*`(?:\./)?([\w-]+\.\w+)`", re.I)
 
 
