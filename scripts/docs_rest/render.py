@@ -1,4 +1,5 @@
 """Turns recorded answers into pages that are the same after each run: ids, times and measurements are replaced."""
+
 from __future__ import annotations
 
 import json
@@ -15,25 +16,105 @@ LINES_MAX = 32
 ITEMS_MAX = 3
 LINE_MAX = 160
 BASE_MS = 1_795_244_400_000
-LATER = {"started_ms": 200, "finished_ms": 900, "ended_ms": 900, "expires_ms": 30 * 86_400_000, "last_seen_ms": 900, "seen_ms": 900, "now_ms": 900,
-         "until_ms": 900, "time_ms": 300, "at_ms": 900, "came_ms": 300}
+LATER = {
+    "started_ms": 200,
+    "finished_ms": 900,
+    "ended_ms": 900,
+    "expires_ms": 30 * 86_400_000,
+    "last_seen_ms": 900,
+    "seen_ms": 900,
+    "now_ms": 900,
+    "until_ms": 900,
+    "time_ms": 300,
+    "at_ms": 900,
+    "came_ms": 300,
+}
 """When these times are after BASE_MS. All others are BASE_MS."""
 FIXED: dict[str, Any] = {
-    "boot": "9f27c0de51a3b8e4", "host": "h1", "data_dir": "/var/lib/muster/data", "uptime_ms": 60_000, "pid": 4711, "cpus": 8, "cpu": 0.25,
-    "memory_bytes": 1 << 30, "memory_total_bytes": 16 << 30, "free_bytes": 64 << 30, "disk_bytes": 1 << 20, "received_per_s": 2048,
-    "sent_per_s": 2048, "read_per_s": 0, "written_per_s": 4096, "restored_in_ms": 0, "changes": 40, "changes_waiting": 0, "waiting_bytes": 0,
-    "history_bytes": 65_536, "heartbeat_age_ms": 800, "silent_ms": 900, "waiting_ms": 50, "time_left_ms": 9_950, "late_ms": 1.5, "spread_ms": 1.5,
-    "late_mean_ms": 1.5, "late_max_ms": 1.5, "busy_us": 12, "least_us": 4, "most_us": 8, "max_us": 8, "p50_us": 4, "p90_us": 8, "p99_us": 8,
-    "up_to_us": 8, "ts": BASE_MS * 1000, "dur": 8, "usual_us": 50_000, "slow_us": 75_000, "bucket_us": 1_000_000, "epoch": 1,
-    "moved_ms": 50, "changed_bytes": 0, "step": 40,
+    "boot": "9f27c0de51a3b8e4",
+    "host": "h1",
+    "data_dir": "/var/lib/muster/data",
+    "uptime_ms": 60_000,
+    "pid": 4711,
+    "cpus": 8,
+    "cpu": 0.25,
+    "memory_bytes": 1 << 30,
+    "memory_total_bytes": 16 << 30,
+    "free_bytes": 64 << 30,
+    "disk_bytes": 1 << 20,
+    "received_per_s": 2048,
+    "sent_per_s": 2048,
+    "read_per_s": 0,
+    "written_per_s": 4096,
+    "restored_in_ms": 0,
+    "changes": 40,
+    "changes_waiting": 0,
+    "waiting_bytes": 0,
+    "history_bytes": 65_536,
+    "heartbeat_age_ms": 800,
+    "silent_ms": 900,
+    "waiting_ms": 50,
+    "time_left_ms": 9_950,
+    "late_ms": 1.5,
+    "spread_ms": 1.5,
+    "late_mean_ms": 1.5,
+    "late_max_ms": 1.5,
+    "busy_us": 12,
+    "least_us": 4,
+    "most_us": 8,
+    "max_us": 8,
+    "p50_us": 4,
+    "p90_us": 8,
+    "p99_us": 8,
+    "up_to_us": 8,
+    "ts": BASE_MS * 1000,
+    "dur": 8,
+    "usual_us": 50_000,
+    "slow_us": 75_000,
+    "bucket_us": 1_000_000,
+    "epoch": 1,
+    "moved_ms": 50,
+    "changed_bytes": 0,
+    "step": 40,
 }
 """Values that differ from run to run, by the name of their member. Zeros stay, but for those of ALWAYS."""
 FIXED.update(took_us=8, median_ms=50.0, least=36, most=36, busy_ms=120)
-ALWAYS = {"cpu", "received_per_s", "sent_per_s", "read_per_s", "written_per_s", "heartbeat_age_ms", "least", "most", "median_ms",
-          "p50_us", "least_us", "most_us", "busy_ms", "waiting_ms"}
-SERIES = {"running": (0, 0), "finished": (4, 2), "failed": (0, 0), "hb_p99": (400, 300), "run_p50_ms": (0.5, 0.5), "run_p99_ms": (8, 0),
-          "wait_p50_ms": (0, 0), "wait_p99_ms": (4, 0), "start_us": (1000, 9000), "duration_us": (600, 100), "end_us": (50_000, 50_000),
-          "took_us": (50_000, 0), "longest_us": (50_000, 0), "busy_ms": (0, 100), "ended": (0, 10), "count": (1, 0), "step": (1, 1), "t": (BASE_MS, 1000)}
+ALWAYS = {
+    "cpu",
+    "received_per_s",
+    "sent_per_s",
+    "read_per_s",
+    "written_per_s",
+    "heartbeat_age_ms",
+    "least",
+    "most",
+    "median_ms",
+    "p50_us",
+    "least_us",
+    "most_us",
+    "busy_ms",
+    "waiting_ms",
+}
+SERIES = {
+    "running": (0, 0),
+    "finished": (4, 2),
+    "failed": (0, 0),
+    "hb_p99": (400, 300),
+    "run_p50_ms": (0.5, 0.5),
+    "run_p99_ms": (8, 0),
+    "wait_p50_ms": (0, 0),
+    "wait_p99_ms": (4, 0),
+    "start_us": (1000, 9000),
+    "duration_us": (600, 100),
+    "end_us": (50_000, 50_000),
+    "took_us": (50_000, 0),
+    "longest_us": (50_000, 0),
+    "busy_ms": (0, 100),
+    "ended": (0, 10),
+    "count": (1, 0),
+    "step": (1, 1),
+    "t": (BASE_MS, 1000),
+}
 """Columns of measurements: the first value, and the difference of the next one."""
 OF_OPERATION: dict[str, dict[str, Any]] = {"getRankLog": {"size": 240}, "getPastStream": {"step_ms": 300_000}}
 ID = re.compile(r"\b(prog|pw|ds|obj|wk)_[0-9a-f]{16}\b|\b(muster\.)?(admin|ops|wall)-[0-9a-f]{6}(\.[\w-]{43})?")
@@ -100,7 +181,7 @@ class Steady:
 
 
 def pretty(value: Any, indent: str = "", whole: bool = False) -> list[str]:
-    """Returns JSON in lines: what fits stays on one line. Long arrays are cut, but not in a `whole` value."""
+    """Returns JSON in lines; short values stay on one line. Long arrays are cut, but not in a `whole` value."""
     flat = json.dumps(value if whole else shortened(value), ensure_ascii=False)
     flat = flat.replace('"…"', "…")
     if len(indent) + len(flat) <= WIDTH or not isinstance(value, (dict, list)) or not value:
@@ -209,8 +290,12 @@ def parameters(operation: dict[str, Any]) -> list[str]:
 def page(tag: str, description: dict[str, Any], answers: dict[str, Answer], steady: Steady) -> str:
     """Returns the generated part of the page of a tag."""
     lines = [MARK, "", "## Operations", ""]
-    found = [(path, method.upper(), operation) for path, item in description["paths"].items() for method, operation in item.items()
-             if operation["tags"][0] == tag]
+    found = [
+        (path, method.upper(), operation)
+        for path, item in description["paths"].items()
+        for method, operation in item.items()
+        if operation["tags"][0] == tag
+    ]
     order = list(OPERATIONS)
     for path, method, operation in sorted(found, key=lambda of: order.index(of[2]["operationId"])):
         title, about, errors = OPERATIONS[operation["operationId"]]

@@ -1,4 +1,5 @@
 """A cluster for examples: each operation of the REST API is requested once, and its answer recorded."""
+
 from __future__ import annotations
 
 import contextlib
@@ -42,8 +43,18 @@ class Server:
         self.binary, self.folder = binary, folder
         self.processes: list[subprocess.Popen[bytes]] = []
         ready = folder / "ready.json"
-        self.start("serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--ready-file", str(ready), "--data-dir",
-                   str(folder / "data"), *flags)
+        self.start(
+            "serve",
+            "--grpc",
+            "127.0.0.1:0",
+            "--http",
+            "127.0.0.1:0",
+            "--ready-file",
+            str(ready),
+            "--data-dir",
+            str(folder / "data"),
+            *flags,
+        )
         until(ready.exists)
         addresses = json.loads(ready.read_text())
         self.grpc, self.http = addresses["grpc"], addresses["http"]
@@ -94,13 +105,26 @@ class Scenario:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.description = server.request("GET", "/openapi.json").json()
-        self.paths = {operation["operationId"]: (method.upper(), path) for path, item in self.description["paths"].items()
-                      for method, operation in item.items()}
+        self.paths = {
+            operation["operationId"]: (method.upper(), path)
+            for path, item in self.description["paths"].items()
+            for method, operation in item.items()
+        }
         self.answers: dict[str, Answer] = {}
         self.token: dict[str, str] = {}
 
-    def ask(self, operation: str, /, *, query: dict[str, Any] | None = None, body: Any = None, raw: str | None = None,
-            headers: dict[str, str] | None = None, keep: bool = True, **path: Any) -> Any:
+    def ask(
+        self,
+        operation: str,
+        /,
+        *,
+        query: dict[str, Any] | None = None,
+        body: Any = None,
+        raw: str | None = None,
+        headers: dict[str, str] | None = None,
+        keep: bool = True,
+        **path: Any,
+    ) -> Any:
         """Requests the operation and returns the answer: parsed if it is JSON."""
         method, pattern = self.paths[operation]
         url = pattern.format(**path) + ("?" + urlencode(query, safe=":,/") if query else "")
@@ -213,14 +237,20 @@ class Scenario:
         self.ask("getBlobs")
         with self.held():
             made = self.ask("createPerWorkerValue", body={"function": "muster.worker_info", "name": "info"})["id"]
-        until(lambda: "READY\"" in json.dumps(self.ask("getPerWorkerValue", id=made)).replace("NOT_READY", ""))
+        until(lambda: 'READY"' in json.dumps(self.ask("getPerWorkerValue", id=made)).replace("NOT_READY", ""))
         self.ask("listPerWorkerValues")
         self.ask("deletePerWorkerValue", id=made)
 
     def programs(self) -> None:
         folder = str(self.server.folder)
         (self.server.folder / "train.py").write_text(PROGRAM)
-        body = {"name": "train", "command": ["python3", "-u", "train.py"], "working_dir": folder, "tasks": {"worker": {"count": 2}}, "step_pattern": "step (\\d+)"}
+        body = {
+            "name": "train",
+            "command": ["python3", "-u", "train.py"],
+            "working_dir": folder,
+            "tasks": {"worker": {"count": 2}},
+            "step_pattern": "step (\\d+)",
+        }
         program = self.ask("submitProgram", body=body)["id"]
         until(lambda: self.ask("getProgram", id=program)["state"] == "RUNNING")
         until(lambda: "step" in json.dumps(self.ask("listRanks", id=program, query={"last_lines": "true"})["ranks"]))
@@ -276,8 +306,9 @@ class Scenario:
         self.ask("deleteCluster", cluster="train", query={"force": "true"})
 
     def barriers(self, agent: Any) -> None:
-        wait = threading.Thread(target=lambda: self.ask("waitAtBarrier", cluster="train", id="epoch-1",
-                                                        query={"task": "worker:1", "timeout": "60s"}))
+        wait = threading.Thread(
+            target=lambda: self.ask("waitAtBarrier", cluster="train", id="epoch-1", query={"task": "worker:1", "timeout": "60s"})
+        )
         wait.start()
         until(lambda: self.ask("listBarriers", cluster="train")["barriers"])
         self.ask("getBarrier", cluster="train", id="epoch-1")
@@ -294,8 +325,13 @@ class Scenario:
         self.ask("putKey", cluster="train", key="config/steps", raw="1000", headers={"Content-Type": "application/octet-stream"})
         self.ask("getKey", cluster="train", key="config/steps", query={"timeout": "10s"})
         self.ask("listKeys", cluster="train", query={"prefix": "config/"})
-        wait = threading.Thread(target=lambda: agent.get_key_value("config/seed", 10.0) if hasattr(agent, "get_key_value") else
-                                self.server.request("GET", "/api/v1/clusters/train/kv/config/seed?timeout=10s"))
+        wait = threading.Thread(
+            target=lambda: (
+                agent.get_key_value("config/seed", 10.0)
+                if hasattr(agent, "get_key_value")
+                else self.server.request("GET", "/api/v1/clusters/train/kv/config/seed?timeout=10s")
+            )
+        )
         wait.start()
         until(lambda: "seed" in json.dumps(self.ask("listKeyWaits", cluster="train")))
         self.ask("putKey", cluster="train", key="config/seed", raw="7", headers={"Content-Type": "application/octet-stream"}, keep=False)
