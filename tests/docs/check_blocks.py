@@ -22,33 +22,41 @@ MUSTER, PYTHON, PROJECT = (pathlib.Path(word) for word in sys.argv[1:4])
 PAGE = sys.argv[4]
 SECONDS = 120
 SERVER = re.compile(r"^(?P<command>.*\bmuster serve\b.*&)[ \t]*$", re.M)
+WORKER = re.compile(r"^.*\bmuster worker\b.*&[ \t]*$", re.M)
+READ_ONLY = 'mount --bind /tmp /tmp && mount -o remount,bind,ro / && cd "$PWD" && exec "$0" "$@"'
+"""Begins a mount namespace in which only /tmp can be written: pages also have commands for administrators."""
+HOSTS = re.compile(r"\b(?:head|host-?[a-zA-Z])\b")
+"""What pages call this machine; the test runs on `head`."""
 
 
 def with_waiting(commands):
-    """Returns the commands, with a wait for each server that begins: a reader types more slowly."""
+    """Returns the commands, with a wait for each server and worker in the background: a reader types more slowly."""
     def waiting(found):
         port = re.search(r"--http[ =]\S*?:(\d+)", found["command"])
         scheme = "https" if "--tls-cert" in found["command"] else "http"
         url = f"{scheme}://127.0.0.1:{port[1] if port else 8477}/readyz"
         return f"{found['command']}\nuntil curl -skf -o /dev/null {url}; do sleep 0.1; done"
-    return SERVER.sub(waiting, re.sub(r"\\\n", " ", commands))
+    commands = SERVER.sub(waiting, re.sub(r"\\\n", " ", commands))
+    return WORKER.sub(r"\g<0>\nsleep 2", commands)
 
 
 def script_of(blocks, folder):
     """Returns the page as one script. Programs are written into `folder`."""
     script = []
     for number, block in enumerate(blocks):
-        if block.comment.startswith("not run:") or block.language in ("text", ""):
+        if block.comment.startswith("not run:"):
             continue
-        script.append(f": '{PAGE}:{block.line}'")
         if block.file:
             (folder / f"{number}").write_text(block.text)
-            script.append(f"cp {folder}/{number} {block.file}" + (f"\npython {block.file}" if block.started else ""))
+            commands = f"cp {folder}/{number} {block.file}" + (f"\npython {block.file}" if block.started else "")
         elif block.language == "sh":
-            script.append(with_waiting(block.text))
+            commands = with_waiting(block.text)
         elif block.language == "python":
             (folder / f"{number}.py").write_text(block.text)
-            script.append(f"python {folder}/{number}.py")
+            commands = f"python {folder}/{number}.py"
+        else:
+            continue
+        script.append(f": '{PAGE}:{block.line}'\n{commands}")
     return "\n".join(script)
 
 
@@ -68,7 +76,7 @@ def run(script, top):
     log = top / "log"
     with log.open("w") as out:
         running = subprocess.Popen(
-            ["bash", "-euxo", "pipefail", "-c", script], cwd=home, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+            ["unshare", "--mount", "sh", "-c", READ_ONLY, "bash", "-euxo", "pipefail", "-c", script], cwd=home, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
             start_new_session=True, env={"PATH": f"{top}/environment/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(home),
                                          "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "USER": "you"})
         try:
@@ -81,8 +89,8 @@ def run(script, top):
 
 
 def shape(line):
-    """Returns a line without what differs between two runs: blanks, numbers, identifiers, file names' folders."""
-    line = re.sub(r"\b(?=\w*\d)[\w-]*\w", "0", line)
+    """Returns a line without what differs between two runs: blanks, numbers, identifiers, names of hosts."""
+    line = re.sub(r"\b(?=\w*\d)[\w-]*\w", "0", HOSTS.sub("host", line))
     return re.sub(r"[\d.:]+|\s+", " ", line).strip()
 
 
