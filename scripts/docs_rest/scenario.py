@@ -8,6 +8,8 @@ import http.client
 import json
 import os
 import pathlib
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -18,6 +20,10 @@ from urllib.parse import urlencode
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = "import time\nfor i in range(1000):\n    print('step', i)\n    time.sleep(0.05)\n"
+
+VALIDATE, SET, WAIT, PING = 0, 1, 6, 13
+TORCH_MAGIC = 0x3C85F7CE
+"""Of the protocol of torch.distributed's TCPStore."""
 
 
 @dataclass
@@ -97,6 +103,10 @@ def until(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
             return result
         time.sleep(0.05)
     raise TimeoutError(str(condition))
+
+
+def torch_string(text: str) -> bytes:
+    return struct.pack("<Q", len(text)) + text.encode()
 
 
 class Scenario:
@@ -339,11 +349,17 @@ class Scenario:
         self.ask("deleteKey", cluster="train", key="config", query={"recursive": "true"})
 
     def stores(self) -> None:
-        """A TCPStore whose client is this script: it sets one key, in the protocol of torch 2.2 or later."""
+        """A TCPStore with one client: this script, which sets a key and waits for another one, as torch 2.5 does."""
         self.ask("createCluster", body={"name": "torch", "jobs": {"worker": 2}, "torch": 0}, keep=False)
-        self.ask("getTorchStore", cluster="torch")
-        self.ask("listTorchKeys", cluster="torch")
-        self.ask("beginTorchAttempt", cluster="torch")
+        host, port = self.ask("getTorchStore", cluster="torch", keep=False)["address"].split(":")
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(struct.pack("<BIBI", VALIDATE, TORCH_MAGIC, PING, 4711))
+            client.recv(4)
+            client.sendall(struct.pack("<B", SET) + torch_string("init/") + torch_string("1"))
+            client.sendall(struct.pack("<BQ", WAIT, 1) + torch_string("worker1"))
+            until(lambda: self.ask("getTorchStore", cluster="torch")["waits"])
+            self.ask("listTorchKeys", cluster="torch")
+            self.ask("beginTorchAttempt", cluster="torch")
 
     def tasks_of_the_cluster(self) -> None:
         task = {"cluster": "default", "job": "worker", "index": 0}
