@@ -74,11 +74,11 @@ def run(script, top):
     home = top / "home"
     home.mkdir()
     log = top / "log"
+    variables = {"PATH": f"{top}/environment/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(home), "USER": "you",
+                 "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
     with log.open("w") as out:
-        running = subprocess.Popen(
-            ["unshare", "--mount", "sh", "-c", READ_ONLY, "bash", "-euxo", "pipefail", "-c", script], cwd=home, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-            start_new_session=True, env={"PATH": f"{top}/environment/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(home),
-                                         "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "USER": "you"})
+        running = subprocess.Popen(["unshare", "--mount", "sh", "-c", READ_ONLY, "bash", "-euxo", "pipefail", "-c", script],
+                                   cwd=home, env=variables, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
         try:
             status = running.wait(SECONDS)
         except subprocess.TimeoutExpired:

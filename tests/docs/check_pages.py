@@ -1,4 +1,5 @@
-"""Links and anchors of all pages lead somewhere, and the navigation of the site has each page of docs/ once.
+"""Links and anchors of all pages lead somewhere, the navigation of the site has each page of docs/ once, and the commands of
+each page that is a task are run by a test.
 
   check_pages.py PROJECT_FOLDER
 """
@@ -7,15 +8,27 @@ import re
 import sys
 import unittest
 
-from markdown import anchors_of, links_of, pages
+from markdown import anchors_of, blocks_of, links_of, pages
 
 PROJECT = pathlib.Path(sys.argv.pop())
+TASKS = ("Get started", "How-to guides", "Coming from")
+"""Sections of the navigation whose commands and programs must run."""
 
 
-def navigation():
-    """Returns the pages and folders that mkdocs.yml lists; it has a tag that only MkDocs can read."""
+def navigation(*sections):
+    """Returns the pages and folders that mkdocs.yml lists in these sections, or in all.
+
+    The file has a tag that only MkDocs can read.
+    """
     text = (PROJECT / "mkdocs.yml").read_text()
-    return re.findall(r"^ +- (?:[^:\n]+: )?(\S+)$", text[text.index("\nnav:"):], re.M)
+    found = re.split(r"^  - ", text[text.index("\nnav:"):], flags=re.M)[1:]
+    return [page for section in found if not sections or section.startswith(tuple(f"{name}:" for name in sections))
+            for page in re.findall(r"^(?: +- )?(?:[^:\n]+: )?(\S+(?:\.md|/))$", section, re.M)]
+
+
+def runs(page):
+    """Returns whether a page has a block that a reader can run."""
+    return any(block.language in ("sh", "python") and not block.comment.startswith("not run:") for block in blocks_of(page.read_text()))
 
 
 class Pages(unittest.TestCase):
@@ -38,6 +51,15 @@ class Pages(unittest.TestCase):
         for page in (PROJECT / "docs").rglob("*.md"):
             name = page.relative_to(PROJECT / "docs").as_posix()
             self.assertTrue(name in listed or name.startswith(folders), f"{name} is not in the navigation of mkdocs.yml")
+
+    def test_pages_of_tasks_are_run(self):
+        listed = re.search(r"set\(pages ([^)]*)\)", (PROJECT / "tests/docs/CMakeLists.txt").read_text())[1].split()
+        for name in navigation(*TASKS):
+            page = PROJECT / "docs" / name
+            if page.is_file() and runs(page):
+                self.assertIn(name[:-len(".md")], listed, f"add {name} to tests/docs/CMakeLists.txt, or say why a block is not run")
+        for name in listed:
+            self.assertTrue((PROJECT / "docs" / f"{name}.md").is_file(), f"tests/docs/CMakeLists.txt lists {name}, which does not exist")
 
 
 if __name__ == "__main__":
