@@ -33,6 +33,7 @@ LATER = {
 FIXED: dict[str, Any] = {
     "boot": "9f27c0de51a3b8e4",
     "host": "h1",
+    "last_line": "step 39",
     "process": "S in hrtimer_nanosleep",
     "data_dir": "/var/lib/muster/data",
     "uptime_ms": 60_000,

@@ -263,10 +263,12 @@ class Scenario:
         }
         program = self.ask("submitProgram", body=body)["id"]
         until(lambda: self.ask("getProgram", id=program)["state"] == "RUNNING")
-        until(lambda: "step" in json.dumps(self.ask("listRanks", id=program, query={"last_lines": "true"})["ranks"]))
+        ranks = lambda: self.ask("listRanks", id=program, query={"last_lines": "true"})["ranks"]
+        until(lambda: all(rank.get("step", 0) > 4 and "last_line" in rank for rank in ranks()))
+        self.ask("getProgram", id=program)
         self.ask("listPrograms", query={"q": "train"})
         self.ask("listAttempts", id=program)
-        until(lambda: self.ask("getRankLog", id=program, query={"rank": 0, "bytes": 20}).get("data"))
+        until(lambda: self.ask("getRankLog", id=program, query={"rank": 0, "bytes": 20}).get("next_offset") == 20)
         self.ask("listStacks", id=program)
         time.sleep(2)
         self.ask("getTimeline", id=program, query={"ranks": 2, "buckets": 2})
