@@ -161,6 +161,8 @@ class Steady:
                 value = sorted(value)
             elif value and all(isinstance(of, dict) and "rank" in of for of in value):
                 value = sorted(value, key=lambda of: of["rank"])
+            elif value and all(isinstance(of, dict) and {"name", "busy_ms"} <= set(of) for of in value):
+                value = sorted(value, key=lambda of: of["name"])
             if name in SERIES and all(isinstance(of, (int, float)) for of in value):
                 return [round(SERIES[name][0] + SERIES[name][1] * n, 1) for n in range(min(len(value), ITEMS_MAX + 1))]
             if value and all(isinstance(of, str) and re.fullmatch(r"step \d+", of) for of in value):
