@@ -310,6 +310,7 @@ class Scenario:
         agent.close()
         agent = muster.Agent(declared["address"], task="worker:0")
         agent.connect()
+        time.sleep(0.5)  # until it polls for errors
         self.ask("failCluster", cluster="train", body={"message": "the storage has failed"})
         agent.close()
         self.ask("getCluster", cluster="train")
