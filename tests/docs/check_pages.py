@@ -53,7 +53,7 @@ class Pages(unittest.TestCase):
             self.assertTrue(name in listed or name.startswith(folders), f"{name} is not in the navigation of mkdocs.yml")
 
     def test_pages_of_tasks_are_run(self):
-        listed = re.search(r"set\(pages ([^)]*)\)", (PROJECT / "tests/docs/CMakeLists.txt").read_text())[1].split()
+        listed = re.search(r"set\(pages\s([^)]*)\)", (PROJECT / "tests/docs/CMakeLists.txt").read_text())[1].split()
         for name in navigation(*TASKS):
             page = PROJECT / "docs" / name
             if page.is_file() and runs(page):
