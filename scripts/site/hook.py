@@ -205,7 +205,7 @@ def indented(markdown: str) -> str:
             fence = offsets[-1] if offsets else indent
             out.append("    " * len(offsets) + " " * max(0, indent - fence) + text)
             in_paragraph = False
-        elif item and indent < (offsets[-1] if offsets else 0) + 4:
+        elif item and indent < (offsets[-1] if offsets else 0) + 4 and not (in_paragraph and item["marker"][0] in "023456789"):
             if in_paragraph and not offsets:
                 out.append("")
             out.append("    " * len(offsets) + item["marker"] + " " + text[item.end():])
