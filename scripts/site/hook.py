@@ -19,6 +19,7 @@ from typing import Any, Iterator
 from mkdocs.structure.files import File
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import lists
 import man
 
 TOP = pathlib.Path(__file__).parents[2]
@@ -64,7 +65,7 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
 
     parts = FENCED.split(markdown)
     parts[::2] = [LINK.sub(rewritten, part) for part in parts[::2]]
-    return indented("".join(parts))
+    return lists.indented("".join(parts))
 
 
 def with_folders(nav: list[Any], pages: list[str]) -> Iterator[Any]:
@@ -175,45 +176,3 @@ def page_of(source: pathlib.Path) -> str:
     text = source.read_text()
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
     return f"# {source.relative_to(TOP)}\n\n{fence}{LANGUAGES.get(source.suffix, 'text')}\n{text}{fence}\n"
-
-
-ITEM = re.compile(r"(?P<marker>[-*+]|\d+[.)])(?P<space> +)(?=\S)")
-
-
-def indented(markdown: str) -> str:
-    """Returns the text with four blanks for each level of a list, and a blank line above each list."""
-    out: list[str] = []
-    offsets: list[int] = []  # where the content of each open item begins
-    fence, blank, in_paragraph = None, True, False
-    for line in markdown.split("\n"):
-        text = line.lstrip(" ")
-        indent = len(line) - len(text)
-        if fence is not None:
-            out.append(" " * max(0, 4 * len(offsets) + indent - fence) + text if text else "")
-            if text.rstrip() == "```":
-                fence = None
-            continue
-        if not text:
-            out.append("")
-            blank, in_paragraph = True, False
-            continue
-        item = ITEM.match(text)
-        if blank or item or text.startswith("```"):
-            while offsets and indent < offsets[-1]:
-                offsets.pop()
-        if text.startswith("```"):
-            fence = offsets[-1] if offsets else indent
-            out.append("    " * len(offsets) + " " * max(0, indent - fence) + text)
-            in_paragraph = False
-        elif item and indent < (offsets[-1] if offsets else 0) + 4 and not (in_paragraph and item["marker"][0] in "023456789"):
-            if in_paragraph and not offsets:
-                out.append("")
-            out.append("    " * len(offsets) + item["marker"] + " " + text[item.end():])
-            offsets.append(indent + item.end())
-            in_paragraph = False
-        else:
-            rest = max(0, indent - offsets[-1]) if offsets else indent
-            out.append("    " * len(offsets) + " " * rest + text)
-            in_paragraph = not offsets and not text.startswith(("#", "|", "<", ">"))
-        blank = False
-    return "\n".join(out)
