@@ -90,7 +90,7 @@ def run(script, top):
 
 def shape(line):
     """Returns a line without what differs between two runs: blanks, numbers, identifiers, names of hosts."""
-    line = re.sub(r"\b(?=\w*\d)[\w-]*\w", "0", HOSTS.sub("host", line))
+    line = re.sub(r"\b[0-9a-f]{6,}\b|\b(?=\w*\d)[\w-]*\w", "0", HOSTS.sub("host", line))
     return re.sub(r"[\d.:]+|\s+", " ", line).strip()
 
 
