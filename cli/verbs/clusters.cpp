@@ -94,7 +94,7 @@ std::string jobs_text(json::value const& jobs) {
   return text.empty() ? "none declared" : text;
 }
 
-void print(json::value const& c, output_format output) {
+void print_cluster(json::value const& c, output_format output) {
   if (printed_as_json(output, c)) return;
   auto const& g = field_of(c, "generation");
   auto const& parked = field_of(g, "parked_calls");
@@ -213,7 +213,7 @@ int run_clusters(clusters_options& o) {
   } else if (words.action() == "create") {
     create(server, words, o);
   } else if (words.action() == "show") {
-    print(server.get(path()), o.output);
+    print_cluster(server.get(path()), o.output);
   } else if (words.action() == "runs") {
     print_runs(server, o, path());
   } else if (words.action() == "fail") {

@@ -22,7 +22,7 @@ constexpr std::size_t newest_shown = 100, past_shown = 10'000;
 
 constexpr auto look_again_after = std::chrono::milliseconds(500);
 
-void print(json::value const& e, output_format output) {
+void print_event(json::value const& e, output_format output) {
   if (printed_as_json(output, e)) return;
   auto const cluster = text_of(e, "cluster");
   auto const subject = text_of(e, "subject");
@@ -49,7 +49,7 @@ std::uint64_t look(rest& server, events_options const& o, std::optional<std::uin
     std::cerr << first - *after - 1 << " older events are forgotten\n";
   auto newest = after.value_or(last);
   for (auto const& e : list_of(answer, "events")) {
-    print(e, o.output);
+    print_event(e, o.output);
     newest = count_of(e, "number");
   }
   std::cout << std::flush;
@@ -60,7 +60,7 @@ int print_past(rest& server, events_options const& o) {
   bool more = false;
   auto const path = "/api/v1/events?" + o.when.query(server);
   for (auto const& e : server.some(path, "events", o.limit.value_or(past_shown), &more))
-    print(e, o.output);
+    print_event(e, o.output);
   if (more) std::cerr << "there are more; --limit shows them\n";
   return exit_ok;
 }

@@ -20,14 +20,14 @@ struct fetch_options {
 };
 
 // The server parks a request for this long at most; longer waits are several requests.
-constexpr auto one_wait = std::chrono::seconds(30);
+constexpr auto fetch_wait = std::chrono::seconds(30);
 
 int fetch_value(rest& server, fetch_options const& o) {
   using steady = std::chrono::steady_clock;
   auto const start = steady::now();
   server.meet();  // it may restart while it keeps the first question
   for (;;) {
-    duration wait = one_wait;
+    duration wait = fetch_wait;
     if (o.timeout)
       wait = std::clamp(*o.timeout - std::chrono::floor<duration>(steady::now() - start),
                         duration(1000), wait);

@@ -45,7 +45,7 @@ void list(rest& server, per_worker_options const& o) {
   if (all.empty()) std::cerr << "no value yet; 'muster per-worker create FUNCTION' makes one\n";
 }
 
-void print(json::value const& v, output_format output) {
+void print_value(json::value const& v, output_format output) {
   if (printed_as_json(output, v)) return;
   auto const owner = text_of(v, "job");
   std::cout << "id        " << text_of(v, "id") << '\n'
@@ -95,7 +95,7 @@ int run_per_worker(per_worker_options& o) {
   if (words.action() == "list") {
     list(server, o);
   } else if (words.action() == "show") {
-    print(server.get(path()), o.output);
+    print_value(server.get(path()), o.output);
   } else {
     server.remove(path());
     std::cout << words.rest()[0] << " is released\n";

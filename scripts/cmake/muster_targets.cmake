@@ -30,6 +30,11 @@ target_include_directories(muster_options INTERFACE $<BUILD_INTERFACE:${PROJECT_
 
 if(MUSTER_SANITIZE)
   add_compile_options(-fsanitize=${MUSTER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  if(MUSTER_SANITIZE MATCHES address)
+    # AddressSanitizer reports null pointers and accesses beyond an object itself. Without these checks of
+    # UBSan, a source of the core compiles in 10 instead of 16 CPU seconds.
+    add_compile_options(-fno-sanitize=null,object-size,alignment)
+  endif()
   add_link_options(-fsanitize=${MUSTER_SANITIZE})
   if(MUSTER_SANITIZE MATCHES thread)  # GCC's knows no fences; Asio's locks order the same without
     add_compile_definitions(BOOST_ASIO_DISABLE_FENCED_BLOCK)
@@ -37,6 +42,9 @@ if(MUSTER_SANITIZE)
 endif()
 
 include(precompiled)
+
+# The compiler's collector of garbage takes a sixth of its time. Without it, it needs a third more memory.
+add_compile_options($<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:--param=ggc-min-heapsize=4000000>)
 
 # Most of what a source costs is what its headers instantiate, the same in each source of a target.
 option(MUSTER_TOGETHER "compile the sources of a target several at a time" ON)
@@ -49,7 +57,7 @@ endif()
 
 function(muster_together target apart)
   if(MUSTER_TOGETHER)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
     set_source_files_properties(${apart} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
 endfunction()

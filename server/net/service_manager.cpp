@@ -22,7 +22,7 @@ namespace {
 namespace ip = boost::asio::ip;
 
 constexpr int first_socket = 3;
-constexpr int sockets_max = 4'096;  // of a manager; more: the rest is not looked at
+constexpr int inherited_sockets_max = 4'096;  // sockets beyond this number are ignored
 
 std::string taken_from_environment(char const* name) {
   auto const* value = std::getenv(name);
@@ -63,7 +63,8 @@ service_manager service_manager::from_environment() {
   auto const listed = taken_from_environment("LISTEN_FDNAMES");
   std::vector<std::string> const names = absl::StrSplit(listed, ':');
   // They are for another process when it is not this one's number.
-  auto const mine = pid == std::to_string(::getpid()) ? std::clamp(count, 0, sockets_max) : 0;
+  auto const mine =
+      pid == std::to_string(::getpid()) ? std::clamp(count, 0, inherited_sockets_max) : 0;
   for (int i = 0; i < mine; ++i) {
     int const fd = first_socket + i;
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || !listens(fd)) continue;

@@ -97,7 +97,7 @@ void hang_members(member_list const& m, core::hang const& h) {
   described_members(m, h);
 }
 
-void cause_members(member_list const& m, core::program_cause const& c) {
+void program_cause_members(member_list const& m, core::program_cause const& c) {
   described_members(m, c,
                     [&](std::string_view name) { m.some_object(name, c.hang, hang_members); });
 }
@@ -231,7 +231,7 @@ void members(member_list const& m, core::program_view const& p) {
   m.some("waits_for", p.waits_for);
   m.some("cannot_start", p.cannot_start,
          "it waits, and no connected worker has what it needs, even when idle");
-  m.some_object("cause", p.cause, cause_members, "the first thing that went wrong");
+  m.some_object("cause", p.cause, program_cause_members, "the first thing that went wrong");
   m.some_object("steps", p.steps, steps_members, "where its ranks say them");
   m.when(p.stop_at.has_value())("stop_at_step", p.stop_at.value_or(core::agreed_stop{}).step,
                                 "it was asked to stop behind it, in this attempt or a later one");
@@ -274,7 +274,7 @@ void members(member_list const& m, core::program_attempt_view const& a) {
   m("begun_ms", a.begun);
   m.when(a.running_since != core::never)("running_ms", a.running_since, "all ranks had started");
   m.when(a.ended != core::never)("ended_ms", a.ended);
-  m.some_object("cause", a.cause, cause_members);
+  m.some_object("cause", a.cause, program_cause_members);
 }
 
 void members(member_list const& m, server::rank_log const& l) {

@@ -234,7 +234,7 @@ void taken_members(member_list const& m, server::value_traffic const& t) {
   m("server", t.server, "from the server");
 }
 
-void count_members(member_list const& m, server::blob_figures const& f) {
+void blob_count_members(member_list const& m, server::blob_figures const& f) {
   auto const& c = f.there;
   m("blobs", c.blobs, "that are there");
   m("bytes", c.bytes, "of these, and of those that are being put");
@@ -255,7 +255,7 @@ void count_members(member_list const& m, server::blob_figures const& f) {
 
 coro::task<response> get_blobs(web_context& context, exchange&) {
   auto work = [](engine_services& services) { return services.blobs.figures(); };
-  return look(context, std::move(work), as_told_by<count_members>);
+  return look(context, std::move(work), as_told_by<blob_count_members>);
 }
 
 }  // namespace
@@ -282,7 +282,7 @@ std::string blob_metrics(server::blob_figures const& f) {
 
 void add_blob_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/blobs", get_blobs, "getBlobs", "How many blobs there are")
-                   .tells("BlobCounts", schema_told_by<count_members>));
+                   .tells("BlobCounts", schema_told_by<blob_count_members>));
   to.push_back(
       get("/api/v1/blobs/{sha256}", get_blob, "getBlob", "The bytes of a large argument or value")
           .with({{"offset", query_kind::number, "begin with this byte"}})

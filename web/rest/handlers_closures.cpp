@@ -33,7 +33,8 @@ core::listing_order order_named(std::string_view text) {
   return core::listing_order::by_index;
 }
 
-void page_members(member_list const& m, listing_page const& page, core::closure_query const& q) {
+void closure_page_members(member_list const& m, listing_page const& page,
+                          core::closure_query const& q) {
   listing_members(
       m, "closures", 'c', page, q, [](reported_closure const& c) -> auto const& { return c; });
 }
@@ -51,7 +52,7 @@ coro::task<response> list_closures(web_context& context, exchange& ex) {
   r.query.order = order_named(query.text("sort"));
   r.query.descending = equal_ignoring_case(query.text("order"), "desc");
   r.limit = query.limit();
-  co_return co_await answer_listing(context, query, 'c', std::move(r), page_members);
+  co_return co_await answer_listing(context, query, 'c', std::move(r), closure_page_members);
 }
 
 // The session that the query names, which may remember a closure whose record is gone; a problem
@@ -176,7 +177,7 @@ void add_closure_routes(std::vector<route>& to) {
                  listing_order_parameter,
                  limit_parameter,
                  listing_token_parameter("c")})
-          .tells("ClosurePage", schema_told_by<page_members>)
+          .tells("ClosurePage", schema_told_by<closure_page_members>)
           .also(422, another_order));
   to.push_back(
       get("/api/v1/closures/{id}", get_closure, "getClosure", "One closure with its attempts")

@@ -40,7 +40,7 @@ void state_members(member_list const& m, history::state_counts const& n) {
   m("cancelled", of(cancelled));
 }
 
-void count_members(member_list const& m, listed_jobs const& l) {
+void job_count_members(member_list const& m, listed_jobs const& l) {
   m.object("jobs", [&l](member_list const& of) { state_members(of, l.jobs); });
   m.object("sessions", [&l](member_list const& of) { state_members(of, l.sessions); });
 }
@@ -48,7 +48,7 @@ void count_members(member_list const& m, listed_jobs const& l) {
 schema::json jobs_page_schema() {
   using namespace schema;
   auto const counts =
-      described(schema_told_by<count_members>(),
+      described(schema_told_by<job_count_members>(),
                 "all jobs and sessions of the cluster by state, whatever the filter");
   return object(
       {{"jobs", array(ref("JobView"))}, {"counts", counts}, {"next_page_token", text(), optional}});
@@ -62,7 +62,7 @@ response jobs_page(listed_jobs const& l) {
     out.end_array();
     {
       auto const counts = out.key("counts").object();
-      count_members(member_list(out), l);
+      job_count_members(member_list(out), l);
     }
     if (l.rows.next) out.key("next_page_token").string(next_token('j', l.rows.next));
   }));

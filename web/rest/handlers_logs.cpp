@@ -63,7 +63,7 @@ void answer_log(server::hub& h, Id id, log_query const& q, answer_handle<log_ans
     wait_for_line(h, *of, q, core::await_value{{}, of->closure, {}}, slot);
 }
 
-void page_members(member_list const& m, log_state const& s, std::uint64_t after) {
+void log_page_members(member_list const& m, log_state const& s, std::uint64_t after) {
   m("lines", s.page.lines);
   m("after", s.page.lines.empty() ? after : s.page.lines.back().seq);
   m("dropped", s.page.dropped);
@@ -93,7 +93,7 @@ coro::task<response> list_lines(web_context& context, exchange& ex, Id id) {
     answer_log(h, id, q, slot);
   };
   auto tell = [after = q.after](log_state const& s) {
-    return object_response(page_members, s, after);
+    return object_response(log_page_members, s, after);
   };
   return wait<log_state>(context, ex, q.wait, in_pool_of(id, std::move(work)), tell);
 }
@@ -119,7 +119,7 @@ route log_route(std::string_view pattern, handler run, std::string_view id,
                  limit_parameter,
                  {"wait", query_kind::duration,
                   "when there is none, wait this long for one or for the end, 10m at most"}})
-          .tells("LogLines", schema_told_by<page_members>)
+          .tells("LogLines", schema_told_by<log_page_members>)
           .also(422, "Both `tail` and `after`")
           .also(429, "The server has reached its limit of waiting calls"));
 }

@@ -44,7 +44,8 @@ void row_members(member_list const& m, reported_closure const& reported) {
   m.some("released", c.released, "why");
 }
 
-void page_members(member_list const& m, listing_page const& page, core::closure_query const& q) {
+void value_page_members(member_list const& m, listing_page const& page,
+                        core::closure_query const& q) {
   listing_members(m, "remote_values", 'v', page, q, row_members);
 }
 
@@ -79,7 +80,7 @@ coro::task<response> list_values(web_context& context, exchange& ex) {
   r.query.rows = false;
   r.cluster = query.text("cluster");
   r.limit = query.limit();
-  co_return co_await answer_listing(context, query, 'v', std::move(r), page_members);
+  co_return co_await answer_listing(context, query, 'v', std::move(r), value_page_members);
 }
 
 void holder_members(member_list const& m, core::value_holder const& h) {
@@ -200,7 +201,7 @@ void add_value_list_routes(std::vector<route>& to) {
                           limit_parameter,
                           listing_token_parameter("v"),
                           cluster_parameter})
-                   .tells("RemoteValuePage", schema_told_by<page_members>)
+                   .tells("RemoteValuePage", schema_told_by<value_page_members>)
                    .also(404, "No such job or cluster")
                    .also(422, another_order));
   to.push_back(get("/api/v1/remote_values/holders", list_holders, "listValueHolders",

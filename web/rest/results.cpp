@@ -15,7 +15,7 @@ namespace muster::web {
 namespace {
 
 constexpr std::size_t page_smallest = 32, page_largest = 500;
-constexpr std::size_t piece_bytes = 64 * 1024;
+constexpr std::size_t result_piece_bytes = 64 * 1024;
 // A JSON page takes no further result beyond this.
 constexpr std::size_t page_bytes = std::size_t{8} << 20;
 // How long one wait on the engine lasts before the follower looks around.
@@ -112,7 +112,7 @@ class result_stream {
       }
       bool const told = co_await add_line(c, text);
       if (!told) co_return false;
-      if (text.size() < piece_bytes) continue;
+      if (text.size() < result_piece_bytes) continue;
       bool const written = co_await ex_.write_piece(std::exchange(text, {}));
       if (!written) co_return false;
     }

@@ -16,7 +16,7 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::size_t piece_bytes = 64 * 1024;
+constexpr std::size_t trace_piece_bytes = 64 * 1024;
 constexpr std::size_t tasks_max = 100;
 constexpr std::string_view several = "several functions";
 
@@ -56,7 +56,7 @@ class trace_stream {
 
  private:
   coro::task<bool> send_if_large() {
-    if (trace_.size() < piece_bytes) co_return true;
+    if (trace_.size() < trace_piece_bytes) co_return true;
     co_return co_await ex_.write_piece(trace_.take());
   }
 

@@ -14,7 +14,7 @@ namespace muster::server {
 namespace {
 
 constexpr std::size_t gzip_header_bytes = 10;
-constexpr std::size_t piece_bytes = std::size_t{64} << 10;
+constexpr std::size_t inflated_piece_bytes = std::size_t{64} << 10;
 constexpr std::array<unsigned char, 2> magic{0x1f, 0x8b};
 
 // The first slices may be short, as they end where the frames of the connection do.
@@ -42,7 +42,7 @@ gunzip_result gunzip(grpc::ByteBuffer& request, std::size_t bytes_max) {
 
   std::vector<grpc::Slice> output;
   std::size_t total = 0;
-  std::array<unsigned char, piece_bytes> piece;
+  std::array<unsigned char, inflated_piece_bytes> piece;
   int status = Z_OK;
   for (auto const& slice : input) {
     if (slice.size() == 0) continue;

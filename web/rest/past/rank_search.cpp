@@ -14,7 +14,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t piece_bytes = 256 << 10;
+constexpr std::uint32_t search_piece_bytes = 256 << 10;
 constexpr std::size_t searched_bytes_max = std::size_t{8} << 20, unread_max = 20;
 
 class rank_search {
@@ -70,7 +70,7 @@ class rank_search {
     server::rank_log_query q;
     q.rank = {program_, attempt_, rank_};
     q.offset = offset_;
-    q.bytes_max = piece_bytes;
+    q.bytes_max = search_piece_bytes;
     auto work = [q](server::hub& h, answer_handle<muster::result<server::rank_log>> const& slot) {
       auto named = [slot, task = h.state().programs().task_of(q.rank)](
                        muster::result<server::rank_log> log) {
