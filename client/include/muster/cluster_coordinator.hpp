@@ -149,8 +149,9 @@ class cluster_coordinator {
     return remote_value<Result>(put(submitted(raw_request(function, args))));
   }
   /// Submits a call for each member's arguments. The calls start together, each in a slot of its
-  /// own, or wait for each other. If one of them fails, the others are cancelled; no other call is
-  /// affected. Members must not need each other's outputs.
+  /// own, or wait for each other. If one of them ends before the gang has started, for example
+  /// because its input failed, the others are cancelled. After the start each call ends by itself.
+  /// No other call is affected. Members must not need each other's outputs.
   /// @param function  its name
   /// @param members  the arguments of each call, 1 to 1024 of them
   /// @return the handles of the outputs, in the order of `members`
@@ -195,9 +196,9 @@ class cluster_coordinator {
     return remote_value<Result>(put(raw_request(function, args)));
   }
   /// Schedules a call for each member's arguments; they start together, each in a slot of its own,
-  /// or wait for each other. If one of them ends before, the others are cancelled. Members must not
-  /// need each other's outputs. Errors: as of schedule; std::invalid_argument (none, or more than
-  /// 1024).
+  /// or wait for each other. If one of them ends before the start, the others are cancelled.
+  /// Members must not need each other's outputs. Errors: as of schedule; std::invalid_argument
+  /// (none, or more than 1024).
   template <class Result, class... Args>
   std::vector<remote_value<Result>> schedule_gang(std::string_view function,
                                                   std::vector<std::tuple<Args...>> const& members) {
