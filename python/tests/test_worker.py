@@ -286,6 +286,22 @@ def test_a_server_that_is_away_is_told_once(caplog: Any, monkeypatch: Any) -> No
     assert told == [f"worker:0: reason {i}" for i in range(SAID_MAX)]
 
 
+def test_addresses_are_split_at_commas() -> None:
+    assert WorkerOptions(["127.0.0.1:1,127.0.0.1:2", "[::1]:3"]).servers == ["127.0.0.1:1", "127.0.0.1:2", "[::1]:3"]
+
+
+def test_a_worker_reads_several_addresses_of_the_environment(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "muster", "worker", "--processes", "1"], stderr=subprocess.DEVNULL,
+        env={**os.environ, "MUSTER_SERVER": f"127.0.0.1:1,{cluster.server.grpc}"})
+    try:
+        cluster.wait_connected(1)
+    finally:
+        worker.terminate()
+        assert worker.wait(30) == 0
+
+
 def test_resources_and_gpus_are_shared_out(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "2", "--gpus", "4,5")

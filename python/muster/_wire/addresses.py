@@ -5,8 +5,13 @@ from typing import Sequence
 
 
 def checked(server: str | Sequence[str], field: str = "server") -> list[str]:
-    """ "host:port", or several, with commas between or as a list. Raises ValueError, which names the field."""
-    servers = [s for s in server.split(",") if s] if isinstance(server, str) else list(server)
+    """Returns the addresses in a text or a list of texts, each "host:port" or several with commas between.
+
+    Raises:
+        ValueError: one is no address; the text names `field`.
+    """
+    texts = [server] if isinstance(server, str) else server
+    servers = [address for text in texts for address in text.split(",") if address]
     if not servers:
         raise ValueError(f"{field}: none")
     for address in servers:

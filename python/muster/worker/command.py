@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("modules", nargs="*", metavar="MODULE",
                    help="Python module to import for its @muster.function functions")
     p.add_argument("--server", action="append", metavar="HOST:PORT",
-                   help="gRPC address of the server; several are tried in turn (default: MUSTER_SERVER or 127.0.0.1:8476)")
+                   help="gRPC address of the server; comma-separated list for several (default: MUSTER_SERVER or 127.0.0.1:8476)")
     p.add_argument("--ca", metavar="FILE", help="use TLS: CA certificates that the server's certificate is checked "
                    "against, PEM (default: MUSTER_CA)")
     p.add_argument("--cert", metavar="FILE", help="client certificate, PEM (default: MUSTER_CERT)")
@@ -127,7 +127,7 @@ def main(words: Sequence[str] | None = None) -> int:
         if given.token_file and not token:
             token = _first_line(given.token_file)
         worker = Worker(
-            given.server or [os.environ.get("MUSTER_SERVER", "127.0.0.1:8476")],
+            given.server or [os.environ.get("MUSTER_SERVER") or "127.0.0.1:8476"],
             processes=processes, threads=given.threads, modules=given.modules,
             pickled=not given.no_pickled, gpus=gpus,
             job=given.job, index=given.index, cluster=given.cluster, token=token,
