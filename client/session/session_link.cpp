@@ -72,14 +72,18 @@ void session_link::give_up() {
 coro::task<void> session_link::run(std::shared_ptr<session_link> /*self*/) {
   co_await boost::asio::this_coro::throw_if_cancelled(false);
   give_up_in(session_->settings().connect_timeout);
+  auto const addresses = split_servers(session_->settings().server).size();
+  std::size_t in_vain = 0;
   std::optional<std::string> reason;
   for (;;) {
     auto const status = co_await serve_one_stream();
     reason = final_reason(status);
     if (reason) break;
     if (was_open_) give_up_in(session_->now().grace);
+    in_vain = was_open_ ? 0 : in_vain + 1;
     was_open_ = false;
-    co_await pause_.wait_for(backoff_.next());
+    // One pause for all addresses: one of the servers may have just begun to lead.
+    if (in_vain % addresses == 0) co_await pause_.wait_for(backoff_.next());
     if (!gave_up_ && !session_->now().closing) continue;
     reason = final_reason(status);
     break;

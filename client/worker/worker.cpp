@@ -197,7 +197,7 @@ class worker::runtime {
 
   coro::task<void> stay_attached() {
     co_await boost::asio::this_coro::throw_if_cancelled(false);
-    std::size_t n = 0;
+    std::size_t n = 0, in_vain = 0;
     coro::timer void_timer(engine_->context());
     void_timer_ = &void_timer;
     std::optional<idle_watch> idle;
@@ -220,6 +220,9 @@ class worker::runtime {
       // Who holds something for this server dials it again at once, and no other.
       bool const hurry = hold(end);
       if (!hurry) ++n;
+      in_vain = end.welcomed ? 0 : in_vain + 1;
+      // One pause for all servers: one of them may have just begun to lead.
+      if (in_vain % options_.servers.size() != 0) continue;
       coro::timer pause(engine_->context());
       pause_ = &pause;
       co_await pause.wait_for(hurry ? quick_.next() : backoff_.next());

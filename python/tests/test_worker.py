@@ -290,6 +290,18 @@ def test_addresses_are_split_at_commas() -> None:
     assert WorkerOptions(["127.0.0.1:1,127.0.0.1:2", "[::1]:3"]).servers == ["127.0.0.1:1", "127.0.0.1:2", "[::1]:3"]
 
 
+def test_a_worker_pauses_once_for_all_addresses(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    options = WorkerOptions(["127.0.0.1:1", "127.0.0.1:2", cluster.server.grpc], backoff_min=600.0, backoff_max=600.0)
+    attachment = Attachment(0, options, lambda _, on_message: ThreadLink(
+        FunctionTable({}, True), 1, os.getpid(), on_message, 64, Home(())))
+    running = threading.Thread(target=attachment.run, daemon=True)
+    running.start()
+    until(lambda: attachment._welcomed, "it is attached")
+    attachment.leave()
+    running.join(20)
+
+
 def test_a_worker_reads_several_addresses_of_the_environment(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     worker = subprocess.Popen(

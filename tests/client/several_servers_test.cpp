@@ -114,6 +114,25 @@ TEST(several_servers, of_which_none_is_there_are_given_up) {
   EXPECT_THROW(s.wait_open(), session_error);
 }
 
+// The pauses of a session grow to 2 s: eight of them take more than 3 s.
+TEST(several_servers, a_session_pauses_once_for_all_addresses) {
+  test_server server;
+  std::string all;
+  for (int i = 1; i <= 8; ++i) all += "127.0.0.1:" + std::to_string(i) + ",";
+  session s({.server = all + server.address(), .connect_timeout = milliseconds(2'000)});
+  EXPECT_NO_THROW(s.wait_open());
+}
+
+TEST(several_servers, a_worker_pauses_once_for_all_addresses) {
+  test_server server;
+  standby other;
+  auto w = options_for(nobody);
+  w.servers = {nobody, other.address(), "127.0.0.1:2", server.address()};
+  w.backoff_min = w.backoff_max = std::chrono::minutes(10);
+  worker_thread worker(w);
+  EXPECT_TRUE(connected(server));
+}
+
 TEST(several_servers, a_worker_follows_and_comes_back) {
   auto a = std::make_unique<test_server>();
   auto const port = a->port();

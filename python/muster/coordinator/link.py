@@ -234,18 +234,20 @@ class Link:
         """One stream after the other; why there is no further one."""
         self._give_up_in(self._session.options.connect_timeout)
         pause = 0.05
-        tried = 0
+        tried = in_vain = 0
         while True:
             error = self._serve_one_stream(self.servers[tried % len(self.servers)])
             reason = self._final_reason(error)
             if reason is not None:
                 return reason
+            in_vain = 0 if self._was_open else in_vain + 1
             if self._was_open:
                 pause = 0.05
                 self._give_up_in(self._session.grace)
             tried += 1
-            self._give_up.wait(pause * random.uniform(0.5, 1.0))
-            pause = min(pause * 2, 2.0)
+            if in_vain % len(self.servers) == 0:  # one pause for all: one of the servers may have just begun to lead
+                self._give_up.wait(pause * random.uniform(0.5, 1.0))
+                pause = min(pause * 2, 2.0)
             if self._give_up.is_set() or self._session.closing:
                 return self._final_reason(error) or ""
 

@@ -106,11 +106,15 @@ class Attachment:
     def run(self) -> None:
         pause = self._options.backoff_min
         servers = self._options.servers
-        attempt = 0
+        attempt = in_vain = 0
         while not self._leaving or self._held.attempts:
             began = time.monotonic()
+            dialled = False
+            with self._lock:
+                self._welcomed = False
             try:
                 self._start_link()
+                dialled = True
                 self._stream(servers[attempt % len(servers)])
             except StartError as error:
                 said = f"the functions cannot be served: {error}"
@@ -122,6 +126,10 @@ class Attachment:
             if self.final or self._drained:
                 break
             attempt += 1
+            # One pause for all servers: one of them may have just begun to lead.
+            in_vain = in_vain + 1 if dialled and not self._welcomed else 0
+            if in_vain % len(servers):
+                continue
             if time.monotonic() - began > self._options.backoff_reset_after:
                 pause = self._options.backoff_min
             # The server waits for what runs, but not for long.
