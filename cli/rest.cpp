@@ -56,6 +56,14 @@ void add_tls_flags(CLI::App& verb, std::string& ca, std::string& certificate, st
   add_value(verb, "--key", key, "FILE", "Private key of --cert, PEM");
 }
 
+void check_tls_files(https_options const& files) {
+  if (files.ca_file.empty() && files.certificate_file.empty() && files.key_file.empty()) return;
+  if (auto const made = make_client_context(files); !made)
+    throw command_error(exit_usage, made.error().message +
+                                        "; correct --ca, --cert and --key, or the variables "
+                                        "MUSTER_CA, MUSTER_CERT and MUSTER_KEY");
+}
+
 void add_token_options(CLI::App& verb, std::string& token, std::string& token_file) {
   add_value(verb, "--token", token, "TOKEN",
             "Token for the server. Other users of this machine can see it in the process list; "
@@ -90,6 +98,7 @@ rest::rest(rest_options options)
       client_({.ca_file = options_.tls.ca_file,
                .certificate_file = options_.tls.certificate_file,
                .key_file = options_.tls.key_file}) {
+  check_tls_files(options_.tls);
   options_.token = credential(options_.token, options_.token_file);
   for (auto one : cluster::split(options_.url, ',')) {
     while (one.ends_with('/')) one.remove_suffix(1);

@@ -29,6 +29,8 @@ struct rest_options {
 std::string credential(std::string const& token, std::string const& token_file);
 /// Adds --ca, --cert and --key: whom a verb trusts when it asks a server over TLS, what it shows.
 void add_tls_flags(CLI::App& verb, std::string& ca, std::string& certificate, std::string& key);
+/// Reads the files of these flags. command_error (usage): one cannot be used; it is named.
+void check_tls_files(https_options const& files);
 /// Adds --token and --token-file.
 void add_token_options(CLI::App& verb, std::string& token, std::string& token_file);
 /// Adds --url, --token, --token-file, --ca, --cert and --key.

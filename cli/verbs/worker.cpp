@@ -57,6 +57,8 @@ std::string with_flag(std::string const& what) {
 
 std::unique_ptr<muster::worker> make_worker(worker_verb_options const& o) {
   auto w = o.worker;
+  check_tls_files(
+      {.ca_file = w.tls.ca, .certificate_file = w.tls.certificate, .key_file = w.tls.key});
   w.token = credential(w.token, o.token_file);
   w.labels = named_values("--label", "KEY=VALUE", o.labels);
   w.resources = parse_resources(o.resources);

@@ -64,11 +64,13 @@ tls_options const& checked_tls(tls_options const& tls) {
   if (tls.certificate.empty() != tls.key.empty())
     throw std::invalid_argument("tls: a client's certificate and its key go together");
   for (auto const& [what, path] :
-       {std::pair{"ca", &tls.ca}, {"certificate", &tls.certificate}, {"key", &tls.key}})
-    if (auto const text = contents(*path);
-        !text || (!path->empty() && text->find("-----BEGIN ") == std::string::npos))
-      throw std::invalid_argument(std::string("tls: ") + what + " " + *path +
-                                  (text ? ": is not in PEM form" : ": cannot be read"));
+       {std::pair{"ca", &tls.ca}, {"certificate", &tls.certificate}, {"key", &tls.key}}) {
+    if (path->empty()) continue;
+    auto const text = read_bounded_file(*path);
+    if (text && text->find("-----BEGIN ") != std::string::npos) continue;
+    throw std::invalid_argument(std::string("tls: ") + what + " " + *path + ": " +
+                                (text ? "is not in PEM form" : text.error().message));
+  }
   return tls;
 }
 

@@ -50,7 +50,8 @@ void add_token(grpc::ClientContext& context, std::string const& token);
 /// connects.
 std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_options const& tls);
 
-/// The same. std::invalid_argument names the file that is missing or cannot be read.
+/// Returns `tls`.
+/// @throws std::invalid_argument  a file cannot be read or is not in PEM form; the text names it
 tls_options const& checked_tls(tls_options const& tls);
 
 }  // namespace muster

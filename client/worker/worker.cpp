@@ -20,6 +20,7 @@
 #include "base/process/machine/machine_watch.hpp"
 #include "base/utf8.hpp"
 #include "client/checks.hpp"
+#include "client/link/client_engine.hpp"
 #include "client/link/server_list.hpp"
 #include "client/log_line.hpp"
 #include "client/worker/idle_watch.hpp"
@@ -67,6 +68,7 @@ worker_options checked(worker_options o) {
     } catch (std::invalid_argument const& e) {
       throw std::invalid_argument(std::string("worker_options.servers: ") + e.what());
     }
+  checked_tls(o.tls);
   if (o.slots == 0) throw std::invalid_argument("worker_options.slots: 0, must be at least 1");
   if (o.credits == 0) o.credits = std::max(2 * o.slots, 16u);
   if (o.credits < o.slots)

@@ -28,7 +28,7 @@ class Tls:
         """Returns these files; None selects the file that MUSTER_CA, MUSTER_CERT or MUSTER_KEY names.
 
         Raises:
-            ValueError: a file is missing or not in PEM form, or only one of `cert` and `key` is given.
+            ValueError: a file cannot be read or used, or only one of `cert` and `key` is given. It names the file.
         """
         from_environment = os.environ.get
         tls = cls(from_environment("MUSTER_CA", "") if ca is None else ca,
@@ -36,13 +36,31 @@ class Tls:
                   from_environment("MUSTER_KEY", "") if key is None else key)
         if bool(tls.cert) != bool(tls.key):
             raise ValueError("cert, key: a certificate and its key go together")
+        texts: dict[str, bytes] = {}
         for name, path in (("ca", tls.ca), ("cert", tls.cert), ("key", tls.key)):
             try:
-                if path and b"-----BEGIN " not in read_bounded_file(path):
-                    raise ValueError(f"{name}: {path} is not in PEM form")
+                texts[name] = read_bounded_file(path) if path else b""
             except OSError as error:
                 raise ValueError(f"{name}: {error}") from error
+            if path and b"-----BEGIN " not in texts[name]:
+                raise ValueError(f"{name}: {path} is not in PEM form")
+        if tls != cls():
+            tls._check(texts)
         return tls
+
+    def _check(self, texts: dict[str, bytes]) -> None:
+        """Raises ValueError: gRPC could not use the content of a file. It would only log this, and try again forever."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        try:
+            if self.ca:
+                context.load_verify_locations(cadata=texts["ca"].decode("ascii", "ignore"))
+        except ssl.SSLError as error:
+            raise ValueError(f"ca: {self.ca} contains no valid certificate: {error}") from error
+        try:
+            if self.cert:
+                load_certificate(context, texts["cert"] + b"\n" + texts["key"])
+        except ssl.SSLError as error:
+            raise ValueError(f"cert, key: {self.cert} and {self.key} are no certificate and its key: {error}") from error
 
     def channel(self, server: str, options: Sequence[tuple[str, Any]]) -> Any:
         import grpc  # the clients of REST do without
@@ -77,6 +95,6 @@ def load_certificate(context: ssl.SSLContext, pem: bytes) -> None:
     try:
         with open(fd, "wb", closefd=False) as file:
             file.write(pem)
-        context.load_cert_chain(f"/proc/self/fd/{fd}")
+        context.load_cert_chain(f"/proc/self/fd/{fd}", password="")  # no question on the terminal
     finally:
         os.close(fd)

@@ -4,7 +4,9 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -36,6 +38,21 @@ def server(tmp_path: pathlib.Path) -> Any:
     running = SecureServer(tmp_path, "--tls-client-required")
     yield running
     running.stop()
+
+
+@pytest.mark.parametrize("words", [{"ca": "bad.pem"}, {"cert": "bad.pem", "key": "bad.pem"},
+                                   {"cert": "tls/client.pem", "key": "tls/worker.key"}])
+def test_files_that_grpc_cannot_use_are_refused(tmp_path: pathlib.Path, words: dict[str, str]) -> None:
+    subprocess.run([binary(), "tls", "init", str(tmp_path / "tls")], check=True, stdout=subprocess.DEVNULL)
+    (tmp_path / "bad.pem").write_text("{0}BEGIN CERTIFICATE{0}\nAAAA\n{0}END CERTIFICATE{0}\n".format("-----"))
+    files = {name: str(tmp_path / file) for name, file in words.items()}
+    with pytest.raises(ValueError, match=re.escape(next(iter(files.values())))):
+        muster.ClusterCoordinator("127.0.0.1:1", **files)
+    flags = [word for name, path in files.items() for word in (f"--{name}", path)]
+    worker = subprocess.run([sys.executable, "-m", "muster", "worker", "--processes", "1", *flags],
+                            capture_output=True, text=True, timeout=30)
+    assert worker.returncode == 2
+    assert next(iter(files.values())) in worker.stderr and worker.stderr.count("\n") == 1
 
 
 def test_workers_and_coordinators_show_their_certificates(server: SecureServer,

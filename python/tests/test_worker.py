@@ -249,6 +249,7 @@ def test_a_module_that_raises_is_told_with_its_line(cluster: Cluster, tmp_path: 
 @pytest.mark.parametrize("words, said", [
     (["--processes", "0"], "processes, threads: must be at least 1"),
     (["--nope"], "unrecognized arguments: --nope"),
+    (["--ca", "/nowhere/ca.pem"], "ca: [Errno 2] No such file or directory: '/nowhere/ca.pem'"),
     (["--token-file", "/nowhere/token"], "--token-file /nowhere/token: No such file or directory"),
     (["--token-file", "/dev/null"], "--token-file /dev/null: its first line is empty"),
 ])

@@ -100,6 +100,17 @@ TEST(worker, gives_back_what_is_not_done_within_the_drain_timeout) {
   EXPECT_EQ(result.get(), 2);
 }
 
+TEST(worker, refuses_tls_files_that_cannot_be_used) {
+  worker_options o;
+  o.tls.ca = "/nowhere/ca.pem";
+  try {
+    worker made(o);
+    FAIL();
+  } catch (std::invalid_argument const& e) {
+    EXPECT_STREQ(e.what(), "tls: ca /nowhere/ca.pem: No such file or directory");
+  }
+}
+
 TEST(worker, drain_by_the_server_ends_run_with_0) {
   test_server server;
   worker_thread worker(options_for(server.address()));

@@ -60,6 +60,29 @@ class secure_cluster : public cluster {
   }
 };
 
+TEST(tls, a_command_ends_at_once_if_it_cannot_use_a_file) {
+  cluster c;
+  auto const empty = c.write("empty.pem",
+                             "-----BEGIN CERTIFICATE-----\nAAAA\n"
+                             "-----END CERTIFICATE-----\n");
+  for (std::string const flag : {"--ca", "--cert", "--key"}) {
+    for (words const& verb : {words{"worker"}, words{"tasks"}, words{"launch", "--detach"}}) {
+      auto all = verb;
+      all.insert(all.end(), {flag, "/nowhere/a.pem"});
+      if (flag == "--cert") all.insert(all.end(), {"--key", "/nowhere/a.key"});
+      if (flag == "--key") all.insert(all.end(), {"--cert", "/nowhere/a.pem"});
+      if (verb[0] == "launch") all.insert(all.end(), {"--", "true"});
+      auto const refused = c.run(all);
+      EXPECT_EQ(refused.status, 2) << verb[0];
+      EXPECT_CONTAINS(refused.err, "/nowhere/a.pem: No such file or directory");
+      EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+    }
+  }
+  auto const unread = c.run({"worker", "--ca", empty.string()});
+  EXPECT_EQ(unread.status, 2);
+  EXPECT_CONTAINS(unread.err, empty.string() + ": holds no certificate in PEM form");
+}
+
 TEST(tls, jobs_run_over_it_and_plaintext_is_told_so) {
   secure_cluster c;
   auto& server = c.serve(c.server_flags());
