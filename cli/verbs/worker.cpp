@@ -22,7 +22,7 @@ struct worker_verb_options {
   std::string token_file;
   std::vector<std::string> labels, resources;
   std::uint32_t gpus = 0;
-  duration idle_timeout{0};
+  duration idle_timeout{0}, drain_timeout = worker_options{}.drain_timeout;
   bool allow_exec = false;
   program_flags programs;
 };
@@ -65,6 +65,7 @@ std::unique_ptr<muster::worker> make_worker(worker_verb_options const& o) {
   if (o.gpus > 0 && !w.resources.emplace("gpu", o.gpus).second)
     throw command_error(exit_usage, "--gpus and --resource gpu=N say the same: leave one out");
   w.idle_timeout = std::chrono::ceil<std::chrono::milliseconds>(o.idle_timeout);
+  w.drain_timeout = std::chrono::ceil<std::chrono::milliseconds>(o.drain_timeout);
   w.version = version();
   auto ranks = rank_side_of(o.programs, w);
   try {
@@ -124,6 +125,9 @@ void add_worker(CLI::App& app, choice& chosen) {
             "Number of GPUs, equivalent to --resource gpu=N; 0: none");
   add_duration(*verb, "--idle-timeout", o->idle_timeout,
                "Exit after this time without closures and ranks; 0: never");
+  add_duration(*verb, "--drain-timeout", o->drain_timeout,
+               "Time that running closures have to end when the worker is asked to leave; ranks of "
+               "programs have --program-notice and the grace of their program");
   add_value(*verb, "--host", o->worker.host, "NAME",
             "Host name that the worker reports (default: the name of this machine)");
   verb->add_flag("--allow-exec", o->allow_exec, "Offer muster.exec, which runs any command");

@@ -35,7 +35,7 @@ class rank_runner final : public rank_side {
            !held_steps_.empty();
   }
   std::chrono::milliseconds sign_of_life() const override { return lease_.sign_of_life(); }
-  void leave() override;
+  std::chrono::milliseconds leave() override;
   void kill() override;
   void end() override {
     uploads_.close();

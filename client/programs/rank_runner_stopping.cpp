@@ -11,6 +11,9 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
+/// Time that a launcher has to kill a rank after its grace and to report that it has ended.
+constexpr std::chrono::milliseconds kill_margin{5'000};
+
 bool names(v1::StopRanks const& order, std::uint32_t rank) {
   return order.rank().empty() || std::count(order.rank().begin(), order.rank().end(), rank) > 0;
 }
@@ -57,22 +60,27 @@ void rank_runner::stop(std::uint64_t launcher, v1::StopRanks const& order) {
 
 // Ranks that say steps are given time: the server, which knows that this worker leaves, agrees on a
 // step with all workers of their program.
-void rank_runner::leave() {
+std::chrono::milliseconds rank_runner::leave() {
   auto const stepping =
       agrees_on_steps_ ? step_watch_.stepping() : decltype(step_watch_.stepping()){};
   bool later = false;
+  std::chrono::milliseconds longest{0};
   for (auto const id : table_.launchers()) {
     auto const& how = attempts_[id];
     bool const steps = stepping.contains({how.program(), how.attempt()});
     later = later || steps;
+    longest = std::max(longest, std::chrono::milliseconds(how.grace_ms()) +
+                                    (steps ? options_.notice : std::chrono::milliseconds(0)));
     if (!steps) stop(id, v1::StopRanks(how));
   }
-  if (!later) return;
+  longest += kill_margin;
+  if (!later) return longest;
   step_watch_.remind(options_.notice, [this] {
     engine_->post([this] {
       for (auto const id : table_.launchers()) stop(id, v1::StopRanks(attempts_[id]));
     });
   });
+  return longest;
 }
 
 void rank_runner::kill() {

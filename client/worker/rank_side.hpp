@@ -36,8 +36,9 @@ class rank_side {
   /// How often a message has to be sent, at least, while any rank is alive.
   virtual std::chrono::milliseconds sign_of_life() const = 0;
 
-  /// The worker leaves: ranks are stopped, each with its grace.
-  virtual void leave() = 0;
+  /// Stops all ranks because the worker leaves, each with its grace. Returns the time after which
+  /// none of them is alive any more unless its launcher hangs.
+  virtual std::chrono::milliseconds leave() = 0;
   /// At once.
   virtual void kill() = 0;
   /// Kills what is left and returns when nothing is. After the last stream; by the thread that has

@@ -33,6 +33,8 @@ namespace {
 // Spread a little, so that the workers of a server that restarted do not come as one.
 constexpr std::chrono::milliseconds quick_pause{4};
 
+constexpr std::chrono::milliseconds rank_poll_interval{50};
+
 std::uint64_t random_incarnation() {
   std::random_device device;
   std::uniform_int_distribution<std::uint64_t> any(1);
@@ -231,8 +233,20 @@ class worker::runtime {
       pause_ = nullptr;
     }
     held_.drop_all();
+    // A worker that leaves in order has no ranks any more.
+    coro::timer look(engine_->context());
+    auto const until = std::chrono::steady_clock::now() + time_of_ranks();
+    while (ranks_ && ranks_->alive() && stops_ == 1 && std::chrono::steady_clock::now() < until)
+      co_await look.wait_for(rank_poll_interval);
     done_ = true;
     wake_caller();
+  }
+
+  /// Stops ranks that are alive although the worker has been told to leave, as without a server.
+  /// Returns the time that they have for it.
+  std::chrono::milliseconds time_of_ranks() {
+    bool const stops = ranks_ && ranks_->alive() && stops_ == 1;
+    return stops ? ranks_->leave() : std::chrono::milliseconds(0);
   }
 
   // Now, or since it was asked last: what is done at once is seen by the count alone.

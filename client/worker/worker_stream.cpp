@@ -14,6 +14,7 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 constexpr auto last_words_timeout = std::chrono::seconds(5);
+constexpr auto rank_check_interval = std::chrono::seconds(1);
 
 // The same hello would be refused again.
 bool is_for_good(grpc::StatusCode code) {
@@ -79,17 +80,29 @@ void worker_stream::leave() {
 }
 
 void worker_stream::begin_leaving() {
-  if (ranks_) ranks_->leave();
-  if (deadline_.pending()) return;
-  deadline_.call_at(steady::now() + worker_.options.drain_timeout, [this] {
+  if (ranks_) ranks_until_ = std::max(ranks_until_, steady::now() + ranks_->leave());
+  if (!deadline_.pending()) limit_leaving();
+}
+
+void worker_stream::limit_leaving() {
+  deadline_.call_at(steady::now() + worker_.options.drain_timeout, [this] { give_back(); });
+}
+
+// The worker cannot leave before its ranks have ended, so closures can go on for as long.
+void worker_stream::give_back() {
+  auto const now = steady::now();
+  if (ranks_ && !ranks_->settled() && now < ranks_until_) {
+    deadline_.call_at(std::min(ranks_until_, now + rank_check_interval), [this] { give_back(); });
+    return;
+  }
+  if (!worker_.held.empty())
     log(log_level::warning, std::to_string(worker_.held.size()) +
                                 " closures are given back: not done "
-                                "within the drain time-out");
-    leaving_ = true;
-    worker_.held.drop_all();
-    if (ranks_) ranks_->kill();
-    stream_.wake();
-  });
+                                "within the drain timeout");
+  leaving_ = true;
+  worker_.held.drop_all();
+  if (ranks_) ranks_->kill();
+  stream_.wake();
 }
 
 worker_stream::next worker_stream::next_message(grpc::ByteBuffer& to) {

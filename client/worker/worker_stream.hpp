@@ -65,8 +65,8 @@ class worker_stream final : stream_side {
   /// the result. Cancellation: `terminal` cancels the call.
   [[nodiscard]] coro::task<stream_end> run();
 
-  /// Takes no more closures, answers what is held, then leaves; gives back what is not done after
-  /// options.drain_timeout.
+  /// Takes no more closures, answers what is held, then leaves. Gives back what is not done after
+  /// options.drain_timeout, or later while ranks of programs have time to end.
   void leave();
   /// Ends the call at once.
   void abandon() { stream_.cancel(); }
@@ -108,6 +108,11 @@ class worker_stream final : stream_side {
   void report_started();
   void tell_waits(std::chrono::steady_clock::time_point now);
   void begin_leaving();
+  /// Calls give_back() once the drain timeout is over.
+  void limit_leaving();
+  /// Gives back closures that are not done and kills ranks that have not ended, unless ranks still
+  /// have time: then it looks again a moment later.
+  void give_back();
   /// Nothing is held that has to be answered first.
   bool may_leave() const {
     return worker_.held.empty() && (!ranks_ || ranks_->settled()) && !objects_.reports();
@@ -159,7 +164,8 @@ class worker_stream final : stream_side {
   bool leave_asked_ = false;  // drain was or will be sent
   bool leaving_ = false;      // the server sends no more closures
   bool last_taking_ = false;  // all is answered, and waits to be taken
-  coro::timer deadline_;      // of welcome, then of leaving
+  std::chrono::steady_clock::time_point ranks_until_{};  // when leaving: all have ended by then
+  coro::timer deadline_;                                 // of welcome, then of leaving
   coro::timer beats_;
   coro::timer starts_;    // when functions are looked at that have begun
   coro::timer progress_;  // when the next progress may go out

@@ -103,7 +103,8 @@ void worker_stream::take_welcome(v1::Welcome const& w) {
   identity_ = std::make_shared<worker_identity const>(std::move(me));
   objects_.welcomed(identity_);
   welcomed_at_ = std::chrono::steady_clock::now();
-  if (!leave_asked_) deadline_.cancel();
+  deadline_.cancel();
+  if (leave_asked_) limit_leaving();
   beat_interval_ = std::chrono::milliseconds(std::max(1u, w.heartbeat_interval_ms()));
   // Before a server that keeps nothing finds out, and the time to find out.
   if (w.reconnect_grace_ms() > 0)

@@ -12,8 +12,8 @@
 # The hosts need the muster program, and what programs run. The server:
 #   muster serve --grpc 0.0.0.0:8476 --data-dir /var/lib/muster/data --auth on
 # with a worker's token in /etc/muster/worker.token of the hosts. A host that is stopped, as for
-# maintenance, sends SIGTERM: ranks have their grace, closures 30 s. On a spot TPU that is all the time
-# there is: --grace 20s.
+# maintenance, sends SIGTERM: ranks have their grace, calls have --drain-timeout (30 s by default). A
+# spot TPU stops after 30 s: launch programs with --grace 20s there.
 set -euo pipefail
 
 metadata() {

@@ -213,6 +213,62 @@ TEST_F(ranks_of_a_worker, are_stopped_and_told_of_before_it_leaves) {
   EXPECT_EQ(ends[0].exit_status(), 9u);
 }
 
+TEST_F(ranks_of_a_worker, have_their_grace_beyond_the_drain_timeout) {
+  std::promise<void> up;
+  std::map<std::uint32_t, v1::RankEnded> ends;
+  server.on_attach = [&](worker_stream* s) {
+    greet(s);
+    s->Write(start(
+        1, "trap 'sleep 1; exit 9' TERM; : > " + file("up") + "; while :; do sleep 0.05; done"));
+    heard h(s);
+    EXPECT_TRUE(h.until(1, 0));
+    EXPECT_TRUE(there(file("up")));
+    up.set_value();
+    v1::ServerMessage drain;
+    drain.set_drain(true);
+    s->Write(drain);
+    while (h.next()) {
+    }
+    ends = h.ends;
+    return grpc::Status::OK;
+  };
+  program_options o;
+  o.launcher = {RANK_LAUNCHER};
+  auto w = options_for(server.address());
+  w.drain_timeout = 20ms;
+  worker_thread worker(
+      w, [&](muster::worker& made) { made.take_programs(make_rank_side(o, {server.address()})); });
+  up.get_future().wait();
+  EXPECT_EQ(worker.join(), 0);
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].exit_status(), 9u);
+}
+
+TEST_F(ranks_of_a_worker, have_their_grace_although_no_server_is_connected) {
+  std::atomic<int> streams = 0;
+  std::promise<void> again;
+  server.on_attach = [&](worker_stream* s) {
+    auto const number = ++streams;
+    if (number == 2) again.set_value();
+    if (number > 1) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "another server leads");
+    greet(s);
+    s->Write(start(1, "trap 'sleep 0.5; : > " + file("saved") + "; exit 0' TERM; : > " +
+                          file("up") + "; while :; do sleep 0.05; done"));
+    heard h(s);
+    EXPECT_TRUE(h.until(1, 0));
+    EXPECT_TRUE(there(file("up")));
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "over");
+  };
+  program_options o;
+  o.launcher = {RANK_LAUNCHER};
+  worker_thread worker(options_for(server.address()), [&](muster::worker& made) {
+    made.take_programs(make_rank_side(o, {server.address()}));
+  });
+  again.get_future().wait();
+  worker.stop();
+  EXPECT_TRUE(std::filesystem::exists(file("saved")));
+}
+
 TEST_F(ranks_of_a_worker, say_why_they_could_not_be_started) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     auto order = start(1, "true");

@@ -131,6 +131,13 @@ class Yaml(unittest.TestCase):
             self.assertIn(f"--server=muster:{ports['grpc']}", container["command"])
             check_lines(self, shlex.join(container["command"]), {}, 1)
 
+    def test_pods_of_workers_are_killed_after_the_drain_timeout(self):
+        for workers in (self.workers, self.program_workers):
+            pod = workers["spec"]["template"]["spec"]
+            (drain,) = [re.fullmatch(r"--drain-timeout=(\d+)s", word)[1] for word in pod["containers"][0]["command"]
+                        if word.startswith("--drain-timeout")]
+            self.assertEqual(int(drain) + 10, pod["terminationGracePeriodSeconds"])
+
     def test_nothing_is_open_to_whoever_reaches_it(self):
         for path in DEPLOY.rglob("*"):
             if path.is_file():
@@ -371,6 +378,9 @@ class Unit(unittest.TestCase):
         self.assertEqual(words[:2], ["/usr/bin/muster", "worker"])
         done = muster(*words[1:], "--help")
         self.assertEqual(done.returncode, 0, done.stderr)
+        # A higher value than systemd's would have no effect.
+        self.assertIn("Environment=MUSTER_DRAIN_TIMEOUT=4m30s", lines)
+        self.assertIn("TimeoutStopSec=5min", lines)
 
     def test_the_packages_settings_are_what_the_program_does_without(self):
         file = DEPLOY / "debian/muster.toml"

@@ -54,6 +54,18 @@ TEST(drain, lets_a_worker_leave) {
   EXPECT_TRUE(c.await_tasks(1, "DISCONNECTED"));
 }
 
+TEST(drain, gives_calls_back_after_the_drain_timeout) {
+  cluster c;
+  c.serve();
+  auto& worker = c.worker({"--slots", "1", "--drain-timeout", "200ms"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const id = first_line(c.run({"submit", "muster.sleep", "60000", "--no-wait"}).out);
+  ASSERT_TRUE(c.await_count(id, "running", 1));
+  EXPECT_EQ(c.run({"drain", "worker:0"}).status, 0);
+  EXPECT_EQ(worker.wait(10s), 0);
+  EXPECT_TRUE(c.await_count(id, "queued", 1));
+}
+
 TEST(orders, about_what_is_no_task_are_refused) {
   cluster c;
   c.serve();
