@@ -1,1 +1,1 @@
-"""Being a task of a cluster: see muster.Agent. Private but for its names in `muster`."""
+"""The coordination client muster.Agent. Internal, except for the names that `muster` exports."""

@@ -1,4 +1,4 @@
-"""One task of a cluster, beside agents of JAX, TensorFlow and C++ in the same cluster."""
+"""The coordination client: one task of a cluster, together with clients of JAX, TensorFlow and C++."""
 from __future__ import annotations
 
 import dataclasses
@@ -17,52 +17,79 @@ from muster.agent.names import Names, Task
 from muster.agent.service import Retry, Service, wait_time
 
 BARRIER_MARGIN = 5.0
-"""Seconds: the service ends a barrier by itself, and its word comes before the call's own deadline."""
+"""Seconds. Extends the deadline of the call, so that the service ends a barrier before the call times out."""
 _REPORTED = [code for code in CODES if code not in ("OK", "CANCELLED", "RESOURCE_EXHAUSTED")]
-"""The other two tell agents that their poll is over, or not possible, and reach nobody as errors."""
+"""The codes of reported errors. The service uses the others to end or refuse an error poll."""
 
 
 @dataclasses.dataclass(frozen=True)
 class TaskState:
-    """A task as the service sees it."""
+    """A task as the service sees it.
+
+    Attributes:
+        task: Name of the task, for example ``"worker:3"``.
+        state: ``"CONNECTED"``, ``"DISCONNECTED"`` or ``"ERROR"``.
+        incarnation: Number of the process that registered last; 0 if the task has never registered.
+        error: The error of the task, or None.
+    """
 
     task: str
     state: str
-    """CONNECTED, DISCONNECTED or ERROR."""
     incarnation: int
-    """0: it has never registered."""
     error: AgentError | None = None
 
 
 class TaskStates(list[TaskState]):
-    """All tasks of the cluster at one moment."""
+    """List of all tasks of the cluster at one moment.
+
+    Attributes:
+        version: Increases with every change. :meth:`Agent.wait_for_tasks` takes it.
+    """
 
     version = 0
-    """Grows with every change."""
 
 
 class Agent(Keys):
-    """Registers as a task of a cluster, beats, hears of errors, and meets the others::
+    """Coordination client: registers as a task of a cluster, sends heartbeats and receives errors.
 
-        with muster.Agent("127.0.0.1:8476", task="worker:0") as a:
-            a.set("address/0", "10.0.0.1:99")
-            a.barrier("ready", timeout=60)
+    A ``with`` block begins with ``connect`` and ends with ``shutdown``. If the block raises, it ends with
+    ``report_error``, so that the other tasks receive the reason. If an error has ended the run and the block raises
+    nothing, the end of the block raises that error.
 
-    The block begins with ``connect`` and ends with ``shutdown``, or, where it raises, with
-    ``report_error``, so that the others hear why; an error that has ended the run is raised at its end, if
-    the block itself raises nothing. All times are seconds. Any thread; not in a process
-    that was forked after it was made.
+    All times are seconds. The methods may be called from any thread. After a fork, the child process cannot use the
+    object.
 
-    address         ``"host:port"`` of the cluster: MUSTER_COORDINATOR unless given, else 127.0.0.1:8476
-    cluster         by its name: the address is asked for at `url` (MUSTER_URL), over REST
-    task            ``"worker:3"``, ``("worker", 3)``, or its number, counted through the cluster's jobs;
-                    MUSTER_TASK_TYPE and MUSTER_TASK_INDEX unless given, which `muster run` sets
-    token, ca, cert, key  as those of :class:`muster.Client`
-    devices         what ``wait_for_all_tasks`` tells the others
-    heartbeat_timeout     when the service has not answered for this long, the agent has failed. It sends a
-                    heartbeat twice in this time, or twice in the cluster's own heartbeat_timeout if that is shorter
-    on_error        hears, on the agent's thread, of the error that ends a run
-    incarnation     tells this process from others that were the task before, in the first run; 0: random
+    Args:
+        address: ``"host:port"`` of the cluster. None: MUSTER_COORDINATOR, else ``127.0.0.1:8476``.
+        cluster: Name of the cluster, in place of `address`. The address is requested at `url`, over REST.
+        url: URL of the server's REST API; only with `cluster`. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
+        task: ``"worker:3"``, ``("worker", 3)``, or its number, counted across all jobs of the cluster. None:
+            MUSTER_TASK_TYPE and MUSTER_TASK_INDEX, which `muster run` sets.
+        token: Token for the server. Empty: MUSTER_TOKEN.
+        ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
+        cert: PEM file with the client certificate. None: MUSTER_CERT.
+        key: PEM file with the private key of `cert`. None: MUSTER_KEY.
+        devices: Texts that ``wait_for_all_tasks`` sends to the other tasks.
+        heartbeat_timeout: The agent fails if the service has not answered for this long. It sends two heartbeats in
+            this time, or in the cluster's own timeout if that is shorter.
+        connect_timeout: Default of ``connect`` and ``wait_for_all_tasks``.
+        shutdown_timeout: Default of ``shutdown``.
+        call_timeout: Time limit of calls that have no `timeout` argument.
+        incarnation: Identifies this process among others that have been the same task, in the first run only. 0: a
+            random number.
+        on_error: Called on the agent's thread with the error that ends a run.
+
+    Raises:
+        ValueError: An argument is invalid, or the task is neither given nor set in the environment.
+        ServerError: With `cluster`: the server does not know the cluster.
+        NoServer: With `cluster`: no server answers at `url`.
+
+    Example:
+        ::
+
+            with muster.Agent("127.0.0.1:8476", task="worker:0") as a:
+                a.set("address/0", "10.0.0.1:99")
+                a.barrier("ready", timeout=60)
     """
 
     def __init__(self, address: str | None = None, *, cluster: str | None = None, url: str | None = None,
@@ -91,50 +118,75 @@ class Agent(Keys):
 
     @property
     def address(self) -> str:
+        """``"host:port"`` of the service."""
         return self._at.service.address
 
     @property
     def task(self) -> str:
+        """Name of the task, for example ``"worker:3"``; ``"task:3"`` if only its number is known."""
         return self._names.own
 
     @property
     def state(self) -> str:
-        """idle, connecting, connected, failed, shut_down or closed."""
+        """``"idle"``, ``"connecting"``, ``"connected"``, ``"failed"``, ``"shut_down"`` or ``"closed"``."""
         return self._at.state
 
     @property
     def incarnation(self) -> int:
-        """Of this process; 0 before the first connect()."""
+        """Number of this process as a task; 0 before the first ``connect``."""
         return self._at.run.incarnation if self._at.run else 0
 
     @property
     def service_incarnation(self) -> int:
-        """Of the run that it registered for; 0 before."""
+        """Number of the service at which the agent has registered; 0 before."""
         return self._at.run.service if self._at.run else 0
 
     def connect(self, timeout: float | None = None) -> None:
-        """Registers: waits until the service is up and, where the cluster begins together, until all tasks
-        have come. After an error or a shutdown: begins anew, as another incarnation. Raises
-        CoordinationError: a WaitTimeout, which names who is missing; INVALID_ARGUMENT, the cluster has no
-        such task; FAILED_PRECONDITION, it is connected. AgentError (FAILED_PRECONDITION): the run was failed
-        while it registered, by CoordinationClient.fail."""
+        """Registers the task, and waits for the service.
+
+        If the cluster starts together, it also waits until all tasks have registered. After an error or a shutdown it
+        begins a new incarnation.
+
+        Args:
+            timeout: Seconds to wait. None: `connect_timeout`.
+
+        Raises:
+            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout), with the names of the missing tasks;
+                INVALID_ARGUMENT, the cluster has no such task; FAILED_PRECONDITION, the agent is connected, connecting
+                or closed.
+            AgentError: FAILED_PRECONDITION, the run was failed during the registration, as by
+                :meth:`CoordinationClient.fail`.
+        """
         given, self._given_incarnation = self._given_incarnation, 0
         self._at.connect(self.connect_timeout if timeout is None else timeout, given)
 
     def shutdown(self, timeout: float | None = None) -> None:
-        """Leaves, with all others where the cluster leaves together. Raises AgentError if somebody did not
-        come to leave, or what the run has failed with, and WaitTimeout if the service did not answer: then the
-        agent is as it was. Does nothing where the run ended otherwise."""
+        """Leaves the cluster, together with all other tasks if the cluster leaves together.
+
+        Does nothing if the run has already ended without an error.
+
+        Args:
+            timeout: Seconds to wait for the other tasks. None: `shutdown_timeout`.
+
+        Raises:
+            AgentError: Another task did not leave, or the error with which the run has failed.
+            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout), the service did not answer; the agent is unchanged.
+        """
         self._at.shutdown(self.shutdown_timeout if timeout is None else timeout)
 
     def reset(self) -> None:
-        """After an error: the service forgets it. Where the jobs are recoverable this task may connect again
-        without a new run of the others; elsewhere the run is over for them, too. Raises
-        CoordinationError (FAILED_PRECONDITION: it has not failed)."""
+        """Clears the error of this task in the service after a failure.
+
+        If the jobs are recoverable, this task can connect again and the other tasks continue. Otherwise the run ends
+        for all tasks.
+
+        Raises:
+            CoordinationError: FAILED_PRECONDITION, the agent has not failed.
+        """
         self._at.reset(self.call_timeout)
 
     def close(self) -> None:
-        """Stops beating. Without shutdown() before, that is a death to the others."""
+        """Stops the heartbeats. Without a previous ``shutdown``, the other tasks see this as a failure."""
         self._at.close()
 
     def __enter__(self) -> Agent:
@@ -147,12 +199,12 @@ class Agent(Keys):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        if not self._at.is_of_this_process:  # the task is the other one
+        if not self._at.is_of_this_process:  # the parent process owns the task
             return
         try:
             failed = self.error if self.state == "failed" else None
             if failed is not None and error is None:
-                raise failed.again()  # nobody else may have heard of it in the block
+                raise failed.again()  # the block may not have seen it
             if self.state != "connected":
                 return
             if error is None or (isinstance(error, SystemExit) and not error.code):
@@ -160,17 +212,30 @@ class Agent(Keys):
             else:
                 try:
                     self.report_error("UNKNOWN", f"{type(error).__name__}: {error}")
-                except Exception:  # that of the block is raised
+                except Exception:  # the exception of the block is raised
                     pass
         finally:
             self.close()
 
-    # The others.
+    # Other tasks.
 
     def wait_for_all_tasks(self, devices: Sequence[str] | None = None, timeout: float | None = None
                            ) -> list[str]:
-        """Waits until all tasks have called it; what each says of its devices is given to all, in order of
-        jobs by name, then tasks. Counts once for a run: later calls answer with what was said then."""
+        """Waits until all tasks have called it, and exchanges their devices.
+
+        Waits once per run; later calls return the same result.
+
+        Args:
+            devices: Texts that describe the devices of this task. None: those given to the constructor.
+            timeout: Seconds to wait. None: `connect_timeout`.
+
+        Returns:
+            The devices of all tasks, ordered by job name, then by task index.
+
+        Raises:
+            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout), a task is missing.
+            AgentError: The run has ended.
+        """
         told = self._devices if devices is None else devices
         answer = self._at.ask("WaitForAllTasks", self.connect_timeout if timeout is None else timeout,
                               source_task={"task_id": self._at.current().task},
@@ -178,11 +243,26 @@ class Agent(Keys):
         return [d.value.decode("utf-8", "surrogateescape") for d in answer.device_info.device]
 
     def barrier(self, id: str, timeout: float, *, tasks: Iterable[Task] | None = None) -> int:
-        """Waits until all of `tasks` have come (None: all of the cluster); gives which use of the id it was.
-        `timeout` counts from the first who comes, and ends it for all; who comes later with a shorter one
-        gives up alone, 5 s after it, and the barrier waits on. The same id may be used again; all must agree
-        on the tasks. Raises BarrierError; CoordinationError (DEADLINE_EXCEEDED: it gave up alone, or nobody
-        answered; FAILED_PRECONDITION: this agent waits there already)."""
+        """Waits at a barrier until all its tasks have arrived.
+
+        An id may be used again. All tasks of a barrier must name the same `tasks`.
+
+        Args:
+            id: Name of the barrier.
+            timeout: Seconds from the arrival of the first task, after which the barrier fails for all. A task that
+                arrives later with a shorter timeout gives up alone, 5 s after its timeout; the barrier continues.
+            tasks: The tasks that meet. None: all tasks of the cluster.
+
+        Returns:
+            The number of this use of the id, from 0.
+
+        Raises:
+            BarrierError: The barrier has timed out or was cancelled, or a task cannot arrive.
+            CoordinationError: DEADLINE_EXCEEDED, this task gave up alone, or the service did not answer;
+                FAILED_PRECONDITION, this agent already waits there; CANCELLED, ``leave_barrier`` was called.
+            AgentError: The run has ended.
+            ValueError: `tasks` is empty or contains an invalid task.
+        """
         timeout = max(0.0, wait_time(timeout))
         run = self._at.current()
         named = [] if tasks is None else self._names.numbers(tasks, self.call_timeout)
@@ -197,31 +277,70 @@ class Agent(Keys):
             return int(answer.counter)
 
     def cancel_barrier(self, id: str) -> None:
-        """Ends it for all who wait. Raises CoordinationError (FAILED_PRECONDITION: nobody waits for its
-        next use)."""
+        """Ends a barrier for all tasks that wait there.
+
+        Args:
+            id: Name of the barrier.
+
+        Raises:
+            CoordinationError: FAILED_PRECONDITION, no task waits for its next use.
+        """
         use = self._at.current().next_use(id)
         try:
             self._ask("CancelBarrier", again=False, barrier_id=id, counter=use)
         except BarrierError as error:
             if error.use == use:
                 raise
-            # Which use of it runs, only its participants know; the refusal says it to others.
+            # Only participants know the current use; the refusal contains it.
             self._ask("CancelBarrier", again=False, barrier_id=id, counter=error.use)
 
     def leave_barrier(self, id: str) -> bool:
-        """Takes this agent's own call back; the barrier goes on waiting for it. False: it does not wait there."""
+        """Ends this agent's own wait at a barrier, which continues to wait for the task.
+
+        The interrupted ``barrier`` call raises CoordinationError (CANCELLED).
+
+        Args:
+            id: Name of the barrier.
+
+        Returns:
+            Whether the agent was waiting there.
+        """
         return self._at.current().leave_barrier(id)
 
     def get_task_states(self) -> TaskStates:
+        """Returns the states of all tasks, with their `version`."""
         return self._read(self._ask("WatchTasks", version_number=-1))
 
     def wait_for_tasks(self, version: int, timeout: float) -> TaskStates:
-        """Waits until the list has another version than this one."""
+        """Waits until the list of tasks differs from a known version.
+
+        Args:
+            version: `version` of the known list.
+            timeout: Seconds to wait.
+
+        Returns:
+            The states of all tasks.
+
+        Raises:
+            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout), no change within `timeout`.
+        """
         return self._read(self._at.ask("WatchTasks", timeout, version_number=version))
 
     def live_tasks(self, tasks: Iterable[Task] | None = None, *, timeout: float) -> dict[str, int]:
-        """Waits until every one of these tasks (None: all) that is connected has asked the same, and gives
-        all of them the same answer: incarnations by task. REQUIRES: this task is among them."""
+        """Returns the connected tasks, and gives the same answer to all of them.
+
+        Waits until every connected task of `tasks` has made the same call. This task must be one of them.
+
+        Args:
+            tasks: The tasks that take part. None: all tasks of the cluster.
+            timeout: Seconds to wait.
+
+        Returns:
+            The incarnation of each connected task, by its name.
+
+        Raises:
+            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout), a task has not made the call.
+        """
         retry = Retry(timeout, 0.0)
         among = ([s.task_id for s in self._at.ask("WatchTasks", retry.left(), version_number=-1).task_state]
                  if tasks is None else self._names.numbers(tasks, retry.left()))
@@ -241,18 +360,34 @@ class Agent(Keys):
 
     @property
     def error(self) -> AgentError | None:
-        """That ended the run, if one has."""
+        """The error that ended the run, or None."""
         run = self._at.run
         return run.error if run else None
 
     def wait_for_error(self, timeout: float) -> AgentError | None:
-        """None: not within `timeout`, or the agent was shut down."""
+        """Waits for an error that ends the run.
+
+        Args:
+            timeout: Seconds to wait.
+
+        Returns:
+            The error; None if there was none within `timeout`, or the agent was shut down.
+        """
         run = self._at.current()
         run.over.wait(wait_time(timeout))
         return run.error
 
     def report_error(self, code: str, message: str) -> None:
-        """Tells all tasks that this one has failed: for itself it has, too. `code` as ``"DATA_LOSS"``."""
+        """Reports to all tasks that this task has failed. The agent itself fails, too.
+
+        Args:
+            code: Name of a gRPC status, for example ``"DATA_LOSS"``; not OK, CANCELLED or RESOURCE_EXHAUSTED.
+            message: Text for people.
+
+        Raises:
+            ValueError: `code` is not allowed.
+            CoordinationError: The service did not accept it. UNAVAILABLE: it may have.
+        """
         if code not in _REPORTED:
             raise ValueError(f"code: {code!r} is none of {', '.join(_REPORTED)}")
         message = message.encode("utf-8", "replace").decode()
@@ -274,7 +409,7 @@ def _own_task() -> Task:
 
 
 def _address(address: str | None, cluster: str | None, url: str | None, *how: Any) -> tuple[str, str]:
-    """The address, and what may be wrong where nobody answers."""
+    """Returns the address, and a hint for the error message if the service does not answer."""
     if cluster is None:
         if url is not None:
             raise ValueError("url: of no use without a cluster")
@@ -294,7 +429,7 @@ def _address(address: str | None, cluster: str | None, url: str | None, *how: An
 
 
 def _reachable(address: str, url: str) -> str:
-    """At the host of the url, where the service listens at all of them."""
+    """Replaces a wildcard host in `address` by the host of `url`."""
     host, _, port = address.rpartition(":")
     if host not in ("0.0.0.0", "[::]", "::", ""):
         return address

@@ -1,4 +1,4 @@
-"""What stands behind a muster.Agent: how it registers, asks, fails and leaves."""
+"""Registers a muster.Agent, makes its calls, and ends its run."""
 from __future__ import annotations
 
 import contextlib
@@ -19,16 +19,16 @@ from muster.agent.service import Retry, Service, Waiter, wait_time
 log = logging.getLogger("muster.agent")
 
 SAY_AFTER = 5.0
-"""Seconds until one that registers says what it waits for."""
+"""Seconds of waiting for a registration before the reason is logged."""
 LEAVE_MARGIN = 5.0
-"""Seconds: the service answers shortly before a call's own deadline, and has the last word that way."""
+"""Seconds. Extends the deadline of a shutdown, because the service answers shortly before its own."""
 _OWN = {("TryGetKeyValue", "NOT_FOUND"), ("InsertKeyValue", "ALREADY_EXISTS"),
         ("IncrementKeyValue", "FAILED_PRECONDITION")}
-"""Refusals that the end of a run does not explain. Whoever leaves hears of that end by leaving."""
+"""Refusals that the end of a run does not explain. ShutdownTask reports that end itself."""
 
 
 class Connection:
-    """Any thread. One run at a time; a call is of the run that there is when it begins."""
+    """Thread-safe. Has one run at a time; a call belongs to the run that is current when it begins."""
 
     def __init__(self, service: Service, names: Names, heartbeat_timeout: float,
                  on_error: Callable[[AgentError], None] | None) -> None:
@@ -66,7 +66,7 @@ class Connection:
                 self._register(run, seconds, retry, reached)
             self.names.own_is(run.task)
             with self._lock:
-                if self.state != "connecting":  # it was closed meanwhile
+                if self.state != "connecting":  # close() was called
                     raise CoordinationError("CANCELLED", "the agent was closed")
                 self._heart = Heart(run, self.service, self._heartbeat_timeout, self.fail, self._on_error)
                 self.state = "connected"
@@ -76,7 +76,7 @@ class Connection:
 
     @contextlib.contextmanager
     def _saying_what_for(self, reached: threading.Event) -> Iterator[None]:
-        """A line of the log, once, if what is done meanwhile takes long."""
+        """Logs once what the block waits for, if it takes long."""
         def say() -> None:
             where = self.service.address
             if reached.is_set():
@@ -94,12 +94,11 @@ class Connection:
             timer.cancel()
 
     def _register(self, run: Run, seconds: float, retry: Retry, reached: threading.Event) -> None:
-        """Asks again as long as the answer may become another: the server is not there yet, or still has
-        the run before this one."""
+        """Registers, and repeats the request while the server is unreachable or still has the previous run."""
         with run.waiting() as waiter:
             while True:
                 waiter.check()
-                # Anew for each, as another run may be of another cluster, with other numbers.
+                # Resolved for each attempt: a new run may have other task numbers.
                 run.task, refused = self.names.resolve(retry.left())
                 if refused is None:
                     reached.set()
@@ -118,7 +117,7 @@ class Connection:
                 retry.wait(waiter)
 
     def _check_number(self, run: Run) -> None:
-        """The cluster may have become another between the question and the registration."""
+        """Raises CoordinationError (ABORTED) if the cluster was replaced between the request and the registration."""
         number, refused = self.names.resolve(ASK_LIMIT)
         if refused is None and number != run.task:
             raise CoordinationError("ABORTED", f"{self.names.own} was task {run.task} and is {number} now: the "
@@ -133,7 +132,10 @@ class Connection:
 
     def ask(self, name: str, seconds: float, *, again: bool = True, waiter: Waiter | None = None,
             **fields: Any) -> Any:
-        """The answer. `again`: a call that broke midway is made again. Raises CoordinationError."""
+        """Returns the answer of the service. Raises CoordinationError.
+
+        `again`: repeat a call whose connection broke.
+        """
         answer, refused = self._ask(name, seconds, again, waiter, fields)
         if refused is not None:
             raise self.service.error_of(refused, seconds)
@@ -141,7 +143,7 @@ class Connection:
 
     def _ask(self, name: str, seconds: float, again: bool, waiter: Waiter | None,
              fields: dict[str, Any]) -> tuple[Any, Refusal | None]:
-        """The answer, or why there is none. Raises CoordinationError: what the run has ended with."""
+        """Returns the answer, or the refusal. Raises CoordinationError if the run has ended."""
         run = self.current()
         retry = Retry(seconds, 0.05)
         with run.waiting(waiter) as waiter:
@@ -162,17 +164,19 @@ class Connection:
                 waiter.check()
 
     def _whether_over(self, waiter: Waiter) -> None:
-        """After a refusal that the end of the run may explain: waits for the word of that, and raises it, or
-        for a heartbeat that finds nothing wrong."""
+        """Raises the error that ended the run, if there is one.
+
+        Called after a refusal. Waits until the error arrives or a heartbeat finds none.
+        """
         with self._lock:
             heart = self._heart
         if heart is not None:
             heart.beat_now(waiter.wake)
-            waiter.pause(POLL_FIRST + ASK_LIMIT + 1.0)  # for the word, the task's name, and the calls
+            waiter.pause(POLL_FIRST + ASK_LIMIT + 1.0)  # for the error poll, the task's name, and the calls
         waiter.check()
 
     def fail(self, run: Run, refused: Refusal) -> None:
-        """Ends the run by an error."""
+        """Ends the run with an error."""
         self.end(run, self._agent_error(refused), "failed")
 
     def _agent_error(self, refused: Refusal) -> AgentError:
@@ -188,7 +192,7 @@ class Connection:
             if self.run is run and self.state == "connected":
                 self.state = state
             heart = self._heart
-        run.cut(but)  # after the state: who hears of the end may connect again at once
+        run.cut(but)  # after the state change: on_error may call connect() at once
         if heart is not None:
             heart.wake()
 
@@ -209,7 +213,7 @@ class Connection:
             raise
         if refused is not None:
             if not refused.answered and refused.code == "DEADLINE_EXCEEDED":
-                raise self.service.error_of(refused, limit)  # nobody has said that anything is over
+                raise self.service.error_of(refused, limit)  # the run may continue
             error = self._agent_error(refused)
             self.end(run, error, "failed")
             raise error.again()
@@ -229,7 +233,7 @@ class Connection:
         self._become("idle", "failed")
 
     def close(self) -> None:
-        if not self.is_of_this_process:  # whose locks may have been held when it was forked
+        if not self.is_of_this_process:  # a fork may have copied a held lock
             return
         with self._lock:
             run, before, self.state = self.run, self.state, "closed"

@@ -1,4 +1,4 @@
-"""How the calls of a muster.Agent fail."""
+"""Exceptions of muster.Agent."""
 from __future__ import annotations
 
 from typing import Any
@@ -8,7 +8,7 @@ from muster.errors import AbortedError, CancelledError, ClosureError, FailureKin
 CODES = ("OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED "
          "RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE "
          "DATA_LOSS UNAUTHENTICATED").split()
-"""Names of gRPC's codes, by their numbers."""
+"""Names of gRPC status codes; the index is the number."""
 
 _ALSO: dict[str, tuple[type, FailureKind]] = {
     "UNAVAILABLE": (UnavailableError, FailureKind.DEPENDENCY_LOST),
@@ -28,11 +28,14 @@ def _class_of(base: type, code: str) -> type:
 
 
 class CoordinationError(MusterError):
-    """The coordination service refused a call, or was not reached.
+    """Raised if the coordination service refuses a call or cannot be reached.
 
-    Attributes: ``code``, the name of a gRPC status, as ``"NOT_FOUND"``; ``message``. By its code it is
-    one of the errors of functions, too: ``UNAVAILABLE`` an UnavailableError, ``ABORTED`` an
-    AbortedError, ``CANCELLED`` a CancelledError, ``DEADLINE_EXCEEDED`` a WaitTimeout.
+    Depending on its code it is also an instance of another class: ``UNAVAILABLE`` of UnavailableError, ``ABORTED`` of
+    AbortedError, ``CANCELLED`` of CancelledError, ``DEADLINE_EXCEEDED`` of WaitTimeout.
+
+    Attributes:
+        code: Name of a gRPC status, for example ``"NOT_FOUND"``.
+        message: Text of the service.
     """
 
     _plain: type
@@ -44,7 +47,7 @@ class CoordinationError(MusterError):
 
     def __new__(cls, code: str, message: str, *rest: Any) -> CoordinationError:
         chosen = _class_of(cls, code)
-        # That of OSError, for a WaitTimeout.
+        # A WaitTimeout needs OSError.__new__.
         made: CoordinationError = super(CoordinationError, chosen).__new__(chosen, message)  # type: ignore[misc]
         return made
 
@@ -55,17 +58,23 @@ class CoordinationError(MusterError):
 
     @property
     def code(self) -> str:
+        """Name of a gRPC status, for example ``"NOT_FOUND"``."""
         return str(self.args[0])
 
     @property
     def message(self) -> str:
+        """Text of the service."""
         return str(self.args[1])
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
 
     def again(self, stops: bool = False) -> Any:
-        """Returns a copy to raise, as the same error may be raised in several places."""
+        """Returns a copy to raise, because the same error can be raised in several places.
+
+        Args:
+            stops: Ignored.
+        """
         return self._plain(*self.args)
 
     def __reduce__(self) -> Any:
@@ -76,36 +85,45 @@ CoordinationError._plain = CoordinationError
 
 
 class BarrierError(CoordinationError):
-    """A barrier ended without everybody: it timed out, was cancelled, or somebody will not come.
+    """Raised if a barrier times out, is cancelled, or a task cannot arrive.
 
-    Attributes: ``barrier``, its id; ``use``, which use of the id, from 0."""
+    Attributes:
+        barrier: Id of the barrier.
+        use: Number of this use of the id, from 0.
+    """
 
     def __init__(self, code: str, message: str, barrier: str, use: int) -> None:
         super().__init__(code, message, barrier, use)
 
     @property
     def barrier(self) -> str:
+        """Id of the barrier."""
         return str(self.args[2])
 
     @property
     def use(self) -> int:
+        """Number of this use of the id, from 0."""
         return int(self.args[3])
 
 
 class AgentError(CoordinationError):
-    """The agent or the whole run has failed; the agent must connect again.
+    """Raised if the agent or the whole run has failed; the agent must connect again.
 
-    Attributes: ``task``, the task that it began with, as ``"worker:1"``, or None where the service does
-    not know; ``reported``, whether that task said so itself, by ``report_error``."""
+    Attributes:
+        task: The task that failed first, for example ``"worker:1"``, or None if it is unknown.
+        reported: Whether that task has reported the error itself, by ``report_error``.
+    """
 
     def __init__(self, code: str, message: str, task: str | None = None, reported: bool = False) -> None:
         super().__init__(code, message, task, reported)
 
     @property
     def task(self) -> str | None:
+        """The task that failed first, or None if it is unknown."""
         found: str | None = self.args[2]
         return found
 
     @property
     def reported(self) -> bool:
+        """Whether that task has reported the error itself."""
         return bool(self.args[3])

@@ -1,4 +1,4 @@
-"""What keeps a run alive: heartbeats, and the poll for errors."""
+"""Heartbeats and the error poll of a run."""
 from __future__ import annotations
 
 import logging
@@ -12,14 +12,14 @@ from muster.agent.run import Run
 from muster.agent.service import Service
 
 BEAT_AGAIN = 1.0
-"""Seconds, after a heartbeat without an answer."""
+"""Seconds until the next heartbeat after an unanswered one."""
 POLL_FIRST = 1.0
-"""Seconds: what the poll tells says more than the refusal of a heartbeat, and comes at the same time."""
+"""Seconds to wait for the error poll after a refused heartbeat, because the poll returns more detail."""
 NEVER = float("inf")
 
 
 class Heart:
-    """Beats, polls for errors, and tells the one that ends the run; on a thread of its own."""
+    """Sends heartbeats, polls for errors, and reports the error that ends the run. Has its own thread."""
 
     def __init__(self, run: Run, service: Service, timeout: float, fail: Callable[[Run, Refusal], None],
                  on_error: Callable[[AgentError], None] | None) -> None:
@@ -29,16 +29,16 @@ class Heart:
         self._wake = threading.Event()
         self._lock = threading.Lock()  # protects the following
         self._asked: list[Callable[[], None]] = []
-        """Of those who want a heartbeat that begins now."""
+        """Callbacks that wait for the next heartbeat."""
         self._asking: list[Callable[[], None]] = []
-        """Of those who wait for the one that runs."""
+        """Callbacks that wait for the current heartbeat."""
         self._beat: Any = None
         self._poll: Any = None
         self._heard = time.monotonic()
         self._beat_at = self._heard + self._every
         self._poll_at = self._heard
         self._judged: tuple[float, Refusal] | None = None
-        self._begin(self._heard)  # where there is a poll a closed connection tells of a death, so at once
+        self._begin(self._heard)  # at once: the service detects a death by the closed connection of a poll
         try:
             threading.Thread(target=self._live, name="muster-agent", daemon=True).start()
         except BaseException:
@@ -49,8 +49,10 @@ class Heart:
         self._wake.set()
 
     def beat_now(self, healthy: Callable[[], None]) -> None:
-        """So that an error that the service has is known at once; `healthy` is called, on the agent's thread,
-        when a heartbeat that began after this has found none. Any thread."""
+        """Sends a heartbeat at once, to learn of an error that the service already has. Any thread.
+
+        `healthy` is called on the agent's thread when a heartbeat that began afterwards has succeeded.
+        """
         with self._lock:
             self._asked.append(healthy)
         self._wake.set()
@@ -60,7 +62,7 @@ class Heart:
             self._until_over()
         except CoordinationError:  # the channel was closed
             pass
-        except Exception as error:  # nobody beats any more
+        except Exception as error:  # without this thread there are no heartbeats
             why = f"the agent's thread has failed: {type(error).__name__}: {error}"
             self._fail(self._run, Refusal("INTERNAL", why))
         self._drop_calls()
@@ -106,12 +108,12 @@ class Heart:
         return call
 
     def _look_at_poll(self, now: float) -> None:
-        """No deadline: an error may come at any time. A connection that breaks is left to heartbeats."""
+        """Handles the result of the error poll, which has no deadline. Heartbeats handle a broken connection."""
         if self._poll is None or not self._poll.done():
             return
         refused = refusal(self._poll)
         self._poll = None
-        # It has left, another process polls in its place, or errors travel by heartbeat.
+        # The task has left, another process polls for it, or heartbeats carry the errors.
         if refused.answered and refused.code == "CANCELLED":
             self._poll_at = NEVER
         elif refused.answered and refused.code != "RESOURCE_EXHAUSTED":

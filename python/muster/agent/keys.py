@@ -1,4 +1,4 @@
-"""The keys of an agent's cluster."""
+"""The key-value store of an agent's cluster."""
 from __future__ import annotations
 
 from typing import Any, Union
@@ -11,18 +11,40 @@ Value = Union[bytes, bytearray, memoryview, str]
 
 
 class Keys:
-    """Slashes make folders; doubled, leading and trailing ones do not count. Values are bytes; text is
-    sent as UTF-8. All raise AgentError and CoordinationError."""
+    """Methods for the keys of a cluster.
+
+    Slashes separate folders; leading, trailing and repeated slashes are ignored. Values are bytes; a str is sent as
+    UTF-8. Methods raise AgentError if the run has ended, and CoordinationError otherwise.
+    """
 
     _at: Connection
     call_timeout: float
 
     def set(self, key: str, value: Value) -> None:
-        """Replaces what was there."""
+        """Sets a key and replaces its value.
+
+        Args:
+            key: Name of the key, for example ``"address/0"``.
+            value: The value; a str is sent as UTF-8.
+
+        Raises:
+            TypeError: `value` is neither bytes nor str.
+        """
         self._insert(key, value, True)
 
     def set_if_absent(self, key: str, value: Value) -> bool:
-        """False: it is there already, and keeps its value."""
+        """Sets a key unless it exists.
+
+        Args:
+            key: Name of the key.
+            value: The value; a str is sent as UTF-8.
+
+        Returns:
+            Whether the key was set; False if it exists and keeps its value.
+
+        Raises:
+            TypeError: `value` is neither bytes nor str.
+        """
         try:
             self._insert(key, value, False)
         except CoordinationError as error:
@@ -38,12 +60,27 @@ class Keys:
         self._ask("InsertKeyValue", again=overwrite, kv={"key": key, "value": data}, allow_overwrite=overwrite)
 
     def get(self, key: str, timeout: float) -> bytes:
-        """Waits for the key. Raises CoordinationError, a WaitTimeout, after `timeout` seconds."""
+        """Waits for a key and returns its value.
+
+        Args:
+            key: Name of the key.
+            timeout: Seconds to wait.
+
+        Returns:
+            The value.
+
+        Raises:
+            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout), the key was not set within `timeout`.
+        """
         answer = self._at.ask("GetKeyValue", timeout, key=key)
         return bytes(answer.kv.value)
 
     def try_get(self, key: str) -> bytes | None:
-        """None: it is not there."""
+        """Returns the value of a key, or None if it does not exist.
+
+        Args:
+            key: Name of the key.
+        """
         try:
             return bytes(self._ask("TryGetKeyValue", key=key).kv.value)
         except CoordinationError as error:
@@ -52,23 +89,53 @@ class Keys:
             return None
 
     def list(self, folder: str) -> dict[str, bytes]:
-        """All below the folder, at any depth, in order of bytes."""
+        """Returns all keys below a folder, at any depth, with their values, in byte order.
+
+        Args:
+            folder: Name of the folder; empty for all keys.
+        """
         answer = self._ask("GetKeyValueDir", directory_key=folder)
         return {kv.key: bytes(kv.value) for kv in answer.kv}
 
     def increment(self, key: str, by: int = 1) -> int:
-        """Adds to a decimal number, 0 if there is none, and gives the sum. FAILED_PRECONDITION: the value
-        is no number."""
+        """Adds to a decimal number and returns the sum. A missing key counts as 0.
+
+        Args:
+            key: Name of the key.
+            by: Number to add; may be negative.
+
+        Raises:
+            CoordinationError: FAILED_PRECONDITION, the value is not a number. UNAVAILABLE, the connection broke and
+                the number may have been added.
+        """
         return int(self._ask("IncrementKeyValue", again=False, key=key, increment=by).kv.value)
 
     def delete(self, key: str) -> None:
-        """The key and everything below it."""
+        """Deletes a key and everything below it.
+
+        Args:
+            key: Name of the key.
+        """
         self._ask("DeleteKeyValue", key=key, is_directory=True)
 
     def watch(self, folder: str, on_change: OnChange, *, interval: float = 0.1) -> KeyWatch:
-        """Calls ``on_change(key, value)``, on a thread of its own, for every key below the folder: first for
-        those that are there, then when one changes; `value` is None when it was deleted. Ends with
-        ``stop()`` of what this returns, or with the run."""
+        """Watches all keys below a folder.
+
+        Calls ``on_change(key, value)`` on its own thread: first for each existing key, then for each change. The
+        folder is listed every `interval`, so of several changes in between only the last is reported. The watch ends
+        with ``stop()`` of the returned object, or with the run.
+
+        Args:
+            folder: Name of the folder.
+            on_change: Called with the key and its value; the value is None if the key was deleted.
+            interval: Seconds between two listings.
+
+        Returns:
+            The watch.
+
+        Raises:
+            ValueError: `interval` is not positive.
+        """
         return KeyWatch(self._at, folder, on_change, interval, self.call_timeout)
 
     def _ask(self, name: str, *, again: bool = True, **fields: Any) -> Any:

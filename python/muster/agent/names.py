@@ -1,5 +1,7 @@
-"""Tasks by name and by number: people and TensorFlow say "worker:3", the protocol counts through the
-cluster. The service knows both, and answers in the words of the first task that it is asked for."""
+"""Maps task names such as "worker:3" to the protocol's numbers, which count across the cluster.
+
+The service knows both, and answers in the form of the first task of a request.
+"""
 from __future__ import annotations
 
 import operator
@@ -11,15 +13,15 @@ from muster.agent.errors import CoordinationError
 from muster.agent.service import Retry, Service, Waiter
 
 Task = Union[int, str, tuple[str, int]]
-"""3, "worker:3" or ("worker", 3)."""
+"""Number, name, or job and index of a task: 3, "worker:3" or ("worker", 3)."""
 TASK_MAX = 2**31 - 1
-"""The protocol's numbers have 32 bits."""
+"""Largest number: the protocol has 32 bits."""
 ASK_LIMIT = 2.0
-"""Seconds for the name of a task in an error."""
+"""Seconds to find the name of a task for an error message."""
 
 
 def parsed(task: Task) -> int | tuple[str, int]:
-    """Raises ValueError."""
+    """Returns the number, or the job and index of a task. Raises ValueError."""
     job, index = "", task  # type: Any, Any
     if isinstance(task, str):
         job, _, index = task.rpartition(":")
@@ -28,7 +30,7 @@ def parsed(task: Task) -> int | tuple[str, int]:
     try:
         if isinstance(index, bool) or not isinstance(job, str):
             raise TypeError
-        if isinstance(index, str) and not re.fullmatch("-?[0-9]+", index):  # int() takes " 1" and "1_0"
+        if isinstance(index, str) and not re.fullmatch("-?[0-9]+", index):  # int() accepts " 1" and "1_0"
             raise ValueError
         number = int(index) if isinstance(index, str) else operator.index(index)
     except (TypeError, ValueError):
@@ -39,7 +41,7 @@ def parsed(task: Task) -> int | tuple[str, int]:
 
 
 class Names:
-    """Any thread: what is known is replaced, never changed."""
+    """Thread-safe: the dictionaries are replaced, never changed."""
 
     def __init__(self, service: Service, own: Task) -> None:
         self._service = service
@@ -60,8 +62,11 @@ class Names:
             self._names = {**self._names, number: self.own}
 
     def resolve(self, seconds: float) -> tuple[int, Refusal | None]:
-        """The own number, or why it is not known. Between runs the cluster may have become another, so all is
-        asked anew. Raises CoordinationError (CANCELLED): the service was closed."""
+        """Returns this task's own number, or the refusal.
+
+        Discards all known names, because the cluster may have changed between runs. Raises CoordinationError
+        (CANCELLED) if the service was closed.
+        """
         self._numbers, self._names = {}, {}
         if isinstance(self._own, int):
             return self._own, None
@@ -73,8 +78,11 @@ class Names:
         return number, None
 
     def numbers(self, tasks: Iterable[Task], seconds: float) -> list[int]:
-        """Raises CoordinationError (INVALID_ARGUMENT: the cluster has no such task), ValueError: one is no
-        task, or there are none, which the protocol takes for all."""
+        """Returns the numbers of tasks.
+
+        Raises CoordinationError (INVALID_ARGUMENT) if the cluster has no such task, and ValueError for an invalid task
+        or an empty list, which the protocol would read as all tasks.
+        """
         if isinstance(tasks, str):
             raise ValueError(f"tasks: {tasks!r} is one task; write a list")
         named = [parsed(t) for t in tasks]
@@ -83,7 +91,7 @@ class Names:
         known = self._numbers
         new = list({t for t in named if not isinstance(t, int) and t not in known})
         if new:
-            answer, refused = self._ask([0, *new], seconds)  # the first one counts, so do the answers
+            answer, refused = self._ask([0, *new], seconds)  # a number first, so that the answer contains numbers
             if refused is not None:
                 raise self._service.error_of(refused, seconds)
             before, known = known, {**known, **dict(zip(new, (s.task.task_id for s in answer.task_state[1:])))}
@@ -92,7 +100,7 @@ class Names:
         return [t if isinstance(t, int) else known[t] for t in named]
 
     def of(self, number: int, seconds: float = ASK_LIMIT) -> str:
-        """As "worker:3", or "task:3" where the service does not say."""
+        """Returns a name such as "worker:3", or "task:3" if it is unknown."""
         return self.all([number], seconds)[0]
 
     def all(self, numbers: list[int], seconds: float) -> list[str]:
@@ -103,7 +111,7 @@ class Names:
             for asked in ([self._own] if not isinstance(self._own, int) else [("worker", 0), ("chief", 0)]):
                 try:
                     answer, refused = self._ask([asked, *new], until.left())
-                except CoordinationError:  # numbers will do
+                except CoordinationError:  # falls back to numbers
                     break
                 if refused is None:
                     before, known = known, {**known, **dict(zip(new, (f"{s.task.job_name}:{s.task.task_id}"

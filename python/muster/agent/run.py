@@ -13,14 +13,14 @@ USES_MAX = 100_000
 
 
 class Run:
-    """Thread-safe. Its end cuts short whatever waits, and every later call."""
+    """Thread-safe. The end of a run interrupts waiting calls and refuses later ones."""
 
     def __init__(self, task: int, incarnation: int) -> None:
         self.task = task
         self.incarnation = incarnation
         self.service = 0
         self.heartbeat_timeout = 0.0
-        """Of the cluster, in seconds; 0: a server that does not send it."""
+        """The cluster's own, in seconds; 0 if the server does not send it."""
         self.over = threading.Event()
         self.error: AgentError | None = None
         self._lock = threading.Lock()  # protects the following
@@ -30,7 +30,7 @@ class Run:
         self._uses: dict[str, int] = {}
 
     def sign(self, name: str, **fields: Any) -> Any:
-        """A request with who asks."""
+        """Returns a request that contains the task and its incarnation."""
         request = METHODS[name].request(**fields)
         known = request.DESCRIPTOR.fields_by_name
         if "incarnations" in known:
@@ -57,7 +57,9 @@ class Run:
                 self._waiters.discard(waiter)
 
     def ends(self, why: CoordinationError) -> bool:
-        """No call begins any more; cut() ends those that wait. False: it had ended before."""
+        """Ends the run: later calls are refused, and cut() interrupts waiting ones. Returns False if it had already
+        ended.
+        """
         with self._lock:
             if self._end is not None:
                 return False
@@ -67,7 +69,7 @@ class Run:
         return True
 
     def cut(self, but: Waiter | None = None) -> None:
-        """REQUIRES: it has ended."""
+        """Interrupts all waiting calls except `but`. REQUIRES: the run has ended."""
         with self._lock:
             why, waiters = self._end, self._waiters - {but}
         assert why is not None
@@ -75,7 +77,7 @@ class Run:
         for waiter in waiters:
             waiter.cut(why)
 
-    # Barriers: the same agent waits once at each, and says how often it has been there.
+    # Barriers: an agent waits once at each, and counts the uses of each id.
 
     @contextlib.contextmanager
     def at_barrier(self, id: str) -> Iterator[tuple[Waiter, int]]:
@@ -102,7 +104,9 @@ class Run:
             return self._uses.get(id, -1) + 1
 
     def note_use(self, id: str, use: int) -> None:
-        """Of ids beyond USES_MAX the one used longest ago is counted from 0 again, as the service does."""
+        """Remembers the use of a barrier id. Beyond USES_MAX ids, forgets the least recently used one, as the service
+        does.
+        """
         with self._lock:
             self._uses.pop(id, None)
             self._uses[id] = use

@@ -1,4 +1,4 @@
-"""The connection of an agent to the coordination service, and calls that can be cut short. Any thread."""
+"""Connection of an agent to the coordination service, with calls that can be interrupted. Thread-safe."""
 from __future__ import annotations
 
 import threading
@@ -19,11 +19,11 @@ _OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_len
 
 
 SECONDS_MAX = 10 * 365 * 86400.0
-"""No wait is longer, as with the service: what is more, or without end, counts as this."""
+"""Longest wait; the service has the same limit. Longer and infinite waits are cut to it."""
 
 
 def wait_time(seconds: float, field: str = "timeout") -> float:
-    """Raises ValueError: it is no number of seconds."""
+    """Returns `seconds` as a float of at most SECONDS_MAX. Raises ValueError if it is not a number."""
     try:
         given = float(seconds)
     except (TypeError, ValueError):
@@ -34,33 +34,37 @@ def wait_time(seconds: float, field: str = "timeout") -> float:
 
 
 class Service:
-    """Nothing is dialled yet. Raises ValueError: `address` is none, or several."""
+    """Connects with the first call. Raises ValueError unless `address` is exactly one address."""
 
     def __init__(self, address: str, tls: Tls, token: str, hint: str = "") -> None:
         (self.address, *more) = addresses.checked(address, "address")
         if more:
             raise ValueError(f"address: {address!r} are several; an agent has one")
-        self.hint = hint  # what may be wrong where nobody answers
+        self.hint = hint  # added to the error if the service does not answer
         self._channel = tls.channel(self.address, _OPTIONS)
         token = token_of(token)
         self._metadata = [("authorization", "Bearer " + token)] if token else []
 
     def begin(self, name: str, request: Any, seconds: float | None) -> Any:
-        """A call as a future, which waits for a connection; None: without end. Raises CoordinationError
-        (CANCELLED): it was closed."""
+        """Starts a call and returns its future. The call waits for a connection.
+
+        `seconds`: time limit; None: without limit. Raises CoordinationError (CANCELLED) if the service was closed.
+        """
         m = METHODS[name]
         try:
             call = self._channel.unary_unary(m.path, m.request.SerializeToString, m.response.FromString)
             return call.future(request, timeout=seconds, metadata=self._metadata, wait_for_ready=True)
-        except ValueError as error:  # of a closed channel
+        except ValueError as error:  # the channel is closed
             raise CoordinationError("CANCELLED", "the agent was closed") from error
 
     def close(self) -> None:
         self._channel.close()
 
     def error_of(self, refused: Refusal, seconds: float) -> CoordinationError:
-        """`seconds`: how long an answer was waited for. The service itself says shortly before what it waits
-        for, so without its word it was not reached."""
+        """Returns the exception for a refusal. `seconds`: time limit of the call.
+
+        The service answers shortly before the time limit, so a call without an answer has not reached it.
+        """
         if refused.barrier is not None:
             return BarrierError(refused.code, refused.message, *refused.barrier)
         if not refused.answered and refused.code == "DEADLINE_EXCEEDED":
@@ -69,7 +73,7 @@ class Service:
 
 
 class Waiter:
-    """Calls of one operation, one after the other, until it is cut short. Thread-safe."""
+    """Performs the calls of one operation, one after the other, until it is interrupted. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # protects the following
@@ -78,7 +82,7 @@ class Waiter:
         self._woken = threading.Event()
 
     def cut(self, error: CoordinationError) -> None:
-        """What waits raises `error`, and so does whatever comes later."""
+        """Interrupts the current call with `error`. Later calls raise it, too."""
         with self._lock:
             self._error = self._error or error
             call = self._call
@@ -97,11 +101,11 @@ class Waiter:
                 self._woken.clear()
 
     def wake(self) -> None:
-        """A pause ends early."""
+        """Ends a pause early."""
         self._woken.set()
 
     def perform(self, call: Any) -> tuple[Any, Refusal | None]:
-        """Waits for the call: its answer, or why there is none. Raises what it was cut short with."""
+        """Waits for a call. Returns its answer, or the refusal. Raises the error of cut()."""
         with self._lock:
             self._call = call
         try:
@@ -113,11 +117,11 @@ class Waiter:
         finally:
             with self._lock:
                 self._call = None
-            call.cancel()  # it goes on otherwise, where this thread was interrupted
+            call.cancel()  # an interrupted thread would leave it running
 
 
 class Retry:
-    """Until when, and how long between two calls."""
+    """Deadline of an operation, and the pause between its calls."""
 
     def __init__(self, seconds: float, pause: float) -> None:
         self._end = time.monotonic() + wait_time(seconds)

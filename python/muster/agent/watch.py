@@ -1,5 +1,8 @@
-"""Tells of every key below a folder. The protocol has no call that waits for a change there, so it is
-listed again and again; of several changes in between only the last is told."""
+"""Watches all keys below a folder.
+
+The protocol has no call that waits for a change, so the folder is listed repeatedly. Of several changes between two
+listings only the last is reported.
+"""
 from __future__ import annotations
 
 import contextlib
@@ -15,7 +18,7 @@ OnChange = Callable[[str, Optional[bytes]], None]
 
 
 class KeyWatch:
-    """On a thread of its own, until stop() or the end of the agent's run."""
+    """Runs on its own thread until stop() or the end of the agent's run."""
 
     def __init__(self, at: Connection, folder: str, on_change: OnChange, interval: float, timeout: float) -> None:
         self._at, self._folder, self._on_change = at, folder, on_change
@@ -23,7 +26,7 @@ class KeyWatch:
         if self._interval <= 0:
             raise ValueError(f"interval: {interval} is not positive")
         self._run = at.current()
-        with self._run.waiting():  # raises where the run is over
+        with self._run.waiting():  # raises if the run has ended
             pass
         self._stopped = threading.Event()
         self._refused = ""
@@ -32,7 +35,7 @@ class KeyWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """No call of the handler begins afterwards. Inside the handler it is only asked for."""
+        """Stops the watch. No handler call begins after it returns; within the handler it only requests the stop."""
         self._stopped.set()
         for waiter in (self._waiter, self._pause):
             waiter.cut(CoordinationError("CANCELLED", "the watch was stopped"))
@@ -40,7 +43,7 @@ class KeyWatch:
             self._thread.join()
 
     def _watch(self) -> None:
-        with contextlib.suppress(CoordinationError):  # the run is over already
+        with contextlib.suppress(CoordinationError):  # the run has ended
             with self._run.waiting(self._pause):
                 self._until_over()
 
@@ -49,7 +52,7 @@ class KeyWatch:
         while not self._run.over.is_set() and not self._stopped.is_set():
             try:
                 answer = self._at.ask("GetKeyValueDir", self._timeout, waiter=self._waiter, directory_key=self._folder)
-            except CoordinationError as error:  # whether the service is gone, heartbeats judge
+            except CoordinationError as error:  # heartbeats detect an unreachable service
                 self._note(error)
             else:
                 self._refused = ""
@@ -63,7 +66,7 @@ class KeyWatch:
             self._pause.pause(self._interval)
 
     def _note(self, error: CoordinationError) -> None:
-        """A refusal stays the same most often: it is logged when it begins."""
+        """Logs a refusal when it begins, but not its repetitions."""
         over = self._stopped.is_set() or isinstance(error, AgentError) or error.code == "CANCELLED"
         if over or error.code == self._refused:
             return
