@@ -1,4 +1,4 @@
-"""Where the program ``muster`` is: its server, command line and launcher."""
+"""Finds and runs the program ``muster``."""
 from __future__ import annotations
 
 import os
@@ -8,12 +8,12 @@ import sys
 from typing import NoReturn, Sequence
 
 BUNDLED = pathlib.Path(__file__).parent / "_bundled" / "bin" / "muster"
-"""In a wheel for a platform; the pure one has none."""
+"""Path of the program in a wheel for a platform; the pure wheel does not contain it."""
 
 
 def find() -> str:
-    """MUSTER_BINARY, else the program of this package's wheel, else `muster` in PATH. Raises
-    FileNotFoundError."""
+    """Returns MUSTER_BINARY, else the program of this package's wheel, else `muster` in PATH. Raises FileNotFoundError.
+    """
     named = os.environ.get("MUSTER_BINARY")
     if named:
         program = shutil.which(named)
@@ -31,12 +31,12 @@ def find() -> str:
 
 
 def run(arguments: Sequence[str]) -> NoReturn:
-    """Becomes the program. Raises FileNotFoundError."""
+    """Replaces this process by the program. Raises FileNotFoundError."""
     program = find()
     sys.stdout.flush()
     os.execv(program, ["muster", *arguments])
 
 
 def main() -> NoReturn:
-    """The command ``muster`` of a wheel for a platform."""
+    """Entry point of the command ``muster`` in a wheel for a platform."""
     run(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Cluster resolvers, as TensorFlow has them. See :func:`resolver`."""
+"""Cluster resolvers with TensorFlow's interface. See :func:`resolver`."""
 from __future__ import annotations
 
 import http.server
@@ -17,52 +17,66 @@ from muster.errors import MusterError
 _USAGE, _UNREACHABLE = 2, 3
 """Exit statuses of ``muster resolve``."""
 _OF_MUSTER_RUN = ("MUSTER_TASK", "MUSTER_MASTER", "MUSTER_COORDINATOR")
-"""Variables that name options of ``muster resolve``, too."""
+"""Variables of `muster run` that ``muster resolve`` would read as options."""
 
 
 class ResolverError(MusterError, RuntimeError):
-    """The cluster is not there, is not ready, cannot be read, or its service cannot be reached. The text is that of
-    ``muster resolve``."""
+    """Raised if the cluster does not exist, is not ready or cannot be read, or its service cannot be reached.
+
+    The text is the one that ``muster resolve`` prints.
+
+    Attributes:
+        unreachable: Whether the service did not answer. The request can be repeated.
+    """
 
     def __init__(self, text: str, unreachable: bool = False) -> None:
         super().__init__(text)
         self.unreachable = unreachable
-        """The service has not answered. The question may be repeated."""
 
 
 def resolver(text: str, *, credentials: Any = None, service: Any = None,
              list_devices: Callable[[], Sequence[str]] | None = None,
              start_coordinator: Callable[[str], int] | None = None,
              environment: Mapping[str, str] | None = None) -> Resolver:
-    """Makes a resolver of a text such as ``"tf-config"``, ``"slurm"`` or ``"tpu:name=my-tpu;zone=us-central1-b"``, which
-    ``muster resolve`` takes too. docs/clusters.md lists the kinds and their keys. The program ``muster`` answers the
-    questions.
+    """Creates a cluster resolver from a text such as ``"tf-config"``, ``"slurm"`` or
+    ``"tpu:name=my-tpu;zone=us-central1-b"``.
+
+    ``muster resolve`` takes the same texts; docs/clusters.md lists the kinds and their keys. The resolver runs the
+    program ``muster`` to answer.
 
     Args:
-        text: The kind and its keys. Nothing is asked before a method is called.
-        credentials: Of kinds with the key ``token_file``. A token; a callable that returns one; or an object of
+        text: The kind and its keys. No request is sent before a method is called.
+        credentials: For kinds with the key ``token_file``. A token; a callable that returns one; or an object of
             google-auth (``refresh`` and ``token``) or oauth2client (``get_access_token``). The token is read for each
-            question, and sent to the program by a file in memory, which no other user can read. None or
-            ``"default"``: the credentials that docs/clusters.md lists.
-        service: Of a TPU: an object that ``googleapiclient.discovery.build("tpu", "v1")`` returns, or one with the same
-            calls. It is asked in place of the API, with its own credentials.
+            request, and passed to the program in a file in memory that no other user can read. None or ``"default"``:
+            the credentials that docs/clusters.md lists.
+        service: For a TPU: an object as returned by ``googleapiclient.discovery.build("tpu", "v1")``, or one with the
+            same calls. It is used in place of the API, with its own credentials.
         list_devices: Returns names of devices such as ``"/job:worker/replica:0/task:0/device:TPU:0"``, which
             ``num_accelerators`` counts, for example those of ``tf.config.list_logical_devices()``.
-        start_coordinator: Of a TPU with ``coordinator_name`` and without ``coordinator_address``: called once with the
-            address of this machine that the TPU reaches. It starts the coordinator there, and returns its port.
-        environment: In place of ``os.environ``.
+        start_coordinator: For a TPU with ``coordinator_name`` and without ``coordinator_address``: called once with
+            the address at which the TPU reaches this machine. It starts the coordinator there, and returns its port.
+        environment: Environment in place of ``os.environ``.
+
+    Returns:
+        The resolver.
 
     Raises:
-        FileNotFoundError: the program ``muster`` was not found.
+        FileNotFoundError: The program ``muster`` was not found.
+
+    Example:
+        ::
+
+            muster.resolver("slurm").cluster_spec()
     """
     return Resolver(text, credentials, service, list_devices, start_coordinator, environment)
 
 
 class Resolver:
-    """A cluster resolver with TensorFlow's members. Each call asks again, and may block as long as the kind's
-    ``time_limit``. Methods may be called from any thread.
+    """A cluster resolver with TensorFlow's members.
 
-    Methods raise ValueError for a text that is not valid, and ResolverError otherwise.
+    Each call reads the cluster again, and may block for the kind's ``time_limit``. The methods may be called from any
+    thread. They raise ValueError for an invalid text, and ResolverError otherwise.
     """
 
     def __init__(self, text: str, credentials: Any, service: Any, list_devices: Callable[[], Sequence[str]] | None,
@@ -79,13 +93,19 @@ class Resolver:
         self._set: dict[str, Any] = {}
 
     def cluster_spec(self) -> Any:
-        """Returns the tasks, as ``{"worker": {0: "host:port"}}``. Empty: the program runs without a cluster."""
+        """Returns the tasks, for example ``{"worker": {0: "host:port"}}``; empty if the program runs without a cluster.
+        """
         return cluster_of(self._ask([]), "resolver")
 
     def master(self, task_type: str | None = None, task_id: int | None = None,
                rpc_layer: str | None = None) -> str:
-        """Returns ``"grpc://host:port"`` of a task, of this process's own task unless given. An empty `rpc_layer` gives
-        the address alone."""
+        """Returns the master of a task, for example ``"grpc://host:port"``.
+
+        Args:
+            task_type: Job of the task. None: the job of this process.
+            task_id: Index of the task. None: the index of this process.
+            rpc_layer: Text before ``://``. Empty: only the address is returned. None: the default of the resolver.
+        """
         kind = self._set.get("task_type") if task_type is None else task_type
         index = self._set.get("task_id") if task_id is None else task_id
         layer = self._set.get("rpc_layer") if rpc_layer is None else rpc_layer
@@ -100,8 +120,15 @@ class Resolver:
 
     def num_accelerators(self, task_type: str | None = None, task_id: int | None = None,
                          config_proto: Any = None) -> dict[str, int]:
-        """Returns the number of accelerators by kind, as ``{"GPU": 8}``: of one host of a TPU, else of the task, else of
-        all tasks. `config_proto` is ignored."""
+        """Returns the number of accelerators by kind, for example ``{"GPU": 8}``.
+
+        The count is for one host of a TPU; otherwise for the task, or for all tasks if none is given.
+
+        Args:
+            task_type: Job of the task. None: all jobs.
+            task_id: Index of the task. None: all tasks.
+            config_proto: Ignored.
+        """
         words = ["--accelerators", *_of(task_type, task_id)]
         names = None
         if self._list_devices is not None:
@@ -111,14 +138,15 @@ class Resolver:
         return counted
 
     def health(self) -> dict[str, Any]:
-        """Returns the state of a TPU: ``state``, ``health``, ``recoverable``, ``endpoints`` and others, as ``muster resolve
-        --health`` prints them."""
+        """Returns the state of a TPU: ``state``, ``health``, ``recoverable``, ``endpoints`` and others, as printed by
+        ``muster resolve --health``.
+        """
         found: dict[str, Any] = self._ask(["--health"])
         return found
 
     @property
     def task_type(self) -> str | None:
-        """The job of this process; writable. None: unknown."""
+        """The job of this process, or None if it is unknown. Can be set."""
         found: str | None = self._own("task_type", lambda own: own["task"]["type"])
         return found
 
@@ -128,7 +156,7 @@ class Resolver:
 
     @property
     def task_id(self) -> int | None:
-        """The index of this process in its job; writable. None: unknown."""
+        """The index of this process in its job, or None if it is unknown. Can be set."""
         found: int | None = self._own("task_id", lambda own: own["task"]["index"])
         return found
 
@@ -138,7 +166,7 @@ class Resolver:
 
     @property
     def rpc_layer(self) -> str | None:
-        """The text before ``://`` in a master. It can be set."""
+        """The text before ``://`` in a master. Can be set."""
         return str(self._own("rpc_layer", lambda own: own["rpc_layer"]))
 
     @rpc_layer.setter
@@ -147,7 +175,7 @@ class Resolver:
 
     @property
     def environment(self) -> str:
-        """Empty or ``"google"``."""
+        """``""`` or ``"google"``."""
         return str(self._own("environment", lambda own: own["environment"]))
 
     def get_job_name(self) -> str | None:
@@ -179,7 +207,7 @@ class Resolver:
                 kind = _with(kind, api_url=served.url, discovery_url="")
             kind = _with(kind, token_file=secret.path)
             asked = os.environ if self._environment is None else self._environment
-            # The kind is in the environment, which other users cannot read, unlike arguments.
+            # The kind is passed in the environment, because other users can read arguments.
             done = subprocess.run(
                 [self._program, "resolve", "--output", "json", *words], input=text or "", text=True,
                 capture_output=True, pass_fds=secret.descriptors,
@@ -196,7 +224,7 @@ class Resolver:
 
     def _token(self) -> str | None:
         if self._service is not None:
-            return "none"  # the service has its own credentials; nobody looks at this
+            return "none"  # the service has its own credentials, so this value is unused
         given = self._credentials
         if given is None or isinstance(given, str):
             return given
@@ -229,7 +257,7 @@ def _with(kind: str, **keys: str) -> str:
 
 
 class _Secret:
-    """A token in a file without a name, which only the program inherits."""
+    """A token in an unnamed file that only the program inherits."""
 
     def __init__(self, token: str | None) -> None:
         self.path = ""
@@ -250,7 +278,7 @@ class _Secret:
 
 
 class _Served:
-    """A service object of the caller as an HTTP API on loopback, for one question."""
+    """Serves a service object of the caller as an HTTP API on loopback, for one request."""
 
     def __init__(self, service: Any) -> None:
         self.url = ""
@@ -283,7 +311,7 @@ class _Served:
         threading.Thread(target=self._server.serve_forever, name="muster-resolver", daemon=True).start()
 
     def check(self) -> None:
-        """Raises what the service has raised."""
+        """Raises ResolverError if the service has raised an exception."""
         if self._error is not None:
             raise ResolverError(f"the service has failed: {self._error}") from self._error
 

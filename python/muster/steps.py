@@ -1,7 +1,7 @@
-"""Which step a rank of a program has reached, and when it is to stop.
+"""Reports the steps of a rank, and receives the request to stop.
 
-The rank's worker has made a file that both have mapped (client/step_layout.hpp): a step is some
-stores into it and no system call; the worker looks once a second.
+Uses a file that the rank's worker has created and both have mapped (client/step_layout.hpp). A step costs a few memory
+writes and no system call. The worker reads the file once a second.
 """
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ _BYTES = 8 * (_ENTRIES + 2 * _RING)
 _WAIT = 2**64 - 1
 _STEP_MAX = 2**53
 AGREEMENT_WAIT = 10.0
-"""Seconds to wait for the step that all stop at. The server asks all workers and tells all, which takes
-some milliseconds. One that goes away meanwhile must not keep a program for ever; who goes on then stops
-at a later step if told."""
+"""Seconds to wait for the step at which all ranks stop.
+
+The server normally collects the answers of all workers within milliseconds. A worker that fails during this time must
+not block the program. A rank that continues after the wait stops at a later step, if the server asks for it.
+"""
 
 
 def _mapped() -> memoryview | None:
@@ -41,14 +43,30 @@ _looked = False
 
 
 def step(n: int) -> bool:
-    """Says that this rank has done step `n`, and returns whether to stop now.
+    """Reports that this rank has completed step `n`, and returns whether to stop now.
 
-    Whatever goes on and on may be counted: steps of training, of a simulation. `n` rises. It costs
-    some two microseconds. True: save and return; all ranks of the program get it at the same step, when
-    somebody has asked for it (`muster programs stop --at-step`), or when a machine or the program's
-    time is about to end. While that step is agreed on it waits, some milliseconds.
+    A step is any unit of repeated work, for example of a training or a simulation. A call costs about two
+    microseconds. While the ranks agree on the step at which to stop, it waits some milliseconds. Outside a program it
+    has no effect and returns False.
 
-    Outside a program it returns False and does nothing.
+    Args:
+        n: Number of the step, from 0 to 2**53. It must increase.
+
+    Returns:
+        True if the rank must save its state and exit. All ranks receive True at the same step: after a user's request
+            (`muster programs stop --at-step`), or before a machine or the program's time ends.
+
+    Raises:
+        ValueError: `n` is out of range.
+
+    Example:
+        ::
+
+            for n in range(start, 10_000):
+                train(n)
+                if muster.step(n):
+                    save(n)
+                    break
     """
     global _words, _looked
     words = _words
@@ -79,6 +97,6 @@ def _is_last(words: memoryview, n: int, order: int) -> bool:
     while order == _WAIT:
         if time.monotonic() > until:
             return False
-        time.sleep(0.001)  # a page tells nobody
+        time.sleep(0.001)  # shared memory cannot wake a waiting thread
         order = words[_ORDER]
     return order != 0 and n >= order - 1

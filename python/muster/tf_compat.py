@@ -1,14 +1,15 @@
-"""Names of TensorFlow's API for parameter servers, for programs that run on Muster without TensorFlow.
+"""TensorFlow's names for parameter servers, for programs that run on Muster without TensorFlow.
 
 ::
 
     from muster import tf_compat as tf   # in place of: import tensorflow as tf
 
-    strategy = tf.distribute.experimental.ParameterServerStrategy(tf.distribute.cluster_resolver.TFConfigClusterResolver())
+    strategy =
+    tf.distribute.experimental.ParameterServerStrategy(tf.distribute.cluster_resolver.TFConfigClusterResolver())
     coordinator = tf.distribute.experimental.coordinator.ClusterCoordinator(strategy)
 
-Functions are Python functions, and arrays are numpy's: there are no graphs, no Keras and no automatic differentiation.
-docs/tensorflow-compatibility.md lists the names.
+Functions are Python functions, and arrays are numpy arrays. There are no graphs, no Keras and no automatic
+differentiation. docs/tensorflow-compatibility.md lists the names.
 """
 from __future__ import annotations
 
@@ -31,25 +32,32 @@ _scopes = threading.local()
 
 
 class InputContext(NamedTuple):
-    """The argument of a dataset function. Shard by it."""
+    """Argument of a dataset function, which shards its data by it.
+
+    Attributes:
+        num_input_pipelines: Number of workers.
+        input_pipeline_id: Index of this worker.
+        num_replicas_in_sync: Always 1.
+    """
 
     num_input_pipelines: int = 1
     input_pipeline_id: int = 0
     num_replicas_in_sync: int = 1
 
     def get_per_replica_batch_size(self, global_batch_size: int) -> int:
+        """Returns `global_batch_size` divided by the number of replicas."""
         return global_batch_size // self.num_replicas_in_sync
 
 
 class ParameterServerStrategy:
-    """A parameter-server strategy. Its variables are on the tasks of the job `ps`.
+    """A parameter-server strategy, whose variables are stored by the tasks of the job `ps`.
 
     Args:
-        cluster_resolver: A resolver, such as :func:`muster.resolver` makes. Variables are placed on the tasks of its job
-            ``ps`` in turns; without one, or without such a job, on ``ps:0``.
-        variable_partitioner: Divides variables with rows, as ``muster.MinSizePartitioner``.
+        cluster_resolver: A resolver, for example of :func:`muster.resolver`. Variables are placed on the tasks of its
+            job ``ps`` in turn. Without a resolver or without such a job they are placed on ``ps:0``.
+        variable_partitioner: Splits variables with rows, for example ``muster.MinSizePartitioner``.
         server: Address of the Muster server. None: ``MUSTER_COORDINATOR``, else ``127.0.0.1:8476``.
-        options: Options of :class:`muster.ClusterCoordinator`.
+        **options: Options of :class:`muster.ClusterCoordinator`.
     """
 
     num_replicas_in_sync = 1
@@ -75,7 +83,7 @@ class ParameterServerStrategy:
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:
-        """In the block ``tf.Variable`` makes variables of this strategy."""
+        """Within the block, ``tf.Variable`` creates variables of this strategy."""
         outer = getattr(_scopes, "strategy", None)
         _scopes.strategy = self
         try:
@@ -84,20 +92,35 @@ class ParameterServerStrategy:
             _scopes.strategy = outer
 
     def run(self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
-        """Returns ``fn(*args, **kwargs)``: a worker is one replica."""
+        """Returns ``fn(*args, **kwargs)``, because a worker is a single replica."""
         return fn(*args, **(kwargs or {}))
 
     def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
-        """Returns the dataset of this worker."""
+        """Returns the dataset of this worker.
+
+        Args:
+            dataset_fn: Called with an InputContext; returns the dataset.
+            options: Ignored.
+        """
         c = worker_context()
         return dataset_fn(InputContext(c.num_workers, c.index))
 
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
-        """Returns the dataset: every worker reads all of it, in its own order."""
+        """Returns the dataset itself: every worker reads all of it, in its own order. `options` is ignored."""
         return dataset
 
     def variable(self, initial_value: Any, name: str) -> AnyVariable:
-        """Makes a variable of a numpy array on the next parameter server, or in shards on all of them."""
+        """Creates a variable from a numpy array.
+
+        It is placed on the next parameter server, or split across all of them if there is a partitioner.
+
+        Args:
+            initial_value: A numpy array.
+            name: Name of the variable.
+
+        Returns:
+            A ``muster.RemoteVariable`` or ``muster.ShardedVariable``.
+        """
         with self._lock:
             if not self._tasks:
                 jobs = {} if self.cluster_resolver is None else self.cluster_resolver.cluster_spec()
@@ -110,7 +133,7 @@ class ParameterServerStrategy:
         return self.underlying.variable(initial_value, name=name, task=task)
 
     def __reduce__(self) -> Any:
-        """In a function of a worker it has neither a coordinator nor variables to make."""
+        """Pickles it as a strategy without coordinator and variables, for functions on workers."""
         return _strategy_of_worker, ()
 
 
@@ -119,8 +142,20 @@ def _strategy_of_worker() -> ParameterServerStrategy:
 
 
 class Variable:
-    """A variable of a strategy. It is made in ``with strategy.scope():``, and can be used in functions that capture it.
-    Each method returns when the parameter server has answered."""
+    """A variable of a strategy. Create it within ``with strategy.scope():``; functions can capture it.
+
+    Each method returns when the parameter server has answered. The handle is in ``remote``.
+
+    Args:
+        initial_value: An array, or a callable that returns one.
+        trainable: Whether ``trainable`` is set. None: it is.
+        name: Name of the variable.
+        dtype: Type of the elements. None: the type of `initial_value`.
+        **ignored: Accepted and ignored.
+
+    Raises:
+        RuntimeError: It was created outside of ``strategy.scope()``.
+    """
 
     def __init__(self, initial_value: Any = None, trainable: bool | None = None, name: str = "", dtype: Any = None,
                  **ignored: Any) -> None:
@@ -135,26 +170,31 @@ class Variable:
         self.trainable = trainable is not False
 
     def assign(self, value: Any) -> None:
+        """Replaces the value."""
         self.remote.assign(value).fetch()
 
     def assign_add(self, delta: Any) -> None:
+        """Adds `delta`."""
         self.remote.assign_add(delta).fetch()
 
     def assign_sub(self, delta: Any) -> None:
+        """Subtracts `delta`."""
         self.remote.assign_sub(delta).fetch()
 
     def read_value(self) -> Any:
-        """Returns an array of numpy."""
+        """Returns the value as a numpy array."""
         return self.remote.read().fetch()
 
     numpy = value = read_value
 
     @property
     def shape(self) -> Any:
+        """Shape of the variable."""
         return self.remote.shape
 
     @property
     def dtype(self) -> Any:
+        """Type of the elements."""
         return self.remote.dtype
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -167,10 +207,13 @@ class Variable:
 
 
 class ClusterCoordinator:
-    """Schedules functions on the workers of a strategy. One strategy has one session, whichever coordinator asks.
+    """Schedules functions on the workers of a strategy. All coordinators of a strategy share one session.
+
+    Args:
+        strategy: A ParameterServerStrategy of this module.
 
     Raises:
-        ValueError: the strategy is not a ParameterServerStrategy of this module.
+        ValueError: `strategy` is not a ParameterServerStrategy of this module.
     """
 
     def __init__(self, strategy: ParameterServerStrategy) -> None:
@@ -182,61 +225,83 @@ class ClusterCoordinator:
 
     @property
     def strategy(self) -> ParameterServerStrategy:
+        """The strategy."""
         return self._strategy
 
     def schedule(self, fn: Callable[..., Any], args: Sequence[Any] | None = None,
                  kwargs: Mapping[str, Any] | None = None) -> RemoteValue[Any]:
+        """Schedules ``fn(*args, **kwargs)`` on a worker and returns its RemoteValue. See
+        ``muster.ClusterCoordinator.schedule``.
+        """
         return self._underlying.schedule(fn, args, kwargs)
 
     def join(self) -> None:
+        """Waits for all scheduled functions. See ``muster.ClusterCoordinator.join``."""
         self._underlying.join()
 
     def done(self) -> bool:
+        """Returns whether all scheduled functions have ended."""
         return self._underlying.done()
 
     def fetch(self, val: Any) -> Any:
+        """Waits for RemoteValues and returns their values. See ``muster.ClusterCoordinator.fetch``."""
         return self._underlying.fetch(val)
 
     def create_per_worker_dataset(self, dataset_fn: Any) -> PerWorkerDataset:
+        """Creates a dataset on each worker. See ``muster.ClusterCoordinator.create_per_worker_dataset``."""
         return self._underlying.create_per_worker_dataset(dataset_fn)
 
 
 class Dataset:
-    """An iterable that can be iterated over again. `make` returns an iterator."""
+    """An iterable that can be iterated repeatedly.
+
+    Args:
+        make: Returns a new iterator.
+    """
 
     def __init__(self, make: Callable[[], Iterator[Any]]) -> None:
         self._make = make
 
     @staticmethod
     def from_tensor_slices(values: Any) -> Dataset:
-        """Returns a dataset of the elements of a sequence. A tuple of sequences gives tuples."""
+        """Returns a dataset of the elements of a sequence; of tuples if `values` is a tuple of sequences."""
         return Dataset(lambda: zip(*values) if isinstance(values, tuple) else iter(values))
 
     @staticmethod
     def from_generator(generator: Callable[[], Iterable[Any]], **ignored: Any) -> Dataset:
+        """Returns a dataset of the elements that `generator` yields. It is called once per iteration."""
         return Dataset(lambda: iter(generator()))
 
     @staticmethod
     def range(*of: int) -> Dataset:
+        """Returns a dataset of the numbers of ``range(*of)``."""
         return Dataset(lambda: iter(range(*of)))
 
     def repeat(self, count: int | None = None) -> Dataset:
-        """Repeats the elements `count` times; None and -1 repeat them without end."""
+        """Repeats the elements `count` times; without end if `count` is None or -1."""
         times: Callable[[], Iterable[Any]] = itertools.count if count is None or count < 0 else lambda: range(count)
         return Dataset(lambda: itertools.chain.from_iterable(self for _ in times()))
 
     def map(self, fn: Callable[..., Any], **ignored: Any) -> Dataset:
-        """`fn` is called with each element, with each part of a tuple as an argument."""
+        """Applies `fn` to each element; the parts of a tuple are separate arguments."""
         return Dataset(lambda: (fn(*x) if isinstance(x, tuple) else fn(x) for x in self))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
+        """Returns every `num_shards`-th element, beginning with element `index`."""
         return Dataset(lambda: itertools.islice(iter(self), index, None, num_shards))
 
     def take(self, count: int) -> Dataset:
+        """Returns the first `count` elements."""
         return Dataset(lambda: itertools.islice(iter(self), count))
 
     def batch(self, batch_size: int, drop_remainder: bool = False, **ignored: Any) -> Dataset:
-        """Elements are arrays of numpy, or tuples of arrays."""
+        """Combines `batch_size` elements into a numpy array, or into a tuple of arrays.
+
+        Args:
+            batch_size: Number of elements.
+            drop_remainder: Drop a smaller last batch.
+            **ignored: Accepted and ignored.
+        """
         def make() -> Iterator[Any]:
             import numpy
 
@@ -249,6 +314,13 @@ class Dataset:
         return Dataset(make)
 
     def shuffle(self, buffer_size: int, seed: int | None = None, **ignored: Any) -> Dataset:
+        """Shuffles the elements with a buffer of `buffer_size` elements.
+
+        Args:
+            buffer_size: Number of elements in the buffer.
+            seed: Seed of the random order. None: a new order for each iteration.
+            **ignored: Accepted and ignored.
+        """
         def make() -> Iterator[Any]:
             import random
 
@@ -271,7 +343,7 @@ class Dataset:
 
 
 def function(func: Callable[..., Any] | None = None, **ignored: Any) -> Any:
-    """Returns the function itself: there are no graphs. Used with and without arguments."""
+    """Returns the function itself, because there are no graphs. Can be used with and without arguments."""
     return func if func is not None else (lambda f: f)
 
 
@@ -284,7 +356,9 @@ def _tpu_resolver(tpu: Any = None, zone: str | None = None, project: str | None 
                   coordinator_name: str | None = None, coordinator_address: str | None = None,
                   credentials: Any = "default", service: Any = None, discovery_url: str | None = None,
                   **more: Any) -> Any:
-    """`more`: `list_devices` and `start_coordinator` of :func:`muster.resolver`."""
+    """Takes the arguments of TPUClusterResolver; `more`: `list_devices` and `start_coordinator` of
+    :func:`muster.resolver`.
+    """
     if isinstance(tpu, (list, tuple)):
         if not tpu:
             raise ValueError("At least one TPU must be specified.")

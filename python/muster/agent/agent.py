@@ -19,7 +19,7 @@ from muster.agent.service import Retry, Service, wait_time
 BARRIER_MARGIN = 5.0
 """Seconds. Extends the deadline of the call, so that the service ends a barrier before the call times out."""
 _REPORTED = [code for code in CODES if code not in ("OK", "CANCELLED", "RESOURCE_EXHAUSTED")]
-"""The codes of reported errors. The service uses the others to end or refuse an error poll."""
+"""Codes that a task can report. CANCELLED and RESOURCE_EXHAUSTED end or refuse an error poll instead."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Agent(Keys):
 
     @property
     def service_incarnation(self) -> int:
-        """Number of the service at which the agent has registered; 0 before."""
+        """Number of the run that the agent has registered for; 0 before it has registered."""
         return self._at.run.service if self._at.run else 0
 
     def connect(self, timeout: float | None = None) -> None:

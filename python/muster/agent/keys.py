@@ -92,7 +92,7 @@ class Keys:
         """Returns all keys below a folder, at any depth, with their values, in byte order.
 
         Args:
-            folder: Name of the folder; empty for all keys.
+            folder: Name of the folder.
         """
         answer = self._ask("GetKeyValueDir", directory_key=folder)
         return {kv.key: bytes(kv.value) for kv in answer.kv}

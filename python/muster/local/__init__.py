@@ -1,1 +1,1 @@
-"""A server and workers on this machine, for as long as the program lives."""
+"""A server and workers on this machine, which end with the program."""

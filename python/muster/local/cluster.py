@@ -1,4 +1,4 @@
-"""A cluster on this machine."""
+"""A server and workers on this machine, which end with the program."""
 from __future__ import annotations
 
 import contextlib
@@ -25,27 +25,44 @@ if TYPE_CHECKING:
     from muster.worker.options import LocalWords
 
 START_TIMEOUT = 30.0
-"""Seconds for the workers to attach."""
+"""Seconds for the workers to connect."""
 
 
 _TLS = {f"MUSTER_{verb}{name}" for verb in ("", "SERVE_")
         for name in ("TLS_CERT", "TLS_KEY", "TLS_CLIENT_CA", "TLS_CLIENT_REQUIRED", "CA", "CERT", "KEY")}
-"""What the environment says of TLS is about other servers."""
+"""TLS settings in the environment that concern other servers."""
 _PLAINTEXT = {"ca": "", "cert": "", "key": ""}
 
 
 class LocalCluster(Hints):
-    """``with muster.LocalCluster(workers=4) as cluster: cluster.coordinator().submit(f, 1).fetch()``
+    """A server on free ports and workers on this machine.
 
-    A server on free ports and `workers` tasks with a process each (``threads=4``: one task with that
-    many threads). ``muster.context().num_workers`` is `workers` from the first call on, and the process that
-    replaces a crashed one keeps its index. Gone when it is closed, when neither it nor a coordinator of it is held, or when the
-    program ends, however it does; Ctrl-C is for the program alone.
-    `modules` are imported for their functions; `server` are further words for ``muster serve``;
-    Its server's log is shown where that asks for it, with ``server=["--log-level", "info"]``; `options` are
-    those of :class:`muster.WorkerOptions`. Attributes: ``address``, "host:port" of gRPC;
-    ``url`` of REST and the dashboard. The program is MUSTER_BINARY, else this package's, else
-    ``muster`` in PATH. Raises FileNotFoundError: there is none; MusterError: it did not start.
+    The cluster ends when it is closed, when neither it nor one of its coordinators is referenced, or when the program
+    ends in any way. Ctrl-C interrupts only the program. ``muster.context().num_workers`` equals `workers` from the
+    first call on. The process that replaces a crashed worker has the same index.
+
+    The program ``muster`` is MUSTER_BINARY, else the one of this package, else the one in PATH.
+
+    Args:
+        workers: Number of workers, each with its own process.
+        threads: Number of threads of a single worker, in place of `workers`.
+        modules: Modules that the workers import for their functions.
+        server: Further arguments of ``muster serve``. With ``["--log-level", "info"]`` the server's log is shown.
+        **options: Options of :class:`muster.WorkerOptions`, and `pickled` and `gpus` of :class:`muster.Worker`.
+
+    Attributes:
+        address: ``"host:port"`` of the server's gRPC API.
+        url: URL of the REST API and the dashboard.
+
+    Raises:
+        FileNotFoundError: The program ``muster`` was not found.
+        MusterError: The cluster did not start.
+
+    Example:
+        ::
+
+            with muster.LocalCluster(workers=4) as cluster:
+                cluster.coordinator().submit(pow, 2, 10).fetch()
     """
 
     _instead = LOCAL_CLUSTER
@@ -62,7 +79,7 @@ class LocalCluster(Hints):
         self._process = subprocess.Popen(
             [sys.executable, "-m", "muster.local.supervisor", json.dumps(asked)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            start_new_session=True,  # Ctrl-C is for the program, which decides
+            start_new_session=True,  # Ctrl-C interrupts the program only
             env={**{k: v for k, v in os.environ.items() if k not in _TLS}, "PYTHONPATH": path})
         self._program = os.getpid()
         self._close = weakref.finalize(self, _stop, self._process, os.getpid())
@@ -80,13 +97,13 @@ class LocalCluster(Hints):
     def _wait_for(self, count: int) -> None:
         end = time.monotonic() + START_TIMEOUT
         while self._process.poll() is None and time.monotonic() < end:
-            try:  # a client of its own each time: no other waits for a server to come back
+            try:  # a new client each time: one that has had an answer would wait for the server to return
                 if sum(t["state"] == "CONNECTED" for t in self.client().tasks()) >= count:
                     return
             except NoServer:
                 pass
             except ServerError as error:
-                if error.status != 503:  # a server that stops because its workers have ended
+                if error.status != 503:  # the server stops because its workers have ended
                     raise
             time.sleep(0.01)
         ended = self._process.poll() is not None
@@ -96,13 +113,20 @@ class LocalCluster(Hints):
             f"its {count} workers have not attached within {START_TIMEOUT:g} s"))
 
     def forked(self) -> None:
+        """Closes the pipes in a forked process. Called by the package after a fork."""
         assert self._process.stdin and self._process.stdout
         self._process.stdin.close()
         self._process.stdout.close()
 
     def coordinator(self, **options: Unpack[CoordinatorWords]) -> ClusterCoordinator:
-        """Options are those of :class:`muster.CoordinatorOptions`. The cluster lives at least as long
-        as the coordinator and its values."""
+        """Opens a coordinator at this cluster, which lives at least as long as the coordinator and its values.
+
+        Args:
+            **options: Options of :class:`muster.CoordinatorOptions`.
+
+        Returns:
+            The coordinator, without TLS unless `options` says otherwise.
+        """
         plaintext: CoordinatorWords = {"ca": "", "cert": "", "key": ""}
         plaintext.update(options)
         made = ClusterCoordinator(self.address, **plaintext)
@@ -110,11 +134,11 @@ class LocalCluster(Hints):
         return made
 
     def client(self) -> Client:
+        """Returns a client of this cluster's REST API."""
         return Client(self.url, **_PLAINTEXT)
 
     def close(self) -> None:
-        """Ends the cluster, and the sessions of its coordinators and executors. Does nothing in a process that was forked from
-        the program's."""
+        """Ends the cluster and the sessions of its coordinators and executors. Has no effect in a forked process."""
         if self._close.alive and os.getpid() == self._program:
             end_sessions(self.address, f"the LocalCluster at {self.address} was closed")
         self._close()
@@ -138,7 +162,7 @@ def _stop(process: subprocess.Popen[str], program: int) -> None:
         return
     assert process.stdin and process.stdout
     with contextlib.suppress(OSError):  # it has ended
-        process.stdin.write("stop\n")  # a process that the program has forked may have the pipe open
+        process.stdin.write("stop\n")  # a forked process may keep the pipe open
         process.stdin.close()
     try:
         process.wait(10)

@@ -1,9 +1,10 @@
-"""The process beside a program that has a LocalCluster: it runs the server and the workers, and ends
-with both when the program says so, or closes its standard input, or has ended. A process that the program
-has forked may hold the other end of the pipe, so its end alone would not tell.
+"""Process of a LocalCluster, which runs the server and the workers.
 
-Argument: a JSON object with binary, server (words for `muster serve`), worker (options of
-muster.Worker), and program (its process id). One line comes out when all is ready: the addresses, or an error.
+It ends with both when the program requests it, closes its standard input, or has ended. A forked process can hold the
+other end of the pipe, so the supervisor also watches the program itself.
+
+Argument: a JSON object with binary, server (arguments of `muster serve`), worker (options of muster.Worker), and
+program (its process id). It prints one line of JSON when all is ready: the addresses, or an error.
 """
 from __future__ import annotations
 
@@ -35,12 +36,11 @@ def _say(words: dict[str, Any]) -> None:
 
 
 def _start_server(asked: dict[str, Any], folder: str) -> subprocess.Popen[bytes]:
-    # Errors of closures are the program's, whose coordinator raises them. The log is for who asks for it,
-    # and for when the server has ended.
+    # The coordinator raises the errors of calls. The log is shown on request, or if the server has ended.
     if any(word.startswith("--log-level") for word in asked["server"]):
         log, log_level = sys.stderr.buffer, []
     else:
-        log, log_level = open(os.path.join(folder, LOG), "wb"), ["--log-level", "warn"]  # noqa: SIM115  the server has it
+        log, log_level = open(os.path.join(folder, LOG), "wb"), ["--log-level", "warn"]  # noqa: SIM115  the server uses it
     return subprocess.Popen(
         [asked["binary"], "serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--ready-file",
          os.path.join(folder, "ready.json"), *log_level, *asked["server"]],
@@ -63,12 +63,12 @@ def _last_words(folder: str) -> str:
     try:
         with open(os.path.join(folder, LOG), encoding="utf-8", errors="replace") as log:
             return ": " + "".join(log.readlines()[-5:]).strip()
-    except OSError:  # it went to the terminal
+    except OSError:  # the log was written to the terminal
         return ""
 
 
 def _worker(server: str, options: dict[str, Any]) -> Worker:
-    """Raises ValueError: the program has asked for what there is not."""
+    """Creates the worker. Raises ValueError for unknown or invalid options."""
     try:
         return Worker(server, **options)
     except TypeError as error:
@@ -79,7 +79,7 @@ def main() -> int:
     asked: dict[str, Any] = json.loads(sys.argv[1])
     lines = logging.StreamHandler(sys.stderr)
     lines.setFormatter(LineFormatter())
-    lines.setLevel(logging.WARNING)  # a worker of threads has the root logger take more
+    lines.setLevel(logging.WARNING)  # a threaded worker lowers the level of the root logger
     logging.basicConfig(handlers=[lines], level=logging.WARNING)
     poll = select.poll()
     poll.register(_forks.take_standard_input(), select.POLLIN)
@@ -106,7 +106,7 @@ def main() -> int:
 
             threading.Thread(target=leave, daemon=True).start()
             _say({"grpc": addresses["grpc"], "http": "http://" + addresses["http"]})
-            os.dup2(2, 1)  # nobody reads more of it
+            os.dup2(2, 1)  # the program reads only the first line
             status = worker.run()
             if server.poll():
                 sys.stderr.write(f"the server ended with status {server.returncode}{_last_words(folder)}\n")

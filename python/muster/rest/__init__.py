@@ -1,1 +1,1 @@
-"""Clients of the server's HTTP side: jobs and listings, keys and barriers. Standard library only."""
+"""Clients of the server's REST API: jobs, listings, programs, keys and barriers. Standard library only."""

@@ -1,4 +1,4 @@
-"""Jobs and listings over REST: what a notebook needs beside the program that schedules."""
+"""Jobs and listings over REST, for notebooks and scripts."""
 from __future__ import annotations
 
 import html
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("muster")
 
 POLL = 30.0
-"""Seconds that one request waits; longer waits are several."""
+"""Seconds that one request waits; a longer wait consists of several requests."""
 
 
 class Client:
@@ -38,8 +38,22 @@ class Client:
         self._http = Http(url, ca, cert, key, token)
 
     def submit(self, function: str, *args: Any, name: str = "", **options: Any) -> Job:
-        """A job of one closure of a named function. `options` are those of a closure in REST
-        (``max_retries``, ``deadline``, ``kwargs``, …)."""
+        """Submits a job of one call of a named function.
+
+        Args:
+            function: Name of the function.
+            *args: Its arguments, which must be JSON.
+            name: Name of the job. Empty: none.
+            **options: ``kwargs``, a mapping of keyword arguments, and options of a closure in REST, such as
+                ``max_retries`` and ``deadline``.
+
+        Returns:
+            The job.
+
+        Raises:
+            ServerError: The server refused it.
+            NoServer: No server answers.
+        """
         closure: dict[str, Any] = {"function": function, "args": list(args)}
         if "kwargs" in options:
             closure["kwargs"] = options.pop("kwargs")
@@ -49,7 +63,21 @@ class Client:
 
     def map(self, function: str, args: Sequence[Sequence[Any]], *, name: str = "",
             **body: Any) -> Job:
-        """A job of one closure for each element of `args`, a sequence of arguments."""
+        """Submits a job that calls a named function once for each element of `args`.
+
+        Args:
+            function: Name of the function.
+            args: One sequence of arguments for each call.
+            name: Name of the job. Empty: none.
+            **body: Further members of the request in REST, such as ``options``.
+
+        Returns:
+            The job.
+
+        Raises:
+            ServerError: The server refused it.
+            NoServer: No server answers.
+        """
         return self._post({"map": {"function": function, "args": [list(a) for a in args]}, **body},
                           name)
 
@@ -59,50 +87,114 @@ class Client:
         return Job(self._http, self._http.json("POST", "/api/v1/jobs", body)["id"])
 
     def job(self, id: str) -> Job:
-        """Raises ServerError: there is none."""
+        """Returns an existing job.
+
+        Args:
+            id: Id of the job.
+
+        Raises:
+            ServerError: There is no such job.
+        """
         found = Job(self._http, id)
         found.refresh()
         return found
 
     def jobs(self, limit: int = 100) -> list[dict[str, Any]]:
-        """Newest first."""
+        """Returns the newest jobs, newest first, as REST shows them.
+
+        Args:
+            limit: Maximum number of jobs.
+        """
         return self._list("/api/v1/jobs", "jobs", limit)
 
     def launch(self, command: Sequence[str], tasks: Tasks = 1,
                **words: Unpack[LaunchWords]) -> Program:
-        """See :func:`muster.launch`."""
+        """Runs a command as a program on the cluster's workers; see :func:`muster.launch`.
+
+        Args:
+            command: The command and its arguments.
+            tasks: Number of ranks, or a mapping from role to number or settings.
+            **words: Further fields of a program, as for :func:`muster.launch`.
+
+        Returns:
+            The program, which has not started yet.
+
+        Raises:
+            ServerError: The server refused it; ``field`` names the field.
+            NoServer: No server answers.
+        """
         return submit(self._http, command, tasks, words)
 
     def program(self, name_or_id: str) -> Program:
-        """Of several with a name the newest. Raises ServerError: there is none."""
+        """Returns an existing program.
+
+        Args:
+            name_or_id: Id of the program, or its name. If several programs have the name, the newest is returned.
+
+        Raises:
+            ServerError: There is no such program.
+        """
         return found(self._http, name_or_id)
 
     def programs(self, limit: int = 100, *, state: str | None = None) -> list[Program]:
-        """Newest first."""
+        """Returns the newest programs, newest first.
+
+        Args:
+            limit: Maximum number of programs.
+            state: Only programs in this state, for example ``"RUNNING"``. None: all.
+        """
         return list(listed(self._http, limit, state))
 
     def tasks(self, cluster: str = "default", limit: int = 1000) -> list[dict[str, Any]]:
+        """Returns the tasks of a cluster, as REST shows them.
+
+        Args:
+            cluster: Name of the cluster.
+            limit: Maximum number of tasks.
+        """
         return self._list(f"/api/v1/clusters/{segment(cluster)}/tasks", "tasks", limit)
 
     def functions(self, limit: int = 1000) -> list[dict[str, Any]]:
+        """Returns the functions that workers provide, as REST shows them.
+
+        Args:
+            limit: Maximum number of functions.
+        """
         return self._list("/api/v1/functions", "functions", limit)
 
     def clusters(self) -> list[dict[str, Any]]:
+        """Returns the clusters of the server, at most 1,000, as REST shows them."""
         return self._list("/api/v1/clusters", "clusters", 1000)
 
     def events(self, after: int | None = None, limit: int = 100) -> list[dict[str, Any]]:
+        """Returns events of the server, as REST shows them.
+
+        Args:
+            after: Only events with a higher number than this. None: the newest events.
+            limit: Maximum number of events.
+        """
         return self._list("/api/v1/events", "events", limit, after=after)
 
     def explain(self, closure: str) -> dict[str, Any]:
-        """Why it waits, moved or failed."""
+        """Returns why a call waits, was moved or has failed, as REST shows it.
+
+        Args:
+            closure: Id of the call.
+        """
         told: dict[str, Any] = self._http.json("GET", f"/api/v1/closures/{segment(closure)}/explain")
         return told
 
     def stacks(self, what: str, cluster: str = "default") -> dict[str, Any]:
-        """In which lines a worker's process is that runs closures and objects: of a task, as
-        ``"worker:3"``, or of the one that runs this closure. ``state`` (``TAKEN``, or why there is no
-        stack), ``stack`` (a text, as faulthandler writes it) and the ``closures`` that run there. Nothing
-        is stopped for it."""
+        """Returns the stack of the worker process that executes calls and objects. The process is not stopped.
+
+        Args:
+            what: A task such as ``"worker:3"``, or the id of a running call.
+            cluster: Name of the task's cluster.
+
+        Returns:
+            A mapping with ``state`` (``TAKEN``, ``NATIVE`` for C and C++ functions, or the reason why there is no
+            stack), ``stack`` (text in the format of faulthandler) and ``closures`` (the calls that run there).
+        """
         path = f"/api/v1/closures/{segment(what)}/stacks"
         if ":" in what:
             job, _, index = what.rpartition(":")
@@ -111,18 +203,29 @@ class Client:
         return told
 
     def machines(self, task: str = "", host: str = "", samples: int = 0, limit: int = 100) -> list[dict[str, Any]]:
-        """What the server and workers see of their machines: ``task``, ``host``, ``fresh``, and while that
-        is so ``machine`` with ``cpu`` (cores that are busy), ``cpus``, ``memory_bytes``,
-        ``memory_total_bytes``, ``gpus`` and rates of network and disks; what is not known is missing.
-        `samples`: as many of the last hour, as columns."""
+        """Returns the load of the machines of the server and its workers.
+
+        Args:
+            task: Only this task, for example ``"worker:3"``. Empty: all.
+            host: Only this host. Empty: all.
+            samples: Number of samples of the last hour to return, as columns.
+            limit: Maximum number of machines.
+
+        Returns:
+            One mapping for each machine, with ``task``, ``host`` and ``fresh``. While ``fresh`` is true it also
+                contains ``machine``: ``cpu`` (busy cores), ``cpus``, ``memory_bytes``, ``memory_total_bytes``,
+                ``gpus``, and rates of network and disks. Unknown members are missing.
+        """
         query = {name: value for name, value in (("task", task), ("host", host), ("samples", samples)) if value}
         return self._list("/api/v1/machines", "machines", limit, **query)
 
     def overview(self) -> dict[str, Any]:
+        """Returns the overview of the server, as REST shows it."""
         told: dict[str, Any] = self._http.json("GET", "/api/v1/overview")
         return told
 
     def version(self) -> str:
+        """Returns the version of the server."""
         return str(self._http.json("GET", "/api/v1/version")["version"])
 
     def _list(self, path: str, member: str, limit: int, **query: Any) -> list[dict[str, Any]]:
@@ -131,7 +234,12 @@ class Client:
 
 
 class Job:
-    """One job. `view` is what the server said last; in a notebook it shows its progress."""
+    """One job. In a notebook it shows its progress.
+
+    Attributes:
+        id: Id of the job.
+        view: The newest answer of the server, as REST shows it.
+    """
 
     def __init__(self, http: Http, id: str) -> None:
         self._http = http
@@ -139,16 +247,30 @@ class Job:
         self.view: dict[str, Any] = {}
 
     def refresh(self) -> dict[str, Any]:
+        """Requests the job and returns it, as REST shows it. Also sets ``view``."""
         self.view = self._http.json("GET", self._path())
         return self.view
 
     @property
     def state(self) -> str:
+        """State of the job. Each access sends a request."""
         return str(self.refresh()["state"])
 
     def join(self, timeout: float | None = None) -> Job:
-        """Waits until nothing of it is left. Raises the error that it failed with, or WaitTimeout. Where nothing
-        of it runs after five seconds, the log (``muster``) says once what it waits for."""
+        """Waits until all calls of the job have ended.
+
+        If no call runs after five seconds, the logger ``muster`` reports once what the job waits for.
+
+        Args:
+            timeout: Seconds to wait. None: without limit.
+
+        Returns:
+            The job itself.
+
+        Raises:
+            ClosureError: The job has failed, with the error of the failed call.
+            WaitTimeout: The job has not ended within `timeout`; it continues.
+        """
         begun = time.monotonic()
         end = None if timeout is None else begun + timeout
         told = False
@@ -169,7 +291,7 @@ class Job:
                 log.warning("%s waits: %s", self.id, why)
 
     def _what_for(self, said: dict[str, Any]) -> str:
-        """What the first closure waits for, where none runs; empty where it is not known."""
+        """Returns what the first waiting call waits for; empty if a call runs or the reason is unknown."""
         if said["counts"]["running"]:
             return ""
         try:
@@ -177,13 +299,19 @@ class Job:
                 for closure in self._http.json("GET", self._path("/closures"), limit=1, state=state)["closures"]:
                     path = f"/api/v1/closures/{segment(closure['id'])}/explain"
                     return str(self._http.json("GET", path)["cause"])
-        except ServerError:  # it has ended meanwhile
+        except ServerError:  # the call has ended
             pass
         return ""
 
     def results(self) -> Iterator[Any]:
-        """Values in the order of scheduling, as far as they are there. Raises a failed closure's
-        error at its place."""
+        """Yields the results that are available, in the order of scheduling.
+
+        Yields:
+            The value of each call.
+
+        Raises:
+            ClosureError: A call has failed; raised in its place.
+        """
         for line in self._http.raw("GET", self._path("/results")).splitlines():
             found = json.loads(line)
             if found.get("error"):
@@ -191,11 +319,12 @@ class Job:
             yield found.get("value")
 
     def logs(self) -> list[str]:
-        """What its closures printed and logged, the newest lines."""
+        """Returns the newest 1,000 lines that the calls have printed or logged."""
         said = self._http.json("GET", self._path("/logs"), tail=1000)
         return [line["text"] for line in said["lines"]]
 
     def cancel(self) -> None:
+        """Cancels the job."""
         self._http.json("POST", self._path("/cancel"), {})
 
     def _path(self, rest: str = "") -> str:

@@ -1,7 +1,8 @@
-"""A directory of code as an archive for programs: what `muster launch --upload` does, in Python.
+"""Packs a directory of code into an archive for programs, as `muster launch --upload` does.
 
-The rules and limits are those of docs/programs.md. The same files give the same archive while Python
-and its zlib are the same; that of the command line has other bytes."""
+docs/programs.md describes the rules and limits. Equal files give an equal archive as long as Python and its zlib do
+not change. The archive of the command line has different bytes.
+"""
 from __future__ import annotations
 
 import builtins
@@ -21,9 +22,9 @@ from muster._bounded_file import read_bounded_file
 BYTES_MAX = 512 << 20
 ENTRIES_MAX = 100_000
 NAMED = 5
-"""So many of the largest files are named when it is too much."""
+"""Number of largest files that the error message lists."""
 
-TIME_OF_ALL = 315_532_800  # 1980-01-01: what is unpacked and zipped knows no earlier time
+TIME_OF_ALL = 315_532_800  # 1980-01-01, the earliest time that zip files can store
 COMPRESSION = 6
 
 
@@ -35,7 +36,7 @@ class Rule(NamedTuple):
 
 
 def rules(below: tuple[str, ...], text: str) -> Iterator[Rule]:
-    """Of the lines of a .gitignore in this directory."""
+    """Yields the rules of a .gitignore in the directory `below`."""
     for line in text.split("\n"):
         line = re.sub(r"(?<!\\) +$", "", line[:-1] if line.endswith("\r") else line)
         if not line or line.startswith("#"):
@@ -53,7 +54,7 @@ def rules(below: tuple[str, ...], text: str) -> Iterator[Rule]:
 
 
 def ignored(known: Sequence[Rule], path: tuple[str, ...], is_directory: bool) -> bool:
-    """The last rule that matches decides."""
+    """Returns whether a path is ignored. The last rule that matches decides."""
     for rule in reversed(known):
         depth = len(rule.below)
         if rule.directories_only and not is_directory:
@@ -86,7 +87,7 @@ NOTHING = "(?!)"
 
 @functools.lru_cache(1024)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """As fnmatch(3): Python's knows no backslash, no ``[^a]`` and no ``[[:digit:]]``."""
+    """Translates a pattern as fnmatch(3) reads it. Python's fnmatch lacks backslashes, ``[^a]`` and ``[[:digit:]]``."""
     made, at = "", 0
     while at < len(pattern):
         found = BRACKETS.match(pattern, at + 1) if pattern[at] == "[" else None
@@ -104,7 +105,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _set_of(inside: str, negated: str) -> str:
-    """A bracket expression as one of `re`."""
+    """Translates a bracket expression into one of `re`."""
     words = re.findall(r"\[:\w+:\]|\\.|.", inside, re.DOTALL)
     made, at = "", 0
     while at < len(words):
@@ -129,7 +130,7 @@ class Item(NamedTuple):
 
 
 class Lister:
-    """What is in the archive, in order. Raises ValueError in words for people."""
+    """Lists the contents of the archive, in order. Raises ValueError with a text for users."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self._root = root
@@ -184,8 +185,11 @@ class Lister:
 
 
 def pack(directory: str | os.PathLike[str]) -> bytes:
-    """A gzipped tar. Raises ValueError: it is no directory, too large, or a link leads out of it;
-    OSError: it cannot be read."""
+    """Returns a directory as a gzipped tar.
+
+    Raises ValueError if it is not a directory, is too large, or a link leads out of it, and OSError if it cannot be
+    read.
+    """
     root = pathlib.Path(directory).resolve()
     if not root.is_dir():
         raise ValueError(f"'{directory}' is no directory")
@@ -221,7 +225,7 @@ def _in_words(count: int) -> str:
 
 
 class Upload:
-    """A packed directory: its bytes, and the hash that is its name."""
+    """A packed directory: its bytes, and their SHA-256 hash, which names it."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.bytes = pack(directory)

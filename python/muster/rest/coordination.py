@@ -1,4 +1,4 @@
-"""Keys, barriers and tasks of a cluster for a program without an agent of JAX or TensorFlow."""
+"""Keys, barriers and tasks of a cluster over REST, without a registered task."""
 from __future__ import annotations
 
 import base64
@@ -12,14 +12,30 @@ from muster.errors import WaitTimeout
 from muster.rest.http import Http, ServerError, segment
 
 POLL = 30.0
-"""Seconds that one request waits; longer waits for a key are several."""
+"""Seconds that one request waits; a longer wait for a key consists of several requests."""
 
 
 class CoordinationClient:
-    """``muster.CoordinationClient("http://127.0.0.1:8477", cluster="train", task="worker:3")``.
+    """Client of the REST API for the keys, barriers and tasks of a cluster.
 
-    Asks over REST, and registers nothing: it takes the place of `task` at barriers and reads what
-    agents say. `ca`, `cert` and `key` are those of :class:`muster.Client`. Keys are text with slashes, values bytes. Any thread.
+    It does not register as a task. At barriers, it stands in for `task`. Keys are text with slashes, values are bytes.
+    The methods may be called from any thread. They raise ServerError if the server refuses a request, and NoServer if
+    no server answers.
+
+    Args:
+        url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
+        cluster: Name of the cluster.
+        task: Task that it stands in for, for example ``"worker:3"``. None: barriers cannot be used.
+        token: Token for the server. Empty: MUSTER_TOKEN.
+        ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
+        cert: PEM file with the client certificate. None: MUSTER_CERT.
+        key: PEM file with the private key of `cert`. None: MUSTER_KEY.
+
+    Example:
+        ::
+
+            k = muster.CoordinationClient("http://127.0.0.1:8477", cluster="train", task="worker:3")
+            k.set("address/3", "10.0.0.3:99")
     """
 
     def __init__(self, url: str | None = None, *, cluster: str = "default",
@@ -32,10 +48,24 @@ class CoordinationClient:
     # Keys.
 
     def set(self, key: str, value: bytes | str) -> None:
+        """Sets a key and replaces its value.
+
+        Args:
+            key: Name of the key, for example ``"address/0"``.
+            value: The value; a str is sent as UTF-8.
+        """
         self._put(key, value, {})
 
     def set_if_absent(self, key: str, value: bytes | str) -> bool:
-        """False: it is there already."""
+        """Sets a key unless it exists.
+
+        Args:
+            key: Name of the key.
+            value: The value; a str is sent as UTF-8.
+
+        Returns:
+            Whether the key was set; False if it exists and keeps its value.
+        """
         try:
             self._put(key, value, {"If-None-Match": "*"})
         except ServerError as error:
@@ -50,7 +80,18 @@ class CoordinationClient:
                                          {"Content-Type": "application/octet-stream", **headers}))
 
     def get(self, key: str, timeout: float | None = None) -> bytes:
-        """Waits for the key. Raises WaitTimeout after `timeout` seconds; None: for ever."""
+        """Waits for a key and returns its value.
+
+        Args:
+            key: Name of the key.
+            timeout: Seconds to wait. None: without limit.
+
+        Returns:
+            The value.
+
+        Raises:
+            WaitTimeout: The key was not set within `timeout`.
+        """
         end = None if timeout is None else time.monotonic() + timeout
         while True:
             left = POLL if end is None else min(POLL, max(0.001, end - time.monotonic()))
@@ -63,7 +104,11 @@ class CoordinationClient:
                 raise WaitTimeout(f"nobody has set {key!r} within {timeout:g} s")
 
     def try_get(self, key: str) -> bytes | None:
-        """None: it is not there."""
+        """Returns the value of a key, or None if it does not exist.
+
+        Args:
+            key: Name of the key.
+        """
         try:
             return self._http.raw("GET", self._key(key))
         except ServerError as error:
@@ -72,7 +117,11 @@ class CoordinationClient:
             return None
 
     def list(self, prefix: str = "") -> dict[str, bytes]:
-        """All keys below a folder, with their values."""
+        """Returns all keys below a folder, with their values.
+
+        Args:
+            prefix: Name of the folder. Empty: all keys.
+        """
         return {k["key"]: self._value(k) for k in self._pages(prefix)}
 
     def _pages(self, prefix: str) -> Iterator[dict[str, Any]]:
@@ -90,7 +139,15 @@ class CoordinationClient:
         return base64.b64decode(told["value_base64"]) if "value_base64" in told else told["value"].encode()
 
     def delete(self, key: str, recursive: bool = False) -> None:
-        """Refuses a key that has others below it (409) unless `recursive`."""
+        """Deletes a key.
+
+        Args:
+            key: Name of the key.
+            recursive: Also delete all keys below it. Without it, a key with others below it is refused.
+
+        Raises:
+            ServerError: 409, there are keys below it.
+        """
         self._http.raw("DELETE", self._key(key), recursive=recursive or None)
 
     def _key(self, key: str) -> str:
@@ -100,9 +157,21 @@ class CoordinationClient:
 
     def barrier(self, id: str, timeout: float, *,
                 participants: Iterable[str] | None = None) -> int:
-        """Meets the others; `timeout` in seconds. Returns which use of the barrier it was. Raises
-        WaitTimeout, which names who is missing; ServerError: cancelled, or others name different
-        participants. `participants` as ["worker:0"]; None: all tasks."""
+        """Waits at a barrier until all its participants have arrived.
+
+        Args:
+            id: Name of the barrier.
+            timeout: Seconds to wait.
+            participants: Tasks that meet, for example ``["worker:0"]``. None: all tasks.
+
+        Returns:
+            The number of this use of the id.
+
+        Raises:
+            WaitTimeout: A participant is missing; the text names it.
+            ServerError: The barrier was cancelled, or other tasks named different participants.
+            ValueError: The client has no `task`.
+        """
         if self.task is None:
             raise ValueError("barrier: the client was made without a task")
         named = None if participants is None else ",".join(participants)
@@ -117,18 +186,31 @@ class CoordinationClient:
         return int(passed["counter"])
 
     def cancel_barrier(self, id: str) -> None:
+        """Ends a barrier for all tasks that wait there.
+
+        Args:
+            id: Name of the barrier.
+        """
         self._http.json("POST", f"{self._at}/barriers/{segment(id)}/cancel", {})
 
     def barriers(self) -> builtins.list[dict[str, Any]]:
+        """Returns the barriers of the cluster, as REST shows them."""
         page: list[dict[str, Any]] = self._http.json("GET", self._at + "/barriers")["barriers"]
         return page
 
     # Tasks.
 
     def fail(self, message: str, code: str = "ABORTED", refuse_calls: bool = False) -> None:
-        """The run of the cluster has failed, for this reason: every task is told, and every call that
-        waits is answered with it. `refuse_calls`: so are later calls about keys and barriers, until the
-        next run. Raises ServerError (409): nobody is there, or the run has ended."""
+        """Fails the run of the cluster: every task receives the error, and every waiting call returns it.
+
+        Args:
+            message: The reason, for people.
+            code: Name of the gRPC status that the tasks receive.
+            refuse_calls: Also refuse later calls about keys and barriers, until the next run.
+
+        Raises:
+            ServerError: 409, no task is connected, or the run has ended.
+        """
         self._http.json("POST", self._at + "/fail",
                         {"message": message, "code": code, "refuse_calls": refuse_calls})
 
@@ -136,13 +218,13 @@ class CoordinationClient:
         """Reports an error of one task, as its agent would. The other tasks receive the error.
 
         Args:
-            message: What has gone wrong.
-            code: The gRPC status that the other tasks see.
-            task: "worker:1"; without it, the task that this client was made for.
+            message: The reason, for people.
+            code: Name of the gRPC status that the other tasks receive.
+            task: The task, for example ``"worker:1"``. None: the `task` of this client.
 
         Raises:
-            ValueError: There is no task.
-            ServerError: 404, the cluster has no such task; 409, it is not connected or has an error already.
+            ValueError: No task is given.
+            ServerError: 404, the cluster has no such task; 409, it is not connected or already has an error.
         """
         job, colon, index = (task or self.task or "").rpartition(":")
         if not colon:
@@ -151,14 +233,14 @@ class CoordinationClient:
                         {"message": message, "code": code})
 
     def tasks(self) -> builtins.list[dict[str, Any]]:
-        """With their states, devices and errors."""
+        """Returns the tasks of the cluster, at most 1,000, with their states, devices and errors."""
         page: list[dict[str, Any]] = self._http.json("GET", self._at + "/tasks", limit=1000)["tasks"]
         return page
 
     def live_tasks(self) -> builtins.list[str]:
-        """Names of connected ones, as "worker:3"."""
+        """Returns the names of the connected tasks, for example ``["worker:3"]``."""
         return [f"{t['job']}:{t['index']}" for t in self.tasks() if t["state"] == "CONNECTED"]
 
     def errors(self) -> dict[str, Any]:
-        """What tasks have reported, by name."""
+        """Returns the errors that tasks have reported, by name of the task."""
         return {f"{t['job']}:{t['index']}": t["error"] for t in self.tasks() if t.get("error")}

@@ -1,4 +1,4 @@
-"""One request over HTTP, and its problem as an exception."""
+"""HTTP requests to the server; refusals become exceptions."""
 from __future__ import annotations
 
 import http.client
@@ -15,20 +15,27 @@ from muster._tls import Tls
 from muster.errors import MusterError
 
 FAIL_OVER_SECONDS = 15.0
-"""How long a client that has several addresses waits for one that serves."""
+"""Seconds that a client with several addresses waits for an active server."""
 
 RETRY_SECONDS = 15.0
-"""How long a request that can come twice is sent again after its connection broke."""
+"""Seconds for which a repeatable request is sent again after its connection broke."""
 
 _DO = "; start a server with 'muster serve', or give another url= (MUSTER_URL)"
 
 SECONDS_MORE = 10.0
-"""Seconds that an answer may take beyond the wait that was asked for."""
+"""Seconds that an answer may take beyond the requested wait."""
 
 
 class ServerError(MusterError):
-    """The server refused (RFC 9457). Attributes: ``status`` of HTTP; ``code``, the name of the gRPC
-    status, as ``"NOT_FOUND"``; ``detail``; ``field`` and ``limit``, where the server names them."""
+    """Raised if the server refuses a request, with a problem as in RFC 9457.
+
+    Attributes:
+        status: HTTP status.
+        code: Name of the gRPC status, for example ``"NOT_FOUND"``.
+        detail: Text of the server.
+        field: Name of the invalid field, or None.
+        limit: The limit that was exceeded, or None.
+    """
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
         self.status = status
@@ -43,15 +50,18 @@ class ServerError(MusterError):
 
 
 class NoServer(MusterError, ConnectionError):
-    """Nobody answers at the address."""
+    """Raised if no server answers at the address."""
 
     broke = False
     """The server closed the connection before it answered. A refused connection does not set this."""
 
 
 class Http:
-    """`url` as "http://host:port"; several with commas between: the one that serves. `ca`, `cert`
-    and `key`: see Tls. Any thread."""
+    """Sends requests to a server. Thread-safe.
+
+    `url`: "http://host:port"; of several URLs, separated by commas, the active server is used. `ca`, `cert` and `key`:
+    see Tls.
+    """
 
     def __init__(self, url: str | None, ca: str | None = None, cert: str | None = None,
                  key: str | None = None, token: str = "") -> None:
@@ -64,7 +74,7 @@ class Http:
         self.url = self._urls[0]
         self._token = token or os.environ.get("MUSTER_TOKEN", "")
         self._chosen = len(self._urls) == 1
-        self._answered = False  # a server has answered, so it may come back
+        self._answered = False  # whether a server has answered; if so, it may be restarting
         # Servers of a cluster are reached directly, whatever proxies the environment names.
         handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
         if any(u.startswith("https:") for u in self._urls):
@@ -83,13 +93,14 @@ class Http:
             **query: Any) -> bytes:
         """Returns the bytes of the answer.
 
-        A server that has answered before can be restarting. A request that changes nothing when it comes twice (GET, and
-        PUT without If-None-Match) is sent again until RETRY_SECONDS are over, with pauses. Such a PUT is also sent again if
-        the server closed the connection. Other requests are sent again only if the server has refused them with 503.
+        A server that has answered before may be restarting. A request that can be repeated without effect (GET, and
+        PUT without If-None-Match) is sent again with pauses, until RETRY_SECONDS have passed. Such a PUT is also sent
+        again if the server closed the connection. Other requests are sent again only if the server refused them with
+        503.
 
         Raises:
-            ServerError: the server refused it.
-            NoServer: nobody answers.
+            ServerError: The server refused the request.
+            NoServer: No server answers.
         """
         self._choose()
         end = time.monotonic() + RETRY_SECONDS
@@ -111,7 +122,7 @@ class Http:
                 if not (may_return and (unreached or refused)):
                     raise
                 self._chosen = False
-                # What may have been done before the connection broke is not done twice.
+                # A request that may have been performed before the connection broke is not repeated.
                 if (not repeatable or time.monotonic() > end) if unreached else refusals:
                     raise
                 refusals += not unreached
@@ -123,7 +134,7 @@ class Http:
                     raise
 
     def _choose(self) -> None:
-        """Of several servers the one that says that it serves; waits a while for one."""
+        """Chooses the server that reports to be active; waits up to FAIL_OVER_SECONDS for one."""
         until = time.monotonic() + FAIL_OVER_SECONDS
         while not self._chosen:
             for url in self._urls:
@@ -131,7 +142,7 @@ class Http:
                     with self._opener.open(url + "/readyz", timeout=2.0):
                         self.url, self._chosen, self._answered = url, True, True
                         return
-                except (OSError, http.client.HTTPException):  # errors of HTTP are some of the first
+                except (OSError, http.client.HTTPException):  # includes HTTPError
                     continue
             if time.monotonic() > until:
                 raise NoServer(f"none of {', '.join(self._urls)} serves{_DO}")
@@ -161,7 +172,7 @@ class Http:
 
 
 def segment(text: str | int) -> str:
-    """One segment of a path."""
+    """Returns `text` quoted as one segment of a path."""
     return urllib.parse.quote(str(text), safe="")
 
 

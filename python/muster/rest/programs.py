@@ -1,4 +1,4 @@
-"""Programs: commands that run as ranks on the cluster's workers (docs/programs.md)."""
+"""Programs: commands that run as ranks on the cluster's workers; see docs/programs.md."""
 from __future__ import annotations
 
 import logging
@@ -19,15 +19,15 @@ ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")
 log = logging.getLogger("muster")
 
 SAY_AFTER = 5.0
-"""Seconds until one who waits is told what for."""
+"""Seconds of waiting before the reason is logged."""
 LOOK_EVERY = 0.3
-"""Seconds between two looks of who waits; the server has no wait for programs."""
+"""Seconds between two requests of a wait; the server cannot wait for programs."""
 
 PUT_LIMIT = 1800.0
-"""Seconds for the largest upload on a slow line."""
+"""Seconds for the largest upload over a slow connection."""
 
 AWAY = (429, 503, 504)
-"""Statuses of a log whose worker does not answer now."""
+"""HTTP statuses of a log request if the worker does not answer now."""
 
 PAGE = 1000
 
@@ -35,7 +35,7 @@ Tasks = Union[int, Mapping[str, Union[int, Mapping[str, Any]]]]
 
 
 class ProgramWords(TypedDict, total=False):
-    """What a program may be, beside its command and tasks; durations are seconds, or text as "10s"."""
+    """Fields of a program other than its command and tasks. Durations are seconds, or text such as "10s"."""
 
     name: str
     cluster: str
@@ -62,7 +62,7 @@ class ProgramWords(TypedDict, total=False):
 
 
 class EachWords(TypedDict, total=False):
-    """What each rank asks for, of every type that does not say it itself."""
+    """Fields of each rank, for roles that do not set them."""
 
     resources: Mapping[str, int]
     labels: Mapping[str, str]
@@ -73,9 +73,14 @@ class LaunchWords(EachWords, ProgramWords, total=False):
 
 
 class ProgramFailedError(MusterError):
-    """Raised when an awaited program did not succeed. Attributes: ``program``, None in a copy or after unpickling; ``state``,
-    FAILED or CANCELLED; ``cause``, what went wrong first, as REST has it (``kind``, ``rank``, ``task``, ``host``,
-    ``exit_status``, ``signal``, ``text``, ``stderr``, ``coordination``), or None."""
+    """Raised if an awaited program has failed or was cancelled.
+
+    Attributes:
+        program: The program; None in a copy or after unpickling.
+        state: ``"FAILED"`` or ``"CANCELLED"``.
+        cause: The first failure as REST shows it (``kind``, ``rank``, ``task``, ``host``, ``exit_status``, ``signal``,
+            ``text``, ``stderr``, ``coordination``), or None.
+    """
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -98,7 +103,13 @@ def _restored_failure(args: tuple[Any, ...], attributes: dict[str, Any]) -> Prog
 
 
 class Program:
-    """One program. `view` is what the server said last, as REST has it; `state` and `cause` ask."""
+    """One program.
+
+    Attributes:
+        id: Id of the program.
+        name: Name of the program.
+        view: The newest answer of the server, as REST shows it. The properties ``state`` and ``cause`` send a request.
+    """
 
     def __init__(self, http: Http, view: dict[str, Any]) -> None:
         self._http = http
@@ -107,6 +118,7 @@ class Program:
         self.name = str(view["name"])
 
     def refresh(self) -> dict[str, Any]:
+        """Requests the program and returns it, as REST shows it. Also sets ``view``."""
         self.view = self._http.json("GET", self._path())
         return self.view
 
@@ -117,31 +129,41 @@ class Program:
 
     @property
     def cause(self) -> dict[str, Any] | None:
-        """What went wrong first, with the last lines on stderr; None: nothing so far."""
+        """The first failure, with the last lines of stderr; None if nothing has failed."""
         return self.refresh().get("cause")
 
     def ranks(self) -> list[dict[str, Any]]:
-        """Those of the last attempt, by number."""
+        """Returns the ranks of the last attempt, by number, as REST shows them."""
         ranks: list[dict[str, Any]] = self._http.json("GET", self._path("/ranks"))["ranks"]
         return ranks
 
     def stacks(self) -> list[dict[str, Any]]:
-        """In which line each rank is that is alive: groups of ranks with the same stack, the smallest
-        first, each with ``state`` (``TAKEN``, ``NATIVE``, or why there is no stack: ``STOPPED``, ``AWAY``, …),
-        ``stack`` (a text, as faulthandler writes it; of ``NATIVE`` ones with C and C++ functions) and ``ranks``.
-        No rank is stopped for it."""
+        """Returns the current stacks of all living ranks. No rank is stopped.
+
+        Returns:
+            Groups of ranks with the same stack, the smallest group first. Each has ``state`` (``TAKEN``, ``NATIVE``,
+            or the reason why there is no stack, such as ``STOPPED`` or ``AWAY``), ``stack`` (text in the format of
+            faulthandler; for ``NATIVE``, with C and C++ functions) and ``ranks``.
+        """
         groups: list[dict[str, Any]] = self._http.json("GET", self._path("/stacks"))["groups"]
         return groups
 
     def attempts(self) -> list[dict[str, Any]]:
-        """The newest, the last one last."""
+        """Returns the newest attempts, oldest first, as REST shows them."""
         attempts: list[dict[str, Any]] = self._http.json("GET", self._path("/attempts"))["attempts"]
         return attempts
 
     def attempt(self, number: int) -> dict[str, Any]:
-        """What was seen of an attempt, also of one that is over: ``events`` (failures told by its
-        coordination cluster, workers that were lost), ``barriers`` and ``latecomers``, ``stacks`` of ranks
-        that were killed (as of `stacks`), and ``ended`` with the last lines of each rank."""
+        """Returns the record of an attempt, which may have ended.
+
+        Args:
+            number: Number of the attempt, from 1.
+
+        Returns:
+            A mapping with ``events`` (failures that the coordination cluster reported, and lost workers), ``barriers``
+            and ``latecomers``, ``stacks`` of killed ranks (as in :meth:`stacks`), and ``ended`` with the last lines of
+            each rank.
+        """
         attempt: dict[str, Any] = self._http.json("GET", self._path(f"/attempts/{number}"))
         return attempt
 
@@ -155,10 +177,20 @@ class Program:
 
     def logs(self, rank: int = 0, *, follow: bool = False,
              attempt: int | None = None) -> list[str] | Iterator[str]:
-        """The lines that a rank has printed in an attempt, the last one unless told. `follow`: an iterator
-        of them as they come, until the attempt, or without one the program, has ended; after a failure
-        it goes on with the next attempt. Raises ServerError: there is no such attempt or rank, or its
-        worker is away."""
+        """Returns the lines that a rank has printed in one attempt.
+
+        Args:
+            rank: Number of the rank.
+            follow: Return an iterator that yields lines as they are printed. It ends when the attempt ends. Without
+                `attempt` it continues with the next attempt after a failure, and ends when the program ends.
+            attempt: Number of the attempt. None: the last one.
+
+        Returns:
+            A list of lines, or with `follow` an iterator of lines.
+
+        Raises:
+            ServerError: There is no such attempt or rank, or its worker is disconnected.
+        """
         if follow:
             return self._follow(self._rank_log(rank, attempt), attempt)
         log = self._rank_log(rank, attempt)
@@ -166,7 +198,7 @@ class Program:
 
     def _follow(self, log: RankLog, attempt: int | None) -> Iterator[str]:
         while True:
-            # Asked first: what an attempt printed before it was seen to be over can be read now.
+            # The state is read before the log: if the attempt has ended, its whole log can be read.
             view = self.refresh()
             over = view["state"] in ENDED or view["attempt"] > log.attempt
             lost = False
@@ -196,9 +228,21 @@ class Program:
         return piece
 
     def wait(self, timeout: float | None = None) -> Program:
-        """Waits until it has ended. Raises ProgramFailedError where it has not succeeded, and
-        WaitTimeout after `timeout` seconds, which says what it waits for; it goes on then. Where it waits for
-        workers after five seconds, the log (``muster``) says so once."""
+        """Waits until the program has ended.
+
+        If it still waits for workers after five seconds, the logger ``muster`` reports this once.
+
+        Args:
+            timeout: Seconds to wait. None: without limit.
+
+        Returns:
+            The program itself.
+
+        Raises:
+            ProgramFailedError: The program has failed or was cancelled.
+            WaitTimeout: The program has not ended within `timeout`; it continues. The text names the reason if it
+                waits.
+        """
         begun = time.monotonic()
         end = None if timeout is None else begun + timeout
         told = False
@@ -217,17 +261,26 @@ class Program:
         return self
 
     def stop(self, at_step: int | Literal["next"] | None = None) -> Program:
-        """Asks its ranks to end; it has SUCCEEDED where all end well. With `at_step`, a number or
-        ``"next"``, all stop after the same step, at which `muster.step` returns True; it goes on to
-        there. Raises ServerError (409) where no rank says steps."""
+        """Asks the ranks to stop. The program has SUCCEEDED if all ranks then exit successfully.
+
+        Args:
+            at_step: Number of a step, or ``"next"``: all ranks continue to this step and stop after it, when
+                :func:`muster.step` returns True. None: at once.
+
+        Returns:
+            The program itself.
+
+        Raises:
+            ServerError: 409, `at_step` was given and no rank reports steps.
+        """
         return self._change("stop", {} if at_step is None else {"at_step": at_step})
 
     def cancel(self) -> Program:
-        """Stops its ranks; it ends CANCELLED."""
+        """Stops the ranks; the program ends as CANCELLED. Returns the program itself."""
         return self._change("cancel")
 
     def restart(self) -> Program:
-        """Begins another attempt, which is not counted."""
+        """Starts a new attempt, which does not count as a restart after a failure. Returns the program itself."""
         return self._change("restart")
 
     def _change(self, wish: str, how: dict[str, Any] | None = None) -> Program:
@@ -248,7 +301,7 @@ def submit(http: Http, command: Sequence[str], tasks: Tasks, words: LaunchWords)
     each = {k: body.pop(k) for k in EachWords.__annotations__ if k in body}
     body["tasks"] = {type: _group(group, each) for type, group in
                      ({"worker": tasks} if isinstance(tasks, int) else tasks).items()}
-    if command:  # without one each type has its own
+    if command:  # if empty, each role has its own command
         body["command"] = [str(word) for word in command]
     for duration in ("grace", "restart_grace", "deadline", "notice", "hang_after"):
         if isinstance(body.get(duration), (int, float)):
@@ -259,7 +312,7 @@ def submit(http: Http, command: Sequence[str], tasks: Tasks, words: LaunchWords)
         body["upload"] = code.hash
     try:
         return Program(http, http.json("POST", "/api/v1/programs", body))
-    except ServerError as error:  # the server says that it lacks it; only then it is put
+    except ServerError as error:  # uploads only if the server lacks the archive
         if code is None or error.status != 422 or error.field != "upload":
             raise
     http.raw("PUT", f"/api/v1/blobs/{code.hash}", code.bytes, wait=PUT_LIMIT)
@@ -271,7 +324,7 @@ def _group(group: int | Mapping[str, Any], each: Mapping[str, Any]) -> dict[str,
 
 
 def listed(http: Http, limit: int | None, state: str | None = None) -> Iterator[Program]:
-    """Newest first; at most `limit`, None: all."""
+    """Yields programs, newest first, at most `limit`; None: all."""
     token: str | None = None
     while limit is None or limit > 0:
         page = http.json("GET", "/api/v1/programs", limit=min(PAGE, limit or PAGE), state=state,
@@ -299,16 +352,43 @@ def found(http: Http, name_or_id: str) -> Program:
 def launch(command: Sequence[str], tasks: Tasks = 1, *, url: str | None = None, token: str = "",
            ca: str | None = None, cert: str | None = None, key: str | None = None,
            **words: Unpack[LaunchWords]) -> Program:
-    """``muster.launch(["python", "train.py"], tasks=8, resources={"gpu": 4}, max_restarts=3).wait()``
+    """Runs a command as a program: ranks on workers that allow programs. Returns without waiting for them.
 
-    Runs a command as ranks on workers that allow programs; returns at once. `tasks`: how many, or by
-    type, as ``{"worker": 8, "ps": {"count": 2, "command": […]}}``; `resources` and `labels` are of
-    each rank. `upload`: a directory of code that each rank begins in, packed as `muster launch --upload`
-    packs it, or the hash of a blob that the server has. `on_hang`: what to do when nothing moves for
-    `hang_after` (60 s). `step_pattern`: RE2 whose first group is the step in a line that a rank prints,
-    where it does not call `muster.step`. `store`: who has that of torch.distributed, ``"server"`` or
-    ``"rank0"``; unless told the server where its cluster has one. `url`, `token`, `ca`, `cert` and `key`: those of
-    :class:`muster.Client`. Raises ServerError, whose ``field`` names what cannot be; NoServer.
+    Args:
+        command: The command and its arguments. Empty: each role of `tasks` has its own.
+        tasks: Number of ranks, or a mapping from role to a number or settings, for example ``{"worker": 8, "ps":
+            {"count": 2, "command": ["python", "ps.py"]}}``.
+        url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
+        token: Token for the server. Empty: MUSTER_TOKEN.
+        ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
+        cert: PEM file with the client certificate. None: MUSTER_CERT.
+        key: PEM file with the private key of `cert`. None: MUSTER_KEY.
+        **words: Further fields, which docs/programs.md describes. Durations are seconds, or text such as ``"10s"``.
+            The most common are `name`, `cluster`, `env`, `working_dir`, `max_restarts`, `deadline`, and:
+
+            - `resources`, `labels`: resources that each rank takes, and labels that its worker must have.
+            - `upload`: directory of code that is copied into the working directory of each rank, or the SHA-256 hash
+              of an archive that the server already has.
+            - `on_hang`: ``"off"``, ``"tell"``, ``"restart"`` or ``"abort"``: reaction if there is no progress for
+              `hang_after` (60 s).
+            - `step_pattern`: RE2 regular expression whose first group is the step in a line that a rank prints. Not
+              needed if ranks call :func:`muster.step`.
+            - `store`: location of the torch.distributed store, ``"server"`` or ``"rank0"``. Default: the server, if
+              its cluster has a store.
+
+    Returns:
+        The program.
+
+    Raises:
+        ServerError: The server refused it; ``field`` names the invalid field.
+        NoServer: No server answers.
+        TypeError: `command` is a str.
+        ValueError: `upload` is not a directory, is too large, or contains a link that leads out of it.
+
+    Example:
+        ::
+
+            muster.launch(["python", "train.py"], tasks=8, resources={"gpu": 4}, max_restarts=3).wait()
     """
     return submit(Http(url, ca, cert, key, token), command, tasks, words)
 
@@ -316,12 +396,35 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: str | None = None, 
 def programs(limit: int = 100, *, state: str | None = None, url: str | None = None,
              token: str = "", ca: str | None = None, cert: str | None = None,
              key: str | None = None) -> list[Program]:
-    """Newest first."""
+    """Returns the newest programs, newest first.
+
+    Args:
+        limit: Maximum number of programs.
+        state: Only programs in this state, for example ``"RUNNING"``. None: all.
+        url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
+        token: Token for the server. Empty: MUSTER_TOKEN.
+        ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
+        cert: PEM file with the client certificate. None: MUSTER_CERT.
+        key: PEM file with the private key of `cert`. None: MUSTER_KEY.
+    """
     return list(listed(Http(url, ca, cert, key, token), limit, state))
 
 
 def get_program(name_or_id: str, *, url: str | None = None, token: str = "",
                 ca: str | None = None, cert: str | None = None,
                 key: str | None = None) -> Program:
-    """Of several with a name the newest. Raises ServerError: there is none."""
+    """Returns an existing program.
+
+    Args:
+        name_or_id: Id of the program, or its name. If several programs have the name, the newest is returned.
+        url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
+        token: Token for the server. Empty: MUSTER_TOKEN.
+        ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
+        cert: PEM file with the client certificate. None: MUSTER_CERT.
+        key: PEM file with the private key of `cert`. None: MUSTER_KEY.
+
+    Raises:
+        ServerError: There is no such program.
+        NoServer: No server answers.
+    """
     return found(Http(url, ca, cert, key, token), name_or_id)

@@ -1,28 +1,31 @@
-"""What one rank prints in one attempt, as lines, read piece by piece where the last look ended."""
+"""Reads the output of one rank in one attempt as lines, each time from where the last read ended."""
 from __future__ import annotations
 
 from typing import Any, Callable, Iterator
 
 LOOKS = 5
-"""So often in a row a log of an attempt that is over may be unknown before it counts as lost: its
-worker tells the last lines a moment after the end, or it is gone."""
+"""Number of consecutive times that the log of an ended attempt may be unknown before it counts as lost.
+
+The worker sends the last lines shortly after the end, unless the worker has failed.
+"""
 
 
 class RankLog:
-    """`ask`: (rank, attempt, offset) to a piece, as REST has it."""
+    """`ask` maps rank, attempt and offset to a piece of the output, as REST returns it."""
 
     def __init__(self, ask: Callable[[int, int, int], dict[str, Any]], rank: int, attempt: int) -> None:
         self._ask = ask
         self.rank = rank
         self.attempt = attempt
         self.complete = False
-        """Nothing will be added, and all was read."""
+        """Whether everything was read and no output will follow."""
         self._offset = 0
-        self._begun = ""  # of a line that has not ended
+        self._begun = ""  # of an unfinished line
         self._looks = 0
 
     def more(self) -> Iterator[str]:
-        """Whole lines that are new, as far as it goes now: one who prints without end is left in time."""
+        """Yields the new complete lines up to the current end, so a rank that prints without pause cannot keep it busy.
+        """
         until = -1
         while not self.complete and (until < 0 or self._offset < until):
             asked = self._offset
@@ -41,11 +44,11 @@ class RankLog:
             self._looks = 0
 
     def rest(self) -> list[str]:
-        """The beginning of a line that does not end."""
+        """Returns the beginning of an unfinished line, or an empty list."""
         begun, self._begun = self._begun, ""
         return [begun] if begun else []
 
     def gone(self) -> bool:
-        """Whether it was looked for in vain often enough; counts the looks."""
+        """Counts a failed read. Returns whether the log counts as lost."""
         self._looks += 1
         return self._looks > LOOKS

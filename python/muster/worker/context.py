@@ -1,4 +1,4 @@
-"""What a running function can learn about its closure, and how it tells how far it is."""
+"""The closure that a thread runs: its identity, cancellation, progress and log."""
 from __future__ import annotations
 
 import threading
@@ -8,7 +8,7 @@ LEVELS = {"info": 0, "debug": 1, "warning": 2, "error": 3, "stdout": 4, "stderr"
 
 
 class Reporter(Protocol):
-    """Where the reports of running functions go; any thread."""
+    """Receives the reports of running functions; thread-safe."""
 
     def log(self, context: Context, level: int, text: str, unfinished: bool = False) -> None: ...
 
@@ -16,7 +16,7 @@ class Reporter(Protocol):
 
 
 class Holder(Protocol):
-    """Runs closures, and lets others run while some wait for values; any thread."""
+    """Runs closures, and lets others run while some wait for values; thread-safe."""
 
     home: Any
     """A worker.home.Home, or None."""
@@ -27,13 +27,16 @@ class Holder(Protocol):
 
 
 class Context:
-    """The closure that this thread runs; see :func:`context`.
+    """The call that this thread executes; see :func:`context`.
 
-    Attributes: ``closure``, its number at the server; ``attempt``, 1 at first, more after its worker
-    was lost; ``job`` and ``index`` of the task that runs it, as ``"worker"`` and 3; ``num_workers``,
-    how many that job has, whoever is connected (with ``index`` what sharding needs): as the
-    coordinator (``num_workers=``) or the cluster has declared, else the number of tasks that the server knows;
-    ``server_version``.
+    Attributes:
+        closure: Number of the call at the server.
+        attempt: Number of the attempt, from 1. It increases if the worker of an attempt is lost.
+        job: Job of the task that executes the call, for example ``"worker"``.
+        index: Index of the task in its job. Together with `num_workers` it identifies a shard.
+        num_workers: Number of tasks of the job, whether they are connected or not: as declared by the coordinator
+            (``num_workers=``) or the cluster, else the number of tasks that the server knows.
+        server_version: Version of the server.
     """
 
     __slots__ = ("closure", "attempt", "job", "index", "num_workers", "server_version", "_stop",
@@ -52,30 +55,48 @@ class Context:
         self._reporter = reporter
         self._holder = holder
         self._held = held
-        self._uploads: Any = None  # that its call has made active; None: it makes none so
+        self._uploads: Any = None  # the uploads that the call has activated, or None
 
     @property
     def task(self) -> str:
-        """As ``"worker:3"``."""
+        """The task that executes the call, for example ``"worker:3"``."""
         return f"{self.job}:{self.index}"
 
     def cancelled(self) -> bool:
-        """Nobody waits for the result any more. A long function looks at this now and then, and
-        returns or raises anything. One that goes on for a second is interrupted by
-        :class:`muster.Cancelled` (not in a worker of threads)."""
+        """Returns whether the call was cancelled, so its result is not needed.
+
+        A long function checks this regularly, and then returns or raises anything. A function that continues for one
+        second is interrupted by :class:`muster.Cancelled`, except in a threaded worker.
+        """
         return self._stop.is_set()
 
     def wait_cancelled(self, timeout: float) -> bool:
-        """Sleeps for `timeout` seconds, or until cancelled."""
+        """Sleeps until the call is cancelled or the time is over.
+
+        Args:
+            timeout: Seconds to sleep.
+
+        Returns:
+            Whether the call was cancelled.
+        """
         return self._stop.wait(timeout)
 
     def progress(self, fraction: float, text: str = "") -> None:
-        """How far it is, 0 to 1, with a few words; the newest is sent, at most ten times a second."""
+        """Reports the progress of the call. Only the newest report is sent, at most ten times a second.
+
+        Args:
+            fraction: Completed part, from 0 to 1.
+            text: Short description.
+        """
         self._reporter.progress(self, fraction, text)
 
     def log(self, text: str, level: str = "info") -> None:
-        """Adds lines to the closure's log; `level` is debug, info, warning or error. ``print`` and
-        ``logging`` do, too. A line longer than 8 KiB is cut."""
+        """Adds lines to the log of the call. ``print`` and ``logging`` write to the same log.
+
+        Args:
+            text: The lines. A line longer than 8 KiB is cut.
+            level: ``"debug"``, ``"info"``, ``"warning"`` or ``"error"``.
+        """
         self._reporter.log(self, LEVELS[level], text)
 
 
@@ -87,7 +108,20 @@ _current = _Current()
 
 
 def context() -> Context:
-    """The closure that this thread runs. Raises RuntimeError outside of one."""
+    """Returns the call that this thread executes.
+
+    Raises:
+        RuntimeError: This thread executes no call of a worker.
+
+    Example:
+        ::
+
+            def work(n):
+                for i in range(n):
+                    if muster.context().cancelled():
+                        return i
+                    muster.context().progress(i / n)
+    """
     found = _current.context
     if found is None:
         raise RuntimeError("muster.context() outside of a function that a worker runs")
@@ -103,10 +137,12 @@ def enter(entered: Context | None) -> None:
 
 
 class waiting:
-    """``with waiting():`` around whatever waits for a value. A closure that this thread runs gives its
-    slot back meanwhile, so that what it waits for can run there; other threads: nothing happens.
-    Entering raises RuntimeError where too many closures of the worker wait already. It may be left
-    by another thread."""
+    """Context manager for a wait for a value.
+
+    If this thread runs a closure, the closure gives its slot back, so that the awaited closure can run there. Has no
+    effect on other threads. Entering raises RuntimeError if too many closures of the worker already wait. Another
+    thread may leave it.
+    """
 
     __slots__ = ("_running",)
 

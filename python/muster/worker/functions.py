@@ -57,11 +57,27 @@ def function(name: str) -> Callable[[F], F]: ...
 @overload
 def function(name: F) -> F: ...
 def function(name: Any) -> Any:
-    """Registers a function that workers of this process serve: ``@muster.function("text.count")``,
-    or ``@muster.function`` for its own name.
+    """Registers a function under a name, which the workers of this process provide.
 
-    Arguments and result are JSON, so that any client can call it; it may return bytes, too. Called
-    with raw bytes it gets them as its one argument. What it raises is the closure's failure.
+    Use ``@muster.function("text.count")``, or ``@muster.function`` for the function's own name. Arguments and result
+    are JSON, so that clients in any language can call it. It may also return bytes. If a client passes raw bytes, they
+    are its only argument. An exception that it raises becomes the failure of the call.
+
+    Args:
+        name: The name, of 1 to 256 bytes, or the function itself.
+
+    Returns:
+        The function itself, or a decorator.
+
+    Raises:
+        ValueError: The name is taken, empty or too long.
+
+    Example:
+        ::
+
+            @muster.function("text.count")
+            def count(text):
+                return len(text.split())
     """
     if callable(name):
         register(name.__name__, name)

@@ -1,4 +1,4 @@
-"""How a worker presents itself, and its limits and times."""
+"""Identity, limits and timeouts of a worker."""
 from __future__ import annotations
 
 import dataclasses
@@ -14,61 +14,78 @@ from muster.worker import stacks
 
 @dataclasses.dataclass
 class WorkerOptions:
-    """Times are seconds. Raises ValueError for what cannot be."""
+    """Options of a worker. Times are seconds.
+
+    Attributes:
+        servers: gRPC addresses ``"host:port"``; they are tried in turn.
+        cluster: Name of the cluster. Empty: the main cluster.
+        token: Sent with every call if the server requires a token. Empty: MUSTER_TOKEN.
+        job: Job of the tasks.
+        index: Index of the first task; the others follow. None: the server chooses.
+        slots: Number of calls that each task executes at one time.
+        credits: Maximum number of unanswered calls of each task. 0: 256, or twice the slots if that is more.
+        nested_max: Maximum number of calls of each task that wait for values of others and have given their slots
+            back, within `credits` minus `slots`. A further call that waits raises RuntimeError. 0: waiting calls keep
+            their slots.
+        labels: Labels that calls and programs can select.
+        resources: Resources of each task, for example ``{"gpu": 1}``.
+        host: Name of this host. Empty: its host name.
+        version: Version that the server shows.
+        ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA. Any of `ca`, `cert` and `key`
+            enables TLS.
+        cert: PEM file with the client certificate, for a server that asks for one. None: MUSTER_CERT.
+        key: PEM file with the private key of `cert`. None: MUSTER_KEY.
+        backoff_min: Shortest pause before a new connection.
+        backoff_max: Longest pause before a new connection.
+        backoff_reset_after: Duration of a connection after which the pause is `backoff_min` again.
+        connect_timeout: Time limit for a connection.
+        drain_timeout: Time that running calls have when the worker is asked to leave. Then they are returned to the
+            server.
+        stop_grace: Time that a cancelled call has before its process is killed. The call is notified at once by
+            ``context().cancelled()``, and after one second by :class:`muster.Cancelled`.
+        stack_signal: Signal at which the processes write their stacks (`muster stacks`). 0: disabled.
+        blob_bytes_max: Maximum bytes of files with large arguments and values, which the processes share. The least
+            recently used files are deleted.
+        transfer_listen: HOST or HOST:PORT at which workers of other hosts fetch large values of this one. Empty: the
+            interface that reaches the server, and a free port. ``"off"``: they fetch them from the server.
+        transfer_advertise: HOST or HOST:PORT that other hosts use instead, for example behind NAT.
+        shm_bytes_max: Maximum bytes of shared memory for large values, which other processes of this host can read.
+            Values that do not fit are sent through the server. 0: all are. None: 4 GiB, or half of the memory if that
+            is less.
+
+    Raises:
+        ValueError: An option is invalid.
+    """
 
     servers: list[str]
-    """"host:port", tried in turn."""
     cluster: str = ""
     token: str = dataclasses.field(default="", repr=False)
-    """Sent with every call where the server asks for a token. Empty: MUSTER_TOKEN of the
-    environment."""
     job: str = "worker"
     index: int | None = None
-    """Of the first attachment, the others follow; None: the server picks."""
     slots: int = 1
-    """Of each attachment."""
     credits: int = 0
-    """Closures that each may hold unanswered; 0: 256, or twice the slots if that is more."""
     nested_max: int = 64
-    """Closures of each attachment that may wait for values of others at one time, having given their
-    slots back; within credits less slots. More: the call that waits raises RuntimeError. 0: they keep
-    their slots."""
     labels: dict[str, str] = dataclasses.field(default_factory=dict)
     resources: dict[str, int] = dataclasses.field(default_factory=dict)
-    """Of each attachment, as {"gpu": 1}."""
     host: str = ""
     version: str = f"{__version__} (python {platform.python_version()})"
     ca: str | None = None
-    """PEM file with the CA certificates that verify the server; None: MUSTER_CA. Any of `ca`, `cert` and `key` turns TLS on."""
     cert: str | None = None
-    """PEM file with the client certificate, for a server that asks for one; None: MUSTER_CERT."""
     key: str | None = None
-    """PEM file with the private key of `cert`; None: MUSTER_KEY."""
     backoff_min: float = 0.1
     backoff_max: float = 5.0
     backoff_reset_after: float = 5.0
     connect_timeout: float = 10.0
     drain_timeout: float = 30.0
-    """For what runs when the worker is asked to leave; then it is given back."""
     stop_grace: float = 10.0
-    """For a closure that was asked to stop; then its process is killed. It is told at once by
-    `context().cancelled()`, and after a second by muster.Cancelled being raised."""
 
     stack_signal: int = stacks.DEFAULT
-    """What its processes write their stacks at (`muster stacks`); 0: they are not prepared for it."""
 
     blob_bytes_max: int = 4 << 30
-    """Of files with large arguments and values, which its processes share; the ones that were not
-    used for longest go."""
 
     transfer_listen: str = ""
-    """Where workers of other hosts take large values of this one, HOST or HOST:PORT; empty: the interface by which
-    the server is reached, and a free port; "off": they have them from the server."""
     transfer_advertise: str = ""
-    """HOST or HOST:PORT that they are told instead, where the way there leads through something."""
     shm_bytes_max: int | None = None
-    """Of memory in which large values stay here, for other processes of this host to take. What does not fit goes by
-    the server. 0: all does. None: 4 GiB, or half of the memory that there is, if that is less."""
 
     def __post_init__(self) -> None:
         self.servers = addresses.checked(self.servers)
@@ -91,13 +108,18 @@ class WorkerOptions:
                     raise ValueError(f"{name}: {error}") from error
         if (self.shm_bytes_max or 0) < 0:
             raise ValueError(f"shm_bytes_max: {self.shm_bytes_max}, must not be negative")
-        self.tls  # noqa: B018  raises ValueError for files that cannot be used
+        self.tls  # noqa: B018  raises ValueError for unusable files
 
     @property
     def tls(self) -> Tls:
         return Tls.of(self.ca, self.cert, self.key)
 
     def index_of(self, number: int) -> int | None:
+        """Returns the index that a task asks for, or None if the server chooses.
+
+        Args:
+            number: Number of the attachment, from 0.
+        """
         return None if self.index is None else self.index + number
 
     @property
@@ -106,7 +128,7 @@ class WorkerOptions:
 
 
 class WorkerWords(TypedDict, total=False):
-    """Those of WorkerOptions but `servers` and `slots`, as keyword arguments of Worker."""
+    """Options of WorkerOptions, except `servers` and `slots`, as keyword arguments of Worker."""
 
     cluster: str
     token: str
@@ -135,7 +157,7 @@ class WorkerWords(TypedDict, total=False):
 
 
 class LocalWords(WorkerWords, total=False):
-    """Those of the workers of a LocalCluster."""
+    """Options of the workers of a LocalCluster."""
 
     pickled: bool
     gpus: Sequence[int | str] | None

@@ -1,4 +1,4 @@
-"""A worker: serves functions to whoever schedules closures of them."""
+"""A worker process, which executes the calls that clients schedule."""
 from __future__ import annotations
 
 import dataclasses
@@ -30,30 +30,38 @@ if TYPE_CHECKING:
     from muster.worker.options import WorkerWords
 
 BEAT_EVERY = 0.1
-"""Seconds between looks at heartbeats and limits."""
+"""Seconds between two checks of heartbeats and limits."""
 
 
 class Worker:
-    """Attaches to a server and runs closures until it is told to stop.
+    """Connects to a server and executes calls until it is stopped.
 
-    ::
+    It provides the functions that ``@muster.function`` has registered in `modules`, those added with `function`, and,
+    unless ``pickled=False``, any callable that a client with the same Python version schedules. **Anyone who can reach
+    the server can then run code on this machine.**
 
-        worker = muster.Worker("127.0.0.1:8476", processes=4)
-        worker.function("mean", lambda numbers: sum(numbers) / len(numbers))
-        worker.run()
+    Args:
+        servers: gRPC addresses ``"host:port"``, as a list or separated by commas.
+        processes: Number of child processes, each a task with one slot. A function that crashes ends only its own
+            process; the process that replaces it has the same index. ``muster.context().num_workers`` is at least this
+            number from the first task on. None: 1, unless `threads` is given.
+        threads: Number of slots of a single task in this process, in place of `processes`.
+        modules: Modules to import for their functions; with `processes` in the child processes.
+        pickled: Whether to execute pickled callables.
+        gpus: GPUs to divide among the child processes, as numbers for CUDA_VISIBLE_DEVICES. Their count is the
+            resource ``gpu`` that calls can request. None: the GPUs in CUDA_VISIBLE_DEVICES of this process; if it is
+            not set, all that are found.
+        **options: Options of :class:`muster.WorkerOptions`.
 
-    `processes` N: N tasks of one slot each, with a child process each, so that a function that
-    crashes takes down nothing else. The process that replaces a crashed one keeps its index, and
-    ``muster.context().num_workers`` is at least N from the first task on. `threads` N instead: one task with N slots, in this process.
-    It serves what ``@muster.function`` has registered in `modules` (imported in the children), what
-    `function` adds, and, unless ``pickled=False``, any callable that a client of the same Python
-    version schedules: whoever may reach the server may run code here.
+    Raises:
+        ValueError: An option is invalid.
 
-    `gpus`: numbers that CUDA_VISIBLE_DEVICES shows the children, shared out among them, and the
-    resource ``gpu`` that closures may ask for; None: what CUDA_VISIBLE_DEVICES of this process names,
-    and all that are found where it is not set.
-    Further options are those of :class:`muster.WorkerOptions`. Raises ValueError for options that
-    cannot be.
+    Example:
+        ::
+
+            worker = muster.Worker("127.0.0.1:8476", processes=4)
+            worker.function("mean", lambda numbers: sum(numbers) / len(numbers))
+            worker.run()
     """
 
     def __init__(self, servers: str | Sequence[str] = "127.0.0.1:8476", *,
@@ -72,26 +80,40 @@ class Worker:
         self._modules = list(modules)
         self._pickled = pickled
         self._gpus = visible_gpus() if gpus is None else [str(g) for g in gpus]
-        self._uploads = ""  # a folder, while it runs
-        self._blobs: BlobCache | None = None  # while it runs
+        self._uploads = ""  # folder of uploads; set while it runs
+        self._blobs: BlobCache | None = None  # set while it runs
         self._functions: dict[str, Callable[..., Any]] = {}
         self._children = Children()
         self._attachments: list[Attachment] = []
         self._stops = 0
-        self._is_forked = False  # from the process that runs it
+        self._is_forked = False  # whether this process was forked from the one that runs it
         self._stop = threading.Event()
 
     def function(self, name: str, f: Callable[..., Any]) -> None:
-        """Adds a function of JSON; see :func:`muster.function`. Before `run`."""
+        """Adds a function with JSON arguments; see :func:`muster.function`. Call this before `run`.
+
+        Args:
+            name: Name of the function.
+            f: The function.
+
+        Raises:
+            ValueError: The name is taken.
+            RuntimeError: This process was forked from the running worker.
+        """
         self._check_process()
         if name in self._functions:
             raise ValueError(f"there is a function named {name!r} already")
         self._functions[name] = f
 
     def run(self) -> int:
-        """Serves until `stop`, the server's drain, or a status that forbids coming back. Returns 0
-        after an orderly end and 1 otherwise, with the reason in the log (``muster.worker``). Raises
-        RuntimeError in a process that was forked while it ran."""
+        """Executes calls until `stop` is called, the server drains the worker, or the server refuses it finally.
+
+        Returns:
+            0 after an orderly end, else 1; the logger ``muster.worker`` contains the reason.
+
+        Raises:
+            RuntimeError: This process was forked from the running worker.
+        """
         self._check_process()
         _forks.notify_in_forks(self)
         folder = Folder()
@@ -135,6 +157,7 @@ class Worker:
         return 1 if any(a.final for a in self._attachments) else 0
 
     def forked(self) -> None:
+        """Marks this object as a copy in a forked process. Called by the package after a fork."""
         self._is_forked = True
 
     def _check_process(self) -> None:
@@ -142,14 +165,19 @@ class Worker:
             raise _forks.of_parent("worker")
 
     def stop(self) -> None:
-        """Asks `run` to finish what is held and return; the second time, at once. From any thread
-        or signal handler. Raises RuntimeError in a process that was forked while it ran."""
+        """Asks `run` to finish its current calls and return; a second call ends them at once.
+
+        May be called from any thread and from signal handlers.
+
+        Raises:
+            RuntimeError: This process was forked from the running worker.
+        """
         self._check_process()
         self._stops += 1
         self._stop.set()
 
     def stop_on_signals(self) -> None:
-        """SIGTERM and SIGINT call `stop`. The main thread only."""
+        """Makes SIGTERM and SIGINT call `stop`. Call this on the main thread."""
         for number in (signal.SIGTERM, signal.SIGINT):
             _forks.handle_signal(number, lambda *_: self.stop())
 
@@ -161,7 +189,7 @@ class Worker:
                                    resources={**self._options.resources, "gpu": len(gpus)})
 
     def _gpus_of(self, i: int) -> list[str]:
-        """Those that attachment i has for itself."""
+        """Returns the GPUs of attachment `i`."""
         return self._gpus if not self._processes else self._gpus[i::self._processes]
 
     def _home(self) -> Home:
@@ -170,7 +198,8 @@ class Worker:
         return Home(tuple(o.servers), o.cluster, o.token, ca, cert, key)
 
     def _free_bytes_max(self) -> int:
-        """What each process may keep of memory that nobody has: a quarter of what may be held, in all."""
+        """Returns how much unused memory each process may keep: all together a quarter of the bytes that may be held.
+        """
         assert self._blobs
         return self._blobs.free_bytes_max // max(1, self._processes)
 
