@@ -1,4 +1,4 @@
-"""What went wrong with a closure, and with waiting for one."""
+"""Errors of calls, and of waits for them."""
 from __future__ import annotations
 
 import enum
@@ -8,7 +8,7 @@ from muster import _failures
 
 
 class FailureKind(enum.IntEnum):
-    """Why a closure failed; the numbers are those of the protocol."""
+    """Why a call failed. The numbers are those of the protocol. USER: the function raised an exception."""
 
     USER = 0
     WORKER_LOST = 1
@@ -24,11 +24,11 @@ class MusterError(Exception):
 
 
 class WaitTimeout(MusterError, TimeoutError):
-    """A wait ended before what it waited for; that goes on."""
+    """A wait reached its time limit. The calls that it waited for continue."""
 
 
 class Failure(NamedTuple):
-    """What is known of a closure's failure."""
+    """What is known about the failure of a call."""
 
     kind: FailureKind
     type: str
@@ -38,25 +38,30 @@ class Failure(NamedTuple):
     attempt: int = 0
     dependency: Sequence[str] = ()
     exception: bytes = b""
-    """As `_pickled.exceptions` has it; to be read only where the function was `own`."""
+    """The encoding of `_pickled.exceptions`. Read it only if `own` is set."""
     own: bool = False
-    """This session had it run as a Python callable, whose code it trusts."""
+    """Whether this session scheduled a Python callable, whose code it trusts."""
     cause: ClosureError | None = None
-    """Of an InputError: what ended the input, where that was of this session."""
+    """The error of the input, for an InputError whose input belongs to this session."""
 
 
 class ClosureError(MusterError):
-    """A closure failed.
+    """A call failed.
 
-    Where the function raised an exception whose class this process knows, the error is an instance
-    of that class, too: ``except ValueError`` catches it. One of a Python callable has its attributes,
-    ``args``, notes, ``__cause__`` and ``__context__``. The first ``__cause__`` that is free shows the
-    traceback of the worker.
+    If this process knows the class of the exception that the function raised, the error is also an instance of that
+    class, so ``except ValueError`` catches it. An error of a Python callable has the attributes, ``args``, notes,
+    ``__cause__`` and ``__context__`` of the exception. The end of the chain of causes shows the traceback of the
+    worker.
 
-    Attributes: ``kind``; ``type``, the class of the original error as text; ``message``, its text;
-    ``remote_traceback``; ``worker``, as ``"worker:3"``; ``attempt``, from 1; ``dependency``, tasks
-    that are gone, as ``["ps:1"]``; ``original``, the exception as the function raised it, or None
-    where it did not come.
+    Attributes:
+        kind: A FailureKind.
+        type: Class of the original error, as text.
+        message: Text of the original error.
+        remote_traceback: Traceback of the worker, or "".
+        worker: The task, such as ``"worker:3"``, or "".
+        attempt: Number of the attempt, from 1.
+        dependency: Lost tasks, such as ``["ps:1"]``.
+        original: The exception as the function raised it, or None if it was not received.
     """
 
     def __init__(self, kind: FailureKind, type: str, message: str, remote_traceback: str = "",
@@ -68,7 +73,7 @@ class ClosureError(MusterError):
         if remote_traceback:
             self.__cause__ = RemoteTraceback(remote_traceback)
 
-    # Properties, so that those of the original's class cannot hide them.
+    # Properties, so that attributes of the original's class cannot hide them.
 
     @property
     def kind(self) -> FailureKind:
@@ -112,15 +117,20 @@ class ClosureError(MusterError):
         return f"{name}: {f.message}{where}"
 
     def again(self, stops: bool = False) -> ClosureError:
-        """Returns a copy to raise, with the class of the original, as the same error may be raised in several places.
+        """Returns a copy to raise, with the class of the original. Each place that raises the error needs its own
+        copy.
 
         Args:
-            stops: Whether it may be a StopIteration, which cannot leave a coroutine, a generator or a future.
+            stops: Whether the copy can be a StopIteration, which cannot leave a coroutine, a generator or a future.
         """
         return _whole(self._failure, stops)
 
     def same(self, other: ClosureError) -> bool:
-        """Whether it is another copy of it, wherever that came from."""
+        """Returns whether two errors describe the same failure of the same attempt.
+
+        Args:
+            other: An error of any session or call.
+        """
         return (self._failure._replace(own=False, cause=None) ==
                 other._failure._replace(own=False, cause=None))
 
@@ -131,43 +141,53 @@ class ClosureError(MusterError):
 
 
 class InputError(ClosureError):
-    """An argument could not be converted, or the closure that should have made it failed: then
-    ``type``, ``worker``, ``remote_traceback`` and ``__cause__`` are of the error of that one."""
+    """An argument could not be converted, or the call that computes it failed. In the second case ``type``,
+    ``worker``, ``remote_traceback`` and ``__cause__`` describe the error of that call.
+    """
 
 
 class CancelledError(ClosureError):
-    """The closure was cancelled, by the user or after the first error; schedule it again. Not of one
-    that lost its workers, as TensorFlow's is: that is an AbortedError."""
+    """The call was cancelled, by the user or after the first error of another scheduled call. It can be scheduled
+    again. A call that lost its worker fails with AbortedError instead, unlike in TensorFlow.
+    """
 
 
 class AbortedError(ClosureError):
-    """The closure lost its worker too often and is not tried again."""
+    """The call lost its worker too often and is not retried."""
 
 
 class TimedOutError(ClosureError, TimeoutError):
-    """The closure has not ended within its `timeout`."""
+    """The call has not ended within its `timeout`."""
 
 
 class UnavailableError(ClosureError):
-    """Something that the closure or the session relies on is gone: a parameter server, the server."""
+    """Something that the call or the session depends on was lost, such as a parameter server or the server."""
 
 
 class NotServedError(ClosureError):
-    """No worker has what the closure asks for: they have other versions of Python, or, with
-    ``require_function``, not the function. The message names what they have."""
+    """No worker can run the call: all have other versions of Python or, with ``require_function``, lack the
+    function. The message lists what they provide.
+    """
 
 
 class RemoteTraceback(Exception):
-    """Carries the text of a worker's traceback as the cause of an error."""
+    """Contains the traceback of a worker as the cause of an error."""
 
     def __str__(self) -> str:
         return "\n" + str(self.args[0])
 
 
 class DependencyLost(MusterError):
-    """Raised by a function on a worker when tasks it relies on are gone, as ``"ps:1"``.
+    """Raised by a function on a worker when it has lost tasks that it depends on.
 
-    The server counts such reports for each task; see ``--transient-dependency-failures``.
+    The server counts these errors for each task. See ``--transient-dependency-failures``.
+
+    Args:
+        message: Text of the error.
+        tasks: The lost tasks, such as ``"ps:1"``. At least one.
+
+    Raises:
+        ValueError: No task is given.
     """
 
     def __init__(self, message: str, *tasks: str) -> None:
@@ -181,9 +201,9 @@ class DependencyLost(MusterError):
 
 
 class Cancelled(BaseException):
-    """Raised inside a function on a worker that was asked to stop and went on for a second.
+    """Raised in a function on a worker that was asked to stop and still runs one second later.
 
-    Not an ``Exception``, so that ``except Exception`` lets it pass, as KeyboardInterrupt.
+    It is not an ``Exception``, so ``except Exception`` does not catch it, as with KeyboardInterrupt.
     """
 
     def __init__(self, message: str = "the closure was asked to stop") -> None:
@@ -191,7 +211,7 @@ class Cancelled(BaseException):
 
 
 LOST = "muster.AbortedError"
-"""The type of a failure by which a worker says that a closure has ended the last process it may."""
+"""Type of a failure by which a worker reports that a call has ended the last process that it was allowed to end."""
 
 
 _CLASSES = {
@@ -207,7 +227,7 @@ _CLASSES = {
 def failure_error(kind: int, type: str, message: str, remote_traceback: str = "", worker: str = "",
                   attempt: int = 0, dependency: list[str] | None = None, exception: bytes = b"",
                   cause: ClosureError | None = None) -> ClosureError:
-    """Returns the exception for a failure. `exception` is unpickled, so its sender must be trusted."""
+    """Returns the exception for a failure. It unpickles `exception`, so the sender must be trusted."""
     return _whole(Failure(_kind_of(kind, type), type, message, remote_traceback, worker,
                           attempt, dependency or (), exception, bool(exception), cause))
 
@@ -219,8 +239,9 @@ def from_wire(f: Any, own: bool = False, cause: ClosureError | None = None) -> C
 
 
 def plain_error(failure: Failure) -> ClosureError:
-    """Returns the exception for a failure, of a class of this package. Runs no code of the class that the function raised,
-    so the session's own thread can call it; `again` adds that class."""
+    """Returns the exception for a failure, with a class of this package. It runs no code of the class that the
+    function raised, so the thread of the session can call it. `again` adds that class.
+    """
     made: ClosureError = _CLASSES.get(failure.kind, ClosureError)(
         failure.kind, failure.type, failure.message, failure.remote_traceback, failure.worker,
         failure.attempt, list(failure.dependency))
@@ -236,7 +257,7 @@ def _kind_of(number: int, type: str) -> FailureKind:
 
 
 def _whole(failure: Failure, stops: bool = False) -> ClosureError:
-    """Returns the error with the class of the original and what was sent of it. `stops`: see ClosureError.again."""
+    """Returns the error with the class and the contents of the original exception. `stops`: see ClosureError.again."""
     if failure.own:
         failure = failure._replace(remote_traceback=_failures.with_lines(failure.remote_traceback))
     from muster._pickled.exceptions import chain, dictionary  # loads cloudpickle, which clients over REST do not need
@@ -254,11 +275,11 @@ def _whole(failure: Failure, stops: bool = False) -> ClosureError:
             if original.__cause__ is not None:
                 last = _failures.last_cause(original.__cause__)
                 chain(last, shown, last.__context__)
-        str(made), made.kind  # or it could not even be shown
+        str(made), made.kind  # raises if the class of the original cannot be shown
         return made
     except KeyboardInterrupt:
         raise
-    except BaseException:  # whatever a class may do
+    except BaseException:  # code of the user's class can raise anything
         return plain_error(failure)
 
 
@@ -289,7 +310,7 @@ def _of_both(failure: Failure, original: BaseException | None, stops: bool) -> C
         both = _failures.class_of(ClosureError, kind)
         made: Any = (exceptions.new(both, (failure.message,)) if original is None
                      else exceptions.like(original, both))
-    except Exception:  # their layouts do not fit together, or it cannot be made of a text
+    except Exception:  # the layouts of the classes conflict, or the class cannot be created from a text
         return None
     exceptions.dictionary(made)["_failure"] = failure
     if original is None and failure.remote_traceback:

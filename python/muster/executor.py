@@ -1,4 +1,4 @@
-"""The standard library's interface: a concurrent.futures.Executor whose pool is the cluster."""
+"""A concurrent.futures.Executor that runs its calls on the cluster."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class _Future(Future):
-    """The future of a call. It is pending until its call is known to run: the server is asked by `running` and `cancel`."""
+    """The future of a call. It is pending until the call is known to run: `running` and `cancel` ask the server."""
 
     value: RemoteValue[Any] | None = None
 
@@ -39,7 +39,7 @@ class _Future(Future):
             try:
                 return super().result(timeout)
             except concurrent.futures.TimeoutError:
-                if self.done():  # it is the error of the function, or has just ended
+                if self.done():  # the function raised the TimeoutError, or the call has just ended
                     return super().result(0)
                 raise concurrent.futures.TimeoutError(
                     f"the call has not finished within {timeout:g} s{self.value._reason(timeout)}") from None
@@ -48,12 +48,12 @@ class _Future(Future):
                 try:
                     return super().result(session_waits.LOOK_EVERY)
                 except concurrent.futures.TimeoutError:
-                    if self.done():  # it has ended since, or it is the error of the function
+                    if self.done():  # the function raised the TimeoutError, or the call has just ended
                         return super().result(0)
                     self.value._warn()
 
     def running(self) -> bool:
-        """Returns whether the call runs, as the server knows it. Each use asks the server."""
+        """Returns whether the call runs, as the server knows. Each use asks the server."""
         if self.value is not None and self._is_pending():
             _cancel_queued([self], dry_run=True)
         return super().running()
@@ -61,11 +61,13 @@ class _Future(Future):
     def cancel(self) -> bool:
         """Cancels the call unless it runs or has ended. Returns whether it is cancelled.
 
-        The server decides, by what workers have reported. A worker can have begun the call a moment before: then the result
-        is True, the future has no result, and the function is interrupted. After False the call is not interrupted.
+        The server decides by the reports of the workers. A worker can have started the call a moment earlier: then
+        the result is True, the future has no result, and the function is interrupted. If the result is False, the
+        call is not interrupted.
 
-        Each use asks the server, for up to 10 seconds. While the server has not answered since, the next use waits at most
-        1 second. To cancel many calls use `Executor.shutdown` with `cancel_futures`, which asks for all of them at once.
+        Each use asks the server, for up to 10 seconds. If the server did not answer the last time, it waits at most
+        1 second. To cancel many calls, use `Executor.shutdown` with `cancel_futures`, which sends one request for
+        all of them.
         """
         if self.value is not None and self._is_pending() and _cancel_queued([self]):
             return False
@@ -87,7 +89,9 @@ class _Future(Future):
 
 
 def _cancel_queued(futures: Sequence[_Future], dry_run: bool = False) -> set[_Future]:
-    """Asks the server to cancel those calls of one executor that no worker has started. Returns the futures of the others."""
+    """Asks the server to cancel those calls of one executor that no worker has started. Returns the futures of the
+    others.
+    """
     by_token = {f.value._record.token: f for f in futures if f.value is not None}
     if not by_token:
         return set()
@@ -100,17 +104,26 @@ def _cancel_queued(futures: Sequence[_Future], dry_run: bool = False) -> set[_Fu
 
 
 class Executor(concurrent.futures.Executor):
-    """``with muster.Executor("127.0.0.1:8476") as executor: executor.submit(f, 1).result()``
+    """A :class:`concurrent.futures.Executor` whose calls run on the cluster.
 
-    Keeps the contract of :class:`concurrent.futures.Executor`: each future has its own error, only calls that no worker has
-    reported as started can be cancelled, and a program ends when its submitted calls have ended. Any thread.
+    Each future has its own error. Only calls that no worker has reported as started can be cancelled. The program
+    ends when its submitted calls have ended. Methods can be called from any thread.
 
     Args:
-        server: The address "host:port", or several.
-        options: Those of :class:`muster.CoordinatorOptions`.
+        server: The address "host:port", or several. None: as for :class:`muster.ClusterCoordinator`.
+        options: Fields of :class:`muster.CoordinatorOptions`.
 
     Raises:
-        TypeError: an option is unknown.
+        TypeError: An option is unknown.
+        ValueError: An option or the address is invalid, or `continue_on_error` is False.
+
+    Example:
+        ::
+
+            import muster
+
+            with muster.LocalCluster(workers=2) as cluster, muster.Executor(cluster.address) as executor:
+                print(executor.submit(pow, 2, 10).result())  # 1024
     """
 
     def __init__(self, server: str | Sequence[str] | None = None,
@@ -130,6 +143,7 @@ class Executor(concurrent.futures.Executor):
         weakref.finalize(self, _finish_collected, self._coordinator).atexit = False
 
     def forked(self) -> None:
+        """Called in a process that was forked from this one. Internal."""
         self._is_forked = True
         self._lock = _forks.LostLock("executor")
         for future in list(self._futures):
@@ -145,11 +159,19 @@ class Executor(concurrent.futures.Executor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args,
                **kwargs: P.kwargs) -> concurrent.futures.Future[T]:
-        """Returns a Future of ``fn(*args, **kwargs)``. Waits while the queue is full.
+        """Runs ``fn(*args, **kwargs)`` on a worker, and returns its future. Waits while the queue is full.
+
+        Args:
+            fn: A callable.
+            args: Positional arguments.
+            kwargs: Keyword arguments.
+
+        Returns:
+            A future. Its `cancel` and `running` ask the server.
 
         Raises:
-            RuntimeError: the executor was shut down.
-            TypeError, ValueError: an argument cannot be pickled or is too large.
+            RuntimeError: The executor was shut down.
+            TypeError, ValueError: An argument cannot be pickled or is too large.
         """
         future: concurrent.futures.Future[T] = self._submit(fn, args, kwargs)
         return future
@@ -168,19 +190,19 @@ class Executor(concurrent.futures.Executor):
             self._futures.discard(future)
             raise
         value.add_done_callback(lambda: made_again.when_here(value._is_large, lambda: self._ended(future, value)))
-        if future.cancelled():  # by a shutdown, while the queue was full
+        if future.cancelled():  # a shutdown cancelled it while the queue was full
             value.cancel()
         return future
 
     def _unchanged(self, yes: bool) -> None:
-        """Whether large arguments that are passed again are as they were."""
+        """Sets whether large arguments that are passed again have the same contents as before."""
         self._coordinator._session.blobs.unchanged(yes)
 
     def _ended(self, future: _Future, value: RemoteValue[Any]) -> None:
         try:
             error = value._record.error
             if error is not None and error.kind is FailureKind.CANCELLED:
-                # Also before `cancel` has returned, and where the session has ended.
+                # This can happen before `cancel` has returned, or when the session has ended.
                 concurrent.futures.Future.cancel(future)
             if not future._begin():
                 return
@@ -198,18 +220,18 @@ class Executor(concurrent.futures.Executor):
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
             timeout: float | None = None, chunksize: int | None = None,
             buffersize: int | None = None) -> Iterator[T]:
-        """Returns an iterator over the results in order; see :meth:`muster.ClusterCoordinator.map`.
+        """Returns an iterator over the results in order. See :meth:`muster.ClusterCoordinator.map`.
 
         Args:
             fn: A callable.
             iterables: The n-th call gets the n-th element of each.
-            timeout: Seconds from now after which iterating raises WaitTimeout.
-            chunksize: Calls in one closure. None: one for up to 256 elements, more for thousands.
-            buffersize: How many closures are submitted ahead of the results that were taken. None: all.
+            timeout: Seconds from now after which iterating raises WaitTimeout. None: no limit.
+            chunksize: Number of calls in one closure. None: one for up to 256 elements, more for thousands.
+            buffersize: Number of closures that are submitted ahead of the results that you have read. None: all.
 
         Raises:
-            RuntimeError: the executor was shut down.
-            TypeError, ValueError: an argument is wrong, or cannot be pickled.
+            RuntimeError: The executor was shut down.
+            TypeError, ValueError: An argument is invalid, or cannot be pickled.
         """
         with self._lock:
             self._check()
@@ -217,7 +239,7 @@ class Executor(concurrent.futures.Executor):
                                      buffersize=buffersize)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Refuses further calls. Submitted calls continue. Does nothing in a process that was forked from the executor's.
+        """Refuses further calls. Submitted calls continue. Does nothing in a forked process.
 
         Args:
             wait: Whether to return only when all calls have ended.
@@ -239,7 +261,7 @@ class Executor(concurrent.futures.Executor):
                 self._finishing.join()
 
     def _stop(self) -> None:
-        """Shuts down at once: calls that run are cancelled, too."""
+        """Shuts down at once, and cancels running calls as well."""
         with self._lock:
             self._shut_down = True
             futures = list(self._futures)
@@ -256,7 +278,7 @@ class Executor(concurrent.futures.Executor):
 
     def _finish(self) -> None:
         _join(self._coordinator)
-        concurrent.futures.wait(list(self._futures))  # ends: their calls have, and the values come or are lost
+        concurrent.futures.wait(list(self._futures))  # terminates: the calls have ended, so each gets a value or an error
         self._coordinator.close()
 
     def _check(self) -> None:
@@ -271,7 +293,7 @@ class Executor(concurrent.futures.Executor):
 
 _executors_lock = threading.Lock()
 _executors: weakref.WeakSet[Executor] = weakref.WeakSet()
-"""Under _executors_lock."""
+"""Protected by _executors_lock."""
 _threads: set[threading.Thread] = set()
 """Threads that wait for submitted calls."""
 _exiting = False
@@ -281,7 +303,7 @@ def _join(coordinator: ClusterCoordinator) -> None:
     try:
         coordinator.join()
     except UnavailableError:
-        pass  # the futures raise it
+        pass  # raised by the futures
     except RuntimeError:
         if not coordinator._owner.session.over:
             raise
@@ -301,14 +323,14 @@ def _start(f: Callable[[], None]) -> threading.Thread:
 
 
 def _finish_collected(coordinator: ClusterCoordinator) -> None:
-    """Keeps the coordinator of a collected executor until its calls have ended, as those of `map`."""
+    """Keeps the coordinator of a garbage-collected executor until its calls, such as those of `map`, have ended."""
     session = coordinator._owner.session
     if not (session.over or session.is_forked) and session._unfinished and not _exiting:
         _start(lambda: _join(coordinator))
 
 
 def _finish_at_exit() -> None:
-    """Waits for the submitted calls of all executors, as the standard pools do."""
+    """Waits for the submitted calls of all executors, like the pools of the standard library."""
     global _exiting
     _exiting = True
     with _executors_lock:
@@ -316,7 +338,7 @@ def _finish_at_exit() -> None:
     for executor in executors:
         executor.shutdown()
     for thread in list(_threads):
-        thread.join()  # no deadline: it ends with its calls, or with its session
+        thread.join()  # no deadline: it ends when its calls or its session end
 
 
 def _exited_in_fork() -> None:

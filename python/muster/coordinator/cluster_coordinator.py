@@ -1,17 +1,20 @@
-"""Schedules functions on the cluster's workers, and waits for them.
+"""Runs functions on the workers of a cluster, and waits for their results.
 
-::
+Example::
 
     c = muster.ClusterCoordinator("127.0.0.1:8476")
     a = c.submit(load, "part-0")
     b = c.submit(train, a, rate=0.1)   # an output as an argument
-    print(b.fetch())                   # or raises the function's error, which is this value's alone
+    print(b.fetch())                   # raises the error of the function, if there is one
 
-Closures run at least once and finish once, in any order. `schedule` has the semantics of TensorFlow's
-ClusterCoordinator instead, where what is scheduled is one whole: its first error cancels what is left of it
-and is raised once, by whichever of schedule, join and done comes first after nothing that was scheduled
-before it runs any more. Then the coordinator goes on, with the next generation. Every method may be called
-from any thread.
+Each call runs at least once and ends once. Calls can run in any order. There are two kinds of calls:
+
+- `submit`, `map` and `put`: each call has its own error, which only its value raises.
+- `schedule` and `schedule_many`: calls have the semantics of TensorFlow's ClusterCoordinator. The first error
+  cancels the other scheduled calls. Once all of them have ended, the error is raised once, by the next `schedule`,
+  `join` or `done`. After that the coordinator can be used again: it starts the next generation.
+
+Every method can be called from any thread.
 """
 from __future__ import annotations
 
@@ -76,7 +79,9 @@ Function = Union[str, Callable[..., T]]
 
 
 class Scheduling(Hints):
-    """A coordinator together with options for what is scheduled through it."""
+    """A coordinator with options for the calls that are made through it. It is returned by
+    `ClusterCoordinator.options`.
+    """
 
     _instead = COORDINATOR
     _shown = "ClusterCoordinator"
@@ -95,17 +100,34 @@ class Scheduling(Hints):
 
     def options(self, *, upload: Sequence[Uploadable] = (), name: str = "",
                 **changes: Unpack[ClosureWords]) -> Scheduling:
-        """``c.options(resources={"gpu": 1}, retries=2, timeout=60, priority=5, task="worker:3",
-        labels={"zone": "a"}, delay=1)``; see :class:`muster.ClosureOptions`. The result keeps the
-        coordinator alive, as values do.
+        """Returns this coordinator with options for the calls that are made through the result.
 
-        `upload` are modules of the client, or paths of a file.py, a package or a directory with
-        modules, as they are now: workers import these before their own. They are sent to each worker
-        once; on top of what this object uploads already. Raises TypeError (no module, no path),
-        FileNotFoundError, ValueError (above 1 GiB as a zip).
+        The result keeps the coordinator open, as values do.
 
-        `name` is what people see of the closures, in place of the function's own: 1 to 256 bytes.
-        Raises ValueError."""
+        Args:
+            upload: Modules, or paths of a .py file, a package, or a directory with modules. Their present content
+                is sent to each worker once. Workers import these modules in preference to their own. They are added
+                to the uploads of this object.
+            name: Name that people see instead of the function's name. 1 to 256 bytes.
+            changes: Fields of :class:`muster.ClosureOptions`. Fields that are not given keep their value.
+
+        Returns:
+            An object with the methods `submit`, `schedule`, `map` and others, on the same session.
+
+        Raises:
+            TypeError: An option is unknown, or an element of `upload` is neither a module nor a path.
+            FileNotFoundError: A path of `upload` does not exist.
+            ValueError: A value is out of range, `name` is invalid, or an upload is larger than 1 GiB as a zip file.
+
+        Example:
+            ::
+
+                import muster
+
+                with muster.LocalCluster(workers=1) as cluster, cluster.coordinator() as c:
+                    value = c.options(retries=2, timeout=60, task="worker:0").submit(pow, 2, 10)
+                    print(value.fetch())  # 1024
+        """
         options = self._options
         if changes:
             check_names("options", changes, ClosureOptions)
@@ -115,13 +137,13 @@ class Scheduling(Hints):
         return Scheduling(self._owner, self._callables, options, self._sent, uploads, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Returns how a coordinator of the same server is made where this is unpickled; see ClusterCoordinator."""
+        """Returns how the copy is made where this object is unpickled. See ClusterCoordinator."""
         session = self._session
         return _unpickled, (session.link.servers, session.options.cluster, session.incarnation,
                             None if isinstance(self, ClusterCoordinator) else (self._options, self._plain_along.name))
 
     def __copy__(self: S) -> S:
-        """Returns itself: a coordinator of its own would be another session, without the credentials."""
+        """Returns the object itself. A copy would need its own session, and the credentials are not copied."""
         return self
 
     def __deepcopy__(self: S, memo: Any) -> S:
@@ -129,7 +151,7 @@ class Scheduling(Hints):
 
     @property
     def _session(self) -> Session:
-        """Raises RuntimeError in a process that was forked from the session's."""
+        """Raises RuntimeError in a process that was forked from the one that opened the session."""
         session = self._owner.session
         session.check_process()
         return session
@@ -151,16 +173,35 @@ class Scheduling(Hints):
     def submit(self, fn: str, /, *args: Any, **kwargs: Any) -> RemoteValue[Any]: ...
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Runs ``fn(*args, **kwargs)`` on some worker.
+        """Runs ``fn(*args, **kwargs)`` on a worker, and returns its future result at once.
 
-        `fn` is any callable, which is pickled (a plain function once: what it has captured when it
-        is first used is what workers see), or the name of a function that workers serve, with
-        JSON arguments. RemoteValues and PerWorkerValues may stand at any depth of the arguments.
+        The error of this call is raised only by its own value, and cancels no other call. Errors of scheduled calls
+        do not cancel it either. `join` waits for it. While the queue is full, this method waits.
 
-        An error belongs to this value alone: its `fetch` raises it, no other call does, and it cancels
-        nothing; nor does an error of what was scheduled cancel this. `join` waits for it, too. Waits
-        while the queue is full. Raises UnavailableError, TypeError (cannot be pickled), ValueError
-        (above 1 GiB in one part).
+        Args:
+            fn: A callable, or the name of a function that workers provide. A callable is pickled. A plain function
+                is pickled when it is first used, so workers see the variables that it captured at that time. A
+                named function takes JSON arguments.
+            args: Positional arguments. RemoteValues and PerWorkerValues can be anywhere in the arguments. The
+                function receives their values.
+            kwargs: Keyword arguments.
+
+        Returns:
+            A RemoteValue. Its `fetch` waits for the result.
+
+        Raises:
+            TypeError: `fn` or an argument cannot be pickled, or is not JSON for a named function.
+            ValueError: One part of the arguments is larger than 1 GiB.
+            UnavailableError: The session has ended.
+
+        Example:
+            ::
+
+                import muster
+
+                with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
+                    total = c.submit(sum, [1, 2, 3])
+                    print(c.submit(pow, total, 2).fetch())  # 36
         """
         return self._submit(fn, args, kwargs, self._along())
 
@@ -175,8 +216,17 @@ class Scheduling(Hints):
     async def async_submit(self, fn: str, /, *args: Any, **kwargs: Any) -> RemoteValue[Any]: ...
 
     async def async_submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Asynchronous version of `submit`: other coroutines run while the queue is full. Await the returned
-        value for the result."""
+        """Asynchronous version of `submit`: other coroutines run while the queue is full. Await the returned value
+        for the result.
+
+        Args:
+            fn: As for `submit`.
+            args: Positional arguments.
+            kwargs: Keyword arguments.
+
+        Returns:
+            A RemoteValue.
+        """
         with waiting():
             return await asyncio.get_running_loop().run_in_executor(
                 None, lambda: self.submit(fn, *args, **kwargs))
@@ -190,25 +240,45 @@ class Scheduling(Hints):
 
     def schedule(self, fn: Any, args: Sequence[Any] | None = (),
                  kwargs: Mapping[str, Any] | None = None) -> Any:
-        """The same as TensorFlow has it: ``fn(*args, **kwargs)`` as a part of a whole. The first error of
-        what was scheduled cancels the rest and is raised once, by whichever of schedule, join and done
-        comes first then; see the module.
+        """Runs ``fn(*args, **kwargs)`` on a worker, with the semantics of TensorFlow's ClusterCoordinator.
 
-        Raises the pending error of this generation (nothing is scheduled then), and what `submit`
-        does.
+        The first error of a scheduled call cancels all other scheduled calls. Once all of them have ended, the next
+        `schedule`, `join` or `done` raises the error once. Use `submit` if calls are independent of each other.
+
+        Args:
+            fn: As for `submit`.
+            args: All positional arguments as one sequence. None: no arguments.
+            kwargs: Keyword arguments.
+
+        Returns:
+            A RemoteValue.
+
+        Raises:
+            ClosureError: An earlier scheduled call has failed. This call was not scheduled.
+            TypeError, ValueError, UnavailableError: As for `submit`. `args` must be a sequence.
         """
         request = call_of(self._callables, fn, *given("schedule", fn, args, kwargs), self._along())
         return RemoteValue(self._owner, self._session.put((request,), self._options)[0])
 
     def _submit_for_fetch(self, fn: Function[T], args: Sequence[Any],
                           kwargs: Mapping[str, Any] | None, name: str = "") -> RemoteValue[T]:
-        """Submits a call whose output is no argument of other closures: an array is sent without base64."""
+        """Submits a call whose output cannot be an argument of other calls, so an array is sent without base64."""
         along = self._along()
         return self._submit(fn, args, kwargs, along._replace(output_in_bytes=True, name=along.name or name))
 
     def put(self, value: T) -> RemoteValue[T]:
-        """Sends a value to the cluster once, as an argument of many calls; `submit` would send it with each of
-        them. It is the output of a call of its own, which no error of another call cancels."""
+        """Sends a value to the cluster once, so that many calls can use it as an argument. `submit` would send it
+        with each call.
+
+        Args:
+            value: Any value that can be pickled.
+
+        Returns:
+            A RemoteValue, which is the output of a separate call. Errors of other calls do not cancel it.
+
+        Raises:
+            TypeError, ValueError, UnavailableError: As for `submit`.
+        """
         along = self._along()
         return self._submit(identity, (value,), None, along._replace(name=along.name or "put"))
 
@@ -219,7 +289,19 @@ class Scheduling(Hints):
     def schedule_many(self, fn: str, args: Iterable[Sequence[Any]]) -> list[RemoteValue[Any]]: ...
 
     def schedule_many(self, fn: Any, args: Iterable[Sequence[Any]]) -> Any:
-        """One closure for each element of `args`, a sequence of positional arguments."""
+        """Schedules one call for each element of `args`, as `schedule` does. Waits while the queue is full.
+
+        Args:
+            fn: As for `submit`.
+            args: The positional arguments of each call, as a sequence. The iterable is read in batches of 1,000.
+
+        Returns:
+            One RemoteValue for each element, in the same order.
+
+        Raises:
+            ClosureError: An earlier scheduled call has failed. Some of the calls can have been scheduled.
+            TypeError, ValueError, UnavailableError: As for `submit`.
+        """
         values: list[RemoteValue[Any]] = []
         each = iter(args)
         along = self._along()
@@ -234,29 +316,41 @@ class Scheduling(Hints):
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
             chunksize: int | None = None, timeout: float | None = None,
             progress: bool = False, buffersize: int | None = None) -> MapIterator[T]:
-        """Calls `fn` with the elements of the iterables, as `submit` does, and returns an iterator over the
-        results in order.
+        """Calls `fn` with the elements of the iterables, and returns an iterator over the results in order.
 
-        Each call has its own error, and affects no other call. Iterating waits for the next result, and
-        raises the error of its call, with a note that names the item. After an error, and when an iteration
-        that has begun is closed or collected, the remaining calls are cancelled. Calls whose results nobody
-        asks for run all the same.
+        Calls are submitted as by `submit`: each has its own error, and affects no other call. The iterator waits
+        for the next result. If a call has failed, the iterator raises its error, with a note that names the item.
+        The remaining calls are cancelled after an error, and when a started iteration is closed or
+        garbage-collected. Calls run even if you never read their results.
 
         Args:
-            fn: A callable. It is pickled when map is called.
-            iterables: The n-th call gets the n-th element of each; the shortest one ends them.
-            chunksize: Calls in one closure. None: one for up to 256 elements, more for thousands. In a closure
-                of several calls, one that raises is called again in a closure of its own; if the closure itself
-                fails, as when it loses its worker too often, all of its calls are.
-            timeout: Seconds from now within which all results must be there.
-            progress: Whether to show a bar of tqdm, if that is installed.
-            buffersize: How many closures are submitted ahead of the results that were taken. None: all, before
-                map returns. Pass it where the iterables are long or endless; chunksize is 1 then, unless given.
+            fn: A callable. It is pickled when `map` is called.
+            iterables: The n-th call gets the n-th element of each. The shortest iterable determines the number of
+                calls.
+            chunksize: Number of calls in one closure. None: one for up to 256 elements, otherwise enough for about
+                256 closures, at most 512. If the length is unknown: 16. With `buffersize`: 1. If one call in a
+                closure of several raises an exception, it is repeated in its own closure. If the closure itself
+                fails, for example because it lost its worker too often, all of its calls are repeated.
+            timeout: Seconds from now until the last result must be available. None: no limit.
+            progress: Whether to show a progress bar, if tqdm is installed.
+            buffersize: Number of closures that are submitted ahead of the results that you have read. None: all are
+                submitted before `map` returns. Set it for long or endless iterables.
+
+        Returns:
+            An iterator over the results. It raises WaitTimeout after `timeout`.
 
         Raises:
-            TypeError: `fn`, or an element, cannot be pickled; buffersize is not an int.
-            ValueError: chunksize or buffersize is less than 1; an argument is too large.
-            UnavailableError: the session has ended.
+            TypeError: `fn` or an element cannot be pickled, no iterable is given, or `buffersize` is not an int.
+            ValueError: `chunksize` or `buffersize` is less than 1, or an argument is too large.
+            UnavailableError: The session has ended.
+
+        Example:
+            ::
+
+                import muster
+
+                with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
+                    print(list(c.map(pow, [1, 2, 3], [2, 2, 2])))  # [1, 4, 9]
         """
         if not iterables:
             raise TypeError("map needs at least one iterable")
@@ -291,8 +385,17 @@ class Scheduling(Hints):
 
     async def async_schedule(self, fn: Any, args: Sequence[Any] | None = (),
                              kwargs: Mapping[str, Any] | None = None) -> Any:
-        """The same for a coroutine: other coroutines go on while the queue is full. Await the value
-        itself for the result."""
+        """Asynchronous version of `schedule`: other coroutines run while the queue is full. Await the returned
+        value for the result.
+
+        Args:
+            fn: As for `submit`.
+            args: All positional arguments as one sequence.
+            kwargs: Keyword arguments.
+
+        Returns:
+            A RemoteValue.
+        """
         def schedule() -> RemoteValue[Any]:
             request = call_of(self._callables, fn, *given("async_schedule", fn, args, kwargs), self._along())
             return RemoteValue(self._owner, self._session.put((request,), self._options, stops=False)[0])
@@ -303,25 +406,40 @@ class Scheduling(Hints):
 
 DEFAULT_SERVER = "127.0.0.1:8476"
 NESTED_WEIGHT = 100
-"""Of a coordinator that a closure makes: what the closure waits for comes before others that would wait
-as well, or they would all begin and none end."""
+"""Weight of a coordinator that a function on a worker creates. The calls that a function waits for must run before
+other functions that would wait as well; otherwise all of them could start and none could end.
+"""
 
 
 class ClusterCoordinator(Scheduling, State):
-    """Connects to a server, and schedules closures there; see the module.
+    """Connects to a server and runs functions on its workers. See the module for the two kinds of calls.
 
-    Use it in a ``with`` block, or `close` it, or let it be collected: the session lives as long as the coordinator, its
-    options or one of its values is held.
+    The session stays open while the program holds the coordinator, its options or one of its values. To end it
+    earlier, call `close` or use a ``with`` block.
+
+    A coordinator can be pickled, as an argument of a function. The pickle contains the address and the cluster, but
+    no token, TLS file or upload. On a worker of the same server, the copy connects like a coordinator without an
+    address. Elsewhere it connects to the address, with the worker's token and TLS files or those of the
+    environment.
 
     Args:
-        server: "host:port", or several, tried in turn. None: in a function that runs on a worker, the worker's own
-            server and cluster, with the worker's token and TLS files; else 127.0.0.1:8476.
-        upload: Modules for all that is scheduled through it; see `options`.
-        options: Those of :class:`muster.CoordinatorOptions`.
+        server: "host:port", or several addresses, which are tried in turn. None: in a function on a worker, the
+            server and cluster of this worker, with the worker's token and TLS files. Otherwise 127.0.0.1:8476.
+        upload: Modules for all calls of this coordinator. See `options`.
+        options: Fields of :class:`muster.CoordinatorOptions`.
 
-    It can be pickled, as an argument of a function. The pickle has the address and the cluster, no token, no TLS file and
-    no upload. On a worker of the same server the copy connects as a coordinator without an address does. Elsewhere it
-    connects to the address, with the worker's token and TLS files or those of the environment.
+    Raises:
+        TypeError: An option is unknown.
+        ValueError: An option or the address is invalid.
+
+    Example:
+        ::
+
+            import muster
+
+            with muster.LocalCluster(workers=2) as cluster:
+                with muster.ClusterCoordinator(cluster.address) as c:
+                    print(c.submit(sum, [1, 2, 3]).fetch())  # 6
     """
 
     def __init__(self, server: str | Sequence[str] | None = None, *,
@@ -355,12 +473,24 @@ class ClusterCoordinator(Scheduling, State):
         super().__init__(owner, callables, None, Uploads(install), uploads)
 
     def join(self, timeout: float | None = None) -> None:
-        """Waits until nothing is left of what was scheduled before the call. Raises the pending
-        error, UnavailableError, or WaitTimeout after `timeout` seconds."""
+        """Waits until all calls that were made before it have ended.
+
+        Args:
+            timeout: Seconds to wait. None: no limit.
+
+        Raises:
+            ClosureError: A scheduled call has failed. Each error is raised once.
+            UnavailableError: The session has ended.
+            WaitTimeout: Some calls have not ended within `timeout`.
+        """
         self._session.join(timeout)
 
     async def async_join(self, timeout: float | None = None) -> None:
-        """The same for a coroutine. Cancelled, it waits no longer; what is left goes on."""
+        """Asynchronous version of `join`. Cancelling the awaiting task ends only the wait; the calls continue.
+
+        Args:
+            timeout: Seconds to wait. None: no limit.
+        """
         cut = self._session.cut()
         with waiting():
             try:
@@ -370,17 +500,45 @@ class ClusterCoordinator(Scheduling, State):
                 raise
 
     def done(self) -> bool:
-        """Whether nothing is left. Waits only for the drain of an error, which it raises."""
+        """Returns whether all calls have ended.
+
+        After `cancel`, or the error of a scheduled call, it waits until the cancelled calls have ended. Otherwise
+        it returns at once.
+
+        Raises:
+            ClosureError: A scheduled call has failed. Each error is raised once.
+            UnavailableError: The session has ended.
+        """
         return self._session.done()
 
     def fetch(self, structure: Any, timeout: float | None = None) -> Any:
-        """The same structure (tuples, named tuples, lists, dicts, nested) with every RemoteValue
-        replaced by its value; other leaves stay. Raises as RemoteValue.fetch, the first error met;
-        `timeout` is for all."""
+        """Waits for all values in a structure, and returns the structure with the values in place of RemoteValues.
+
+        Args:
+            structure: RemoteValues in tuples, named tuples, lists, dicts and dataclasses, nested to any depth.
+                Other objects are returned unchanged.
+            timeout: Seconds to wait for all values together. None: no limit.
+
+        Returns:
+            A structure of the same shape and classes.
+
+        Raises:
+            ClosureError: The first error found, as `RemoteValue.fetch` raises it.
+            WaitTimeout: A value is not available within `timeout`.
+        """
         return fetch_structure(structure, timeout)
 
     async def async_fetch(self, structure: Any, timeout: float | None = None) -> Any:
-        """The same for a coroutine. Cancelled, as by asyncio.wait_for, it cancels the closures."""
+        """Asynchronous version of `fetch`. Cancelling the awaiting task, for example by `asyncio.wait_for`, cancels
+        the calls.
+
+        Args:
+            structure: As for `fetch`.
+            timeout: Seconds to wait for all values together. None: no limit.
+
+        Returns:
+            A structure of the same shape and classes.
+        """
         with waiting(), contextlib.ExitStack() as noted:
             for value in values_of(structure):
                 noted.enter_context(value._noted())
@@ -395,18 +553,63 @@ class ClusterCoordinator(Scheduling, State):
     def create_per_worker_value(self, fn: Callable[..., Any], args: Sequence[Any] = (),
                                 kwargs: Mapping[str, Any] | None = None, *,
                                 name: str = "") -> PerWorkerValues:
-        """Lets every worker of this Python version, now or later, call `fn` once and keep what it
-        returns, which need not be picklable. Returns when the server has taken it, not when it is
-        built. A builder's error is raised only by closures that use the value (InputError), and so is
-        the loss of one worker after the other to the builder, which the server then runs again with
-        pauses. An error or a cancel of closures does not touch it. Raises InputError (refused: too many),
-        TypeError (the arguments must be plain), UnavailableError."""
+        """Makes each worker call `fn` once and keep the result, for example a model or a connection.
+
+        This applies to all workers with this Python version, including workers that connect later. The method
+        returns when the server has accepted the value, before workers build it. An error of `fn` is raised as
+        InputError by calls that use the value. If several workers in a row are lost while they run `fn`, such calls
+        get an InputError as well, and the server builds the value again after a pause. Errors and cancellation of
+        other calls do not affect the value.
+
+        Args:
+            fn: A callable. Its result need not be picklable.
+            args: Positional arguments, without RemoteValues and PerWorkerValues.
+            kwargs: Keyword arguments, with the same restriction.
+            name: Name that people see. Default: the name of `fn`.
+
+        Returns:
+            A value for arguments of calls. A function receives the result of the worker that runs it.
+
+        Raises:
+            InputError: The server refused the value because there are too many.
+            TypeError: The arguments contain a RemoteValue or PerWorkerValues, or cannot be pickled.
+            UnavailableError: The session has ended.
+
+        Example:
+            ::
+
+                import muster
+
+                with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
+                    model = c.create_per_worker_value(dict, kwargs={"weight": 3})
+                    print(c.submit(lambda m, x: m["weight"] * x, model, 2).fetch())  # 6
+        """
         return PerWorkerValues(self._owner, self._build(fn, args, kwargs, name))
 
     def create_per_worker_dataset(self, dataset: Any, *, name: str = "") -> PerWorkerDataset:
-        """From a function that makes an iterable, or from an iterable that can be pickled. ``iter``
-        of the result is an argument for closures; in them it is an iterator of their worker, which
-        begins at the beginning. ``muster.context()`` has index and num_workers, to shard by."""
+        """Gives each worker an iterable. Pass ``iter()`` of the result to a call: the function receives an iterator
+        of its worker, which starts at the beginning.
+
+        Args:
+            dataset: A function that returns an iterable, or an iterable that can be pickled. The function can
+                divide the data by ``muster.context().index`` and ``num_workers``.
+            name: Name that people see. Default: the name of `dataset`.
+
+        Returns:
+            The dataset. Each ``iter()`` of it makes a new iterator on each worker.
+
+        Raises:
+            InputError, TypeError, UnavailableError: As for `create_per_worker_value`.
+
+        Example:
+            ::
+
+                import muster
+
+                with muster.LocalCluster(workers=1) as cluster, cluster.coordinator() as c:
+                    numbers = iter(c.create_per_worker_dataset(lambda: range(10)))
+                    print(c.submit(next, numbers).fetch(), c.submit(next, numbers).fetch())  # 0 1
+        """
         make = MakeDataset(dataset)
         named = name or names.builder_name(dataset)
 
@@ -419,11 +622,37 @@ class ClusterCoordinator(Scheduling, State):
     def create_distributed_dataset(self, splits: Iterable[Any], epochs: int = 1, *, read: Read | None = None,
                                    name: str = "", position: Mapping[str, Any] | None = None
                                    ) -> DistributedDataset:
-        """Of splits (names of files, ranges, …) that the server deals out to functions, each once an epoch, unless
-        a function fails or its worker is lost: then what it had drawn is dealt out again. As an argument it is an
-        iterator of splits; with `read`, which makes an iterable of a split, of their elements. It begins at
-        `position`, is part of checkpoints where it has a `name`, and goes when this coordinator closes. Raises InputError
-        (refused: too many), ValueError (a position of something else), TypeError (cannot be pickled), UnavailableError."""
+        """Creates a dataset whose splits the server distributes among the functions that draw from it.
+
+        Each split is drawn once per epoch. If the function fails or its worker is lost, its splits are drawn again.
+        The dataset is deleted when this coordinator closes. If it has a `name`, checkpoints contain its position.
+
+        Args:
+            splits: Values that can be pickled, such as file names or ranges of rows.
+            epochs: How often all splits are read. At least 1.
+            read: Called on the worker with a split; returns an iterable of its elements. None: functions receive
+                the splits.
+            name: Name in checkpoints, and for people.
+            position: A result of `DistributedDataset.position` to begin at. None: the beginning.
+
+        Returns:
+            The dataset. As an argument of a call, it is an iterator.
+
+        Raises:
+            InputError: The server refused it because there are too many datasets or splits.
+            TypeError: A split or `read` cannot be pickled.
+            ValueError: `epochs` is less than 1, or `position` is not a position.
+            UnavailableError: The session has ended, or the server is too old.
+
+        Example:
+            ::
+
+                import muster
+
+                with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
+                    dataset = c.create_distributed_dataset([10, 20, 30])
+                    print(c.submit(sum, dataset).fetch())  # 60
+        """
         data = [b"".join(calls.dump_inline((split,), {})) for split in splits]
         if not 0 < epochs < 1 << 32:
             raise ValueError(f"epochs: {epochs}, there is at least one")
@@ -439,9 +668,9 @@ class ClusterCoordinator(Scheduling, State):
     def _build(self, fn: Callable[..., Any], args: Sequence[Any],
                kwargs: Mapping[str, Any] | None, name: str) -> Any:
         if self._uploads:
-            self._along()  # before it, so that their modules are those of later calls
+            self._along()  # first, so that later calls use modules of the same upload
             arguments, slots = calls.dump_arguments(tuple(args), dict(kwargs or {}))
-            if not any(slots):  # else it is refused below
+            if not any(slots):  # otherwise it is refused below
                 name = name or names.builder_name(fn)
                 fn = WithUploads([InstallUpload(u.digest, u.data) for u in self._uploads],
                                  self._callables.pickled(fn).data, b"".join(arguments))
@@ -453,32 +682,51 @@ class ClusterCoordinator(Scheduling, State):
     def create(self, cls: str | Callable[..., Any], args: Sequence[Any] = (),
                kwargs: Mapping[str, Any] | None = None, *, task: str | None = None, name: str = "",
                detached: bool = False, concurrency: int = 1, saved: bool | None = None) -> RemoteObject:
-        """Makes ``cls(*args, **kwargs)`` on a task and returns its handle.
+        """Creates ``cls(*args, **kwargs)`` on a task and returns its handle.
 
-        The object is kept until it is deleted, its task is lost, or, unless `detached`, this coordinator closes. Returns
-        when the server has accepted it; an error of the constructor is raised by its calls. Calls of one caller
-        are executed in order.
+        The object exists until it is deleted, its task is lost, or, unless it is `detached`, this coordinator
+        closes. The method returns when the server has accepted the object. An error of the constructor is raised by
+        calls of the object's methods. Calls of one caller are executed in order.
 
         Args:
-            cls: A class, or the name of a class that the task's worker has registered, in C++ or Python. Arguments and
-                results are JSON with a name.
-            task: "ps:0"; it can connect later. None: of the connected tasks that can run `cls`, the one with the
-                fewest objects.
-            name: Others find it by :meth:`get_object`. A detached object needs a name.
-            concurrency: Methods that run at one time.
-            saved: Whether checkpoints contain it, by ``save_state`` and ``load_state``. None: if `cls` has these.
+            cls: A class, or the name of a class that the task's worker has registered, in C++ or Python. With a
+                name, arguments and results are JSON.
+            args: Positional arguments of the constructor.
+            kwargs: Keyword arguments of the constructor.
+            task: For example "ps:0". The task can connect later. None: the connected task with the fewest objects
+                that can run `cls`.
+            name: Name by which others find the object with :meth:`get_object`. A detached object needs a name.
+            detached: Whether the object outlives this coordinator.
+            concurrency: Number of methods that can run at the same time.
+            saved: Whether checkpoints contain the object, by its methods ``save_state`` and ``load_state``. None:
+                if `cls` has ``save_state``.
+
+        Returns:
+            The handle. ``handle.method(...)`` calls a method and returns a RemoteValue.
 
         Raises:
-            InputError: the server refused it: the name is taken, there are too many objects, or, without `task`, no
-                connected task can run `cls`.
+            InputError: The server refused it: the name is in use, there are too many objects, or, without `task`,
+                no connected task can run `cls`.
             TypeError: `cls` or an argument cannot be pickled.
-            UnavailableError: the session has ended.
+            ValueError: `concurrency` is negative, or `saved` is set without a `name`.
+            UnavailableError: The session has ended.
+
+        Example:
+            ::
+
+                import collections
+
+                import muster
+
+                with muster.LocalCluster(workers=1) as cluster, cluster.coordinator() as c:
+                    counter = c.create(collections.Counter, ("abca",), name="letters")
+                    print(counter.most_common(1).fetch())  # [('a', 2)]
         """
         self._owner.session.check_process()
         job, index = task_of(task) if task is not None else ("", 0)
         if saved and not name:
             raise ValueError("saved: an object that checkpoints have needs a name")
-        if concurrency < 0:  # what else is out of its limits the server says
+        if concurrency < 0:  # the server checks the other limits
             raise ValueError(f"concurrency: {concurrency}, must be at least 1")
         args, kwargs = given("create", cls, args, kwargs)
         words = {"job": job, "index": index, "name": name, "detached": detached, "concurrency": concurrency,
@@ -497,7 +745,7 @@ class ClusterCoordinator(Scheduling, State):
                 raise
             raise unpicklable from error
         if self._uploads:
-            blobs = None if detached else self._session.blobs  # which go with the session
+            blobs = None if detached else self._session.blobs  # blobs are deleted with the session
             arguments = self._sent.along(self._uploads, function, b"".join(arguments), blobs)
             function = self._callables.pickled(make_with_uploads).data
         made = self._session.objects_known().create(words, function, arguments)
@@ -506,22 +754,36 @@ class ClusterCoordinator(Scheduling, State):
         return made
 
     def cancel(self) -> None:
-        """Cancels what is queued and asks what runs to stop. What is scheduled after it waits until
-        they have, and is not concerned. No error is raised for it; each value has its own."""
+        """Cancels all waiting calls, and asks running calls to stop. Fetching their values raises CancelledError.
+
+        Returns at once. Calls that are made afterwards start when the cancelled ones have ended. `join` and `done`
+        raise no error for the cancellation.
+        """
         self._session.cancel()
 
     def failures(self) -> list[ClosureError]:
-        """Errors of closures in the order in which they ended, cancelled ones left out: of this
-        generation, or of the newest that failed. At most the first thousand."""
+        """Returns the errors of failed calls, without cancelled ones, in the order in which the calls ended.
+
+        They are those of the current generation, or if it has none, of the last generation that failed. The list
+        has at most 1,000 elements.
+        """
         return self._session.failures()
 
     def wait_open(self) -> str:
-        """Waits until the server has opened the session; not needed before anything else. Returns
-        its id, "job_…", as REST shows it. Raises UnavailableError."""
+        """Waits until the server has opened the session. Other methods do not need this.
+
+        Returns:
+            The id of the session, "job_…", as REST shows it.
+
+        Raises:
+            UnavailableError: The server did not answer within `connect_timeout`, or the session has ended.
+        """
         return self._session.wait_open()
 
     def close(self) -> None:
-        """Cancels what is left and closes the session; values that are here stay readable."""
+        """Cancels all calls that have not ended, and closes the session. Values that this process has received
+        remain readable.
+        """
         self._owner.close()
 
     def __enter__(self) -> ClusterCoordinator:
@@ -533,7 +795,9 @@ class ClusterCoordinator(Scheduling, State):
 
 def _unpickled(servers: list[str], cluster: str, incarnation: int,
                scheduling: tuple[ClosureOptions | None, str] | None) -> Scheduling:
-    """`incarnation`: of the server's process; 0: the pickled coordinator had not connected yet."""
+    """Returns the copy of a coordinator. `incarnation`: that of the server's process; 0 if the pickled coordinator
+    had not connected yet.
+    """
     own = home.find()
     if own is not None and incarnation in (0, own.incarnation):
         made = ClusterCoordinator(cluster=cluster)

@@ -1,4 +1,4 @@
-"""What functions print and log on workers: shown here while they run, and asked for by value."""
+"""Lines that functions print and log on workers. They are printed here while functions run, or read by value."""
 from __future__ import annotations
 
 import collections
@@ -16,17 +16,20 @@ from muster.coordinator.records import Record
 LEVELS = ("info", "debug", "warning", "error", "stdout", "stderr", "dropped")
 PAGE_LINES = 1000
 UNFINISHED = "\r"
-"""Ends a line that has not ended yet: the next one of its closure, attempt and level replaces it."""
+"""Last character of an unfinished line. The next line of the same closure, attempt and level replaces it."""
 WAITING_MAX = 20_000
-"""Lines that wait to be printed. Full: the oldest are dropped, and counted."""
+"""Number of lines that can wait to be printed. When it is reached, the oldest lines are dropped and counted."""
 PATIENCE = 0.2
-"""Seconds that outcomes wait for the lines before them to be printed."""
+"""Seconds that outcomes wait until the lines before them are printed."""
 
 
 class LogLine(NamedTuple):
-    """A line that a function printed or logged. `level` is debug, info, warning or error of logging,
-    stdout or stderr for what was printed, and dropped where the worker had no room for lines: the
-    text says how many."""
+    """A line that a function printed or logged.
+
+    `level` is "debug", "info", "warning" or "error" for a line of logging, and "stdout" or "stderr" for a printed
+    line. It is "dropped" if the worker had no room for lines; `text` then contains their number. `time` is in UTC.
+    `worker` is for example "worker:0". `attempt` counts from 1.
+    """
 
     time: datetime.datetime
     level: str
@@ -36,7 +39,7 @@ class LogLine(NamedTuple):
 
 
 class Logs(list[LogLine]):
-    """Lines of one closure, oldest first. `dropped`: how many more the server has dropped."""
+    """The lines of one call, oldest first. `dropped` is the number of lines that the server has dropped."""
 
     dropped = 0
 
@@ -44,7 +47,7 @@ class Logs(list[LogLine]):
 def of_record(session: Any, record: Record, timeout: float) -> Logs:
     lines = Logs()
     session_id = session.id
-    if not session_id:  # nothing has run
+    if not session_id:  # no call has been sent
         return lines
     after = 0
     unfinished: dict[tuple[int, int], LogLine] = {}
@@ -53,7 +56,7 @@ def of_record(session: Any, record: Record, timeout: float) -> Logs:
                                           token=0 if record.closure else record.token,
                                           after=after, limit=PAGE_LINES)
         page = session.link.ask("GetLogs", request, messages.GetLogsResponse, timeout)
-        for wire in page.line:  # of an earlier page, it may have been replaced since
+        for wire in page.line:  # it can replace an unfinished line of an earlier page
             shown = unfinished.pop((wire.attempt, wire.level), None)
             if shown is not None:
                 lines.remove(shown)
@@ -77,14 +80,14 @@ def _level(wire: Any) -> str:
 
 
 def shown(asked: bool | None) -> bool:
-    """Returns whether lines are shown here. None: as MUSTER_LOG_TO_DRIVER says, 1 or 0; else yes."""
+    """Returns whether lines are printed here. None: yes, unless MUSTER_LOG_TO_DRIVER is 0."""
     if asked is not None:
         return asked
     return os.environ.get("MUSTER_LOG_TO_DRIVER", "1").lower() not in ("0", "false", "off", "no")
 
 
 def _kernel() -> Any:
-    """Of the notebook that this runs in."""
+    """Returns the kernel of the notebook that runs this, or None."""
     if "ipykernel" not in sys.modules:
         return None
     from IPython import get_ipython  # type: ignore[import-not-found, unused-ignore]
@@ -92,8 +95,9 @@ def _kernel() -> Any:
 
 
 class Printer:
-    """Prints the lines of a session, on a thread of its own: a terminal that takes nothing holds up
-    no outcome. `take` and `ask` are called by the thread that reads the session's stream."""
+    """Prints the lines of a session, on its own thread, so that a blocked terminal delays no outcome. `take` and
+    `ask` are called by the thread that reads the session's stream.
+    """
 
     def __init__(self) -> None:
         self._last = 0
@@ -106,15 +110,15 @@ class Printer:
         self._thread: threading.Thread | None = None
 
     def ask(self, open: Any) -> None:
-        """For lines from where they were broken off."""
+        """Requests the lines that follow the last one received."""
         open.log_lines = True
         open.log_lines_after = self._last
 
     def take(self, m: Any) -> None:
-        """Of a SessionResponse. Returns when they are printed, or that takes too long."""
+        """Takes the lines of a SessionResponse. Returns when they are printed, or after PATIENCE."""
         lines, dropped = list(m.log), 0
         for line in lines:
-            if line.number > self._last:  # else the server has begun anew
+            if line.number > self._last:  # otherwise the server has restarted its numbers
                 dropped += line.number - self._last - 1
             self._last = line.number
         if m.log_last > self._last and not lines:
@@ -135,7 +139,7 @@ class Printer:
                                                      0 if self._stuck else PATIENCE)
 
     def close(self) -> None:
-        """Prints what waits; nothing comes any more."""
+        """Prints the waiting lines and ends the thread."""
         with self._changed:
             self._over = True
             self._changed.notify_all()
@@ -148,7 +152,7 @@ class Printer:
             with self._changed:
                 self._printing = False
                 self._changed.notify_all()
-                self._changed.wait_for(lambda: self._over or not self._is_through())  # for lines
+                self._changed.wait_for(lambda: self._over or not self._is_through())  # waits for lines, without a limit
                 if self._is_through():
                     return
                 lines, dropped = list(self._waiting), self._dropped
@@ -157,7 +161,7 @@ class Printer:
                 self._printing = True
             try:
                 _print(lines, dropped)
-            except Exception:  # it is closed, or the user's own stream: there is nobody to tell
+            except Exception:  # a closed stream, or an error of the user's own stream, cannot be reported
                 pass
 
 
@@ -172,26 +176,28 @@ def _print(lines: Iterable[Any], dropped: int) -> None:
     for stream, some in ((sys.stdout, out), (sys.stderr, err)):
         if some and stream is not None:
             if kernel is not None and hasattr(stream, "set_parent"):
-                stream.set_parent(kernel.get_parent())  # below the cell that runs now
+                stream.set_parent(kernel.get_parent())  # print below the running cell
             stream.write("".join(_texts(some, stream)))
             stream.flush()
 
 
 _unfinished: tuple[weakref.ref[Any], tuple[int, int, int]] | None = None
-"""The stream and the source of an unfinished line on the terminal, if the cursor is at its beginning. Both streams share the
-terminal."""
+"""The stream and the source of an unfinished line on the terminal, if the cursor is at its beginning. Both streams
+share the terminal.
+"""
 
 
 _shown: set[tuple[int, int, int]] = set()
-"""Sources whose unfinished line was shown on the terminal."""
+"""Sources whose unfinished line was printed on the terminal."""
 _SHOWN_MAX = 256
-"""Sources with unfinished lines. The lines of further ones are shown when they end."""
+"""Number of sources with unfinished lines. The lines of further sources are printed when they are finished."""
 
 
 def _texts(lines: list[Any], stream: Any) -> Iterator[str]:
-    """Yields what shows the lines. On a terminal, the next line of the same closure, attempt and level replaces an unfinished one.
-    Any other text begins below it. Only the first unfinished line of another source is shown there, so that several progress bars
-    do not fill the terminal."""
+    """Yields the text of the lines. On a terminal, the next line of the same closure, attempt and level replaces an
+    unfinished one. Other text starts on the line below. Of each other source, only the first unfinished line is
+    printed, so that several progress bars do not fill the terminal.
+    """
     global _unfinished
     terminal = getattr(stream, "isatty", bool)()
     for line in lines:

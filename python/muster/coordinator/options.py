@@ -1,4 +1,4 @@
-"""How a coordinator presents itself, and what a closure may ask for. Times are seconds."""
+"""Options of coordinators and of calls. Times are in seconds."""
 from __future__ import annotations
 
 import dataclasses
@@ -13,11 +13,11 @@ from muster._tls import Tls
 from muster._wire import messages
 
 WORKER_FAILURES_MAX = 255
-"""What a closure counts."""
+"""Largest number of lost workers that is counted for a call."""
 _NOTEBOOKS = ("ipykernel_launcher.py", "colab_kernel_launcher.py")
 
 
-# What its user has started: of `python -c`, and where Python is embedded, that is not known.
+# Returns the name of the program; empty for `python -c` and embedded Python.
 def _script() -> str:
     name = os.path.basename(sys.argv[0] if sys.argv else "")
     if name in _NOTEBOOKS:
@@ -28,7 +28,7 @@ def _script() -> str:
 
 
 def _check_message(of: str, make: Callable[[], Any]) -> None:
-    """Raises ValueError when `make` cannot make its message, which the session's own thread will need."""
+    """Raises ValueError if `make` cannot create its message. The thread of the session would fail later."""
     try:
         make()
     except (TypeError, ValueError, OverflowError) as error:
@@ -37,59 +37,78 @@ def _check_message(of: str, make: Callable[[], Any]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class CoordinatorOptions:
+    """Options of a coordinator. Pass them to :class:`muster.ClusterCoordinator`, `LocalCluster.coordinator`,
+    :class:`muster.Executor` or joblib's backend as keyword arguments. Times are in seconds.
+
+    Raises:
+        ValueError: A value is out of range, or a TLS file cannot be used.
+    """
     name: str = ""
-    """Shown to operators. Empty: the script's, or that this is a notebook."""
+    """Name that operators see. Empty: the name of the script, or "notebook"."""
     cluster: str = ""
-    """Empty: the default one."""
+    """Name of the cluster. Empty: the default cluster."""
     token: str = dataclasses.field(default="", repr=False)
-    """Sent with every call where the server asks for a token. Empty: MUSTER_TOKEN of the
-    environment."""
+    """Token for a server that requires one. Empty: MUSTER_TOKEN of the environment."""
     continue_on_error: bool = False
-    """Every closure runs, whatever the others do, and join raises nothing: each value has its own
-    error. Else the first error cancels what is left and is raised."""
+    """Whether each scheduled call has its own error, as with `submit`. Then an error cancels no other call, and
+    `join` does not raise it. False: the first error of a scheduled call cancels the others and is raised.
+    """
     queue_capacity: int = 0
-    """Closures that may wait for a worker. While so many do, `schedule`, `submit` and `map` wait for room. 0: the
-    server's default, 262,144 unless its ``--queue-capacity`` says otherwise. The client then waits only when the
-    server's queue and `pending_max` are full."""
+    """Number of calls that can wait for a worker. While the queue is full, `schedule`, `submit` and `map` wait. 0:
+    the server's default, 262,144 unless it was started with ``--queue-capacity``. The client then waits only while
+    the server's queue and `pending_max` are full.
+    """
     max_worker_failures: int | None = None
-    """Lost processes or workers after which a call fails with AbortedError: up to 255; 0: no limit.
-    None: the server's default, 3. Calls of ``schedule`` then survive any number of lost workers, and
-    only fail when their own process has ended that often. Each retry waits longer, from 0.1 s to 30 s. A
-    worker that leaves in order does not count."""
+    """Number of lost processes or workers after which a call fails with AbortedError, up to 255. 0: no limit. None:
+    the server's default, 3. With None, calls of ``schedule`` survive any number of lost workers, and fail only if
+    their own process has ended that often. The delay before each retry grows from 0.1 s to 30 s. A worker that
+    leaves in order does not count.
+    """
     require_function: bool = False
-    """Closures fail at once while no connected worker has this Python version."""
+    """Whether calls fail at once while no connected worker has this Python version."""
     num_workers: int = 0
-    """How many workers each job has: what functions see as ``muster.context().num_workers``, whoever
-    is connected. Values and datasets per worker are built on the tasks below it. 0: as the cluster
-    is declared, else the number of tasks that the server knows, at least the highest index plus one."""
+    """Number of workers of each job, whether connected or not. Functions see it as
+    ``muster.context().num_workers``. Per-worker values are built on tasks with a lower index. 0: the number that
+    the cluster declares, otherwise the highest index known to the server, plus one.
+    """
     weight: int = 1
-    """Share of the workers beside the weights of others that have work: 1 to 1000."""
+    """Share of the workers relative to other sessions that have work. 1 to 1000."""
     session_grace: float = 0.0
-    """After a lost connection the session is resumed within this time, or what is not finished
-    fails with UnavailableError. 0: the server's default, a minute."""
+    """Seconds within which a lost connection can be resumed. After that, unfinished calls fail with
+    UnavailableError. 0: the server's default, one minute.
+    """
     durable: bool | None = None
-    """The session outlives the server's process. None: where the server has a data directory;
-    True: else it is refused."""
+    """Whether the session survives a restart of the server. True: the server refuses the session if it has no data
+    directory. None: yes, if the server has a data directory.
+    """
     ca: str | None = None
-    """PEM file with the CA certificates that verify the server; None: MUSTER_CA. Any of `ca`, `cert` and `key` turns TLS on."""
+    """PEM file with the CA certificates that verify the server; None: MUSTER_CA. Any of `ca`, `cert` and `key`
+    turns TLS on.
+    """
     cert: str | None = None
-    """PEM file with the client certificate, for a server that asks for one; None: MUSTER_CERT."""
+    """PEM file with the client certificate, for a server that requires one; None: MUSTER_CERT."""
     key: str | None = None
     """PEM file with the private key of `cert`; None: MUSTER_KEY."""
     log_to_driver: bool | None = None
-    """Whether lines that functions print and log on workers are printed here, too: ``(train.step worker:1) text``. What functions
-    print to stdout goes to stdout, all other lines go to stderr. None: yes, unless MUSTER_LOG_TO_DRIVER is 0."""
+    """Whether this program prints the lines that functions print and log on workers, for example ``(train.step
+    worker:1) text``. Lines from stdout are printed to stdout, all others to stderr. None: yes, unless
+    MUSTER_LOG_TO_DRIVER is 0.
+    """
     connect_timeout: float = 10.0
+    """Seconds to wait for the first answer of the server."""
     pending_max: int = 65_536
-    """Closures that may wait here to be sent. Full: schedule waits."""
+    """Number of calls that can wait in this process to be sent. While it is reached, `schedule` and `submit` wait."""
     pending_bytes_max: int = 64 << 20
+    """Bytes of calls that can wait in this process to be sent."""
     shm_bytes_max: int | None = None
-    """Of memory with large arguments, which workers of this host take. What does not fit goes by the server. 0: all
-    does. None: 4 GiB, or half of the memory that there is, if that is less."""
+    """Bytes of shared memory for large arguments, which workers of this host map. Data that does not fit is sent
+    through the server. 0: all data is. None: 4 GiB, or half of the available memory if that is less.
+    """
 
     show_arguments: bool = True
-    """A text of a closure's arguments, of 120 characters at most, goes with it to the server, which shows it to whoever
-    may read the closure. False: none does, as where arguments are secrets."""
+    """Whether a summary of the arguments, at most 120 characters, is sent to the server. Everyone who may read the
+    call can see it. Set it to False if arguments are secrets.
+    """
 
     def __post_init__(self) -> None:
         if not 0 <= (self.max_worker_failures or 0) <= WORKER_FAILURES_MAX:
@@ -108,10 +127,11 @@ class CoordinatorOptions:
 
     @property
     def shown_name(self) -> str:
-        """Returns the name that operators see: `name`, or that of the script."""
+        """Returns the name that operators see: `name`, or the name of the script."""
         return self.name or _script()
 
     def open(self) -> Any:
+        """Returns these options as the message that opens a session. Internal."""
         return messages.SessionRequest(open={
             "name": self.shown_name, "cluster": self.cluster, "hold_values": True,
             "continue_on_error": self.continue_on_error, "queue_capacity": self.queue_capacity,
@@ -126,27 +146,36 @@ class CoordinatorOptions:
 
 @dataclasses.dataclass(frozen=True)
 class ClosureOptions:
+    """Options of a call. Pass them to :meth:`muster.ClusterCoordinator.options` as keyword arguments. Times are in
+    seconds.
+
+    Raises:
+        ValueError: A value is negative or cannot be sent, or `task` is not of the form "worker" or "worker:3".
+    """
     priority: int = 0
-    """Higher ones of a session are dispatched first."""
+    """Calls of a session with a higher priority start first."""
     delay: float = 0.0
-    """Not before this long from now."""
+    """Seconds from submission until the call can start."""
     timeout: float = 0.0
-    """Not finished this long after it was scheduled: fails with TIMEOUT. 0: none."""
+    """Seconds from submission until the call must have ended; otherwise it fails with TimedOutError. 0: no limit."""
     retries: int = 0
-    """How often an error of the function is tried again."""
+    """How often the call is repeated if the function raises an exception."""
     retry_delay: float = 1.0
-    """Before the first retry; it doubles with each, up to…"""
+    """Seconds before the first retry. The delay doubles with each retry, and is shortened by up to a quarter,
+    differently for each call.
+    """
     retry_delay_max: float = 60.0
-    """…this. A quarter less, spread by closure."""
+    """Upper limit of the delay before a retry."""
     task: str | None = None
-    """Only on this task, as "worker:3", or on tasks of this job, as "worker"."""
+    """Runs the call only on this task, such as "worker:3", or on tasks of this job, such as "worker"."""
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Only on workers where all of them match."""
+    """Runs the call only on workers that have all of these labels."""
     resources: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    """Taken from the worker meanwhile, as {"gpu": 1}."""
+    """Resources of the worker that are reserved while the call runs, such as {"gpu": 1}."""
     trust_pickles: bool = False
-    """Of functions scheduled by name: ``fetch`` unpickles what says of itself that it is a pickle. Then
-    whoever answers, any worker that has this name, can run code here."""
+    """Whether ``fetch`` unpickles results of named functions that are marked as pickles. Every worker that provides
+    a function of this name can then run code in this process.
+    """
 
     def __post_init__(self) -> None:
         for name in ("delay", "timeout", "retries", "retry_delay", "retry_delay_max"):
@@ -157,8 +186,9 @@ class ClosureOptions:
         self._check_wire()
 
     def _check_wire(self) -> None:
-        """Raises ValueError for a value that no message can carry. The session's own thread sends the options later,
-        and could only end the session."""
+        """Raises ValueError for a value that cannot be sent. The thread of the session sends the options later, and
+        could only end the session.
+        """
         for of, texts in (("task", [self.task or ""]), ("labels", [*self.labels, *self.labels.values()]),
                           ("resources", self.resources)):
             for text in texts:
@@ -168,12 +198,13 @@ class ClosureOptions:
         _check_message(f"the options {self}", self.to_wire)
 
     def to_wire(self) -> Any:
+        """Returns these options as a message of the protocol. Internal."""
         wire = messages.ClosureOptions(
             priority=self.priority, delay_ms=_ms(self.delay), deadline_ms=_ms(self.timeout),
             max_retries=self.retries, label=dict(self.labels), resource=dict(self.resources))
         if self.retries:
             initial, most = _ms(self.retry_delay), _ms(self.retry_delay_max)
-            if (initial, most) != (1000, 60_000):  # as it is where nothing is said
+            if (initial, most) != (1000, 60_000):  # the defaults are not sent
                 wire.retry_initial_ms, wire.retry_max_ms = initial, max(most, initial)
         if self.task is not None:
             job, _, index = self.task.partition(":")
@@ -184,7 +215,7 @@ class ClosureOptions:
 
 
 class CoordinatorWords(TypedDict, total=False):
-    """Those of CoordinatorOptions, as keyword arguments."""
+    """Fields of CoordinatorOptions as keyword arguments."""
 
     name: str
     cluster: str
@@ -209,7 +240,7 @@ class CoordinatorWords(TypedDict, total=False):
 
 
 class ClosureWords(TypedDict, total=False):
-    """Those of ClosureOptions."""
+    """Fields of ClosureOptions as keyword arguments."""
 
     priority: int
     delay: float
@@ -224,7 +255,7 @@ class ClosureWords(TypedDict, total=False):
 
 
 def check_names(of: str, given: Iterable[str], options: type) -> None:
-    """Raises TypeError: there is no option of this name."""
+    """Raises TypeError if an option does not exist. The error suggests a similar name."""
     known = {f.name for f in dataclasses.fields(options)}
     for name in given:
         if name in known:

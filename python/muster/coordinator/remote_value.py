@@ -1,4 +1,4 @@
-"""Handles: what scheduling a closure returns, and what each worker keeps for itself."""
+"""Handles of outputs: values of calls, and values that each worker keeps."""
 from __future__ import annotations
 
 import asyncio
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Session(Protocol):
-    """What values use of their session; see `muster.coordinator.session`."""
+    """The members of a session that values use. See `muster.coordinator.session`."""
 
     link: Any
     is_forked: bool
@@ -53,17 +53,23 @@ class Owner(Protocol):
 
 
 class RemoteValueStatus(enum.Enum):
+    """State of a value. READY: the call has ended, with a result or an error. ABORTED: the call lost its worker too
+    often, or its object was lost with its task.
+    """
     NOT_READY = "NOT_READY"
     READY = "READY"
-    """With a value, or with the error of the function."""
+    """The call has ended with a result, or with an error of the function."""
     ABORTED = "ABORTED"
-    """Its workers were lost too often."""
+    """The workers of the call were lost too often."""
 
 
 class RemoteValue(Hints, Generic[T]):
-    """The output of a closure, which may not be here yet. An argument of other closures, at any
-    depth; ``await value`` works as well, and cancels the closure when it is cancelled itself. Goes at
-    the server when the last handle is collected; until then its coordinator lives."""
+    """The output of a call, which can be pending.
+
+    Values can be arguments of other calls, at any depth. ``await value`` waits in a coroutine; cancelling the
+    awaiting task cancels the call. The server deletes a value when its last handle is garbage-collected. A handle
+    keeps its coordinator open.
+    """
 
     __slots__ = ("_owner", "_record", "__weakref__")
     _instead = VALUE
@@ -76,13 +82,23 @@ class RemoteValue(Hints, Generic[T]):
     def __del__(self) -> None:
         try:
             self._owner.session.drop(self._record)
-        except AttributeError:  # it was never made whole
+        except AttributeError:  # its constructor has failed
             pass
 
     def fetch(self, timeout: float | None = None) -> T:
-        """Waits for the value and returns it, always the same object. Raises what the function
-        raised (see :class:`muster.ClosureError`), CancelledError, InputError, AbortedError,
-        UnavailableError, or WaitTimeout after `timeout` seconds."""
+        """Waits for the value and returns it. Each use returns the same object. `get` is the same method.
+
+        Args:
+            timeout: Seconds to wait. None: no limit.
+
+        Returns:
+            The result of the function.
+
+        Raises:
+            ClosureError: The error of the call. It is also an instance of the class that the function raised, or a
+                subclass such as CancelledError, InputError, AbortedError or UnavailableError.
+            WaitTimeout: The value is not available within `timeout`. The call continues.
+        """
         return self._fetch(timeout, True)
 
     def _fetch(self, timeout: float | None = None, stops: bool = False) -> T:
@@ -108,20 +124,22 @@ class RemoteValue(Hints, Generic[T]):
     get = fetch
 
     def _warn(self) -> None:
-        """Says in the log why nothing comes, if that is so."""
+        """Logs why the call waits, if no worker can run it or the server is unreachable."""
         self._owner.session._warn([self._record])
 
     def _reason(self, timeout: float | None) -> str:
-        """Returns why it has not ended, for the end of a sentence; empty where that is not known."""
+        """Returns why the call has not ended, as the end of a sentence, or "" if that is unknown."""
         return self._owner.session.reason_of(timeout, [self._record.token])
 
     def done(self) -> bool:
+        """Returns whether the call has ended, with a result or an error. Does not wait."""
         if not self._record.ended:
             self._owner.session.check_process()
         return self._record.ended
 
     @property
     def status(self) -> RemoteValueStatus:
+        """Returns the state of the value."""
         self.done()
         return self._status()
 
@@ -133,24 +151,38 @@ class RemoteValue(Hints, Generic[T]):
         return RemoteValueStatus.ABORTED if lost else RemoteValueStatus.READY
 
     def logs(self, timeout: float = 10.0) -> log_lines.Logs:
-        """What it has printed and logged so far, over all its attempts: a list of
-        :class:`muster.LogLine` (time, level, text, worker, attempt), oldest first, with `dropped`,
-        how many lines are not kept. The server keeps the newest 5,000 of a closure, and after the
-        session's end as long as that is listed: a day, unless it was told otherwise. Raises
-        UnavailableError: there is no server, or it has forgotten the session."""
+        """Returns the lines that the call has printed and logged so far, in all its attempts, oldest first.
+
+        The server keeps the newest 5,000 lines of each call. After the end of the session it keeps them as long as
+        it lists the session, by default one day.
+
+        Args:
+            timeout: Seconds to wait for the server.
+
+        Returns:
+            A list of :class:`muster.LogLine`. Its attribute `dropped` is the number of lines that the server has
+                dropped.
+
+        Raises:
+            UnavailableError: The server does not answer, or has deleted the session.
+        """
         return log_lines.of_record(self._owner.session, self._record, timeout)
 
     def cancel(self) -> None:
-        """This closure alone; no error is raised for it but by its own fetch."""
+        """Cancels this call only, whether it waits or runs. Only `fetch` of this value raises the CancelledError."""
         self._owner.session.cancel_one(self._record)
 
     def add_done_callback(self, f: Callable[[], None]) -> None:
-        """Calls `f` when it has ended, on a thread of the library, or at once; it must be short, and cannot
-        wait for other values, which come by that thread (RuntimeError). What it raises there is logged."""
+        """Calls `f` when the call has ended: at once if it has, otherwise on a thread of the library.
+
+        Args:
+            f: A function without parameters. It must be short. It cannot wait for other values, because its thread
+                delivers them; this raises RuntimeError. An exception of `f` on that thread is logged.
+        """
         self._owner.session.when_ended(self._record, f)
 
     def _forget_callback(self, f: Callable[[], None]) -> None:
-        """Removes one that has not been called, where that is possible."""
+        """Removes a callback that has not been called, if possible."""
         self._owner.session.forget_callback(self._record, f)
 
     def __await__(self) -> Generator[Any, None, T]:
@@ -174,12 +206,14 @@ class RemoteValue(Hints, Generic[T]):
         except asyncio.CancelledError:  # such as by asyncio.wait_for
             self.cancel()
             raise
-        if self._is_large:  # others of the loop go on meanwhile
+        if self._is_large:  # so that other coroutines run while it is fetched
             return (yield from loop.run_in_executor(None, self._fetch).__await__())
         return self._fetch()
 
     def future(self) -> concurrent.futures.Future[T]:
-        """The same as a future of the standard library."""
+        """Returns a future of the standard library with the result or the error of this call. The future cannot be
+        cancelled; use `cancel` of the value.
+        """
         made = Future(self._noted)
         made.set_running_or_notify_cancel()
 
@@ -188,24 +222,26 @@ class RemoteValue(Hints, Generic[T]):
                 made.set_result(self._fetch())
             except BaseException as error:
                 made.set_exception(error)
-            made._noted = contextlib.nullcontext  # which would keep this handle
+            made._noted = contextlib.nullcontext  # `self._noted` would keep this handle
 
         self.add_done_callback(lambda: made_again.when_here(self._is_large, fetch))
         _forks.notify_in_forks(made)
         return made
 
     def _noted(self) -> ContextManager[Any]:
-        """Around whatever waits for it: where the server has to know who waits for whom."""
+        """Returns a context for a wait for this value. Subclasses report to the server which call waits for which."""
         return contextlib.nullcontext()
 
     @property
     def _is_large(self) -> bool:
-        """It has ended, and its bytes are elsewhere: fetching it may take long."""
+        """Returns whether fetching the value can take long: the call has ended, and its bytes are stored elsewhere."""
         return values.may_be_name(self._record.raw)
 
     @property
     def _is_pickled(self) -> bool:
-        """It comes from a pickled function: what is no JSON of it is a pickle."""
+        """Returns whether the value comes from a pickled function, so that its bytes are a pickle unless they are
+        JSON.
+        """
         return self._owner.session.is_pickled(self._record)
 
     def __reduce__(self) -> Any:
@@ -239,10 +275,10 @@ def _decoded(encoding: int, raw: Data, blobs: Any) -> Any:
 
 
 class PerWorkerValues:
-    """A value that every worker builds for itself and keeps: one of its components each.
+    """A value that each worker builds and keeps. Each worker has one component of it.
 
-    As an argument, at any depth, it is the component of the worker that runs the closure. Goes when
-    it is collected and no closure needs it any more.
+    As an argument, at any depth, it is the component of the worker that runs the call. It is deleted when its
+    handle is garbage-collected and no call needs it.
     """
 
     def __init__(self, owner: Owner, built: Built) -> None:
@@ -252,16 +288,26 @@ class PerWorkerValues:
     def __del__(self) -> None:
         try:
             self._owner.session.drop(self.built)
-        except AttributeError:  # it was never made whole
+        except AttributeError:  # its constructor has failed
             pass
 
     @property
     def handle(self) -> int:
-        """At the server; "pw_" and 16 hexadecimal digits as text."""
+        """Returns its number at the server. As text it is "pw_" and 16 hexadecimal digits."""
         return self.built.handle
 
     def components(self, timeout: float = 10.0) -> dict[str, RemoteValueStatus]:
-        """What became of it by task, as ``{"worker:0": READY}``. Raises UnavailableError."""
+        """Returns the state of each component.
+
+        Args:
+            timeout: Seconds to wait for the server.
+
+        Returns:
+            A dict from task to state, such as ``{"worker:0": RemoteValueStatus.READY}``.
+
+        Raises:
+            UnavailableError: The server does not answer, or the session has ended.
+        """
         states: dict[str, RemoteValueStatus] = self._owner.session.link.components(self.built, timeout)
         return states
 
@@ -273,8 +319,10 @@ class PerWorkerValues:
 
 
 class PerWorkerDataset(PerWorkerValues):
-    """Of create_per_worker_dataset. `iter` gives iterators as PerWorkerValues, new ones each time,
-    which begin at the dataset's beginning; a worker that comes back begins anew."""
+    """A dataset of each worker, made by `ClusterCoordinator.create_per_worker_dataset`. Each ``iter()`` of it
+    returns new iterators, which start at the beginning of the dataset. A worker that was lost starts again at the
+    beginning.
+    """
 
     def __init__(self, owner: Owner, built: Built,
                  make_iterator: Callable[[], PerWorkerIterator]) -> None:
@@ -286,12 +334,16 @@ class PerWorkerDataset(PerWorkerValues):
 
     @property
     def element_spec(self) -> Any:
-        """Raises NotImplementedError, as TensorFlow's does: elements are Python objects of any type."""
+        """Raises NotImplementedError: elements can be Python objects of any type. TensorFlow has a specification
+        here.
+        """
         raise NotImplementedError("element_spec: a dataset of workers has no specification of its elements")
 
 
 class PerWorkerIterator(PerWorkerValues):
-    """In a closure it is an iterator of the worker that runs it."""
+    """Iterators of a PerWorkerDataset, one on each worker. In a function it is the iterator of the worker that runs
+    the function.
+    """
 
     def __next__(self) -> Any:
         raise NotImplementedError("next() of a per-worker iterator: pass the iterator to a scheduled "

@@ -29,7 +29,7 @@ def _fetch(s: Any, end: float | None, stops: bool) -> Any:
     if isinstance(s, list):
         return [_fetch(item, end, stops) for item in s]
     if isinstance(s, dict):
-        made = copy.copy(s)  # of its class, in its order, with its default_factory
+        made = copy.copy(s)  # keeps class, order and default_factory
         for key, item in s.items():
             made[key] = _fetch(item, end, stops)
         return made
@@ -54,7 +54,7 @@ def _has_values(s: Any) -> bool:
 
 
 def values_of(s: Any) -> Iterator[RemoteValue[Any]]:
-    """Those that `fetch_structure` replaces."""
+    """Yields the RemoteValues that `fetch_structure` replaces."""
     if isinstance(s, RemoteValue):
         yield s
     items: Iterable[Any] = ()
@@ -69,9 +69,25 @@ def values_of(s: Any) -> Iterator[RemoteValue[Any]]:
 
 
 class as_completed:
-    """Iterates over values in the order in which they end, with ``for`` or ``async for``. Raises
-    WaitTimeout when `timeout` seconds after the call some have not ended. `progress`: a bar of tqdm,
-    where that is installed."""
+    """Iterates over values in the order in which their calls end, with ``for`` or ``async for``.
+
+    Args:
+        values: RemoteValues, also of several coordinators.
+        timeout: Seconds from now until all calls must have ended. None: no limit.
+        progress: Whether to show a progress bar, if tqdm is installed.
+
+    Raises:
+        WaitTimeout: While iterating: some calls have not ended within `timeout`.
+
+    Example:
+        ::
+
+            import muster
+
+            with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
+                for value in muster.as_completed([c.submit(pow, i, 2) for i in range(3)]):
+                    print(value.fetch())
+    """
 
     def __init__(self, values: Iterable[RemoteValue[Any]], timeout: float | None = None, *,
                  progress: bool = False) -> None:
@@ -80,7 +96,7 @@ class as_completed:
         self._timeout = timeout
         self._left = 0
         self._open: dict[int, RemoteValue[Any]] = {}
-        self._wakes: set[Callable[[], None]] = set()  # of coroutines that wait
+        self._wakes: set[Callable[[], None]] = set()  # wake waiting coroutines
         for value in values:
             self._left += 1
             self._open[id(value)] = value
@@ -103,7 +119,7 @@ class as_completed:
         return self._taken(value)
 
     def _came(self, value: RemoteValue[Any]) -> None:
-        """On a thread of the library."""
+        """Called on a thread of the library when a value has ended."""
         self._ended.put(value)
         for wake in list(self._wakes):
             wake()
@@ -130,7 +146,7 @@ class as_completed:
             raise StopAsyncIteration
         with waiting():
             while True:
-                # Nothing is awaited between this and its return, so a cancelled coroutine has taken none.
+                # No await follows before the return, so a cancelled coroutine loses no value.
                 try:
                     return self._taken(self._ended.get_nowait())
                 except queue.Empty:
@@ -139,7 +155,7 @@ class as_completed:
                     raise self._too_late()
 
     async def _wait_for_one(self) -> bool:
-        """False: not in time."""
+        """Returns whether a value has ended in time."""
         left = None if self._end is None else max(0.0, self._end - time.monotonic())
         loop = asyncio.get_running_loop()
         came = asyncio.Event()
@@ -152,7 +168,7 @@ class as_completed:
 
         self._wakes.add(wake)
         try:
-            if self._ended.empty():  # else it came before anybody could be woken
+            if self._ended.empty():  # a value may have ended before `wake` was added
                 await asyncio.wait_for(came.wait(), left)
             return True
         except asyncio.TimeoutError:

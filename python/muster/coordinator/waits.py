@@ -17,21 +17,31 @@ def wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: floa
          ) -> tuple[Values, Values]:
     """Waits until `num_returns` values have ended, with a result or an error.
 
-    The values may belong to several coordinators.
+    The values can belong to several coordinators.
 
     Args:
         values: Different values.
         num_returns: How many values to wait for.
-        timeout: Seconds to wait. None: as long as it takes.
+        timeout: Seconds to wait. None: no limit.
 
     Returns:
-        The values that have ended, at most `num_returns`, and the others. Both lists keep the order of `values`. After
-        `timeout` the first list can be shorter.
+        Two lists: the values that have ended, at most `num_returns`, and the others. Both keep the order of
+            `values`. After `timeout` the first list can be shorter.
 
     Raises:
         ValueError: `num_returns` is less than 1 or larger than the number of values, or a value occurs twice.
-        TypeError: an element is not a RemoteValue.
-        RuntimeError: a callback of a value waits, which blocks its own thread.
+        TypeError: An element is not a RemoteValue.
+        RuntimeError: A callback of a value calls this. It would block the thread that delivers the results.
+
+    Example:
+        ::
+
+            import muster
+
+            with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
+                values = [c.submit(pow, i, 2) for i in range(3)]
+                ended, pending = muster.wait(values, num_returns=3)
+                print(c.fetch(ended), pending)  # [0, 1, 4] []
     """
     each = _checked(values, num_returns)
     ended = threading.Event()
@@ -51,7 +61,19 @@ def wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: floa
 
 async def async_wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: float | None = None
                      ) -> tuple[Values, Values]:
-    """Asynchronous version of `wait`. Cancelling it cancels no call."""
+    """Asynchronous version of `wait`. Cancelling the awaiting task does not cancel the calls.
+
+    Args:
+        values: Different values.
+        num_returns: How many values to wait for.
+        timeout: Seconds to wait. None: no limit.
+
+    Returns:
+        The values that have ended, at most `num_returns`, and the others, as for `wait`.
+
+    Raises:
+        ValueError, TypeError: As for `wait`.
+    """
     each = _checked(values, num_returns)
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
@@ -90,7 +112,7 @@ class _Counter:
             if self.enough:
                 break
             self._added.append((value, self._ended))
-            value.add_done_callback(self._ended)  # at once for one that has ended
+            value.add_done_callback(self._ended)  # called at once if the value has ended
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -1,4 +1,4 @@
-"""Handles of datasets that the server deals out, split by split, to functions on workers. Never imports grpc."""
+"""Handles of datasets whose splits the server distributes among functions on workers. Never imports grpc."""
 from __future__ import annotations
 
 import struct
@@ -15,14 +15,14 @@ from muster.worker.context import context
 
 ANY_EPOCH = 0xffffffff
 _HEAD = struct.Struct("<QIII")
-"""Of a draw: closure, attempt, epoch, whether splits are whole; see objects.proto."""
+"""Header of a draw: closure, attempt, epoch, whether splits are returned whole. See objects.proto."""
 _DEALT = struct.Struct("<II")
 
 Read = Callable[[Any], Iterable[Any]]
 
 
 class _Reading(threading.local):
-    """How far a function has read. A handle may be everybody's, as one that functions capture."""
+    """How far a function has read. Threads can share a handle, for example one that functions capture."""
     of: Any = None
     """Closure and attempt."""
     elements: Iterator[Any] | None = None
@@ -31,9 +31,12 @@ class _Reading(threading.local):
 
 
 class DistributedDataset:
-    """Of :meth:`create_distributed_dataset`. An argument of functions, at any depth: there it is an iterator of
-    splits, or of the elements that `read` makes of them, until the epoch ends. A split is done when the function
-    that drew past its end has succeeded; else it is dealt out again, whole."""
+    """A dataset whose splits the server distributes, made by :meth:`ClusterCoordinator.create_distributed_dataset`.
+
+    As an argument of a function, at any depth, it is an iterator of splits, or of the elements that `read` returns
+    for each split. The iterator ends with the epoch. A split is done when the function that has read past its end
+    has succeeded. Otherwise the whole split is drawn again.
+    """
 
     def __init__(self, id: int, name: str, epochs: int, read: Read | None, ticket: bytes, calls: Calls,
                  epoch: int = ANY_EPOCH, owner: Any = None) -> None:
@@ -47,10 +50,10 @@ class DistributedDataset:
         self._owner = owner
         self._reading = _Reading()
 
-    # Of functions on workers.
+    # For functions on workers.
 
     def __iter__(self) -> DistributedDataset:
-        context()  # else, an error here and not at the first split
+        context()  # raises here, not at the first split, if this is not a function on a worker
         return self
 
     def __next__(self) -> Any:
@@ -63,7 +66,7 @@ class DistributedDataset:
                     for element in r.elements:
                         return element
                 except BaseException:
-                    r.elements = None  # not past its end: it is dealt out again
+                    r.elements = None  # not read to its end, so the split is drawn again
                     raise
                 r.elements = None
                 r.passed.append(r.split)
@@ -73,12 +76,14 @@ class DistributedDataset:
             r.elements = iter(self._read(split))
 
     def _draw(self, r: _Reading, running: Any) -> Any:
-        """Waits while others may give back what they have. Raises StopIteration, ClosureError."""
+        """Returns the next split. Waits while other functions may return splits. Raises StopIteration at the end,
+        and ClosureError.
+        """
         passed, r.passed = r.passed, []
         args = _HEAD.pack(running.closure, running.attempt, self._epoch, self._read is None)
         args += struct.pack(f"<{len(passed)}I", *passed)
         call = self._call("draw", args)
-        self._calls.wait(call, None)  # ends: the others' functions end, or the session does
+        self._calls.wait(call, None)  # terminates when the other functions or the session end
         if call.error is not None:
             raise call.error.again()
         if call.encoding == JSON:
@@ -87,56 +92,100 @@ class DistributedDataset:
         (split,), _ = buffers.load(call.raw[_DEALT.size:])
         return split
 
-    # Of both.
+    # For functions and coordinators.
 
     def epoch(self, number: int) -> DistributedDataset:
-        """The same, of this epoch alone, from 0: it waits for it to begin, and is empty when it is over. To
-        do something between epochs: else a function that comes late reads the next one."""
+        """Returns the same dataset, limited to one epoch.
+
+        Its iterator waits until the epoch begins, and is empty once the epoch is over. Without a number, a function
+        that starts late reads the next epoch.
+
+        Args:
+            number: Index of the epoch, from 0.
+
+        Returns:
+            A dataset for arguments.
+
+        Raises:
+            ValueError: There is no such epoch.
+        """
         if not 0 <= number < self._epochs:
             raise ValueError(f"epoch {number}: there are {self._epochs}, from 0")
         return DistributedDataset(self._id, self._name, self._epochs, self._read, self._ticket, self._calls,
                                   number, self._owner)
 
     def progress(self) -> dict[str, int]:
-        """`epoch`, that goes on, of `epochs` (as many: all are done), and how many of its `splits` are `queued`,
-        `drawn` and `done`. Raises UnavailableError: the server has started anew."""
+        """Returns the progress of the current epoch.
+
+        Returns:
+            A dict of numbers: the current `epoch`, from 0, which is equal to `epochs` at the end; `epochs`; and how
+                many of the `splits` are `queued`, `drawn` and `done`.
+
+        Raises:
+            UnavailableError: The session has ended, or a restart of the server has lost the dataset.
+        """
         try:
             asked: dict[str, int] = self._ask("progress")
             return asked
-        except InputError:  # a server that knows no such method
+        except InputError:  # an older server does not have this method
             told = self._ask("position")
             return {**told, "done": len(told["done"])}
 
     def position(self) -> dict[str, Any]:
-        """How far it is, for ``create_distributed_dataset(…, position=)``, also of another coordinator: the
-        epoch and what is done of it. What functions have drawn now is not."""
+        """Returns the epoch and its finished splits, for `go_to` or for ``create_distributed_dataset(...,
+        position=)``, also of another coordinator. Splits that functions are reading are not included.
+
+        Returns:
+            A dict of plain values with `epoch` and `done`, the numbers of the finished splits.
+        """
         asked = self._ask("position")
         return {"epoch": asked["epoch"], "done": asked["done"]}
 
     def go_to(self, position: Mapping[str, Any]) -> None:
-        """It goes on from there. Raises InputError: functions have drawn splits and have not ended."""
+        """Continues from a position.
+
+        Args:
+            position: A result of `position`.
+
+        Raises:
+            InputError: Functions that have drawn splits have not ended.
+        """
         self.load_state(position).fetch()
 
-    # Of checkpoints, as objects have them.
+    # For checkpoints, with the interface of objects.
 
     def save_state(self) -> CallValue:
+        """Returns a value of the position. Checkpoints call it."""
         return CallValue(self._calls, self._call("position", b""), self._owner)
 
     def load_state(self, position: Mapping[str, Any]) -> CallValue:
+        """Continues from a position, as `go_to` does, without waiting. Checkpoints call it.
+
+        Args:
+            position: A result of `position`.
+
+        Returns:
+            A value that is None when the server has accepted the position.
+        """
         done = position["done"]
         args = struct.pack(f"<{1 + len(done)}I", position["epoch"], *done)
         return CallValue(self._calls, self._call("go_to", args), self._owner)
 
     def _unowned(self) -> DistributedDataset:
-        """The same, which does not keep the session open."""
+        """Returns a handle that does not keep the session open."""
         return DistributedDataset(self._id, self._name, self._epochs, self._read, self._ticket, self._calls)
 
     def done(self) -> bool:
-        """All epochs are done."""
+        """Returns whether all epochs are done. Asks the server."""
         return bool(self.progress()["epoch"] == self._epochs)
 
     def delete(self) -> None:
-        """Of the coordinator that has made it: functions that wait for a split fail (CancelledError)."""
+        """Deletes the dataset. Functions that wait for a split fail with CancelledError. Only the coordinator that
+        created it can delete it.
+
+        Raises:
+            TypeError: The handle is used in a function on a worker.
+        """
         drop = getattr(self._calls, "drop", None)
         if drop is None:
             raise TypeError("functions on workers draw from datasets, coordinators delete them")
@@ -160,7 +209,7 @@ class DistributedDataset:
 
 def restored(id: int, name: str, epochs: int, read: Read | None, ticket: bytes,
              epoch: int) -> DistributedDataset:
-    """Called while a handle is unpickled."""
+    """Called when a handle is unpickled."""
     calls = calls_of(ticket, f"dataset {name!r}")
     owner = getattr(calls, "owner", lambda: None)()
     return DistributedDataset(id, name, epochs, read, ticket, calls, epoch, owner)

@@ -1,4 +1,4 @@
-"""A program that is started again when a task with its state is lost."""
+"""Restarts a program that has lost a task with its state."""
 from __future__ import annotations
 
 import contextlib
@@ -11,9 +11,26 @@ from muster.errors import UnavailableError
 
 @contextlib.contextmanager
 def handle_parameter_server_failure() -> Iterator[None]:
-    """Around the block of a program that uses objects or parameter servers. An UnavailableError ends the
-    program with the exit status in TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE, so that whoever started it
-    (``muster run`` does) starts it again; without the variable it is raised."""
+    """A context manager for a program that uses objects or parameter servers. It turns an UnavailableError into an
+    exit.
+
+    The program exits with the status in TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE, so that its parent, such as ``muster
+    run``, starts it again. Without this variable the error is raised.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        SystemExit: The block raised an UnavailableError, and the variable is set.
+
+    Example:
+        ::
+
+            import muster
+
+            with muster.handle_parameter_server_failure():
+                print("training")
+    """
     try:
         yield
     except UnavailableError:

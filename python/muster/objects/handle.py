@@ -1,4 +1,4 @@
-"""Handles of objects on tasks, and the values of their methods' calls."""
+"""Handles of objects on tasks, and the values of calls of their methods."""
 from __future__ import annotations
 
 import contextlib
@@ -21,7 +21,7 @@ ARGUMENT_BYTES_MAX = 32 << 20
 
 
 def check_argument_bytes(size: int) -> None:
-    """Raises ValueError."""
+    """Raises ValueError if the arguments of a call are too large."""
     if size > ARGUMENT_BYTES_MAX:
         raise ValueError(f"the arguments have {size} bytes, the limit is {ARGUMENT_BYTES_MAX}")
 
@@ -31,7 +31,7 @@ def _refuse(data: Data) -> bytes:
 
 
 class CallValue(RemoteValue[Any]):
-    """The output of a method. As an argument it is its value, which is waited for where it is passed."""
+    """The output of a method. As an argument it is passed by value: passing it waits for the method."""
 
     __slots__ = ("_calls", "_call")
 
@@ -41,7 +41,7 @@ class CallValue(RemoteValue[Any]):
         self._call = call
 
     def __del__(self) -> None:
-        pass  # the answer goes with the call
+        pass  # the answer is dropped together with the call
 
     def _fetch(self, timeout: float | None = None, stops: bool = False) -> Any:
         if not self._call.answered:
@@ -70,7 +70,7 @@ class CallValue(RemoteValue[Any]):
         raise TypeError("what methods print is in the output of their worker")
 
     def cancel(self) -> None:
-        """A call that was made is executed."""
+        """Does nothing: a method call cannot be cancelled."""
 
     @contextlib.contextmanager
     def _noted(self) -> Iterator[None]:
@@ -91,7 +91,7 @@ class CallValue(RemoteValue[Any]):
 
     @property
     def _is_large(self) -> bool:
-        return False  # answers come whole
+        return False  # answers are received as a whole
 
     @property
     def _is_pickled(self) -> bool:
@@ -123,9 +123,12 @@ class Method(Hints):
 
 
 class RemoteObject:
-    """A handle of an object on a task. ``h.method(…)`` calls it there and returns a RemoteValue at
-    once; calls of one caller are executed in their order. An argument of functions and methods, at any
-    depth: they call it, too. Of attributes and of names with an underscore there are none."""
+    """The handle of an object on a task.
+
+    ``handle.method(...)`` calls a method there and returns a RemoteValue at once. Calls of one caller are executed
+    in order. A handle can be an argument of functions and methods, at any depth; they can call the object as well.
+    Attributes of the object and names with a leading underscore are not available.
+    """
 
     __slots__ = ("_id", "_task", "_class_name", "_ticket", "_calls", "_owner", "__weakref__")
 
@@ -151,8 +154,10 @@ class RemoteObject:
                                                       of=(self._task, self._class_name), kept=kept), self._owner)
 
     def _packed(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes, Sequence[Kept]]:
-        """Arguments, and what they name. What is large goes by memory where its object is known to take that; it is
-        asked for the first large argument, and after the first large result."""
+        """Returns the encoded arguments and the memory that they name. Large data stays in shared memory if the
+        task is known to accept that. The task is asked at the first large argument, and after the first large
+        result.
+        """
         of = self._task, self._class_name
         keeping = self._calls.large.keeping(self._id, self._ticket, of, asks=False)
         try:
@@ -177,12 +182,16 @@ class RemoteObject:
         return b"".join(parts), keeping.kept if keeping is not None else ()
 
     def _unowned(self) -> RemoteObject:
-        """The same, which does not keep the session open."""
+        """Returns a handle that does not keep the session open."""
         return type(self)(self._id, self._task, self._class_name, self._ticket, self._calls)
 
     def delete(self) -> None:
-        """Of the coordinator that has the session: the object goes, calls that are not answered fail
-        (CancelledError)."""
+        """Deletes the object. Calls that are not answered fail with CancelledError. Only a coordinator can delete
+        objects.
+
+        Raises:
+            TypeError: The handle is used in a function on a worker.
+        """
         drop = getattr(self._calls, "drop", None)
         if drop is None:
             raise TypeError("functions on workers call objects, coordinators delete them")
@@ -202,7 +211,7 @@ class RemoteObject:
 
 
 _sessions: weakref.WeakValueDictionary[bytes, Calls] = weakref.WeakValueDictionary()
-"""Of coordinators in this process, by ticket."""
+"""Calls of the coordinators of this process, by ticket."""
 
 
 class _Here(threading.local):
@@ -210,12 +219,12 @@ class _Here(threading.local):
 
 
 here = _Here()
-"""Whose functions and methods this thread executes; set by the worker."""
+"""Calls of the session whose functions and methods this thread executes. The worker sets it."""
 _process: list[Calls] = []
 
 
 def serve(calls: Calls) -> None:
-    """Of a process that is one worker: also threads that functions have started call by it."""
+    """Sets the calls that all threads of a worker's process use, including threads that functions have started."""
     _process[:] = [calls]
 
 
@@ -224,14 +233,18 @@ def register(ticket: bytes, calls: Calls) -> None:
 
 
 def restored(id: int, task: str, class_name: str, ticket: bytes) -> RemoteObject:
-    """Called while a handle is unpickled."""
+    """Called when a handle is unpickled."""
     calls = calls_of(ticket, f"{class_name} on {task}")
     owner = getattr(calls, "owner", lambda: None)()
     return RemoteObject(id, task, class_name, ticket, calls, owner)
 
 
 def calls_of(ticket: bytes, what: str) -> Calls:
-    """By which a handle that is unpickled here is called. Raises TypeError: none."""
+    """Returns the calls through which an unpickled handle is used.
+
+    Raises:
+        TypeError: This process has no session for the handle, and is not a worker.
+    """
     calls = here.calls or _sessions.get(ticket) or (_process[0] if _process else None)
     if calls is None:
         raise TypeError(f"a handle of {what} is of use where its session is, and in what that runs on workers")

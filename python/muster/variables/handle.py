@@ -1,4 +1,4 @@
-"""Handles of variables. Values that are more than one call may carry go in pieces by rows."""
+"""Handles of variables. Values that are too large for one call are sent in pieces of rows."""
 from __future__ import annotations
 
 import math
@@ -13,16 +13,20 @@ from muster.variables.values import JoinedValue, OrPieces, Request, in_window
 from muster.variables.variable import CLASS_NAME, ONLY_ASSIGNED, STEPPED, converted
 
 WHOLE_MAX = 24 << 20
-"""Bytes of what goes in one call; the limit of arguments and results is 32 MiB."""
+"""Bytes up to which data is sent in one call. The limit of arguments and results is 32 MiB."""
 PIECE = 2 << 20
 
 ADAM = (0.9, 0.999, 1e-7)
-"""beta1, beta2, epsilon: Keras' defaults."""
+"""beta1, beta2, epsilon: the defaults of Keras."""
 
 
 def given(value: Any, dtype: Any) -> Any:
-    """An array of what a caller has given: outputs are waited for, numbers and lists become the variable's.
-    Raises TypeError, ValueError: they would be cut off."""
+    """Returns the array of an argument. It waits for RemoteValues, and converts numbers and lists to the variable's
+    dtype.
+
+    Raises:
+        TypeError, ValueError: The conversion would change the numbers.
+    """
     if isinstance(value, RemoteValue):
         value = value.fetch()
     np = arrays.numpy()
@@ -36,7 +40,7 @@ def given(value: Any, dtype: Any) -> Any:
 
 
 def number(field: str, value: Any, low: float = -math.inf, below: float = math.inf) -> float:
-    """Raises TypeError, ValueError."""
+    """Returns a finite number in a range. Raises TypeError or ValueError."""
     if isinstance(value, RemoteValue):
         value = value.fetch()
     array = arrays.numpy().asarray(value)
@@ -55,14 +59,14 @@ def adam_numbers(learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any) -> tu
 
 
 def check_bytes(method: str, size: int) -> None:
-    """Raises ValueError: no call carries it."""
+    """Raises ValueError if the arguments are too large for a call."""
     if size > ARGUMENT_BYTES_MAX:
         raise ValueError(f"{method}: the arguments have {size} bytes, the limit is {ARGUMENT_BYTES_MAX}: divide the "
                          "variable among tasks by a partitioner")
 
 
 class Ranged:
-    """What whole and sharded variables have in common. `_dtype` is numpy's name of it."""
+    """The common part of whole and sharded variables. `_dtype` is numpy's name of the dtype."""
 
     __slots__ = ()
     _shape: tuple[int, ...]
@@ -71,15 +75,17 @@ class Ranged:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Returns the shape of the whole variable."""
         return self._shape
 
     @property
     def dtype(self) -> Any:
+        """Returns the numpy dtype."""
         return arrays.numpy().dtype(self._dtype)
 
     @property
     def name(self) -> str:
-        """By which others find it; or empty."""
+        """Returns the name by which others find the variable, or ""."""
         return self._name
 
     @property
@@ -91,24 +97,24 @@ class Ranged:
 
     @property
     def _indexed_bytes(self) -> int:
-        """Of a row and its index."""
+        """Returns the bytes of a row and its index."""
         return self._row_bytes + 8
 
     @property
     def _bytes(self) -> int:
         return self._row_bytes * self._shape[0] if self._shape else self._row_bytes
 
-    # What is wrong is said where a call is made: who only updates waits for no answer that would tell it.
+    # Arguments are checked before a call is sent, because callers often do not wait for the answer of an update.
 
     def _whole(self, value: Any, adds: bool = True) -> Any:
-        """An array of the variable's shape and dtype, or a scalar. Raises ValueError, TypeError."""
+        """Returns an array of the variable's shape and dtype, or a scalar. Raises ValueError or TypeError."""
         array = given(value, self._dtype)
         if array.ndim and array.shape != self._shape:
             raise ValueError(f"shape: the variable has {self._shape}, what is given {array.shape}")
         return self._typed(array, adds)
 
     def _some(self, indices: Any, rows: Any, adds: bool = True) -> tuple[Any, Any]:
-        """Indices, and a row for each. Raises ValueError, TypeError, IndexError."""
+        """Returns indices, and a row for each. Raises ValueError, TypeError or IndexError."""
         indices, rows = self._indices(indices), given(rows, self._dtype)
         wanted = (len(indices), *self._shape[1:])
         if rows.shape != wanted:
@@ -116,7 +122,7 @@ class Ranged:
         return indices, self._typed(rows, adds)
 
     def _rows_from(self, begin: Any, value: Any) -> tuple[int, Any]:
-        """An array of the rows from one on. Raises ValueError, TypeError, IndexError."""
+        """Returns `begin` and an array of the rows from there on. Raises ValueError, TypeError or IndexError."""
         begin, array = arrays.integer("begin", begin), self._typed(given(value, self._dtype), adds=False)
         if not array.ndim or array.shape[1:] != self._shape[1:]:
             raise ValueError(f"shape: rows have {self._shape[1:]}, what is given has {array.shape}")
@@ -167,9 +173,14 @@ class Ranged:
 
 
 class RemoteVariable(Ranged, RemoteObject):
-    """A handle of a variable on a task: ``v.assign_add(delta)`` calls it there and returns a RemoteValue at
-    once. An argument of functions at any depth. What has more than 24 MiB goes in pieces of rows: each piece
-    is atomic then, the whole is not."""
+    """The handle of a variable on a task: an array that many functions read and update.
+
+    Each method sends a call to the task, and returns a RemoteValue at once. A handle can be an argument of
+    functions and methods, at any depth. Each call is atomic. Without shared memory, data above 24 MiB is sent in
+    pieces of rows; then each piece is atomic, but the whole call is not.
+
+    Methods raise ValueError, TypeError or IndexError if an argument has the wrong shape, dtype or index.
+    """
 
     __slots__ = ("_shape", "_dtype", "_name")
 
@@ -185,13 +196,23 @@ class RemoteVariable(Ranged, RemoteObject):
 
     @property
     def task(self) -> str:
+        """Returns the task, such as "ps:0"."""
         return self._task
 
     def read(self) -> RemoteValue[Any]:
-        """The array."""
+        """Returns a value of the whole array."""
         return self._whole_call("read", gives=self._bytes) or self._read_pieces(0, self._shape[0])
 
     def read_rows(self, begin: int, end: int) -> RemoteValue[Any]:
+        """Reads a range of rows.
+
+        Args:
+            begin: First row.
+            end: Row after the last one.
+
+        Returns:
+            A value of the array of these rows.
+        """
         begin, end = self._checked_range(begin, end)
         return (self._whole_call("read_rows", begin, end, gives=(end - begin) * self._row_bytes) or
                 self._read_pieces(begin, end))
@@ -202,24 +223,65 @@ class RemoteVariable(Ranged, RemoteObject):
                                lambda parts: arrays.numpy().concatenate(parts))
 
     def assign(self, value: Any) -> RemoteValue[None]:
+        """Replaces the content.
+
+        Args:
+            value: An array of the variable's shape and dtype, a list, a number for all elements, or a RemoteValue
+                of these.
+
+        Returns:
+            A value that is None when the task has executed the call.
+        """
         array = self._whole(value, adds=False)
         return (self._whole_call("assign", array) or
                 self._in_pieces(lambda a, b: ("assign_rows", a, array[a:b])))
 
     def assign_rows(self, begin: int, value: Any) -> RemoteValue[None]:
+        """Replaces rows.
+
+        Args:
+            begin: First row.
+            value: The new rows. Their number determines how many are replaced.
+
+        Returns:
+            A value that is None when the task has executed the call.
+        """
         begin, array = self._rows_from(begin, value)
         return self._whole_call("assign_rows", begin, array) or self._all(
             [self._call("assign_rows", a, array[a - begin:b - begin])
              for a, b in self._pieces(begin, begin + len(array))])
 
     def assign_add(self, delta: Any) -> RemoteValue[None]:
+        """Adds to the content.
+
+        Args:
+            delta: As for `assign`.
+
+        Returns:
+            A value that is None when the task has executed the call.
+        """
         return self._update("assign_add", "scatter_add", delta)
 
     def assign_sub(self, delta: Any) -> RemoteValue[None]:
+        """Subtracts from the content.
+
+        Args:
+            delta: As for `assign`.
+
+        Returns:
+            A value that is None when the task has executed the call.
+        """
         return self._update("assign_sub", "scatter_sub", delta)
 
     def gather(self, indices: Any) -> RemoteValue[Any]:
-        """These rows."""
+        """Reads rows by index.
+
+        Args:
+            indices: Row numbers in one dimension. A number can occur several times.
+
+        Returns:
+            A value of an array with one row for each index.
+        """
         indices = self._indices(indices)
         made = self._whole_call("gather", indices, gives=len(indices) * self._indexed_bytes if len(indices) > 1 else 0)
         return made or self._gather_pieces(indices)
@@ -231,17 +293,52 @@ class RemoteVariable(Ranged, RemoteObject):
                                lambda parts: arrays.numpy().concatenate(parts))
 
     def scatter_add(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Adds rows to these; those of equal indices add up."""
+        """Adds to rows. Rows with the same index add up.
+
+        Args:
+            indices: Row numbers in one dimension.
+            rows: One row for each index.
+
+        Returns:
+            A value that is None when the task has executed the call.
+        """
         return self._scatter("scatter_add", indices, rows)
 
     def scatter_sub(self, indices: Any, rows: Any) -> RemoteValue[None]:
+        """Subtracts from rows. Rows with the same index add up.
+
+        Args:
+            indices: Row numbers in one dimension.
+            rows: One row for each index.
+
+        Returns:
+            A value that is None when the task has executed the call.
+        """
         return self._scatter("scatter_sub", indices, rows)
 
     def scatter_update(self, indices: Any, rows: Any) -> RemoteValue[None]:
+        """Replaces rows. If an index occurs several times, its last row is used.
+
+        Args:
+            indices: Row numbers in one dimension.
+            rows: One row for each index.
+
+        Returns:
+            A value that is None when the task has executed the call.
+        """
         return self._scatter("scatter_update", indices, rows, adds=False)
 
     def sgd(self, gradient: Any, learning_rate: float, momentum: float | None = None) -> RemoteValue[None]:
-        """One step of gradient descent, on its task. `momentum` keeps its slot beside the variable."""
+        """Performs a step of gradient descent on the task.
+
+        Args:
+            gradient: An array of the variable's shape and dtype. The dtype must be float32 or float64.
+            learning_rate: A finite number.
+            momentum: Decay of the momentum, whose slot is kept with the variable. None: no momentum.
+
+        Returns:
+            A value that is None when the task has executed the call.
+        """
         self._check_steps()
         rate = number("learning_rate", learning_rate)
         if momentum is not None:
@@ -250,28 +347,62 @@ class RemoteVariable(Ranged, RemoteObject):
 
     def adam(self, gradient: Any, learning_rate: float = 0.001, beta1: float = ADAM[0], beta2: float = ADAM[1],
              epsilon: float = ADAM[2]) -> RemoteValue[None]:
+        """Performs a step of Adam on the task. The moments are kept with the variable.
+
+        Args:
+            gradient: An array of the variable's shape and dtype. The dtype must be float32 or float64.
+            learning_rate: A finite number.
+            beta1: Decay of the first moment, from 0 to below 1.
+            beta2: Decay of the second moment, from 0 to below 1.
+            epsilon: A number for numerical stability, at least 0.
+
+        Returns:
+            A value that is None when the task has executed the call.
+        """
         self._check_steps()
         return self._step("adam", gradient, *adam_numbers(learning_rate, beta1, beta2, epsilon))
 
     def sgd_rows(self, indices: Any, rows: Any, learning_rate: float) -> RemoteValue[None]:
-        """Of these rows alone, as of embeddings; equal indices are summed first."""
+        """Performs a step of gradient descent for some rows, for example of embeddings. Gradients of the same index
+        are summed first.
+
+        Args:
+            indices: Row numbers in one dimension.
+            rows: The gradient of each of these rows.
+            learning_rate: A finite number.
+
+        Returns:
+            A value that is None when the task has executed the call.
+        """
         self._check_steps()
         return self._scatter("sgd_rows", indices, rows, number("learning_rate", learning_rate))
 
     def adam_rows(self, indices: Any, rows: Any, learning_rate: float = 0.001, beta1: float = ADAM[0],
                   beta2: float = ADAM[1], epsilon: float = ADAM[2]) -> RemoteValue[None]:
+        """Performs a step of Adam for some rows. Gradients of the same index are summed first. The moments of other
+        rows are unchanged.
+
+        Args:
+            indices: Row numbers in one dimension.
+            rows: The gradient of each of these rows.
+            learning_rate: A finite number.
+            beta1: Decay of the first moment, from 0 to below 1.
+            beta2: Decay of the second moment, from 0 to below 1.
+            epsilon: A number for numerical stability, at least 0.
+
+        Returns:
+            A value that is None when the task has executed the call.
+        """
         self._check_steps()
         more = (*self._some(indices, rows), *adam_numbers(learning_rate, beta1, beta2, epsilon))
         return self._whole_call("adam_rows", *more) or self._call("adam_rows", *more)
-
-    # How.
 
     def _unowned(self) -> RemoteVariable:
         return RemoteVariable(self._id, self._task, self._ticket, self._calls, None, self._shape, self._dtype,
                               self._name)
 
     def _whole_call(self, method: str, *args: Any, gives: int = 0) -> RemoteValue[Any] | None:
-        """`gives`: bytes of its result. None: it is more than a call carries."""
+        """Returns the value of a single call, or None if it is too large. `gives`: bytes of its result."""
         size = max(gives, sum(getattr(arg, "nbytes", 0) for arg in args))
         if size > large.MIN:
             made = self._large_call(method, *args)
@@ -282,7 +413,9 @@ class RemoteVariable(Ranged, RemoteObject):
         return self._call(method, *args) if size <= WHOLE_MAX else None
 
     def _large_call(self, method: str, *args: Any) -> CallValue | None:
-        """One whose arguments and result stay in memory. None: they cannot."""
+        """Returns the value of a call whose arguments and result stay in shared memory, or None if that is not
+        possible.
+        """
         keeping = self._calls.large.keeping(self._id, self._ticket, self._of())
         if keeping is None:
             return None
@@ -295,13 +428,13 @@ class RemoteVariable(Ranged, RemoteObject):
         return CallValue(self._calls, call, self._owner)
 
     def _pieces_of(self, method: str, *args: Any) -> RemoteValue[Any]:
-        """Of a result for which there was no memory."""
+        """Repeats a read in pieces because there was no memory for its result."""
         if method == "gather":
             return self._gather_pieces(*args)
         return self._read_pieces(*args) if args else self._read_pieces(0, self._shape[0])
 
     def _takes_large(self) -> bool:
-        """Whether calls may have more than 32 MiB."""
+        """Returns whether calls can be larger than 32 MiB."""
         return self._calls.large.keeping(self._id, self._ticket, self._of()) is not None
 
     def _call(self, method: str, *args: Any) -> RemoteValue[Any]:
@@ -317,7 +450,7 @@ class RemoteVariable(Ranged, RemoteObject):
             lambda a, b: (of_rows, arange(a, b), array[a:b], *more))
 
     def _step(self, method: str, gradient: Any, *more: Any) -> RemoteValue[None]:
-        """It cannot go in pieces: each would be a step."""
+        """Sends a step of an optimizer. It cannot be divided, because each piece would be a step."""
         array = self._whole(gradient)
         return self._whole_call(method, array, *more) or self._call(method, array, *more)
 
@@ -353,6 +486,6 @@ class RemoteVariable(Ranged, RemoteObject):
 
 
 def restored(id: int, task: str, ticket: bytes, shape: Sequence[int], dtype: str, name: str) -> RemoteVariable:
-    """Called while a handle is unpickled."""
+    """Called when a handle is unpickled."""
     calls = calls_of(ticket, f"the variable {name!r} on {task}")
     return RemoteVariable(id, task, ticket, calls, getattr(calls, "owner", lambda: None)(), shape, dtype, name)

@@ -1,7 +1,7 @@
-"""How many shards a variable is divided into, by TensorFlow's rules (tf.distribute.experimental.partitioners).
+"""Partitioners: how many shards a variable has, by the rules of tf.distribute.experimental.partitioners.
 
-A partitioner is called with a shape and a dtype and returns how many parts each dimension has; of more than one
-can only the first be.
+A partitioner is called with a shape and a dtype, and returns the number of parts of each dimension. Only the first
+dimension can have more than one part.
 """
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ Partitioner = Callable[[Sequence[int], Any], Sequence[int]]
 
 
 class FixedShardsPartitioner:
-    """So many shards, or as many as there are rows."""
+    """Divides a variable into a fixed number of shards, or into one per row if it has fewer rows.
+
+    Args:
+        num_shards: Number of shards, at least 1.
+    """
 
     def __init__(self, num_shards: int) -> None:
         self._num_shards = _positive("num_shards", num_shards)
@@ -24,8 +28,16 @@ class FixedShardsPartitioner:
 
 
 class MinSizePartitioner:
-    """As many shards as `max_shards` allows, of at least `min_shard_bytes` each. `bytes_per_string` is taken
-    as TensorFlow has it; variables have no strings."""
+    """Divides a variable by a minimum size of shards.
+
+    The number of shards is the size of the variable divided by `min_shard_bytes`, rounded up. It is at most
+    `max_shards` and at most the number of rows.
+
+    Args:
+        min_shard_bytes: Bytes per shard.
+        max_shards: Largest number of shards.
+        bytes_per_string: Accepted for compatibility with TensorFlow. Variables cannot contain strings.
+    """
 
     def __init__(self, min_shard_bytes: int = 256 << 10, max_shards: int = 1, bytes_per_string: int = 16) -> None:
         self._min_shard_bytes = _positive("min_shard_bytes", min_shard_bytes)
@@ -38,7 +50,13 @@ class MinSizePartitioner:
 
 
 class MaxSizePartitioner:
-    """As few shards as keep each below `max_shard_bytes`; but `max_shards` at most."""
+    """Divides a variable into as few shards as possible, each with at most `max_shard_bytes`.
+
+    Args:
+        max_shard_bytes: Largest size of a shard in bytes.
+        max_shards: Largest number of shards, even if they exceed `max_shard_bytes`. None: no limit.
+        bytes_per_string: Accepted for compatibility with TensorFlow. Variables cannot contain strings.
+    """
 
     def __init__(self, max_shard_bytes: int, max_shards: int | None = None, bytes_per_string: int = 16) -> None:
         self._max_shard_bytes = _positive("max_shard_bytes", max_shard_bytes)
@@ -69,8 +87,12 @@ def _parts(shape: Sequence[int], axis: int, count: int) -> list[int]:
 
 
 def bounds_of(partitioner: Partitioner | None, shape: Sequence[int], dtype: Any) -> list[int]:
-    """Where shards begin and, last, where the last one ends; the first ones have a row more where they cannot
-    be equal. Two: it is not divided. Raises ValueError for what a partitioner may not say."""
+    """Returns the first row of each shard, and at last the number of rows. If the rows cannot be divided equally,
+    the first shards have one row more. Two elements: the variable is not divided.
+
+    Raises:
+        ValueError: The result of the partitioner is invalid.
+    """
     if partitioner is None or not shape:
         return [0, shape[0] if shape else 0]
     parts = list(partitioner(tuple(shape), dtype))

@@ -1,4 +1,4 @@
-"""A variable in shards of rows, each on a task."""
+"""A variable that is divided into shards of rows, each on a task."""
 from __future__ import annotations
 
 from typing import Any, Callable, Sequence
@@ -10,12 +10,18 @@ from muster.variables.handle import ADAM, Ranged, RemoteVariable, check_bytes
 from muster.variables.values import JoinedValue
 
 HEAD_BYTES = 1024
-"""Of a call, at most: what is before its arrays, and numbers."""
+"""Upper limit of the bytes of a call before its arrays, including numbers."""
 
 
 class ShardedVariable(Ranged):
-    """As a :class:`RemoteVariable`, in shards: each call goes to all that it concerns at once, and is atomic
-    in each of them, not over all. `shards` are handles of the parts, `bounds` where they begin."""
+    """The handle of a variable in shards of rows. It has the methods of a :class:`RemoteVariable`.
+
+    Each method calls all shards that it concerns at the same time. It is atomic per shard, but not across shards.
+
+    Attributes:
+        shards: Handles of the shards.
+        bounds: First row of each shard, and at last the number of rows.
+    """
 
     def __init__(self, shards: Sequence[RemoteVariable], bounds: Sequence[int], shape: Sequence[int], dtype: str,
                  name: str, index: RemoteVariable | None = None) -> None:
@@ -24,17 +30,28 @@ class ShardedVariable(Ranged):
         self._shape = tuple(int(n) for n in shape)
         self._dtype = dtype
         self._name = name
-        self._index = index  # by which others find them
+        self._index = index  # others find the shards by it
 
     @property
     def tasks(self) -> list[str]:
+        """Returns the task of each shard."""
         return [shard.task for shard in self.shards]
 
     def read(self) -> RemoteValue[Any]:
+        """Returns a value of the whole array."""
         return self._joined([shard.read() for shard in self.shards],
                             lambda parts: arrays.numpy().concatenate(parts))
 
     def read_rows(self, begin: int, end: int) -> RemoteValue[Any]:
+        """Reads a range of rows.
+
+        Args:
+            begin: First row.
+            end: Row after the last one.
+
+        Returns:
+            A value of the array of these rows.
+        """
         begin, end = self._checked_range(begin, end)
         parts = []
         for shard, low, high in self._ranges():
@@ -44,27 +61,96 @@ class ShardedVariable(Ranged):
         return self._joined(parts, lambda found: arrays.numpy().concatenate(found))
 
     def assign(self, value: Any) -> RemoteValue[None]:
+        """Replaces the content. See `RemoteVariable.assign`.
+
+        Args:
+            value: An array, a list, a number or a RemoteValue.
+
+        Returns:
+            A value that is None when all shards have executed the call.
+        """
         return self._each("assign", value, adds=False)
 
     def assign_rows(self, begin: int, value: Any) -> RemoteValue[None]:
+        """Replaces rows.
+
+        Args:
+            begin: First row.
+            value: The new rows.
+
+        Returns:
+            A value that is None when all shards have executed the call.
+        """
         begin, array = self._rows_from(begin, value)
         parts = [(shard, max(begin, low), min(begin + len(array), high), low) for shard, low, high in self._ranges()]
         return self._all([shard.assign_rows(a - low, array[a - begin:b - begin]) for shard, a, b, low in parts if a < b])
 
     def assign_add(self, delta: Any) -> RemoteValue[None]:
+        """Adds to the content.
+
+        Args:
+            delta: As for `assign`.
+
+        Returns:
+            A value that is None when all shards have executed the call.
+        """
         return self._each("assign_add", delta)
 
     def assign_sub(self, delta: Any) -> RemoteValue[None]:
+        """Subtracts from the content.
+
+        Args:
+            delta: As for `assign`.
+
+        Returns:
+            A value that is None when all shards have executed the call.
+        """
         return self._each("assign_sub", delta)
 
     def sgd(self, gradient: Any, learning_rate: float, momentum: float | None = None) -> RemoteValue[None]:
+        """Performs a step of gradient descent. See `RemoteVariable.sgd`.
+
+        Args:
+            gradient: An array of the variable's shape and dtype.
+            learning_rate: A finite number.
+            momentum: Decay of the momentum. None: no momentum.
+
+        Returns:
+            A value that is None when all shards have executed the call.
+
+        Raises:
+            ValueError: With `momentum`, the part of a shard is too large for one call.
+        """
         return self._each("sgd", gradient, learning_rate, momentum)
 
     def adam(self, gradient: Any, learning_rate: float = 0.001, beta1: float = ADAM[0], beta2: float = ADAM[1],
              epsilon: float = ADAM[2]) -> RemoteValue[None]:
+        """Performs a step of Adam. See `RemoteVariable.adam`.
+
+        Args:
+            gradient: An array of the variable's shape and dtype.
+            learning_rate: A finite number.
+            beta1: Decay of the first moment.
+            beta2: Decay of the second moment.
+            epsilon: A number for numerical stability.
+
+        Returns:
+            A value that is None when all shards have executed the call.
+
+        Raises:
+            ValueError: The part of a shard is too large for one call.
+        """
         return self._each("adam", gradient, learning_rate, beta1, beta2, epsilon)
 
     def gather(self, indices: Any) -> RemoteValue[Any]:
+        """Reads rows by index.
+
+        Args:
+            indices: Row numbers in one dimension.
+
+        Returns:
+            A value of an array with one row for each index.
+        """
         indices = self._indices(indices)
         places = []
         parts = []
@@ -83,30 +169,87 @@ class ShardedVariable(Ranged):
         return self._joined(parts, join)
 
     def scatter_add(self, indices: Any, rows: Any) -> RemoteValue[None]:
+        """Adds to rows. Rows with the same index add up.
+
+        Args:
+            indices: Row numbers in one dimension.
+            rows: One row for each index.
+
+        Returns:
+            A value that is None when all shards have executed the call.
+        """
         return self._divided("scatter_add", indices, rows)
 
     def scatter_sub(self, indices: Any, rows: Any) -> RemoteValue[None]:
+        """Subtracts from rows. Rows with the same index add up.
+
+        Args:
+            indices: Row numbers in one dimension.
+            rows: One row for each index.
+
+        Returns:
+            A value that is None when all shards have executed the call.
+        """
         return self._divided("scatter_sub", indices, rows)
 
     def scatter_update(self, indices: Any, rows: Any) -> RemoteValue[None]:
+        """Replaces rows. If an index occurs several times, its last row is used.
+
+        Args:
+            indices: Row numbers in one dimension.
+            rows: One row for each index.
+
+        Returns:
+            A value that is None when all shards have executed the call.
+        """
         return self._divided("scatter_update", indices, rows, adds=False)
 
     def sgd_rows(self, indices: Any, rows: Any, learning_rate: float) -> RemoteValue[None]:
+        """Performs a step of gradient descent for some rows. Gradients of the same index are summed first.
+
+        Args:
+            indices: Row numbers in one dimension.
+            rows: The gradient of each of these rows.
+            learning_rate: A finite number.
+
+        Returns:
+            A value that is None when all shards have executed the call.
+        """
         return self._divided("sgd_rows", indices, rows, learning_rate)
 
     def adam_rows(self, indices: Any, rows: Any, learning_rate: float = 0.001, beta1: float = ADAM[0],
                   beta2: float = ADAM[1], epsilon: float = ADAM[2]) -> RemoteValue[None]:
-        """A step of all shards, also of those that no row is of: their counts of steps stay equal."""
+        """Performs a step of Adam for some rows. It counts as a step of all shards, so that their step counts stay
+        equal.
+
+        Args:
+            indices: Row numbers in one dimension.
+            rows: The gradient of each of these rows.
+            learning_rate: A finite number.
+            beta1: Decay of the first moment.
+            beta2: Decay of the second moment.
+            epsilon: A number for numerical stability.
+
+        Returns:
+            A value that is None when all shards have executed the call.
+
+        Raises:
+            ValueError: The part of a shard is too large for one call.
+        """
         return self._divided("adam_rows", indices, rows, learning_rate, beta1, beta2, epsilon, all_shards=True)
 
     def delete(self) -> None:
+        """Deletes all shards. Calls that are not answered fail with CancelledError. Only a coordinator can delete
+        variables.
+
+        Raises:
+            TypeError: The handle is used in a function on a worker.
+        """
         for one in (*self.shards, *([self._index] if self._index else [])):
             one.delete()
 
-    # How.
-
     def _unowned(self) -> ShardedVariable:
-        """See RemoteObject."""
+        """Returns a handle that does not keep the session open."""
         return ShardedVariable([shard._unowned() for shard in self.shards], self.bounds, self._shape, self._dtype,
                                self._name, self._index and self._index._unowned())
 
@@ -114,14 +257,16 @@ class ShardedVariable(Ranged):
         return list(zip(self.shards, self.bounds, self.bounds[1:]))
 
     def _each(self, method: str, value: Any, *more: Any, adds: bool = True) -> RemoteValue[None]:
-        array = self._whole(value, adds)  # before the first shard is touched: some would have it, others not
+        array = self._whole(value, adds)  # raises before the first shard has changed
         parts = [array[low:high] if array.ndim else array for _, low, high in self._ranges()]
         if method == "adam" or (method == "sgd" and more[1] is not None):
             self._check_steps_whole(method, self.shards, [(part,) for part in parts])
         return self._all([getattr(shard, method)(part, *more) for shard, part in zip(self.shards, parts)])
 
     def _check_steps_whole(self, method: str, shards: list[RemoteVariable], parts: list[tuple[Any, ...]]) -> None:
-        """A shard's step cannot go in pieces. Raises ValueError before another one has made it."""
+        """Raises ValueError if the step of a shard is too large for one call. Called before any shard has made the
+        step.
+        """
         for shard, part in zip(shards, parts):
             size = HEAD_BYTES + sum(array.nbytes for array in part)
             if size <= ARGUMENT_BYTES_MAX or not shard._takes_large():

@@ -1,4 +1,4 @@
-"""What a coordinator has to say of variables and of objects with names."""
+"""The methods of a coordinator for variables and for objects with names."""
 from __future__ import annotations
 
 import contextlib
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class State:
-    """A part of ClusterCoordinator."""
+    """A base class of ClusterCoordinator."""
 
     @property
     def _session(self) -> Session:
@@ -38,12 +38,42 @@ class State:
                  partitioner: Partitioner | None = None, tasks: Sequence[str] = (),
                  shape: Sequence[int] | None = None, dtype: Any = None, initializer: str | None = None,
                  detached: bool = False) -> AnyVariable:
-        """Makes a variable of `array`, or of `shape`, `dtype` (float32 unless it is said) and `initializer`
-        ("zeros", "ones"; beside an array only `dtype` says more, which it is converted to), on `task`
-        ("ps:0" unless it is said), or in shards of rows as `partitioner` says, on `tasks` in turns (of which one may
-        be enough). `name` and
-        `detached` are as those of :meth:`create`. Where more than 24 MiB are to go to one task it waits until
-        they are there. Raises what `create` does, ValueError, TypeError, ImportError (no numpy)."""
+        """Creates a variable on a task, or in shards on several tasks.
+
+        It waits for a task only if more than 24 MiB are sent there.
+
+        Args:
+            array: The content. None: it is made on the task, of `shape`, `dtype` and `initializer`.
+            name: Name by which others find it with :meth:`get_variable`.
+            task: The task. Default: "ps:0".
+            partitioner: A function of shape and dtype that determines the shards, such as
+                :class:`muster.FixedShardsPartitioner`.
+            tasks: Tasks of the shards, which are placed in turn. It can have one element.
+            shape: Shape, without `array`.
+            dtype: Numpy dtype. Default: that of `array`, or float32. An array is converted to it.
+            initializer: "zeros" (default) or "ones", without `array`.
+            detached: Whether the variable outlives this coordinator. It then needs a name.
+
+        Returns:
+            A RemoteVariable, or a ShardedVariable if the partitioner makes several shards.
+
+        Raises:
+            InputError: The server refused it, for example because the name is in use.
+            TypeError: Neither `array` nor `shape` is given, or the dtype is not supported.
+            ValueError: Arguments contradict each other, or a row is larger than 7 MiB.
+            UnavailableError: The session has ended.
+            ImportError: numpy is not installed.
+
+        Example:
+            ::
+
+                import muster
+
+                with muster.LocalCluster(workers=1) as cluster, cluster.coordinator() as c:
+                    w = c.variable([1.0, 2.0], name="w", task="worker:0")
+                    w.assign_add(0.5)
+                    print(w.read().fetch())  # [1.5 2.5]
+        """
         if task and tasks:
             raise ValueError("task, or tasks of shards, not both")
         if isinstance(tasks, str):
@@ -62,16 +92,38 @@ class State:
         return made
 
     def get_variable(self, name: str) -> AnyVariable:
-        """The handle of a variable that was made with this name, by whomever, whole or in shards. Waits for it to
-        say its shape. Raises NotServedError (there is none), TypeError (it is no variable)."""
+        """Returns the handle of an existing variable, whole or in shards. Waits until the variable has reported its
+        shape.
+
+        Args:
+            name: The name that a coordinator has given it.
+
+        Returns:
+            A RemoteVariable or a ShardedVariable.
+
+        Raises:
+            NotServedError: There is no object of this name.
+            TypeError: The object is not a variable.
+        """
         found = making.find(self._session.objects_known(), name)
         self._known.add(found, name)
         return found
 
     def get_object(self, name: str) -> Any:
-        """The handle of an object that was made with this name, by whomever: what its methods return may
-        be unpickled here. Of a variable it is as `get_variable`. Raises NotServedError (there is none),
-        InputError (another token's)."""
+        """Returns the handle of an existing object, or of a variable as `get_variable` does.
+
+        Results of its methods can be unpickled here, so the process that runs the object must be trusted.
+
+        Args:
+            name: The name that a coordinator has given it.
+
+        Returns:
+            A RemoteObject, RemoteVariable or ShardedVariable.
+
+        Raises:
+            NotServedError: There is no object of this name.
+            InputError: The object belongs to another token.
+        """
         objects = self._session.objects_known()
         found = objects.look_for(name)
         if found.class_name not in (CLASS_NAME, making.IN_SHARDS):
@@ -82,28 +134,68 @@ class State:
 
     def save(self, path: Path, *, keep: int | None = None, quiesce: bool = False,
              timeout: float | None = None) -> int:
-        """Writes a checkpoint below the directory `path`, which only this program needs to see: all variables
-        that it has made or found, and all objects that it has made whose class has ``save_state(self)``, which
-        returns what can be pickled. Each shard is saved between two of its calls. `quiesce`: waits until
-        nothing that was scheduled runs, and holds back what others schedule meanwhile, so that all is of one
-        moment; for `timeout` seconds at most (WaitTimeout). `keep`: the newest so many stay. Returns its
-        number once it is on the disk. Raises ValueError (one has no name), OSError, what calls raise, and with
-        `quiesce` the pending error."""
+        """Writes a checkpoint.
+
+        It contains the variables that this coordinator has created or found, the objects that it has created whose
+        class has ``save_state(self)``, and the positions of named datasets. All of them need names. A state must be
+        picklable. Each shard is saved between two of its calls.
+
+        Args:
+            path: Directory of the checkpoints. Only this program must be able to access it. Only one program at a
+                time can write there.
+            keep: Number of newest checkpoints to keep. None: all.
+            quiesce: Whether to save everything at the same moment: scheduled calls end first, and new calls wait.
+            timeout: Seconds that `quiesce` waits. None: no limit.
+
+        Returns:
+            The number of the checkpoint, once it is on disk.
+
+        Raises:
+            ValueError: Something that must be saved has no name.
+            OSError: The checkpoint cannot be written.
+            ClosureError: A call has failed; with `quiesce`, also the pending error of scheduled calls.
+            WaitTimeout: With `quiesce`, calls have not ended within `timeout`.
+        """
         with self._session.quiet(timeout) if quiesce else contextlib.nullcontext(True) as good:
             if not good:
-                self._session.join(None)  # raises why
+                self._session.join(None)  # raises the pending error
             return self._known.save(path, keep)
 
     def restore(self, path: Path) -> int | None:
-        """Loads the newest whole checkpoint below `path` into what this coordinator has made or found, by name,
-        also into other numbers of shards and tasks; objects by ``load_state(self, state)``. Make them first.
-        Returns its number, None: there is none. Raises ValueError (none is whole; it has not all of them, or
-        of other shapes: then nothing was loaded). A checkpoint is code to who loads it, as any pickle is."""
+        """Loads the newest complete checkpoint.
+
+        It loads everything that this coordinator has created or found, by name, into any number of shards and any
+        tasks. Objects need a method ``load_state(self, state)``. Create everything first. States can be pickles, so
+        restore only checkpoints that you trust as much as code.
+
+        Args:
+            path: Directory of the checkpoints.
+
+        Returns:
+            The number of the checkpoint, or None if there is none.
+
+        Raises:
+            ValueError: No checkpoint is complete, or the newest one lacks something or has other shapes. Nothing
+                was loaded.
+        """
         return self._known.restore(path)
 
     def checkpoints(self, path: Path, *, every: float = 60.0, keep: int | None = 3,
                     quiesce: bool = False, timeout: float | None = None) -> Checkpoints:
-        """Saves every so many seconds, on a thread of its own; `quiesce` and `timeout` are as those of `save`. What
-        goes wrong is in the log, and raised by the next schedule, join or done, or else by the end of a ``with``
-        block; a lost task is told as ever, and after it nothing is saved until `restore` was called."""
+        """Saves a checkpoint periodically, on its own thread.
+
+        It ends with `stop`, the ``with`` block or the coordinator. Errors are logged, and raised by the next
+        `schedule`, `join` or `done`, otherwise by the end of the ``with`` block. The loss of a task is reported as
+        usual. After it nothing is saved until `restore` has been called.
+
+        Args:
+            path: Directory of the checkpoints.
+            every: Seconds between two checkpoints.
+            keep: Number of newest checkpoints to keep. None: all.
+            quiesce: As for `save`.
+            timeout: As for `save`.
+
+        Returns:
+            An object with the method `stop` and the attribute `last`, the number of the last checkpoint or None.
+        """
         return Checkpoints(self._known, self._session, path, every, keep, quiesce, timeout)
