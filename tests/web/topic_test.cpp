@@ -312,7 +312,7 @@ TEST(counters_topic, five_minutes_are_kept_and_who_missed_more_needs_a_snapshot)
 }
 
 TEST(websocket_page, describes_every_topic_and_limit) {
-  auto const page = test::read_file(MUSTER_WEBSOCKET_DOC);
+  auto const page = muster::test::read_file(MUSTER_WEBSOCKET_DOC);
   for (auto const t : topic_names)
     EXPECT_NE(page.find("| `" + std::string(name(t)) + "` |"), std::string::npos) << name(t);
   for (auto const* row : {"| `program:prog_…` |", "| `logs:job_…`, `logs:cl_…` |"})

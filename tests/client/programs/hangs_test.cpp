@@ -25,7 +25,7 @@ constexpr int size = 4, victim = 1;
 constexpr auto hang_after = 2s;
 
 // All meet by pipes after each step, until the victim hangs: rank 0 lets them go.
-constexpr char const* script = R"(
+constexpr char const* hanging_script = R"(
 import os, re, signal, sys, time
 rank, kind, here = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 
@@ -83,7 +83,7 @@ struct hangs_of_processes : testing::Test {
         std::chrono::steady_clock::now().time_since_epoch()));
   }
   void begin(std::string const& kind) {
-    auto const file = dir.write("ranks.py", script);
+    auto const file = dir.write("ranks.py", hanging_script);
     for (auto const* name : {"come", "nobody", "go0", "go1", "go2", "go3"})
       ASSERT_EQ(::mkfifo((dir / name).c_str(), 0600), 0);
     auto const p = stacks.of_ranks();

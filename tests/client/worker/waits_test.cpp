@@ -40,7 +40,7 @@ v1::WorkerMessage read_until(worker_stream* s, Is const& is) {
   return {};
 }
 
-void drain(worker_stream* s) {
+void drain_worker(worker_stream* s) {
   v1::ServerMessage end;
   end.set_drain(true);
   s->Write(end);
@@ -92,7 +92,7 @@ TEST_F(waits, give_their_slot_back_and_are_told_again_on_the_next_stream) {
       if (made.closure_size() == 0) break;
       answered.insert(made.closure().begin(), made.closure().end());
     }
-    drain(s);
+    drain_worker(s);
     return grpc::Status::OK;
   };
   run();
@@ -119,7 +119,7 @@ TEST_F(waits, are_not_told_to_a_server_that_grants_none) {
     EXPECT_FALSE(has_waits(first));
     EXPECT_EQ(first.closure(0), 100u);
     if (first.closure_size() == 1) read_until(s, has_answer);
-    drain(s);
+    drain_worker(s);
     return grpc::Status::OK;
   };
   run();
