@@ -1,1 +1,1 @@
-"""How callables, arguments and outputs are written down. Private."""
+"""Serialization of callables, arguments and outputs. Internal."""

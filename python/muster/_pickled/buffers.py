@@ -1,11 +1,10 @@
-"""Pickles with their large buffers beside them, as protocol 5 has it, so that arrays are copied once
-into what is sent, and once out of it.
+"""Pickles with separate large buffers (protocol 5), so that an array is copied once when it is sent and once when it is
+received.
 
-Bytes: a plain pickle, where nothing in it has ASIDE_MIN bytes; else b"MPB5", the number of buffers
-(4 bytes), the length of the pickle (8), offset and length of each buffer (8 each, little endian),
-the pickle, and the buffers. Where large ones travel as blobs: b"MPB6", the number of parts (4 bytes;
-the pickle, then its buffers), for each its offset (8; ELSEWHERE: it is a blob), its length (8) and the
-blob's SHA-256 (32), and the others.
+Format without buffers of ASIDE_MIN bytes: a plain pickle. Otherwise: b"MPB5", the number of buffers (4 bytes), the
+length of the pickle (8), offset and length of each buffer (8 each, little endian), the pickle, and the buffers. If
+large parts are blobs: b"MPB6", the number of parts (4 bytes; the pickle, then its buffers), for each part its offset
+(8; ELSEWHERE if it is a blob), its length (8) and the blob's SHA-256 (32), and then the parts that are not blobs.
 """
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from typing import Any, Callable, Union
 from muster._pickled.unpicklers import loads
 
 ASIDE_MIN = 16 << 10
-"""Bytes of a buffer that does not go into the pickle."""
+"""Minimum size of a separate buffer."""
 ALIGNMENT = 64
 MAGIC = b"MPB5"
 _HEAD = struct.Struct("<4sIQ")
@@ -29,22 +28,27 @@ _SHARED_PLACE = struct.Struct("<QQ32s")
 
 Data = Union[bytes, memoryview]
 Take = Callable[[Data], bytes]
-"""Makes a blob of the bytes; its SHA-256."""
+"""Makes a blob of bytes and returns its SHA-256."""
 Open = Callable[[bytes], memoryview]
-"""The bytes of a blob, that nobody else writes to and that may be written to."""
+"""Returns the bytes of a blob, which the caller may change and no other code writes."""
 
 
 def parts(value: Any, dumps: Callable[..., bytes]) -> tuple[bytes, list[memoryview]]:
-    """Returns the pickle and the buffers beside it. The buffers share memory with `value`: join them before it changes. `dumps` is
-    pickle's or cloudpickle's; this raises what it raises."""
+    """Returns the pickle and its separate buffers.
+
+    The buffers share memory with `value`: join them before it changes. `dumps` is the function of pickle or
+    cloudpickle; its exceptions are passed on.
+    """
     aside: list[memoryview] = []
     return dumps(value, protocol=5, buffer_callback=lambda b: _goes_in(b, aside)), aside
 
 
 def framed(data: bytes, aside: list[memoryview], take: Take | None = None,
            above: int = 0, always: bool = False) -> list[Data]:
-    """Parts of the bytes; what has more than `above` bytes is given to `take`. `always`: in the form that may have parts
-    elsewhere, whether it has any or not."""
+    """Returns the parts of the serialized bytes. Parts above `above` bytes are given to `take`.
+
+    `always`: use the format for blobs, even if no part is a blob.
+    """
     if take is None or not (always or max(len(data), *(raw.nbytes for raw in aside), 0) > above):
         return _framed(data, aside) if aside else [data]
     all_parts: list[Data] = [data, *aside]
@@ -66,7 +70,7 @@ def framed(data: bytes, aside: list[memoryview], take: Take | None = None,
 def _goes_in(buffer: pickle.PickleBuffer, aside: list[memoryview]) -> bool:
     try:
         raw = buffer.raw()
-    except BufferError:  # it is not contiguous
+    except BufferError:  # not contiguous
         return True
     if raw.nbytes < ASIDE_MIN:
         return True
@@ -88,8 +92,10 @@ def _framed(data: bytes, aside: list[memoryview]) -> list[Data]:
 
 
 def load(data: Data, blob: Open | None = None) -> Any:
-    """The value. Arrays in it may be written to, unless the pickled one was read-only. Raises what
-    unpickling raises, and `blob`, and ValueError or struct.error for bytes that are cut off."""
+    """Returns the value. Its arrays are writable, unless the pickled ones were read-only.
+
+    Raises the exceptions of unpickling and `blob`, and ValueError or struct.error for truncated bytes.
+    """
     view = memoryview(data)
     if view[:len(SHARED)] == SHARED:
         return _load_shared(view, blob)
@@ -101,14 +107,14 @@ def load(data: Data, blob: Open | None = None) -> Any:
     for offset, size in _PLACE.iter_unpack(view[_HEAD.size:at]):
         if offset + size > len(view):
             raise ValueError("the pickle's buffers are cut off")
-        # What came from gRPC is read-only, and functions change their arguments.
+        # Bytes from gRPC are read-only, but functions may change their arguments.
         part = view[offset:offset + size]
         buffers.append(bytearray(part) if view.readonly else part)
     return loads(view[at:at + length], buffers)
 
 
 def names_of(data: Data) -> list[bytes]:
-    """Of parts that are elsewhere. Raises struct.error: the bytes are cut off."""
+    """Returns the SHA-256 of each part that is a blob. Raises struct.error for truncated bytes."""
     view = memoryview(data)
     _, count = _SHARED_HEAD.unpack_from(view)
     end = _SHARED_HEAD.size + _SHARED_PLACE.size * count

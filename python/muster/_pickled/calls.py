@@ -1,19 +1,18 @@
 """A call of a pickled callable, as the argument of the function that Python workers declare.
 
-Bytes:  b"MPY2", length of the callable as 4 bytes (little endian; the highest bit: nobody takes the
-output as an argument, so it may be bytes), one byte that is 0 (earlier clients put the limit of lost
-workers there), the pickled callable (or b"MPBC" and the SHA-256 of a blob that is that), and the pickled
-pair of positional arguments and keyword arguments, as `buffers` has it.
+Format: b"MPY2"; length of the callable in 4 bytes (little endian; the highest bit: no other closure uses the output as
+an argument, so it may be bytes); one zero byte (earlier clients stored the limit of lost workers there); the pickled
+callable, or b"MPBC" and the SHA-256 of a blob that contains it; and the pickled pair of positional and keyword
+arguments in the format of `buffers`.
 
-Outputs of other closures and PerWorkerValues may stand at any depth of the arguments. While these
-are pickled, each leaves a numbered slot behind: outputs 0, 1, …, as the closure's inputs are; the values
-of workers -1, -2, …, from the end of those that it names. They go beside the bytes. A server of before
-fills in values only in JSON, where the call is then
-``["<base64 of the bytes>", value of slot 0, value of slot 1, …, value of slot -1]``.
+Arguments may contain outputs of other closures and PerWorkerValues at any depth. Pickling replaces each by a numbered
+slot: outputs have the numbers 0, 1, … of the closure's inputs; per-worker values have -1, -2, …, from the end of the
+closure's list. They are sent separately. An older server fills in values only in JSON; the call is then ``["<base64 of
+the bytes>", value of slot 0, value of slot 1, …, value of slot -1]``.
 
-Behind a call with outputs stands which of these come from pickled functions, so that their JSON may stand
-for a pickle: a byte each (1: it does), how many (4 bytes), b"MPYI". JSON of any other is data, whatever it
-looks like. Workers of before do not read that far.
+A call with outputs ends with a list of those that come from pickled functions, because only their JSON may represent a
+pickle: one byte each (1: it does), their number (4 bytes), b"MPYI". JSON of any other function is data, even if it
+looks like a pickle. Older workers do not read this list.
 """
 from __future__ import annotations
 
@@ -38,43 +37,43 @@ OUTPUT_IN_BYTES = 1 << 31
 OUTPUT_AS_BLOB = 1 << 30
 FLAGS = OUTPUT_IN_BYTES | OUTPUT_AS_BLOB
 BLOB_MIN = 1 << 20
-"""Arguments, buffers of these, and values above are blobs."""
+"""Larger arguments, buffers and values are blobs."""
 CALLABLE_BLOB_MIN = 16 << 10
-"""A callable above is a blob: it is sent once, and reaches a worker once."""
+"""A larger callable is a blob, which is sent once, and to each worker once."""
 CALLABLE = b"MPBC"
 FUNCTION = "python:%d.%d" % sys.version_info[:2]
-"""What a worker of this version declares: pickled functions carry the byte code of one version."""
+"""Name that workers of this Python version declare, because pickled functions contain byte code of one version."""
 _ORIGINS = struct.Struct("<I4s")
 _ORIGINS_MAGIC = b"MPYI"
 
 
 _OF_PICKLING = (pickle.PicklingError, TypeError, ValueError, AttributeError)
-"""Errors that are made again with another text."""
+"""Errors that are raised again with a longer text."""
 
 
 class Slots(NamedTuple):
-    """What the slots of a call stand for."""
+    """The values of the slots of a call."""
 
     outputs: list[Any]
-    """0, 1, …"""
+    """Slots 0, 1, …"""
     of_workers: list[Any]
-    """-1, -2, …"""
+    """Slots -1, -2, …"""
 
 
 class _Filling(threading.local):
-    """What this thread pickles or unpickles right now."""
+    """State of the pickling or unpickling on this thread."""
 
     found: Slots | None = None
     values: list[Any] | None = None
     inline = False
-    """Outputs of closures are waited for, and are their values."""
+    """Whether outputs of closures are awaited and replaced by their values."""
 
 
 _filling = _Filling()
 
 
 def reduce_to_slot(value: Any, what: str, of_workers: bool = False) -> Any:
-    """What `__reduce__` of a RemoteValue or PerWorkerValues returns.
+    """Returns the result of `__reduce__` for a RemoteValue or PerWorkerValues.
 
     Raises TypeError unless arguments of a closure are being pickled.
     """
@@ -96,14 +95,14 @@ def reduce_to_slot(value: Any, what: str, of_workers: bool = False) -> Any:
 
 def unpicklable(error: Exception, of: str, args: Sequence[Any], kwargs: Mapping[str, Any], item: int | None = None
                 ) -> Exception | None:
-    """Returns an error that names the argument `error` is about; None if it concerns several arguments.
+    """Returns an error that names the argument `error` is about, or None if it concerns several arguments.
 
     Args:
-        error: What pickling the arguments has raised.
+        error: The exception that pickling the arguments has raised.
         of: The name of the function.
         args: Positional arguments.
         kwargs: Keyword arguments.
-        item: Of `map`, the number of the item that the first element of `args` belongs to.
+        item: For `map`, the number of the item that the first element of `args` belongs to.
     """
     if type(error) not in _OF_PICKLING:
         return None
@@ -126,7 +125,7 @@ def _variable_of(f: Callable[..., Any]) -> str:
         if not isinstance(f, types.FunctionType):
             return ""
         used = inspect.getclosurevars(f)
-    except Exception:  # wrappers in a circle, or a cell that is empty
+    except Exception:  # circular wrappers, or an empty cell
         return ""
     for name, value in {**used.globals, **used.nonlocals}.items():
         try:
@@ -141,7 +140,7 @@ def same(value: Any) -> Any:
 
 
 def slot_value(index: int) -> Any:
-    """Called while arguments are unpickled on a worker."""
+    """Returns the value of a slot. Called while arguments are unpickled on a worker."""
     values = _filling.values
     if values is None or not -len(values) <= index < len(values):
         raise pickle.UnpicklingError(f"value {index} of the arguments is missing")
@@ -149,8 +148,11 @@ def slot_value(index: int) -> Any:
 
 
 def dump(value: Any, take: buffers.Take | None = None, always: bool = False) -> list[Data]:
-    """Pickles anything; what ``__main__`` defines goes by value, since workers do not have it. Parts
-    of the bytes, which share memory with the value. `take` makes blobs of large ones; `always`: see `framed`."""
+    """Returns the parts of a pickle, which share memory with the value.
+
+    Definitions of ``__main__`` are pickled by value, because workers do not have them. `take` makes blobs of large
+    parts; `always`: see `framed`.
+    """
     try:
         data, aside = buffers.parts(value, pickle.dumps)
         if not (b"__main__" in data or cloudpickle.list_registry_pickle_by_value()):
@@ -162,7 +164,7 @@ def dump(value: Any, take: buffers.Take | None = None, always: bool = False) -> 
 
 
 def dump_callable(function: Callable[..., Any]) -> bytes:
-    """Raises TypeError if it is no callable or cannot be pickled."""
+    """Returns the pickled callable. Raises TypeError if it is not callable or cannot be pickled."""
     if not callable(function):
         raise TypeError(f"schedule needs a callable, not {type(function).__name__}")
     try:
@@ -173,7 +175,7 @@ def dump_callable(function: Callable[..., Any]) -> bytes:
 
 def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any],
                    take: buffers.Take | None = None) -> tuple[list[Data], Slots]:
-    """Parts of the pickled pair, and what its slots stand for."""
+    """Returns the parts of the pickled pair of arguments, and the values of its slots."""
     _filling.found = found = Slots([], [])
     try:
         return dump((args, kwargs), take), found
@@ -183,8 +185,11 @@ def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any],
 
 def dump_inline(args: tuple[Any, ...], kwargs: dict[str, Any], take: buffers.Take | None = None,
                 always: bool = False) -> list[Data]:
-    """The same of a call that has no slots: waits for outputs of closures among the arguments.
-    Raises what these have raised, TypeError: it cannot be pickled; and what `take` raises."""
+    """Returns the parts of the pickled arguments of a call without slots. Waits for outputs of closures among the
+    arguments.
+
+    Raises their errors, TypeError if an argument cannot be pickled, and the exceptions of `take`.
+    """
     _filling.inline = True
     try:
         return dump((args, kwargs), take, always)
@@ -200,12 +205,12 @@ def pack(function: bytes, arguments: list[Data], output_in_bytes: bool = False,
 
 
 def origins(pickled: list[bool]) -> bytes:
-    """For the end of a call: which of its outputs come from pickled functions."""
+    """Returns the end of a call, which lists the outputs that come from pickled functions."""
     return bytes(pickled) + _ORIGINS.pack(len(pickled), _ORIGINS_MAGIC)
 
 
 def origins_of(call: Data) -> list[bool] | None:
-    """Of a call as it came; None: its client did not say so."""
+    """Returns the list of origins() from a received call, or None if it has none."""
     if len(call) < HEAD.size + _ORIGINS.size:
         return None
     count, magic = _ORIGINS.unpack_from(call, len(call) - _ORIGINS.size)
@@ -216,7 +221,7 @@ def origins_of(call: Data) -> list[bool] | None:
 
 
 def unpack(call: Data) -> tuple[bytes, memoryview]:
-    """The callable and the arguments, pickled. Raises ValueError for anything else."""
+    """Returns the pickled callable and arguments. Raises ValueError for anything else."""
     if len(call) < HEAD.size:
         raise ValueError("this is no pickled call")
     magic, length, _ = HEAD.unpack_from(call)
@@ -228,17 +233,17 @@ def unpack(call: Data) -> tuple[bytes, memoryview]:
 
 
 def output_in_bytes(call: Data, in_json: bool) -> bool:
-    """Whether the output of a call, as it was sent, may be bytes."""
+    """Returns whether the output of a received call may be bytes."""
     return bool(_flags(call, in_json) & OUTPUT_IN_BYTES)
 
 
 def output_as_blob(call: Data, in_json: bool) -> bool:
-    """Whether the output of a call, as it was sent, may be a blob."""
+    """Returns whether the output of a received call may be a blob."""
     return bool(_flags(call, in_json) & OUTPUT_AS_BLOB)
 
 
 def _flags(call: Data, in_json: bool) -> int:
-    """The flags of a call, among the bits of its callable's length; 0: it is none."""
+    """Returns the flags of a call, which are bits of its callable's length; 0 if it is not a call."""
     head = bytes(call[:2 + 4 * HEAD.size // 3])
     if in_json:
         if not head.startswith(b'["' + base64.b64encode(MAGIC[:3])):
@@ -251,7 +256,7 @@ def _flags(call: Data, in_json: bool) -> int:
 
 def load_arguments(arguments: memoryview, values: list[Any] | None,
                    blob: buffers.Open | None = None) -> Any:
-    """The pair of positional and keyword arguments, with `values` in the slots."""
+    """Returns the pair of positional and keyword arguments, with `values` in the slots."""
     if values is None:
         return buffers.load(arguments, blob)
     _filling.values = values
@@ -262,5 +267,5 @@ def load_arguments(arguments: memoryview, values: list[Any] | None,
 
 
 def name_of(function: Any) -> str:
-    """For people."""
+    """Returns the name of a function for messages."""
     return getattr(function, "__qualname__", None) or repr(function)

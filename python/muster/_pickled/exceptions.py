@@ -1,9 +1,8 @@
-"""Exceptions of functions on their way to who had these run: class, `args`, attributes, notes, and the
-exceptions that caused them. Private.
+"""Serialization of exceptions for the client: class, `args`, attributes, notes, and the exceptions that caused them.
 
-No method of an exception's class is called on either side, as that may fail in any way: many cannot be
-made again from their `args`, which is how pickle does it. Each part is a pickle of its own, so that one
-that cannot be pickled, or read, is left out, and the rest comes.
+No method of an exception's class is called on either side, because it could fail. For example, many exceptions cannot
+be created from their `args`, as pickle does. Each part is a separate pickle, so that a part that cannot be pickled or
+unpickled is omitted and the rest is kept.
 """
 from __future__ import annotations
 
@@ -15,25 +14,25 @@ from typing import Any, Callable, Iterator, NamedTuple
 from muster._pickled import picklers
 
 BYTES_MAX = 64 << 10
-"""A larger one is sent without what caused it, or not at all."""
+"""A larger exception is sent without its causes, or not at all."""
 PART_BYTES_MAX = 16 << 10
-"""Of one attribute, or of `args`; else it is left out."""
+"""Limit of one attribute, or of `args`; larger ones are omitted."""
 NODES_MAX = 32
-"""Exceptions that go along: causes, contexts, and those of a group."""
+"""Maximum number of exceptions, including causes, contexts and members of groups."""
 _HEAP_TYPE = 1 << 9
 _OWN = frozenset(vars(BaseException)) | frozenset(vars(object)) | {"__weakref__"}
 _MEMBERS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
 class Node(NamedTuple):
-    """One exception; others are meant by their position, -1 is none."""
+    """One exception. It refers to others by their position, or -1 for none."""
 
     type: bytes
     args: bytes
     attributes: dict[str, bytes]
-    """What its dictionary has."""
+    """Contents of its dictionary."""
     members: dict[str, bytes]
-    """What it has elsewhere: `errno` of an OSError, slots."""
+    """Other attributes, such as `errno` of an OSError, and slots."""
     group: list[int] | None
     cause: int
     context: int
@@ -41,7 +40,9 @@ class Node(NamedTuple):
 
 
 def pack(error: BaseException) -> bytes:
-    """Empty: it is too large by itself. Raises what its class makes of being looked at."""
+    """Returns the serialized exception; empty if it is too large without its causes. Raises the errors of inspecting
+    it.
+    """
     for nodes_max, part_max in ((NODES_MAX, PART_BYTES_MAX), (1, PART_BYTES_MAX), (1, 1 << 10)):
         data = pickle.dumps([tuple(n) for n in _nodes(error, nodes_max, part_max)], protocol=5)
         if len(data) <= BYTES_MAX:
@@ -50,11 +51,13 @@ def pack(error: BaseException) -> bytes:
 
 
 def unpack(data: bytes) -> BaseException | None:
-    """The exception with its causes. Unpickles: only for what a function of one's own has raised. None,
-    or any error of a class that is looked at: it cannot be had here."""
+    """Returns the exception with its causes, or None if its class is not available.
+
+    Unpickles, so `data` must come from a function of the same user. Raises the errors of inspecting its classes.
+    """
     nodes = [Node(*n) for n in pickle.loads(data)]
     made: list[BaseException | None] = [None] * len(nodes)
-    for i in range(len(nodes) - 1, -1, -1):  # members of a group come behind it
+    for i in range(len(nodes) - 1, -1, -1):  # members of a group have higher positions than the group
         node = nodes[i]
         kind = _load(node.type)
         group = None if node.group is None else [e for k in node.group if (e := made[k]) is not None]
@@ -69,10 +72,10 @@ def unpack(data: bytes) -> BaseException | None:
 
 
 def new(kind: type, args: Any, group: list[BaseException] | None = None) -> BaseException:
-    """An instance on which no method of a class written in Python was called. Raises TypeError."""
+    """Returns an instance without calling methods of a class written in Python. Raises TypeError."""
     builtin: Any = kind
     while builtin.__flags__ & _HEAP_TYPE:
-        builtin = builtin.__base__  # the one whose layout it has
+        builtin = builtin.__base__  # the base that defines the layout
     given = args if isinstance(args, tuple) else ()
     if group is not None:
         given = (given[0] if given and isinstance(given[0], str) else "", group)
@@ -82,7 +85,7 @@ def new(kind: type, args: Any, group: list[BaseException] | None = None) -> Base
 
 
 def like(original: BaseException, kind: type) -> BaseException:
-    """An instance of `kind`, a subclass of the other's class, with all that the other has."""
+    """Returns an instance of `kind`, a subclass of the class of `original`, with all attributes of `original`."""
     group = getattr(original, "exceptions", None) if _is_group(original) else None
     made = new(kind, BaseException.args.__get__(original),  # type: ignore[attr-defined]
                list(group) if group is not None else None)
@@ -95,7 +98,7 @@ def like(original: BaseException, kind: type) -> BaseException:
 
 def chain(error: BaseException, cause: BaseException | None, context: BaseException | None,
           suppress: bool = True) -> None:
-    """Also where its class lets nobody set anything."""
+    """Sets cause and context, even if the class does not allow attributes to be set."""
     object.__setattr__(error, "__cause__", cause)
     object.__setattr__(error, "__context__", context)
     object.__setattr__(error, "__suppress_context__", suppress)
@@ -146,7 +149,7 @@ def _nodes(error: BaseException, nodes_max: int, part_max: int) -> list[Node]:
 
 
 def _stand_in(kind: type, dump: Callable[[Any], bytes | None]) -> type:
-    """Returns a class with the name of one that cannot be pickled, and the first of its bases that can."""
+    """Returns a replacement for a class that cannot be pickled: same name, first base class that can be pickled."""
     base = next(each for each in kind.__mro__[1:] if dump(each) is not None)
     return type(kind.__name__, (base,), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})
 
@@ -161,7 +164,7 @@ def _members_of(error: BaseException) -> Iterator[tuple[str, Any]]:
             if isinstance(member, _MEMBERS) and name not in _OWN:
                 try:
                     yield name, member.__get__(error)
-                except AttributeError:  # it has no value
+                except AttributeError:  # the member has no value
                     pass
 
 
@@ -175,7 +178,7 @@ def _fill(error: Any, node: Node) -> None:
 def _set(error: BaseException, name: str, value: Any) -> None:
     try:
         object.__setattr__(error, name, value)
-    except (AttributeError, TypeError):  # it is read-only, as those of a group: it has it already
+    except (AttributeError, TypeError):  # read-only, as in groups, and therefore already set
         pass
 
 

@@ -1,4 +1,4 @@
-"""What people call a callable: the server shows it where else it could only say ``python:3.11``."""
+"""Display names of callables, which the server shows in place of ``python:3.11``."""
 from __future__ import annotations
 
 import functools
@@ -12,11 +12,11 @@ NAME_BYTES_MAX = 256
 class Called(NamedTuple):
     name: str
     hash: bytes = b""
-    """SHA-256 of the pickled callable: it tells versions of one name apart."""
+    """SHA-256 of the pickled callable, which distinguishes versions with the same name."""
 
 
 class Pickled(NamedTuple):
-    """A callable."""
+    """A pickled callable."""
 
     data: bytes
     called: Called
@@ -27,7 +27,7 @@ def pickled(data: bytes, function: Any) -> Pickled:
 
 
 def display_name(function: Any) -> str:
-    """``module.qualname``, of a lambda ``<lambda> file:line``, of an object that of its class."""
+    """Returns ``module.qualname``; for a lambda ``<lambda> file:line``; for another object the name of its class."""
     while isinstance(function, functools.partial):
         function = function.func
     qualname = getattr(function, "__qualname__", None)
@@ -42,14 +42,14 @@ def display_name(function: Any) -> str:
 
 
 def builder_name(builder: Any) -> str:
-    """Of what each worker builds: of a function or class its own name, of a list ``list``."""
+    """Returns the name of a per-worker builder: of a function or class its own name, otherwise that of its type."""
     name = getattr(builder, "__qualname__", None)
     return shown(name if isinstance(name, str) else type(builder).__qualname__)
 
 
 def shown(name: str) -> str:
-    """Cut and cleaned, so that every server takes it."""
-    # The joiner is what makes one picture of several emoji.
+    """Returns a name that every server accepts: shortened, and without unprintable characters."""
+    # The joiner combines several emoji into one.
     clean = "".join(c if c.isprintable() or c == "\u200d" else "?" for c in name) or "?"
     return clean.encode("utf-8", "replace")[:NAME_BYTES_MAX].decode("utf-8", "ignore")
 
@@ -58,7 +58,7 @@ def as_text(of: str, text: str) -> str:
     """Returns `text`, which the protocol can carry as UTF-8.
 
     Raises:
-        ValueError: `text` has lone surrogates, as Python's form of file names that are not UTF-8 has.
+        ValueError: `text` has lone surrogates, which Python uses for file names that are not UTF-8.
     """
     try:
         text.encode()
@@ -68,10 +68,10 @@ def as_text(of: str, text: str) -> str:
 
 
 def function_name(name: str) -> str:
-    """Returns `name`, which the server takes as that of a function of workers.
+    """Returns `name`, which the server accepts as the name of a function.
 
     Raises:
-        ValueError: `name` has no or more than 256 bytes, control characters, or lone surrogates.
+        ValueError: `name` is empty, has more than 256 bytes, control characters, or lone surrogates.
     """
     as_text("function", name)
     if not 0 < len(name.encode()) <= NAME_BYTES_MAX or any(c < " " or c == "\x7f" for c in name):
@@ -80,7 +80,7 @@ def function_name(name: str) -> str:
 
 
 def checked(name: str) -> str:
-    """One that a user has chosen. Raises ValueError."""
+    """Returns a name that a user has chosen. Raises ValueError."""
     if not name or shown(name) != name:
         raise ValueError(f"name: {name!r}, must be printable and have 1 to {NAME_BYTES_MAX} bytes")
     return name

@@ -1,4 +1,4 @@
-"""How what pickle alone cannot say is pickled: by value, with cloudpickle. Private."""
+"""Pickles by value, with cloudpickle, for values that pickle cannot serialize. Internal."""
 from __future__ import annotations
 
 import collections
@@ -16,29 +16,34 @@ from muster._pickled.unpicklers import Unpickler, file_of
 
 
 def _code(code: types.CodeType) -> Any:
-    """Some versions of cloudpickle replace the name of its file, and tracebacks have no lines then."""
+    """Reduces a code object. Restores its file name, which some versions of cloudpickle replace; tracebacks need it."""
     make, args = cloudpickle.CloudPickler.dispatch_table[types.CodeType](code)
     return make, tuple(code.co_filename if a == "<dynamic-code>" else a for a in args)
 
 
 def _with_slots(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Returns the reduced form of a class that goes by value, such that its copy has its slots, too. cloudpickle makes the copy
-    without, so that instances of the copy have a dictionary, which those of the class cannot take when they come back."""
+    """Returns the reduced form of a class that is pickled by value, so that its copy has the same slots.
+
+    cloudpickle creates the copy without slots. Instances of the copy would have a dictionary, which instances of the
+    class cannot take when they are returned.
+    """
     make, args, (attributes, more), *rest = made
     kind, name, bases, words, *last = args
-    if typing.NamedTuple in bases:  # which sets them by itself
+    if typing.NamedTuple in bases:  # NamedTuple sets its own slots
         return made
     slots = [n for n, m in vars(value).items()
              if isinstance(m, types.MemberDescriptorType) and m.__objclass__ is value and m.__name__ == n]
-    attributes = {n: a for n, a in attributes.items() if n not in slots}  # also private ones, which have other names there
+    attributes = {n: a for n, a in attributes.items() if n not in slots}  # private slots have mangled names here and are kept
     slots += [n for n in ("__dict__", "__weakref__") if isinstance(vars(value).get(n), types.GetSetDescriptorType)]
     words = {**words, "__slots__": tuple(slots), "__qualname__": value.__qualname__}
     return make, (kind, name, bases, words, *last), (attributes, more), *rest
 
 
 def _with_qualified_name(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Returns the reduced form of a class that goes by value, such that its copy has its qualified name. The copy of a class of a
-    function would else pass for one of the module."""
+    """Returns the reduced form of a class that is pickled by value, so that its copy has the same qualified name.
+
+    Otherwise the copy of a class defined in a function would look like a class of the module.
+    """
     make, args, *rest = made
     kind, name, bases, words, *last = args
     if typing.NamedTuple in bases:
@@ -58,7 +63,7 @@ class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]
 
 
 class _ReferencePickler(_Pickler):
-    """What `__main__` defines goes by its name: it is the client's, to which this goes back."""
+    """Pickles classes of `__main__` by name, because the receiver is the client that defines them."""
 
     def persistent_id(self, value: Any) -> str | None:
         if isinstance(value, type) and value.__module__ == "__main__" and (
@@ -76,7 +81,7 @@ class _ReferenceUnpickler(Unpickler):
 
 
 def dumps(value: Any, protocol: int = 5, buffer_callback: Any = None) -> bytes:
-    """As cloudpickle's."""
+    """Pickles like cloudpickle.dumps."""
     with io.BytesIO() as file:
         _Pickler(file, protocol=protocol, buffer_callback=buffer_callback).dump(value)
         return file.getvalue()
@@ -95,7 +100,7 @@ class _Bounded(io.BytesIO):
 
 
 def dump_back(value: Any, bytes_max: int) -> bytes:
-    """For the way back to the client. Raises what pickling raises, and PicklingError: too large."""
+    """Pickles a value for the client. Raises the errors of pickling, and PicklingError if it is too large."""
     with _Bounded(bytes_max) as file:
         _ReferencePickler(file, protocol=5).dump(value)
         return file.getvalue()

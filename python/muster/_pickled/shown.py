@@ -1,11 +1,11 @@
-"""What people read of a call's arguments where the server shows the closure: a short text that the client makes,
-as the server runs nothing and cannot read pickles.
+"""Short text of a call's arguments, which the server shows with the closure. The client creates it, because the server
+cannot read pickles.
 
-Of values that are not Python's own the type is named, with shape and element type where an array has them. Their
-`__repr__` is not called: that of a large table takes longer than its closure. Any thread.
+Values of other than Python's own types are shown by their type; arrays also by shape and element type. Their
+`__repr__` is not called, because for a large table it takes longer than the closure. Thread-safe.
 
-Bytes, at the end of a call but for `calls.origins`: the text in UTF-8, its length (4 bytes), b"MPYR". A worker reads
-it when the call has failed, workers of before never.
+Format, at the end of a call before `calls.origins`: the text in UTF-8, its length (4 bytes), b"MPYR". A worker reads
+it when the call has failed; older workers ignore it.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any, Callable, Mapping, Sequence
 from muster._pickled.buffers import Data
 
 MAX = 120
-"""Characters of a text; the last is an ellipsis where there were more."""
+"""Maximum number of characters; a longer text ends with an ellipsis."""
 _ITEMS = 4
 _DEPTH = 2
 _STRING = 40
@@ -27,18 +27,18 @@ _MAGIC = b"MPYR"
 
 
 def of_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
-    """For the end of a call; empty where it has no arguments, or where these change meanwhile."""
+    """Returns the text for the end of a call; empty if it has no arguments, or they change at the same time."""
     if not args and not kwargs:
         return b""
     try:
         data = text(args, kwargs).encode("utf-8", "replace")
-    except Exception:  # a text for people is no reason to refuse a call
+    except Exception:  # the call must not fail because of this text
         return b""
     return data + TAIL.pack(len(data), _MAGIC)
 
 
 def in_call(call: Data) -> str:
-    """What `of_call` has said of it; empty: nothing."""
+    """Returns the text of of_call() in a call, or an empty text."""
     end = len(call)
     for magic in (b"MPYI", _MAGIC):  # the first may be missing
         if end < TAIL.size:
@@ -56,7 +56,7 @@ def in_call(call: Data) -> str:
 
 
 def text(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """As they stand between the brackets of the call."""
+    """Returns the arguments as they are written between the parentheses of a call."""
     found = ""
     for part in itertools.chain(map(_value, args), (f"{name}={_value(value)}" for name, value in kwargs.items())):
         found = f"{found}, {part}" if found else part
@@ -118,7 +118,7 @@ def _of_type(value: Any) -> str:
         try:
             shape, element = value.shape, getattr(value, "dtype", "")
             return f"{of.__name__}({'x'.join(map(str, shape)) or 'scalar'}{f' {element}' if str(element) else ''})"
-        except Exception:  # a class of that package which has none, or whose shape is not known
+        except Exception:  # the class has no shape, or the shape is unknown
             pass
     return f"<{of.__qualname__}>"
 

@@ -1,11 +1,12 @@
-"""How pickles of this package are read. As `pickle.loads`, with two differences. Private.
+"""Reads pickles of this package like `pickle.loads`, with two differences. Internal.
 
-A module that a pickle names is imported after the packages around it. Python locks the module first, in the reverse order of
-``import numpy``: where one thread imports a package and another one unpickles what a submodule of it defines, each waits for the
-other, and Python resolves that by showing them modules that are half initialized (ImportError, `_DeadlockError`).
+A module that a pickle names is imported after its parent packages. Python's unpickler locks the module first, in the
+reverse order of ``import numpy``. If one thread imports a package and another unpickles a definition of one of its
+submodules, each waits for the other. Python resolves the deadlock by exposing half-initialized modules (ImportError,
+`_DeadlockError`).
 
-A class that this process has pickled by value stays as it is when values of it come back, where cloudpickle would overwrite its
-attributes by those of its copy.
+A class that this process has pickled by value does not change when values of it are returned. cloudpickle would
+overwrite its attributes with those of the copy.
 """
 from __future__ import annotations
 
@@ -21,13 +22,13 @@ from typing import Any, Callable, Iterable
 from cloudpickle import cloudpickle
 
 _names_globals = re.compile(b"\x93").search
-"""Whether a pickle may name anything (STACK_GLOBAL of protocol 4 and later)."""
+"""Returns a match if a pickle may refer to a global (STACK_GLOBAL of protocol 4 and later)."""
 _remade: weakref.WeakSet[type] = weakref.WeakSet()
-"""Classes that came by value."""
+"""Classes that were received by value."""
 _making: set[str] = set()
-"""Trackers of classes that threads are making right now: others may find these before they are in `_remade`."""
+"""Trackers of classes that threads are creating. Other threads may find such a class before it is in `_remade`."""
 READ_IN_PLACE_MIN = 64 << 10
-"""Bytes of a pickle that is not copied to be read."""
+"""Minimum size of a pickle that is read without a copy."""
 
 
 def loads(data: bytes | bytearray | memoryview, buffers: Iterable[Any] = ()) -> Any:
@@ -40,12 +41,14 @@ def loads(data: bytes | bytearray | memoryview, buffers: Iterable[Any] = ()) -> 
 def file_of(data: bytes | bytearray | memoryview) -> Any:
     """Returns a file to unpickle from."""
     if isinstance(data, bytes) or len(data) < READ_IN_PLACE_MIN:
-        return io.BytesIO(data)  # which shares the memory of bytes
+        return io.BytesIO(data)  # shares the memory of bytes
     return _Reader(data)
 
 
 class _Reader:
-    """Reads memory without a copy of the whole. An unpickler reads a frame at a time, and large objects into their own memory."""
+    """Reads memory without copying all of it. An unpickler reads one frame at a time, and large objects into their own
+    memory.
+    """
 
     def __init__(self, data: bytearray | memoryview) -> None:
         self._view = memoryview(data).cast("B")
@@ -84,8 +87,11 @@ class Unpickler(pickle.Unpickler):
 
 
 def import_outer_first(name: str) -> types.ModuleType:
-    """Imports a module after the packages around it, so that no thread waits for one of these while it has the lock of the
-    module. Waits for a thread that is importing it. Raises what the import raises."""
+    """Imports a module after its parent packages, so that no thread waits for a package while it has the lock of the
+    module.
+
+    Waits for another thread that is importing it. Raises the exceptions of the import.
+    """
     found = sys.modules.get(name)
     if found is not None and not getattr(getattr(found, "__spec__", None), "_initializing", False):
         return found
@@ -100,7 +106,7 @@ def _import(name: str) -> types.ModuleType:
     try:
         return importlib.import_module(name)
     except (ImportError, RuntimeError) as error:
-        # A thread that runs an import of its own may have taken locks the other way round. It is through when its lock is free.
+        # Another thread's import may take the locks in the reverse order. It is complete when its lock is free.
         if isinstance(error, ModuleNotFoundError) or not (
                 isinstance(error, ImportError) or type(error).__name__ == "_DeadlockError"):
             raise
@@ -108,7 +114,7 @@ def _import(name: str) -> types.ModuleType:
 
 
 def _remake(make: Callable[..., type]) -> Callable[..., type]:
-    """`make`: a function of cloudpickle that makes a class without attributes."""
+    """Wraps `make`, a function of cloudpickle that creates a class without attributes."""
 
     def remake(*args: Any) -> type:
         tracker: str | None = args[-2]
@@ -130,11 +136,11 @@ def _remake(make: Callable[..., type]) -> Callable[..., type]:
 
 
 def _fill(set_state: Callable[[type, Any], Any]) -> Callable[[type, Any], Any]:
-    """`set_state`: a function of cloudpickle that gives such a class its attributes."""
+    """Wraps `set_state`, a function of cloudpickle that sets the attributes of such a class."""
     return lambda made, state: set_state(made, state) if made in _remade else made
 
 
 _REPLACED: dict[str, Callable[[Any], Callable[..., Any]]] = {
     "subimport": lambda _: import_outer_first, "_make_skeleton_class": _remake, "_make_skeleton_enum": _remake,
     "_class_setstate": _fill}
-"""Functions of cloudpickle, in whichever of its modules."""
+"""Replaced functions of cloudpickle, in any of its modules."""

@@ -1,7 +1,7 @@
-"""A client's own modules and packages as a zip that workers import from. Private.
+"""Packs a client's own modules and packages into a zip file that workers import from. Internal.
 
-The zip is the same for the same files, wherever and whenever it is made: names are sorted, and all
-times are that of the oldest zip. The digest is of names and contents.
+Equal files give an equal zip file: names are sorted, and all times are the earliest that zip files can store. The
+digest covers names and contents.
 """
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import zipfile
 from typing import Iterator, Sequence, Union
 
 Uploadable = Union[types.ModuleType, str, "os.PathLike[str]"]
-"""A module, or the path of a file.py, of a package, or of a directory with modules in it."""
+"""A module, or the path of a .py file, of a package, or of a directory that contains modules."""
 
 UPLOAD_BYTES_MAX = 1 << 30
-"""Zipped: it is a blob. (With a server that has none, an argument, and that has 32 MiB.)"""
+"""Limit of the zip file, which is a blob. A server without blobs receives it as an argument, with a limit of 32 MiB."""
 CONTENT_BYTES_MAX = 4 << 30
-"""Before it is zipped."""
+"""Limit of the unpacked files."""
 FILES_MAX = 20_000
 _PIECE = 1 << 20
 _TIME = (1980, 1, 1, 0, 0, 0)
@@ -32,14 +32,16 @@ class Upload:
     digest: str
     """SHA-256 of names and contents, as hexadecimal digits."""
     data: bytes
-    """The zip: its top is what goes into sys.path."""
+    """The zip file; its top directory is added to sys.path."""
     names: str
-    """For people."""
+    """Names for messages."""
 
 
 def collect(what: Sequence[Uploadable]) -> Upload:
-    """Raises TypeError: no module and no path, or a module that has no files; ValueError: too large;
-    FileNotFoundError."""
+    """Returns the zip file of modules and paths.
+
+    Raises TypeError for other values or a module without files, ValueError if it is too large, and FileNotFoundError.
+    """
     if isinstance(what, (str, os.PathLike, types.ModuleType)):
         what = [what]
     files: dict[str, pathlib.Path] = {}
@@ -69,20 +71,22 @@ def collect(what: Sequence[Uploadable]) -> Upload:
 
 
 def header(name: str, size: int) -> bytes:
-    """What the digest has of a file before its contents."""
+    """Returns the digest's input for a file, before its contents."""
     return b"%d %d " % (len(name.encode()), size) + name.encode()
 
 
 def unpack(data: bytes, digest: str, folder: str) -> None:
-    """Writes what `collect` has zipped below `folder`. Raises ValueError: it is not what the digest says,
-    or larger than that can be; other errors of zip files and of the disk."""
+    """Writes the files of collect() below `folder`.
+
+    Raises ValueError if they do not match the digest or are too large, and errors of zip files and the disk.
+    """
     said, size = hashlib.sha256(), 0
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = sorted(archive.infolist(), key=lambda e: e.filename)
         if len(entries) > FILES_MAX:
             raise ValueError(f"the upload has {len(entries)} files, the limit is {FILES_MAX}")
         for entry in entries:
-            size += entry.file_size  # more than it says of itself is not read
+            size += entry.file_size  # reading stops at this size
             if size > CONTENT_BYTES_MAX:
                 raise ValueError(f"the upload has more than {CONTENT_BYTES_MAX} bytes")
             path = pathlib.PurePosixPath(entry.filename)
@@ -120,7 +124,7 @@ def _files_of(what: Uploadable) -> Iterator[tuple[str, pathlib.Path]]:
 
 
 def _files_of_module(module: types.ModuleType) -> Iterator[tuple[str, pathlib.Path]]:
-    """Of a module within a package, the whole package: it could not be imported without."""
+    """Yields the files of a module; for a submodule those of the whole package, without which it cannot be imported."""
     top = sys.modules.get(module.__name__.partition(".")[0], module)
     folders = list(getattr(top, "__path__", ()))
     for folder in folders:

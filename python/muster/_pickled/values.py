@@ -1,10 +1,10 @@
-"""Outputs of functions as JSON, so that they can be arguments of other closures in any language.
+"""Outputs of functions as JSON, so that they can be arguments of closures in any language.
 
-What JSON says exactly (None, bool, str, 64-bit integers, finite floats; small lists and dicts with
-text keys of such) is written as it is: people and other languages can read it. Everything else is
-``{"$pickle": "<base64>"}``, or bytes where nobody can want it as an argument, or, when it is large,
-``{"$blob": "<SHA-256>", "bytes": N}`` with the pickle as a blob. These stand for a pickle only where they
-are all of what a pickled function returned: any function, on any worker, can return such JSON.
+Values that JSON represents exactly (None, bool, str, 64-bit integers, finite floats; small lists and str-keyed dicts
+of these) are written as plain JSON, which people and other languages can read. Other values are ``{"$pickle":
+"<base64>"}``; bytes if no other closure can use them as an argument; or, if large, ``{"$blob": "<SHA-256>", "bytes":
+N}`` with the pickle as a blob. These forms represent a pickle only if they are the whole output of a pickled function,
+because any function can return such JSON.
 """
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _PREFIX = b'{"$pickle":"'
 BLOB = "$blob"
 _BLOB_PREFIX = b'{"$blob":"'
 Keep = Callable[[list[Data]], bytes]
-"""Makes a blob of the parts of its bytes; its SHA-256."""
+"""Makes a blob of the parts of its bytes and returns its SHA-256."""
 NODES_MAX = 256
-"""Larger structures are pickled, which is faster than looking at each of their parts."""
+"""Larger structures are pickled, which is faster than checking each part."""
 
 _write_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 def _nodes(value: Any, left: int) -> int:
-    """How many nodes of `left` remain after this value; negative: it is not exactly JSON."""
+    """Returns how many of `left` nodes remain after this value; negative if JSON does not represent it exactly."""
     kind = type(value)
     left -= 1
     if kind is str:
@@ -69,8 +69,10 @@ def _is_utf8(text: str) -> bool:
 
 def encode(value: Any, in_bytes: bool = False, keep: Keep | None = None,
            take: buffers.Take | None = None) -> tuple[bytes, int]:
-    """An output as JSON text, or as a pickle where it may be `in_bytes` and JSON does not say it; and
-    which it is. `keep` makes a blob of a large one, `take` of large parts. Raises what pickling it raises, and these."""
+    """Returns an output and its encoding: JSON text, or a pickle if JSON cannot represent it and `in_bytes` allows it.
+
+    `keep` makes a blob of a large output, `take` of large parts. Raises the errors of pickling and of these functions.
+    """
     if value is None:
         return b"null", JSON
     if type(value) is int and -(1 << 63) <= value < (1 << 63):
@@ -89,27 +91,31 @@ def encode(value: Any, in_bytes: bool = False, keep: Keep | None = None,
 
 
 def decode(text: Data, blob: buffers.Open | None = None) -> Any:
-    """The value of the JSON text that a pickled function has for its output. The whole of it may stand
-    for a pickle, so: only of a function whose code is trusted. What is in it is JSON."""
+    """Returns the value of the JSON output of a pickled function.
+
+    The whole text may represent a pickle, so the code of the function must be trusted. Values within it are plain
+    JSON.
+    """
     if text[:len(_PREFIX)] == _PREFIX and text[-2:] == b'"}':
         return buffers.load(base64.b64decode(memoryview(text)[len(_PREFIX):-2]))
     return unpickled(decode_json(text), blob)
 
 
 def decode_json(text: Data) -> Any:
-    """The value of anybody's JSON text, whatever it looks like."""
+    """Returns the value of JSON text from any source. Never unpickles."""
     return json.loads(str(text, "utf-8"))
 
 
 def decode_input(value: Data, form: int, blob: buffers.Open, pickled: bool = False) -> Any:
-    """An input beside arguments in bytes. `pickled`: it comes from a pickled function."""
+    """Returns an input that was sent separately from arguments in bytes. `pickled`: a pickled function has returned it.
+    """
     if form == INPUT_JSON:
         return decode(value, blob) if pickled else decode_json(value)
     return buffers.load(value, blob) if form == INPUT_PICKLE else bytes(value)
 
 
 def unpickled(found: Any, blob: buffers.Open | None = None) -> Any:
-    """What a value from JSON stands for; see `decode`."""
+    """Returns the value that a JSON value represents; see `decode`."""
     if type(found) is dict:
         if len(found) == 1 and PICKLED in found:
             return buffers.load(base64.b64decode(found[PICKLED]))
@@ -120,12 +126,12 @@ def unpickled(found: Any, blob: buffers.Open | None = None) -> Any:
 
 
 def may_be_name(text: Data) -> bool:
-    """Whether JSON text may stand for a value that is a blob."""
+    """Returns whether JSON text may represent a value that is a blob."""
     return text[:len(_BLOB_PREFIX)] == _BLOB_PREFIX
 
 
 def blob_of(found: dict[str, Any]) -> bytes | None:
-    """The SHA-256 in what stands for a value that is a blob."""
+    """Returns the SHA-256 of a JSON value that represents a blob, or None."""
     if len(found) == 2 and BLOB in found and "bytes" in found:
         try:
             return bytes.fromhex(found[BLOB])

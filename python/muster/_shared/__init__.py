@@ -1,1 +1,1 @@
-"""The short way for large values: memory that processes of one host share, by its name."""
+"""Transfer of large values through memory that processes of one host share under a name."""

@@ -1,8 +1,9 @@
-"""Tells the server what this process holds, over one stream (`Hold`), and puts what the server wants.
+"""Reports to the server which values this process holds, over one stream (`Hold`), and uploads those that the server
+requests.
 
-When the stream breaks it is opened again, with all that is held. A server that has no such call is asked again once in a
-while; until then nothing is held. Any thread; threads of its own are the one that reads the stream and, once somebody has wanted
-something, one that puts. What was not said yet is at most what is held.
+If the stream breaks, it is opened again and reports all held values. A server without this call is asked again after
+ASK_AGAIN; until then nothing is held. Thread-safe. One thread reads the stream. A second one uploads values; it starts
+with the first request. The number of unreported values is at most the number of held ones.
 """
 from __future__ import annotations
 
@@ -25,21 +26,22 @@ log = logging.getLogger("muster.shared")
 
 PAUSE_MIN, PAUSE_MAX = 0.05, 2.0
 ASK_AGAIN = 30.0
-"""Seconds until a server of before is asked again: another may be there by then."""
+"""Seconds until an older server without `Hold` is asked again, because it may have been replaced."""
 SAID_EVERY = 1.0
-"""Seconds between messages on what was taken, and between tries of what was refused."""
+"""Seconds between messages on what was taken, and between new reports of refused values."""
 STRANGER_TRIES = 8
-"""Attempts to put something that the server refuses because it does not know this holder. A restarted server
-knows it when the stream is open again."""
+"""Number of attempts to upload a value while the server does not know this holder. A restarted server knows the holder
+after the stream is open again.
+"""
 _FINAL = (grpc.StatusCode.OUT_OF_RANGE, grpc.StatusCode.INVALID_ARGUMENT)
 
 
 class Channels(Protocol):
     def channel(self) -> Any:
-        """To the server that is to be asked."""
+        """Returns the channel to the current server."""
 
     def failed(self) -> None:
-        """It does not answer: the next one may."""
+        """Called if the server does not answer, so that the next one is tried."""
 
 
 class Holding:
@@ -47,7 +49,9 @@ class Holding:
                  on_unneeded: Callable[[bytes], None] = lambda name: None,
                  peer: str = "",
                  on_unlisted: Callable[[bytes], None] = lambda name: None, host: str | None = None) -> None:
-        """`peer`: where the store gives to other hosts, too. `on_unlisted`: a copy that nobody is told of. `host`: another than this."""
+        """`peer`: address at which the store serves other hosts; empty: none. `on_unlisted`: called for copies that the
+        server does not list. `host`: replaces the identity of this host.
+        """
         self._store = store
         self.peer = peer
         self._channels = channels
@@ -58,32 +62,34 @@ class Holding:
         self._settled = threading.Event()
         self._over = threading.Event()
         self._wanted: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._queued: set[bytes] = set()  # of these; of the thread that reads and the one that puts
+        self._queued: set[bytes] = set()  # names in _wanted; used by both threads
         self._lock = threading.Lock()  # protects all below
         self._copies: set[bytes] = set()
-        """Of what is held, what others have made, and…"""
+        """Held values that another process has created."""
         self._unlisted: set[bytes] = set()
-        """…of these, what the server is not told of."""
+        """Subset of _copies that is not reported to the server."""
         self._news: queue.SimpleQueue[tuple[bytes, int]] | None = None
-        """Of the stream: names that it has not said yet, and their sizes; -1: dropped. None: there is no stream."""
+        """Unreported names of the current stream with their sizes; size -1: dropped. None if there is no stream."""
         self._call: Any = None
         self._channel: Any = None
         self._holder = 0
-        self._former = 0  # of the stream before
+        self._former = 0  # holder number of the previous stream
         self._bytes_max = 0
         self._outputs_stay = False
         self.outputs_may_stay = False
-        """What the server has said last: also between two streams."""
+        """The server's last setting, which remains between two streams."""
         self._refused: set[bytes] = set()
         self._taken = 0
         self._copied = 0
         self._putting: threading.Thread | None = None
         self._put_names: set[bytes] = set()
-        """What the server has, too."""
+        """Held values that the server has, too."""
         threading.Thread(target=self._run, name="muster-hold", daemon=True).start()
 
     def ready(self, timeout: float = 0.0) -> bool:
-        """Whether more may be held: a server has been told of all, and knows it."""
+        """Returns whether more values may be held: a server has received and accepted the whole list. Waits up to
+        `timeout`.
+        """
         self._settled.wait(timeout)
         return self._news is not None and self._holder != 0 and not self._refused
 
@@ -91,17 +97,17 @@ class Holding:
         return self._outputs_stay and self.ready()
 
     def may_hold(self, size: int) -> bool:
-        """The server could take it, should somebody not reach this process."""
+        """Returns whether the server could store a value of this size, if another process cannot reach this one."""
         return not self._bytes_max or size <= self._bytes_max
 
     def announce(self, name: bytes, size: int) -> None:
-        """It is given from now on."""
+        """Reports a value that other processes can take from now on."""
         with self._lock:
             if self._news is not None:
                 self._news.put((name, size))
 
     def announce_copy(self, name: bytes, size: int, listed: bool) -> None:
-        """The same of what others have made. `listed`: the server wants to know."""
+        """Records a value that another process has created. `listed`: also report it to the server."""
         with self._lock:
             self._copies.add(name)
             if not listed:
@@ -120,12 +126,12 @@ class Holding:
                 self._news.put((name, -1))
 
     def all_put(self) -> list[bytes]:
-        """Of what is held, what the server has, too."""
+        """Returns the held values that the server has, too."""
         with self._lock:
             return list(self._put_names)
 
     def gone(self, names: list[bytes]) -> None:
-        """The server has these no more."""
+        """Records that the server no longer has these values."""
         with self._lock:
             self._put_names.difference_update(names)
 
@@ -134,29 +140,30 @@ class Holding:
             self._taken += size
 
     def copied(self, size: int) -> None:
-        """From another host."""
+        """Counts the bytes of a value that was copied from another host."""
         with self._lock:
             self._copied += size
 
     def look(self) -> None:
-        """The server that is to be asked may be another."""
+        """Reconnects if the current server has changed."""
         if self._call is not None and self._channels.channel() is not self._channel:
             self._call.cancel()
 
     def put(self, name: bytes) -> bool:
-        """The server has it, too, when this returns. False: it cannot be put."""
+        """Returns whether the server has the value; uploads it if necessary."""
         return name in self._put_names or self._put(name, time.monotonic() + blobs.RETRY_WITHIN)
 
     def put_all(self, timeout: float, but: AbstractSet[bytes] = frozenset()) -> None:
-        """What is held is at the server when this returns, or could not be put there, without those of `but`. Others
-        have the copies, unless the server wants one."""
+        """Uploads the held values, except `but` and copies that the server has not requested. Values that cannot be
+        uploaded are skipped.
+        """
         end = time.monotonic() + timeout
         for name in self._store.held():
             if not self.ready() or time.monotonic() > end:
                 return
             is_copy = name in self._copies and name not in self._queued
             if name not in self._put_names and name not in but and not is_copy:
-                self._put(name, end)  # one that cannot be, or that nobody wants any more, holds up no other
+                self._put(name, end)  # a failed upload must not delay the others
 
     def close(self) -> None:
         self._over.set()
@@ -166,7 +173,7 @@ class Holding:
         if call is not None:
             call.cancel()
 
-    # The thread that reads.
+    # The reading thread.
 
     def _run(self) -> None:
         pause = PAUSE_MIN
@@ -186,7 +193,7 @@ class Holding:
             pause = min(2 * pause, PAUSE_MAX)
 
     def _serve(self) -> Any:
-        """One stream; how it ended."""
+        """Runs one stream, and returns its status."""
         news: queue.SimpleQueue[tuple[bytes, int]] = queue.SimpleQueue()
         ended = threading.Event()
         call: Any = None
@@ -209,7 +216,7 @@ class Holding:
             return error.code()
         except ValueError:  # the channel is closed
             return grpc.StatusCode.UNAVAILABLE
-        except Exception:  # such as no thread, no memory: what is held is told of again
+        except Exception:  # for example out of threads or memory: the held values are reported again
             log.exception("what this process holds is told of again")
             return grpc.StatusCode.UNAVAILABLE
         finally:
@@ -218,7 +225,7 @@ class Holding:
                 call.cancel()
 
     def _say(self, news: queue.SimpleQueue[tuple[bytes, int]], ended: threading.Event) -> Iterator[Any]:
-        """On a thread of gRPC."""
+        """Yields the messages of the stream, on a thread of gRPC."""
         yield messages.HoldRequest(unix_socket=self._store.socket_name, task=self._task, former=self._former, host=self.host,
                                    peer=self.peer)
         while not ended.is_set():
@@ -282,7 +289,7 @@ class Holding:
         except OSError as error:
             log.error("no value can be given to other hosts: %s", error)
 
-    # The thread that puts.
+    # The uploading thread.
 
     def _put_wanted(self) -> None:
         while True:
@@ -291,13 +298,13 @@ class Holding:
                 return
             try:
                 self._put(name, time.monotonic() + blobs.RETRY_WITHIN)
-            except Exception:  # such as no memory: it is wanted again
+            except Exception:  # for example out of memory: the server requests it again
                 log.exception("%s cannot be put", name.hex())
             finally:
                 self._queued.discard(name)
 
     def _put(self, name: bytes, end: float) -> bool:
-        """Puts it at the server. Returns False if it was dropped, or could not be put until `end`."""
+        """Uploads a value. Returns False if it was dropped, or could not be uploaded until `end`."""
         for attempt in itertools.count(1):
             try:
                 fd = self._store.opened(name)
@@ -312,7 +319,7 @@ class Holding:
                         self._put_names.add(name)
                 return True
             except KeyError:
-                return False  # it was dropped: nobody wants it any more
+                return False  # it was dropped
             except (grpc.RpcError, OSError, ValueError) as error:
                 last = error
                 code = error.code() if isinstance(error, grpc.RpcError) else None

@@ -16,7 +16,7 @@ from muster import _program
 log = logging.getLogger("muster.shared")
 
 INTERFACE = 1
-"""The interface that this package calls. A library with another number is of another version."""
+"""Number of the interface that this package calls. A library with another number has another version."""
 FULL, UNKNOWN, NOT_TAKEN, CLOSED = -2, -3, -4, -5
 """Codes of failures. All other codes mean that the system refused."""
 

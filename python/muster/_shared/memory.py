@@ -1,4 +1,6 @@
-"""Memory that other processes can take; see ``client/blobs/memory.hpp`` and ``regions.hpp``. Any thread. Never imports grpc."""
+"""Shared memory that other processes can open; see ``client/blobs/memory.hpp`` and ``regions.hpp``. Thread-safe. Never
+imports grpc.
+"""
 from __future__ import annotations
 
 import ctypes
@@ -14,7 +16,7 @@ _MAP_FIXED = 0x10
 
 
 class _Buffer(ctypes.Structure):
-    """Py_buffer, as it has been since Python 3.0."""
+    """Py_buffer, whose layout has not changed since Python 3.0."""
 
     _fields_ = [("buf", ctypes.c_void_p), ("obj", ctypes.c_void_p), ("len", ctypes.c_ssize_t),
                 ("itemsize", ctypes.c_ssize_t), ("readonly", ctypes.c_int), ("ndim", ctypes.c_int),
@@ -50,10 +52,11 @@ def is_reused() -> bool:
 
 
 def make(name: bytes, parts: Sequence[Data], free_max: int = 0) -> int:
-    """Returns a descriptor of new memory with the parts, one behind the other.
+    """Returns a descriptor of new memory that contains the parts one after the other.
 
-    This process keeps at most `free_max` bytes of unused memory for its next contents. Raises OSError, for example if
-    memory is full."""
+    This process keeps at most `free_max` bytes of unused memory for later contents. Raises OSError, for example if
+    memory is full.
+    """
     found = [address(part) for part in parts]
     at = (ctypes.c_void_p * len(found))(*[place for place, _ in found])
     sizes = (ctypes.c_size_t * len(found))(*[size for _, size in found])
@@ -94,7 +97,7 @@ def mapped(fd: int) -> memoryview:
     """Maps a content privately, and keeps no descriptor. Raises OSError."""
     size = size_of(fd)
     made = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    at, _ = address(made)  # in place of what `made` has and gives back; an mmap of a file would keep a descriptor
+    at, _ = address(made)  # replaces the mapping of `made`, which unmaps it; mmap of a file would keep a descriptor
     if _mmap()(at, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | _MAP_FIXED, fd, 0) != at:
         raise OSError(ctypes.get_errno(), "memory cannot be mapped")
     return memoryview(made)

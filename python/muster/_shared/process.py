@@ -1,6 +1,7 @@
-"""What a process gives and takes, as one: a client's, or that of a worker's own process. Never of its children.
+"""Large values that a process holds for others and takes from them. Used by clients and worker processes, not by their
+children.
 
-It holds at most `bytes_max`. Threads of its own: the store's, the one of the stream to the server, and one that puts.
+A Process holds at most `bytes_max`. It has three threads: of the store, of the stream to the server, and for uploads.
 """
 from __future__ import annotations
 
@@ -20,37 +21,40 @@ LOCATE_WITHIN = 10.0
 
 
 class Taken(NamedTuple):
-    """A value of another process. The descriptor is whose who gets this."""
+    """A value of another process. The receiver owns the descriptor."""
 
     name: bytes
     fd: int
     size: int
     may_copy: bool
-    """The server lists who holds it, too."""
+    """Whether the server also lists processes that hold a copy."""
 
 
 class Process:
-    """Any thread."""
+    """Thread-safe."""
 
     def __init__(self, channels: Channels, bytes_max: int, task: str = "",
                  on_unneeded: Callable[[bytes], None] = lambda name: None,
                  on_dropped: Callable[[bytes], None] = lambda name: None,
                  listen: Callable[[Store], str] = lambda store: "",
                  on_unlisted: Callable[[bytes], None] = lambda name: None, host: str | None = None) -> None:
-        """`on_unneeded`: an output that no value names any more. `on_dropped`: what was taken, to be kept, is to go.
-        `listen`: makes the store give to other hosts, if that is wanted, and says where. `on_unlisted`: a copy that nobody is told of."""
+        """`on_unneeded`: called for an output that no value refers to. `on_dropped`: called for a kept value that must
+        be
+        released. `listen`: lets the store serve other hosts if requested, and returns its address. `on_unlisted`:
+        called for copies that the server does not list.
+        """
         self._channels = channels
         self._dropping: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self.store = Store(bytes_max, on_dropped)
         self.holding = Holding(self.store, channels, task, on_unneeded, listen(self.store), on_unlisted, host)
 
     def hold(self, name: bytes, fd: int, size: int) -> None:
-        """What there is room for: `store.reserve`. The descriptor is no longer the caller's."""
+        """Holds a value for which `store.reserve` was called. Takes ownership of the descriptor."""
         self.store.add(name, fd, size)
         self.holding.announce(name, size)
 
     def hold_copy(self, taken: Taken) -> None:
-        """The same of what another has made."""
+        """Holds a value that another process has created. Takes ownership of its descriptor."""
         self.store.add(taken.name, taken.fd, taken.size)
         self.holding.announce_copy(taken.name, taken.size, taken.may_copy)
 
@@ -59,16 +63,16 @@ class Process:
             self.holding.dropped(name)
 
     def soon(self, what: Callable[[], None]) -> None:
-        """On the store's thread. Takes no lock: also for what runs while something is collected."""
+        """Calls `what` on the store's thread. Takes no lock, so that finalizers can call it."""
         self.store.soon(what)
 
     def drop_soon(self, name: bytes) -> None:
-        """The same for what runs while something is collected, which takes no lock."""
+        """Drops a value on the store's thread. Takes no lock, so that finalizers can call it."""
         self._dropping.put(name)
         self.soon(self.drop_now)
 
     def drop_now(self) -> None:
-        """What was to be dropped soon."""
+        """Drops the values of drop_soon()."""
         while True:
             try:
                 name = self._dropping.get_nowait()
@@ -78,18 +82,20 @@ class Process:
 
     def take(self, name: bytes, keep: bool, shared: Callable[[Taken], None], room: Callable[[int], None],
              copied: Callable[[Taken], None]) -> bool:
-        """From one of the processes that hold it, those of this host first. False: it is to be had from the server.
+        """Takes a value from a process that holds it, preferably on this host. Returns False if only the server can
+        provide it.
 
-        `shared` gets what a process of this host has; `keep`: that process tells when it goes.
-        `copied` gets what came from another host, for which `room` is asked first. They may raise OSError."""
+        `shared` receives a value of this host; with `keep` its holder reports when it drops the value. `copied`
+        receives a copy from another host; `room` is called before it with the size. All three may raise OSError.
+        """
         if not self.holding.ready():
             return False
         shared_tried = False
-        for host in dict.fromkeys((self.holding.host, "")):  # whom one cannot reach by its socket, one may by its port
+        for host in dict.fromkeys((self.holding.host, "")):  # an unreachable socket may have a reachable port
             place = self._place(name, host)
             if place is None:
                 return False
-            holders = list(place.holder) or [place]  # of a server of before
+            holders = list(place.holder) or [place]  # answer of an older server
             for holder in holders:
                 if holder.unix_socket and not shared_tried and self._share(holder.unix_socket, name, place, shared, keep):
                     return True
@@ -132,11 +138,11 @@ class Process:
         return True
 
     def by_server(self, size: int, seconds: float) -> None:
-        """A value came from the server. Another host is to be faster."""
+        """Records how long the server took for a value, because another host must be faster."""
         self.store.by_server(size, seconds)
 
     def is_lost(self, name: bytes) -> bool:
-        """It is neither here nor at the server. False as well where nobody can say."""
+        """Returns whether neither this host nor the server has the value; False if that is unknown."""
         try:
             place, = blobs.locate(self._channels.channel(), [name], LOCATE_WITHIN)
         except (grpc.RpcError, ValueError):

@@ -1,7 +1,7 @@
-"""Contents that a process holds for others and takes from them: a store of the library (``client/blobs/values.h``).
+"""Values that a process holds for others and takes from them: a store of the library (``client/blobs/values.h``).
 
-Each store has a thread of Python, which waits for reports of the library. In a forked process all stores are closed.
-Never imports grpc.
+Each store has a Python thread that waits for reports of the library. In a forked process all stores are closed. Never
+imports grpc.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger("muster.shared")
 NAME = 32
 
 Got = Callable[[int], None]
-"""Receives a descriptor and owns it. It can raise OSError."""
+"""Receives a descriptor and owns it. May raise OSError."""
 
 
 class Full(OSError):
@@ -28,11 +28,11 @@ class Full(OSError):
 
 
 class NotTaken(OSError):
-    """This process does not give the content. Try another process, or the server."""
+    """The process does not provide the value. Try another process, or the server."""
 
 
 class Store:
-    """Any thread can call all methods."""
+    """Thread-safe."""
 
     def __init__(self, bytes_max: int, on_dropped: Callable[[bytes], None] = lambda name: None) -> None:
         """Opens a store that holds at most `bytes_max`.
@@ -46,9 +46,9 @@ class Store:
         self._asked: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._lock = threading.Lock()  # protects all below
         self._taking: dict[bytes, int] = {}
-        """Number of threads that are taking a content to keep it."""
+        """Number of threads that are taking a value in order to keep it."""
         self._gone: set[bytes] = set()
-        """Contents of `_taking` that were dropped during that."""
+        """Values of `_taking` that were dropped at the same time."""
         self._thread = threading.Thread(target=self._run, name="muster-shared", daemon=True)
         self._thread.start()
 
@@ -57,11 +57,11 @@ class Store:
         self._asked.put(what)
         try:
             self._library.wake(self._number)
-        except library.Failed:  # it is closed
+        except library.Failed:  # the store is closed
             pass
 
     def close(self) -> None:
-        """Ends the store and its threads. Runs first what `soon` was given."""
+        """Closes the store and ends its threads. Runs the pending calls of `soon` first."""
         try:
             self._library.close(self._number)
         except library.Failed:
@@ -154,11 +154,11 @@ class Store:
             pass
 
     def listen(self, listen: str, advertise: str, server: str) -> str:
-        """Starts to give contents to other hosts. Returns the address that they are told. Raises OSError."""
+        """Starts to serve other hosts. Returns the address that they use. Raises OSError."""
         return self._library.text(self._library.listen, self._number, listen.encode(), advertise.encode(), server.encode())
 
     def use_certificate(self, certificate: str, key: str) -> None:
-        """Sets the certificate that is shown to other hosts, as PEM. An empty one means plaintext. Raises OSError."""
+        """Sets the certificate for connections from other hosts, as PEM. Empty: plaintext. Raises OSError."""
         self._library.certificate(self._number, certificate.encode(), key.encode())
 
     def expect(self, ticket: bytes, name: bytes) -> None:
@@ -172,7 +172,9 @@ class Store:
             raise NotTaken(str(error)) from error
 
     def _is_gone(self, name: bytes) -> bool:
-        """Ends one taking of a content. Returns whether it was the last one, and the content was dropped during it."""
+        """Counts one thread less that takes a value. Returns whether it was the last one, and the value was dropped at
+        the same time.
+        """
         with self._lock:
             self._taking[name] -= 1
             if self._taking[name]:
@@ -183,7 +185,7 @@ class Store:
             self._gone.discard(name)
             return True
 
-    # Its own thread.
+    # The store's thread.
 
     def _run(self) -> None:
         name = ctypes.create_string_buffer(NAME)
@@ -209,14 +211,15 @@ class Store:
     def _call(self, what: Callable[[], None]) -> None:
         try:
             what()
-        except Exception:  # the others go on
+        except Exception:  # the thread continues
             log.exception("sharing memory")
 
 
 def _interruptible(take: Callable[[], int]) -> int:
-    """Calls `take` on a thread of its own, so that the main thread handles signals, such as Ctrl-C, during a transfer.
+    """Calls `take` on its own thread, so that the main thread handles signals such as Ctrl-C during a transfer.
 
-    Closes the descriptor if the main thread does not wait for it."""
+    Closes the descriptor if the main thread does not wait for it.
+    """
     taken: concurrent.futures.Future[int] = concurrent.futures.Future()
 
     def run() -> None:
@@ -227,7 +230,7 @@ def _interruptible(take: Callable[[], int]) -> int:
 
     try:
         threading.Thread(target=run, name="muster-taking", daemon=True).start()
-    except RuntimeError:  # there can be no more threads
+    except RuntimeError:  # the system has no more threads
         return take()
     try:
         return taken.result()

@@ -1,1 +1,1 @@
-"""Messages and streams of the server's protocol. Private."""
+"""Messages and streams of the server's protocol. Internal."""

@@ -1,14 +1,14 @@
-"""Addresses of servers, as people write them."""
+"""Parses addresses of servers."""
 from __future__ import annotations
 
 from typing import Sequence
 
 
 def checked(server: str | Sequence[str], field: str = "server") -> list[str]:
-    """Returns the addresses in a text or a list of texts, each "host:port" or several with commas between.
+    """Returns the addresses in a text or a list of texts, each "host:port" or several separated by commas.
 
     Raises:
-        ValueError: one is no address; the text names `field`.
+        ValueError: There is no address, or an invalid one; the text names `field`.
     """
     texts = [server] if isinstance(server, str) else server
     servers = [address for text in texts for address in text.split(",") if address]
@@ -27,7 +27,7 @@ def checked(server: str | Sequence[str], field: str = "server") -> list[str]:
 
 
 def split(text: str) -> tuple[str, int]:
-    """Host and port of "host:port", "[::1]:port" or "host", port 0. Raises ValueError."""
+    """Returns host and port of "host:port", "[::1]:port", or "host" with port 0. Raises ValueError."""
     if text.startswith("["):
         host, _, rest = text[1:].partition("]")
         port = rest[1:] if rest.startswith(":") else ""

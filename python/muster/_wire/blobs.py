@@ -1,4 +1,4 @@
-"""Blobs of the server: contents of up to 1 GiB by their SHA-256, over gRPC. Any thread."""
+"""Blobs of the server: contents of up to 1 GiB, named by their SHA-256, over gRPC. Thread-safe."""
 from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Iterator, Sequence
@@ -16,26 +16,28 @@ RETRY_WITHIN = 60.0
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1),
                    ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.min_reconnect_backoff_ms", 1000),
                    ("grpc.max_reconnect_backoff_ms", 1000)]
-"""A server that has restarted is found within a second."""
+"""Reconnects to a restarted server within a second."""
 _MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED,
              grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN}
 
 
 def may_pass(error: Exception) -> bool:
-    """Returns whether a call failed because the connection broke, so that it may succeed if it is repeated."""
+    """Returns whether a call failed because the connection broke, so that a retry may succeed."""
     return isinstance(error, EOFError) or (isinstance(error, grpc.RpcError) and error.code() in _MAY_PASS)
 
 
 def reason_of(error: Exception) -> str:
-    """Returns what the server or gRPC has said."""
+    """Returns the message of the server or of gRPC."""
     if isinstance(error, grpc.RpcError):
         return error.details() or str(error.code().name)
     return str(error)
 
 
 def has(channel: Any, hashes: Sequence[bytes], timeout: float) -> tuple[list[bool], int]:
-    """Which of them are there, and the limit of one blob; 0: this server has none. Those that are
-    there are kept ten minutes from now. Raises grpc.RpcError."""
+    """Returns which blobs the server has, and its limit for one blob; 0 if the server does not support blobs.
+
+    The server keeps the blobs that it has for ten minutes from now. Raises grpc.RpcError.
+    """
     ask = channel.unary_unary(METHOD + "Has", messages.HasBlobs.SerializeToString,
                               messages.BlobsThere.FromString)
     try:
@@ -48,11 +50,13 @@ def has(channel: Any, hashes: Sequence[bytes], timeout: float) -> tuple[list[boo
 
 
 PUT_WITHIN = 600.0
-"""Seconds for all of one."""
+"""Seconds for one upload."""
 
 
 def put(channel: Any, digest: bytes, size: int, pieces: Iterable[Data], name: bytes = b"", holder: int = 0) -> None:
-    """Returns when it is there, under its hash, or as what `holder` has by `name`. Raises grpc.RpcError."""
+    """Uploads a blob under its hash, or as the value `name` of `holder`. Returns when it is stored. Raises
+    grpc.RpcError.
+    """
     done = False
 
     def requests() -> Iterator[bytes]:
@@ -76,8 +80,10 @@ def pieces_of(parts: Iterable[Data]) -> Iterator[memoryview]:
 
 def get(channel: Any, digest: bytes, begin: Callable[[int], None],
         take: Callable[[Data], None]) -> None:
-    """`begin` gets its size, then `take` its pieces. Raises grpc.RpcError, what these raise, and
-    EOFError: it was cut off."""
+    """Downloads a blob: calls `begin` with its size, then `take` with its pieces.
+
+    Raises grpc.RpcError, EOFError if the blob was truncated, and the exceptions of `begin` and `take`.
+    """
     asked = messages.GetBlob(sha256=digest).SerializeToString()
     call = channel.stream_stream(METHOD + "Get", None, None)(iter([asked]))
     left = -1
@@ -87,7 +93,7 @@ def get(channel: Any, digest: bytes, begin: Callable[[int], None],
             if left < 0:
                 left = piece.size
                 begin(left)
-            # Not a repeated field: small ones stand in the message.
+            # The field is not repeated: a small message contains it, a large one is parsed into a list.
             whole = data if isinstance(data, (bytes, memoryview)) else b"".join(data)
             take(whole)
             left -= len(whole)
@@ -100,13 +106,15 @@ def get(channel: Any, digest: bytes, begin: Callable[[int], None],
 
 
 def hold(channel: Any, requests: Iterator[Any]) -> Any:
-    """The stream of a process that holds values: its answers."""
+    """Opens the stream of a process that holds values, and returns its responses."""
     return channel.stream_stream(METHOD + "Hold", messages.HoldRequest.SerializeToString,
                                  messages.HoldResponse.FromString)(requests)
 
 
 def locate(channel: Any, names: Sequence[bytes], timeout: float, peers: bool = False, host: str = "") -> Sequence[Any]:
-    """Where each is; with tickets for who holds it on another host than `host`, where `peers`. Raises grpc.RpcError."""
+    """Returns the location of each value. With `peers`, it has tickets for holders on hosts other than `host`. Raises
+    grpc.RpcError.
+    """
     ask = channel.unary_unary(METHOD + "Locate", messages.LocateRequest.SerializeToString,
                               messages.LocateResponse.FromString)
     return ask(messages.LocateRequest(name=names, peers=peers, host=host), timeout=timeout).place  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Messages with a large value in a column of bytes, which protobuf would copy twice more each way."""
+"""Messages with a large bytes field, which protobuf would copy two more times in each direction."""
 from __future__ import annotations
 
 from typing import Any, Sequence, Union
@@ -6,19 +6,21 @@ from typing import Any, Sequence, Union
 Data = Union[bytes, memoryview]
 
 LARGE = 256 << 10
-"""Bytes of a message, or of one value, from which on it is worth it."""
+"""Minimum size of a message or value for which this is faster."""
 
 
 def serialize(message: Any, name: str, value: Data) -> bytes:
-    """The message with one more value in its column of bytes with this name."""
+    """Returns the serialized message with one more value in its bytes field `name`."""
     head: bytes = message.SerializeToString()
     field = message.DESCRIPTOR.fields_by_name[name].number
     return b"".join((head, _varint(field << 3 | 2), _varint(len(value)), value))
 
 
 def parse(message_class: Any, raw: bytes, name: str) -> tuple[Any, Sequence[Data]]:
-    """The message, and its column of bytes with this name. Where the message is large the column is
-    not in it, and large values are views of `raw`."""
+    """Returns the message and its bytes field `name`. A large message is returned without the field, and large values
+    are
+    views of `raw`.
+    """
     if len(raw) < LARGE:
         message = message_class.FromString(raw)
         return message, getattr(message, name)
@@ -27,7 +29,7 @@ def parse(message_class: Any, raw: bytes, name: str) -> tuple[Any, Sequence[Data
 
 
 def _without(raw: bytes, field: int) -> tuple[bytes, list[memoryview]]:
-    """The other fields, and the values of this one. Raises ValueError: it is no message."""
+    """Returns the other fields and the values of this one. Raises ValueError for invalid messages."""
     view = memoryview(raw)
     rest: list[memoryview] = []
     values: list[memoryview] = []

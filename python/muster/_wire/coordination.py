@@ -1,5 +1,8 @@
-"""What is said to the coordination service: messages of XLA's dialect, in which a task is a number
-counted through the cluster, and of TensorFlow's the few that know what XLA's has no word for."""
+"""Messages of the coordination service.
+
+Uses XLA's protocol, in which a task is a number that counts across the cluster, and a few messages of TensorFlow's
+that XLA's protocol lacks.
+"""
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -35,27 +38,27 @@ _KEY = "type.googleapis.com/tensorflow."
 
 
 class Refusal(NamedTuple):
-    """Why a call was not answered with what it asked for."""
+    """Why a call did not return its answer."""
 
     code: str
     message: str
     answered: bool = False
-    """By the service; else something between here and there has failed."""
+    """Whether the service has answered; otherwise the connection has failed."""
     task: int | None = None
     reported: bool = False
     barrier: tuple[str, int] | None = None
-    """Its id, and which use of it."""
+    """Id of the barrier, and number of its use."""
     other_service: bool = False
-    """It is not the one that was registered at."""
+    """Whether this is a different service than the one at which the agent has registered."""
 
     @property
     def passes(self) -> bool:
-        """A connection that broke, or a server that is not there (yet)."""
+        """Whether the connection broke or the server is not available yet."""
         return not self.answered and self.code in ("UNAVAILABLE", "CANCELLED", "INTERNAL", "UNKNOWN")
 
 
 def refusal(call: Any) -> Refusal:
-    """Of a call that has ended without an answer."""
+    """Returns the refusal of a call that has ended without an answer."""
     code, message = call.code().name, call.details() or ""
     details = {k: v for k, v in call.trailing_metadata() or () if k == "grpc-status-details-bin"}
     try:
@@ -66,7 +69,7 @@ def refusal(call: Any) -> Refusal:
         error = _Error.FromString(said)
         barrier = payloads.get(_KEY + "BarrierError")
         of = None if barrier is None else _BarrierError.FromString(barrier)
-    except Exception:  # of protobuf, whose class differs by version; it is no answer of the service
+    except Exception:  # protobuf's error class depends on its version; the service has not answered
         return Refusal(code, message)
     return Refusal(code, message, True, error.source_task_id if said else None,
                    error.is_reported_error, (of.barrier_id, of.counter) if of is not None else None,

@@ -1,4 +1,4 @@
-"""The token that goes with every call."""
+"""The token that is sent with every call."""
 from __future__ import annotations
 
 import collections
@@ -12,12 +12,12 @@ _Details = collections.namedtuple(
 
 
 def token_of(given: str = "") -> str:
-    """This one, or MUSTER_TOKEN of the environment; empty: none."""
+    """Returns `given`, or MUSTER_TOKEN of the environment; empty if there is no token."""
     return given or os.environ.get("MUSTER_TOKEN", "")
 
 
 def with_token(channel: grpc.Channel, token: str = "") -> grpc.Channel:
-    """The channel, whose calls carry the token from now on, if there is one."""
+    """Returns the channel with an interceptor that adds the token to each call, if there is a token."""
     token = token_of(token)
     return grpc.intercept_channel(channel, _Bearer(token)) if token else channel
 

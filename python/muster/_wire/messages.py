@@ -1,8 +1,7 @@
-"""Message classes of the protocol, built from the packaged descriptors when this is imported.
+"""Message classes of the protocol, built from the packaged descriptors at import.
 
-Generated code would tie the package to one major version of protobuf; descriptors do not. They live
-in a pool of their own, so they cannot collide with a program's own messages. A test compares
-`descriptors.bin` with the files under `proto/`.
+Generated code would depend on one major version of protobuf; descriptors do not. They have their own pool, so they
+cannot conflict with the messages of a program. A test compares `descriptors.bin` with the files under `proto/`.
 """
 from __future__ import annotations
 
@@ -26,11 +25,11 @@ _messages = _pool()
 
 
 def named(name: str) -> Any:
-    """The class of a message, by its full name."""
+    """Returns the class of a message by its full name."""
     described = _messages.FindMessageTypeByName(name)
     try:
         return message_factory.GetMessageClass(described)
-    except AttributeError:  # before protobuf 4.22, such as Debian 12's
+    except AttributeError:  # before protobuf 4.22, for example in Debian 12
         return message_factory.MessageFactory(_messages).GetPrototype(described)
 
 

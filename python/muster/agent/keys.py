@@ -98,11 +98,14 @@ class Keys:
         return {kv.key: bytes(kv.value) for kv in answer.kv}
 
     def increment(self, key: str, by: int = 1) -> int:
-        """Adds to a decimal number and returns the sum. A missing key counts as 0.
+        """Adds to a decimal number. A missing key counts as 0.
 
         Args:
             key: Name of the key.
             by: Number to add; may be negative.
+
+        Returns:
+            The sum.
 
         Raises:
             CoordinationError: FAILED_PRECONDITION, the value is not a number. UNAVAILABLE, the connection broke and

@@ -247,7 +247,11 @@ class Job:
         self.view: dict[str, Any] = {}
 
     def refresh(self) -> dict[str, Any]:
-        """Requests the job and returns it, as REST shows it. Also sets ``view``."""
+        """Requests the job from the server and sets ``view``.
+
+        Returns:
+            The job, as REST shows it.
+        """
         self.view = self._http.json("GET", self._path())
         return self.view
 

@@ -118,7 +118,11 @@ class Program:
         self.name = str(view["name"])
 
     def refresh(self) -> dict[str, Any]:
-        """Requests the program and returns it, as REST shows it. Also sets ``view``."""
+        """Requests the program from the server and sets ``view``.
+
+        Returns:
+            The program, as REST shows it.
+        """
         self.view = self._http.json("GET", self._path())
         return self.view
 
@@ -276,11 +280,19 @@ class Program:
         return self._change("stop", {} if at_step is None else {"at_step": at_step})
 
     def cancel(self) -> Program:
-        """Stops the ranks; the program ends as CANCELLED. Returns the program itself."""
+        """Stops the ranks; the program ends as CANCELLED.
+
+        Returns:
+            The program itself.
+        """
         return self._change("cancel")
 
     def restart(self) -> Program:
-        """Starts a new attempt, which does not count as a restart after a failure. Returns the program itself."""
+        """Starts a new attempt, which does not count as a restart after a failure.
+
+        Returns:
+            The program itself.
+        """
         return self._change("restart")
 
     def _change(self, wish: str, how: dict[str, Any] | None = None) -> Program:
