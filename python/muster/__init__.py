@@ -1,7 +1,7 @@
-"""Muster from Python: schedule functions on a cluster of workers, and be a worker.
+"""Python client of Muster: runs functions on a cluster of workers. It also contains the Python worker.
 
-Names are loaded when they are first used, so that importing the package is cheap and a worker's
-children need no gRPC.
+Names are loaded when they are first used. So importing the package is fast, and processes of a worker do not need
+gRPC.
 """
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""``python -m muster worker`` runs Python functions; every other verb is the program's, as ``python -m
-muster serve``."""
+"""``python -m muster worker`` runs a Python worker. Every other command is passed to the program, such as ``python
+-m muster serve``.
+"""
 from __future__ import annotations
 
 import sys

@@ -1,4 +1,4 @@
-"""Reads small files that a person has named: tokens, certificates, rules."""
+"""Reads small files that users name: tokens, certificates, rules."""
 from __future__ import annotations
 
 import collections
@@ -10,17 +10,19 @@ BYTES_MAX = 1 << 20
 PIPES_MAX = 16
 _lock = threading.Lock()
 _pipes: collections.OrderedDict[tuple[str, int, int], bytes] = collections.OrderedDict()
-"""The content of pipes by path, device and inode; oldest first. Protected by _lock."""
+"""Contents of pipes by path, device and inode, oldest first. Protected by _lock."""
 
 
 def read_bounded_file(path: str | os.PathLike[str]) -> bytes:
-    """Returns the content. It stops at the limit, so that a device without an end is refused, too.
+    """Returns the content of a file of at most 1 MiB. Reading stops at the limit, so a device without an end raises
+    an error as well.
 
-    A pipe, such as ``<(…)`` of a shell, is read once in a process: later calls with the same path return the same content.
+    A pipe, such as ``<(…)`` of a shell, is read once per process. Later calls with the same path return the same
+    content.
 
     Raises:
-        OSError: the file cannot be read.
-        ValueError: it has more than 1 MiB.
+        OSError: The file cannot be read.
+        ValueError: It is larger than 1 MiB.
     """
     of = os.stat(path)
     if not stat.S_ISFIFO(of.st_mode):

@@ -1,12 +1,12 @@
-"""The limits of this process' control group, and what it uses of them."""
+"""The limits of this process's control group, and its usage."""
 from __future__ import annotations
 
 _NO_LIMIT = 1 << 60
-"""Version 1 of control groups says so of none."""
+"""Version 1 of control groups reports a larger number if there is no limit."""
 
 
 class ControlGroup:
-    """The tightest limits of this process' group and of those around it, version 1 or 2."""
+    """The tightest limits of this process's group and of its parent groups, in version 1 or 2."""
 
     def __init__(self, root: str) -> None:
         self.memory_limit: int | None = None
@@ -39,7 +39,7 @@ class ControlGroup:
                 self.cpus, self._cpu_at = share / of, (at, second)
 
     def memory(self) -> int | None:
-        """Without what the kernel gives back at once."""
+        """Returns the used bytes, without caches that the kernel can drop at once."""
         at, second = self._memory_at
         used = _number(read_text(at + ("/memory.current" if second else "/memory.usage_in_bytes")))
         idle = number_after(read_text(f"{at}/memory.stat"), "inactive_file" if second else "total_inactive_file")
@@ -52,8 +52,9 @@ class ControlGroup:
 
 
 def _upwards(mount: str, path: str) -> list[str]:
-    """The group and those around it. Where a container sees its group as the root, the path is of the
-    host: then the mount itself is all there is."""
+    """Returns the folders of the group and its parents. If a container sees its group as the root, the path belongs
+    to the host, and only the mount itself exists.
+    """
     parts = [part for part in path.split("/") if part]
     return ["/".join([mount, *parts[:n]]) for n in range(len(parts), -1, -1)]
 
@@ -72,7 +73,7 @@ def _number(text: str) -> int | None:
 
 
 def number_after(text: str, key: str) -> int | None:
-    """The number behind the first word of a line."""
+    """Returns the number that follows `key` at the start of a line."""
     for line in text.splitlines():
         words = line.split()
         if len(words) > 1 and words[0] == key:

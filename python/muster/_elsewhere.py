@@ -1,4 +1,4 @@
-"""Names that users of Ray and Dask type, with what Muster has instead. Private."""
+"""Names of Ray's and Dask's APIs, and their replacements in Muster. Private."""
 from __future__ import annotations
 
 from typing import Mapping, NoReturn
@@ -110,13 +110,13 @@ LOCAL_CLUSTER = {
 
 
 def missing(of: str, name: str, instead: Mapping[str, str]) -> NoReturn:
-    """Raises AttributeError, which names what Muster has instead."""
+    """Raises AttributeError, which names the replacement in Muster."""
     hint = instead.get(name)
     raise AttributeError(f"{of} has no attribute {name!r}" + (f"; use {hint}" if hint else ""))
 
 
 class _Absent:
-    """An attribute that a class does not have. Reading it raises AttributeError with what Muster has instead."""
+    """An attribute that a class does not have. Reading it raises AttributeError, which names the replacement."""
 
     def __init__(self, of: str, name: str, instead: Mapping[str, str]) -> None:
         self._of = of
@@ -131,12 +131,14 @@ class _Absent:
 
 
 class Hints:
-    """Base of classes that explain the names in `_instead`. A method `__getattr__` would slow down every attribute."""
+    """Base of classes that suggest replacements for the names in `_instead`. A method `__getattr__` would slow down
+    every attribute.
+    """
 
     __slots__ = ()
     _instead: Mapping[str, str] = {}
     _shown = "object"
-    """What users call the class."""
+    """The users' name of the class."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -145,7 +147,7 @@ class Hints:
             real = [each for each in found if not isinstance(each, _Absent)]
             if not found:
                 setattr(cls, name, _Absent(cls._shown, name, cls._instead))
-            elif real and found[0] is not real[0]:  # of a base behind one that lacks it
+            elif real and found[0] is not real[0]:  # a later base class has the attribute
                 setattr(cls, name, real[0])
 
     def __dir__(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Classes and tracebacks of the exceptions that failures become; see `errors`. Private."""
+"""Combined classes and tracebacks of exceptions. See `errors`. Private."""
 from __future__ import annotations
 
 import linecache
@@ -6,21 +6,21 @@ import re
 import sys
 
 COMBINED_MAX = 1024
-"""Classes that are kept; all go when there are more."""
+"""Number of classes that are kept. When it is exceeded, all are dropped."""
 _combined: dict[tuple[type, type], type] = {}
 _FRAME = re.compile(r'([ |+-]*)File "(.+)", line (\d+), in ')
 
 
 def class_named(name: str) -> type | None:
-    """The class with this name, if it was imported already."""
+    """Returns the class with this name if its module is imported, otherwise None."""
     module, _, attribute = name.rpartition(".")
     found = getattr(sys.modules.get(module or "builtins"), attribute, None)
     return found if isinstance(found, type) else None
 
 
 def class_of(base: type, original: type) -> type:
-    """Raises TypeError: their layouts do not fit together."""
-    if issubclass(original, base):  # it has come from another closure already
+    """Returns a class that derives from both classes. Raises TypeError if their layouts conflict."""
+    if issubclass(original, base):  # the error of another call
         return original
     key = (base, original)
     if key not in _combined:
@@ -39,7 +39,9 @@ def last_cause(error: BaseException) -> BaseException:
 
 
 def with_lines(traceback: str) -> str:
-    """Lines of files that this process has, and the worker had not: the client's program, notebooks."""
+    """Returns a traceback with source lines of files that this process can read and the worker could not, such as
+    the client's program and notebooks.
+    """
     lines = traceback.split("\n")
     made: list[str] = []
     for i, line in enumerate(lines):

@@ -1,11 +1,11 @@
 """Hooks for processes that programs and functions fork. Never imports grpc.
 
-A coordinator, an executor and every other object with threads raises RuntimeError there, at once. A process that a function forks
-keeps descriptors 0, 1 and 2 of its worker's process and none of the worker's own, its signals are as in any program, and it ends
-when it returns from the function.
+In a forked process, coordinators, executors and all other objects with threads raise RuntimeError at once. A
+process that a function forks keeps descriptors 0, 1 and 2 of its worker's process, and none of the worker's other
+descriptors. Its signal handlers are those of a normal program, and it ends when it returns from the function.
 
-Nothing here stops the fork from inheriting a descriptor before it is closed, nor does a fork by C code run these hooks. So
-a socket or a pipe that stays open does not prove that a process lives: see `worker.pidfds`.
+A fork can inherit a descriptor before this module closes it, and a fork by C code does not run these hooks. So an
+open socket or pipe does not prove that a process is alive: see `worker.pidfds`.
 """
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ import weakref
 from typing import Any, Callable, NoReturn, Protocol
 
 generation = 0
-"""Grows with each fork, in the process that was forked."""
+"""Number of forks between the first process and this one."""
 
 
 class Part(Protocol):
     def forked(self) -> None:
-        """Closes descriptors, or replaces locks by `LostLock`, in a process that was forked. Takes no lock: another thread may
-        have held it."""
+        """Closes descriptors, or replaces locks by `LostLock`, in a forked process. It must not take a lock:
+        another thread may have held it.
+        """
 
 
 _parts: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -35,23 +36,24 @@ _handled: dict[int, Callable[..., Any]] = {}
 
 class _Mask(threading.local):
     before: Any = None
-    """Of this thread, while it forks."""
+    """The signal mask of this thread while it forks."""
 
 
 _mask = _Mask()
 
 
 def of_parent(what: str) -> RuntimeError:
-    """Returns the error of a call that belongs to the process that this one was forked from."""
+    """Returns the error of a call on an object of the parent process."""
     return RuntimeError(f"this {what} is of the process that this one was forked from; make another one here")
 
 
 class LostLock:
-    """Replaces a lock or a condition in a process that was forked. Taking it raises RuntimeError, instead of waiting for a thread
-    that does not exist there."""
+    """Replaces a lock or a condition in a forked process. Taking it raises RuntimeError instead of waiting for a
+    thread that does not exist there.
+    """
 
     def __init__(self, what: str) -> None:
-        """`what`: the name that users know for the object that the lock belongs to."""
+        """`what`: the users' name of the object that the lock belongs to."""
         self._what = what
 
     def acquire(self, *_: object) -> NoReturn:
@@ -65,24 +67,29 @@ class LostLock:
 
 
 def notify_in_forks(part: Part) -> None:
-    """Calls `part.forked()` in each process that is forked while `part` lives."""
+    """Calls `part.forked()` in each process that is forked while `part` exists."""
     _parts.add(part)
 
 
 def close_descriptor_in_forks(descriptor: int) -> None:
-    """Closes a descriptor in each process that is forked. It stays open in this one."""
+    """Closes a descriptor in each forked process. It stays open in this one."""
     _descriptors.append(descriptor)
 
 
 def handle_signal(number: int, handler: Callable[..., Any]) -> None:
-    """Sets the handler of a signal for this process alone. A program that it starts gets the default disposition, as the kernel
-    resets handlers (an ignored signal would stay ignored), and so does a process that is forked. The main thread only."""
+    """Sets the handler of a signal for this process only. Call it on the main thread.
+
+    Programs that this process starts get the default disposition, because the kernel resets handlers (an ignored
+    signal would stay ignored). Forked processes get it as well.
+    """
     signal.signal(number, handler)
     _handled[number] = handler
 
 
 def take_standard_input() -> int:
-    """Returns a descriptor of standard input, which is empty from here on, also for programs that are started."""
+    """Returns a descriptor of standard input. After this, standard input is empty for this process and for programs
+    that it starts.
+    """
     taken = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -91,7 +98,7 @@ def take_standard_input() -> int:
 
 
 def do_nothing(number: int, frame: Any) -> None:
-    """A handler in place of SIG_IGN."""
+    """A signal handler to use instead of SIG_IGN."""
 
 
 def leave(error: BaseException | None = None) -> NoReturn:
@@ -112,7 +119,7 @@ def leave(error: BaseException | None = None) -> NoReturn:
 
 
 def _hold_signals() -> None:
-    """A signal for the new process is delivered once that has its own handlers."""
+    """Blocks signals, so that a forked process gets them only when it has its own handlers."""
     _mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, _handled) if _handled else None
 
 

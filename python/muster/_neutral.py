@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import re
 
-# C0 controls but newline and tab become spaces. C1 controls, DEL, and directional marks, overrides
-# and isolates, which can show a text in another order than it has, become visible escapes.
+# C0 controls except newline and tab become spaces. C1 controls and DEL become visible escapes. So do directional
+# marks, overrides and isolates, which can change the displayed order of a text.
 _HOSTILE = {code: " " for code in range(0x20) if code not in (0x09, 0x0A)}
 _HOSTILE.update({code: f"\\u{code:04x}"
                  for code in (*range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F,
@@ -14,9 +14,9 @@ _RESET = "\x1b[0m"
 
 
 def neutral_text(text: str) -> str:
-    """Replaces characters that can drive or mislead a terminal. Colours (SGR sequences) stay.
+    """Replaces characters that can control or mislead a terminal. Colours (SGR sequences) are kept.
 
-    A text with colours ends with their reset, so that they do not reach what follows.
+    A text with colours ends with their reset, so that they do not affect the text after it.
     """
     if "\x1b" not in text:
         return text.translate(_HOSTILE)

@@ -1,4 +1,4 @@
-"""How a client speaks TLS with its server: files in PEM form, read again for each connection."""
+"""TLS of clients: files in PEM form, which are read again for each connection."""
 from __future__ import annotations
 
 import dataclasses
@@ -10,14 +10,16 @@ from muster._bounded_file import read_bounded_file
 
 KEEPALIVE = [("grpc.keepalive_time_ms", 10_000), ("grpc.keepalive_timeout_ms", 10_000),
              ("grpc.http2.ping_timeout_ms", 10_000), ("grpc.http2.max_pings_without_data", 0)]
-"""Options of every channel. Without them, a call that only waits never notices that its server was lost without closing the
-connection, for example in a partition. C++ clients have the same. gRPC sends one ping at a time. While it waits for a ping
-that measures the bandwidth, `ping_timeout_ms` counts (default: a minute) instead of the time-out of keepalive."""
+"""Options of every channel. Without them, a waiting call never detects that its server was lost without closing the
+connection, for example in a partition. C++ clients have the same options. gRPC sends one ping at a time. While it
+waits for a ping that measures the bandwidth, `ping_timeout_ms` applies (default: a minute) instead of the timeout
+of keepalive.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Tls:
-    """PEM files for TLS. All empty: gRPC uses plaintext, and https:// the CA certificates of the system."""
+    """PEM files for TLS. If all are empty, gRPC uses plaintext, and https:// the CA certificates of the system."""
 
     ca: str = ""
     cert: str = ""
@@ -25,10 +27,11 @@ class Tls:
 
     @classmethod
     def of(cls, ca: str | None, cert: str | None, key: str | None) -> Tls:
-        """Returns these files; None selects the file that MUSTER_CA, MUSTER_CERT or MUSTER_KEY names.
+        """Returns these files. None selects the file that MUSTER_CA, MUSTER_CERT or MUSTER_KEY names.
 
         Raises:
-            ValueError: a file cannot be read or used, or only one of `cert` and `key` is given. It names the file.
+            ValueError: A file cannot be read or used, or only one of `cert` and `key` is given. The error names the
+                file.
         """
         from_environment = os.environ.get
         tls = cls(from_environment("MUSTER_CA", "") if ca is None else ca,
@@ -49,7 +52,7 @@ class Tls:
         return tls
 
     def _check(self, texts: dict[str, bytes]) -> None:
-        """Raises ValueError: gRPC could not use the content of a file. It would only log this, and try again forever."""
+        """Raises ValueError if gRPC cannot use the content of a file. gRPC would only log this, and retry forever."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
             if self.ca:
@@ -63,7 +66,7 @@ class Tls:
             raise ValueError(f"cert, key: {self.cert} and {self.key} are no certificate and its key: {error}") from error
 
     def channel(self, server: str, options: Sequence[tuple[str, Any]]) -> Any:
-        import grpc  # the clients of REST do without
+        import grpc  # REST clients do not need it
 
         options = [*KEEPALIVE, *options]
         if self == Tls():
@@ -79,9 +82,9 @@ class Tls:
             if self.cert:
                 context.load_cert_chain(self.cert, self.key)
             return context
-        # A pipe has been read before, when the options were checked.
+        # A pipe was read when the options were checked, and cannot be read again.
         authorities = read_bounded_file(self.ca).decode("ascii", "ignore") if self.ca else None
-        if self.ca and not authorities:  # an empty text would select the system's authorities
+        if self.ca and not authorities:  # "" would select the system's CA certificates
             raise ValueError(f"ca: {self.ca} is empty")
         context = ssl.create_default_context(cadata=authorities)
         if self.cert:
@@ -90,11 +93,11 @@ class Tls:
 
 
 def load_certificate(context: ssl.SSLContext, pem: bytes) -> None:
-    """Gives a context a certificate and its key, which the ssl module takes only from a file."""
+    """Loads a certificate and its key into a context. The ssl module can load them only from a file."""
     fd = os.memfd_create("muster-certificate", os.MFD_CLOEXEC)
     try:
         with open(fd, "wb", closefd=False) as file:
             file.write(pem)
-        context.load_cert_chain(f"/proc/self/fd/{fd}", password="")  # no question on the terminal
+        context.load_cert_chain(f"/proc/self/fd/{fd}", password="")  # "": no prompt on the terminal
     finally:
         os.close(fd)

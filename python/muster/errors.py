@@ -28,7 +28,7 @@ class WaitTimeout(MusterError, TimeoutError):
 
 
 class Failure(NamedTuple):
-    """What is known about the failure of a call."""
+    """The known facts about the failure of a call."""
 
     kind: FailureKind
     type: str

@@ -1,4 +1,4 @@
-"""JAX processes that `muster run` has started."""
+"""Configures JAX in processes that `muster run` or `muster launch` has started."""
 from __future__ import annotations
 
 import os
@@ -6,8 +6,14 @@ from typing import Any, Mapping
 
 
 def settings(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Arguments for ``jax.distributed.initialize`` from the variables that `muster run` sets. Raises
-    RuntimeError: one of them is missing, which it names."""
+    """Returns the arguments of ``jax.distributed.initialize`` from the variables that `muster run` sets.
+
+    Args:
+        environment: Used instead of ``os.environ``.
+
+    Raises:
+        RuntimeError: A variable is missing. The error names it.
+    """
     given = os.environ if environment is None else environment
     wanted = ("JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID")
     missing = [name for name in wanted if not given.get(name)]
@@ -22,9 +28,17 @@ def settings(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
 
 
 def initialize(**more: Any) -> None:
-    """``jax.distributed.initialize`` with what `muster run` says; `more` goes on top. On CPUs the
-    processes need collectives: ``jax.config.update('jax_cpu_collectives_implementation', 'gloo')``
-    before jax 0.5."""
+    """Calls ``jax.distributed.initialize`` with the settings of `muster run`.
+
+    On CPUs before jax 0.5, the processes also need ``jax.config.update('jax_cpu_collectives_implementation',
+    'gloo')`` first.
+
+    Args:
+        more: Further arguments. They override the settings.
+
+    Raises:
+        RuntimeError: The process was not started by `muster run`.
+    """
     found = {**settings(), **more}  # before jax, which takes a while
     import jax
 
@@ -32,16 +46,23 @@ def initialize(**more: Any) -> None:
 
 
 def renew_preemption_sync(step: int | None = None) -> bool:
-    """Lets this process hear preemption notices again (``reached_preemption_sync_point``) after its
-    connection to the server was lost: JAX's own wait for a notice ends with the connection, and is
-    never made again. All processes whose wait is gone need it; Muster's event ``notice_unheard``
-    names them. SIGTERM has its default meaning for a moment meanwhile.
+    """Makes this process receive preemption notices again after its connection to the server was lost.
 
-    With `step` it stands in the place of ``reached_preemption_sync_point(step)`` and returns the
-    same: True, stop after this step. A new sync has seen no step, so without `step` (False is
-    returned) a notice that comes before the next sync point of all processes names a step that lies
-    behind them, and stops nobody. Raises RuntimeError: jax.distributed is not initialized, or
-    without ``jax_enable_preemption_service``."""
+    JAX's own wait for a notice, on which ``reached_preemption_sync_point`` depends, ends with the connection, and
+    JAX does not start another one. Call this function in all processes whose wait has ended; Muster's event
+    ``notice_unheard`` names them. During the call, SIGTERM has its default disposition for a moment.
+
+    Args:
+        step: Number of the current step. The function then replaces ``reached_preemption_sync_point(step)``.
+            Without it, the new wait has seen no step. A notice that arrives before the next sync point of all
+            processes then names a step that has passed, and stops no process.
+
+    Returns:
+        Whether to stop after this step. False without `step`.
+
+    Raises:
+        RuntimeError: jax.distributed is not initialized, or ``jax_enable_preemption_service`` is off.
+    """
     from jax._src import distributed
     from jax.experimental import multihost_utils
 
@@ -53,6 +74,6 @@ def renew_preemption_sync(step: int | None = None) -> bool:
         raise RuntimeError("there was no preemption sync: jax_enable_preemption_service is off")
     if hasattr(old, "shutdown"):
         old.shutdown()
-    del old  # its end sets SIGTERM back, so it comes before the new one
+    del old  # restores the handler of SIGTERM, so it must end before the new one is created
     state.initialize_preemption_sync_manager()
     return step is not None and bool(multihost_utils.reached_preemption_sync_point(step))

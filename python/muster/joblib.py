@@ -1,10 +1,14 @@
-"""joblib on the cluster, and with it scikit-learn::
+"""Runs joblib, and with it scikit-learn, on the cluster.
 
+Importing this module registers the backend.
+
+Example::
+
+    import joblib
     import muster.joblib
-    with joblib.parallel_config(backend="muster", server="127.0.0.1:8476"):
-        GridSearchCV(…).fit(x, y)
 
-Importing this registers the backend.
+    with joblib.parallel_config(backend="muster", server="127.0.0.1:8476"):
+        print(joblib.Parallel()(joblib.delayed(pow)(i, 2) for i in range(4)))  # [0, 1, 4, 9]
 """
 from __future__ import annotations
 
@@ -27,11 +31,20 @@ if TYPE_CHECKING:
 
 
 class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
-    """Runs the calls of ``joblib.Parallel`` on the cluster. `initializer(*initargs)` is called once in each process of a worker.
+    """Runs the calls of ``joblib.Parallel`` on the cluster.
 
-    `n_jobs=-1` uses all workers of the job, connected or not: the number that the coordinator (``num_workers=``) or the cluster
-    declares, otherwise the highest index plus one. `n_jobs=-2` uses one worker less. Several short calls share a closure. As with
-    joblib's own processes, do not change an array while calls that use it are being submitted."""
+    `n_jobs=-1` uses all workers of the job, connected or not: the number that the coordinator (``num_workers=``) or
+    the cluster declares, otherwise the highest index plus one. `n_jobs=-2` uses one worker less. Several short
+    calls share a closure. As with joblib's own processes, do not change an array while calls that use it are being
+    submitted.
+
+    Args:
+        server: "host:port". None: as for :class:`muster.ClusterCoordinator`.
+        nesting_level: Set by joblib.
+        initializer: Called once in each process of a worker, before the first call there.
+        initargs: Arguments of `initializer`.
+        options: Fields of :class:`muster.CoordinatorOptions`.
+    """
 
     supports_retrieve_callback = True
     supports_return_generator = True
@@ -81,8 +94,9 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
                   initializer: Callable[..., Any] | None = None, initargs: Sequence[Any] = (), verbose: int = 0,
                   temp_folder: Any = None, max_nbytes: Any = None, mmap_mode: Any = None, context: Any = None,
                   timeout: float | None = None, idle_worker_timeout: float | None = None) -> int:
-        """Called by joblib with the arguments of ``Parallel``. Those after `initargs` are about joblib's own processes, and have
-        no effect."""
+        """Called by joblib with the arguments of ``Parallel``. The arguments after `initargs` concern joblib's own
+        processes, and have no effect.
+        """
         if initializer is not None:
             self._initializer = Initializer(initializer, initargs)
         self.parallel = parallel
@@ -90,10 +104,10 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
 
     def submit(self, func: Callable[[], Any], callback: Callable[[Any], None] | None = None
                ) -> Any:
-        # As an argument, whose arrays workers of this host share: a callable is sent by itself.
+        # `func` is an argument, because workers of this host share arrays in arguments, but not in callables.
         args = (func,) if self._initializer is None else (func, self._initializer)
         future = self._pool()._submit(run, args, {}, batch_name(func) or display_name(func))
-        future.get = future.result  # as joblib before 1.4 has it
+        future.get = future.result  # for joblib before 1.4
         if callback is not None:
             future.add_done_callback(callback)
         return future
@@ -124,7 +138,7 @@ class Initializer:
         self._args = tuple(args)
 
     def __call__(self) -> None:
-        with _initializing:  # a worker of threads is one process
+        with _initializing:  # the threads of a threaded worker share a process
             if self._id not in _initialized:
                 self._function(*self._args)
                 _initialized.add(self._id)

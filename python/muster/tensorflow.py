@@ -1,4 +1,4 @@
-"""TensorFlow processes that `muster run` has started."""
+"""Describes the cluster of TensorFlow processes that `muster run` or `muster launch` has started."""
 from __future__ import annotations
 
 import dataclasses
@@ -9,28 +9,35 @@ from typing import Any, Mapping
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """Which cluster this process belongs to, and who it is there."""
+    """The cluster of this process, and its task there."""
 
     jobs: dict[str, list[str]]
-    """Addresses by job, as {"worker": ["host:port"]}."""
+    """Addresses by job, such as {"worker": ["host:port"]}."""
     task_type: str | None
     task_index: int | None
     coordinator: str
-    """Address of the coordination service; empty: none is told."""
+    """Address of the coordination service. Empty: not set."""
     is_chief: bool
     num_workers: int
     restart_count: int
 
     def cluster_spec(self) -> Any:
-        """A ``tf.train.ClusterSpec``."""
+        """Returns the cluster as a ``tf.train.ClusterSpec``."""
         import tensorflow as tf
 
         return tf.train.ClusterSpec(self.jobs)
 
 
 def cluster(environment: Mapping[str, str] | None = None) -> Cluster:
-    """From TF_CONFIG and what else `muster run` sets. Raises RuntimeError: TF_CONFIG is not set;
-    ValueError: it is no JSON object with a cluster."""
+    """Returns the cluster from TF_CONFIG and the other variables that `muster run` sets.
+
+    Args:
+        environment: Used instead of ``os.environ``.
+
+    Raises:
+        RuntimeError: TF_CONFIG is not set.
+        ValueError: TF_CONFIG is not a JSON object with a cluster.
+    """
     given = os.environ if environment is None else environment
     text = given.get("TF_CONFIG")
     if not text:

@@ -1,5 +1,6 @@
-"""The distribute coordinator of TensorFlow: a function runs as the tasks of a cluster. See
-``run_distribute_coordinator``."""
+"""The distribute coordinator of TensorFlow: runs one function in every task of a cluster. See
+`run_distribute_coordinator`.
+"""
 from muster.distribute.context import WorkerContext, get_current_worker_context
 from muster.distribute.coordinator import run_distribute_coordinator
 from muster.distribute.inputs import CoordinatorMode

@@ -1,4 +1,4 @@
-"""Which tasks a cluster has, what TF_CONFIG says of it, and which clusters and tasks are allowed."""
+"""The tasks of a cluster, the contents of TF_CONFIG, and checks of clusters and tasks."""
 from __future__ import annotations
 
 import dataclasses
@@ -8,13 +8,14 @@ import re
 from typing import Any, Mapping
 
 Cluster = dict[str, dict[int, str]]
-"""Addresses by job and index; empty: the program is alone."""
+"""Addresses by job and index. Empty: the program runs without a cluster."""
 JOBS = ("chief", "worker", "ps", "evaluator")
 
 
 def cluster_of(given: Any, where: str = "cluster_spec") -> Cluster:
-    """Of {"worker": ["host:port", …]}, {"ps": {"3": "host:port"}} or TensorFlow's ClusterSpec. Raises
-    ValueError."""
+    """Returns the cluster of {"worker": ["host:port", …]}, of {"ps": {"3": "host:port"}}, or of TensorFlow's
+    ClusterSpec. Raises ValueError for other objects.
+    """
     given = given.as_dict() if hasattr(given, "as_dict") else given
     if given is None:
         return {}
@@ -39,7 +40,7 @@ def _text(address: Any) -> str:
 
 
 def _whole(index: Any) -> int:
-    """Raises TypeError or ValueError: it is no whole number from 0, nor the text of one."""
+    """Returns a task index. Raises TypeError or ValueError if it is not a whole number from 0, or its text."""
     if isinstance(index, bool) or (isinstance(index, str) and not re.fullmatch("[0-9]+", index)):
         raise ValueError
     number = int(index) if isinstance(index, str) else operator.index(index)
@@ -59,7 +60,7 @@ class TfConfig:
 
 
 def tf_config(environment: Mapping[str, str]) -> TfConfig:
-    """Raises ValueError, which names the field."""
+    """Returns the contents of TF_CONFIG. Raises ValueError, which names the invalid field."""
     text = environment.get("TF_CONFIG")
     if text is None:
         return TfConfig()
@@ -84,7 +85,9 @@ def tf_config(environment: Mapping[str, str]) -> TfConfig:
 
 
 def check(cluster: Cluster, task_type: str | None = None, task_id: int | None = None) -> None:
-    """Raises ValueError: not these jobs together, or no such task. An evaluator need not be there."""
+    """Raises ValueError if the jobs cannot be combined or the task does not exist. An evaluator need not be in the
+    cluster.
+    """
     for job in cluster:
         if job not in JOBS:
             raise ValueError(f"job {job!r} is not allowed in the cluster; allowed are {', '.join(JOBS)}")
@@ -107,31 +110,35 @@ def check(cluster: Cluster, task_type: str | None = None, task_id: int | None = 
 
 
 def check_given(cluster: Cluster, task_type: str, task_id: int | None) -> None:
-    """Raises ValueError: without an id it could be any of several tasks."""
+    """Raises ValueError if the index is missing and the job has several tasks."""
     count = len(cluster.get(task_type, ()))
     if task_id is None and count > 1:
         raise ValueError(f"task id is missing, and job {task_type!r} has {count} tasks; write a number from 0")
 
 
 def master(cluster: Cluster, task_type: str, task_id: int, rpc_layer: str) -> str:
-    """ "grpc://host:port". Raises ValueError: there is no such task."""
+    """Returns "grpc://host:port" of a task. Raises ValueError if the task does not exist."""
     check(cluster, task_type, task_id)
     address = cluster.get(task_type, {}).get(task_id, "")
     return f"{rpc_layer}://{address}" if rpc_layer and address else address
 
 
 def trainers(cluster: Cluster) -> list[tuple[str, int]]:
-    """Chief and workers, in the order of their ranks."""
+    """Returns the chief and the workers in the order of their ranks."""
     return [(job, i) for job in ("chief", "worker") for i in cluster.get(job, ())]
 
 
 def is_chief(cluster: Cluster, task_type: str | None, task_id: int | None) -> bool:
-    """The chief, an evaluator (it is its own), the first worker where there is no chief, or alone."""
+    """Returns whether the task is the chief. It is, if it is alone, the chief, an evaluator (its own chief), or the
+    first worker of a cluster without a chief.
+    """
     if not cluster or task_type in (None, "chief", "evaluator"):
         return True
     return task_type == "worker" and "chief" not in cluster and (task_id or 0) == 0
 
 
 def seen_by(cluster: Cluster, task_type: str) -> Cluster:
-    """An evaluator's server knows of evaluators alone, all others of everything else."""
+    """Returns the part of the cluster that a task's server knows: evaluators for an evaluator, all other tasks for
+    others.
+    """
     return {job: tasks for job, tasks in cluster.items() if (job == "evaluator") == (task_type == "evaluator")}

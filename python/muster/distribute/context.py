@@ -1,4 +1,4 @@
-"""What a worker function may ask about the task it runs for."""
+"""The task that a worker function runs for."""
 from __future__ import annotations
 
 import copy
@@ -15,37 +15,51 @@ _current = threading.local()
 
 
 class WorkerContext:
-    """One for each call of a worker function, on the thread of that call. ``wait_for_other_workers`` and
-    ``stop_requested`` may be called from any thread as long as the call lasts."""
+    """Describes the task of a worker function. `get_current_worker_context` returns it.
+
+    Each call of a worker function has its own context, on the thread of that call. ``wait_for_other_workers`` and
+    ``stop_requested`` can be used on any thread until the call ends.
+
+    Attributes:
+        task_type: Job of the task. None: without a cluster, or if the function runs for the whole cluster.
+        task_id: Index of the task, or None as for `task_type`.
+        num_workers: Number of chiefs and workers. 0 without a cluster.
+        is_chief: Whether the task is the chief.
+        master_target: "grpc://host:port" of the task. For the whole cluster: of the chief or worker 0. "" without a
+            cluster and for an evaluator.
+    """
 
     def __init__(self, strategy: Any, cluster: Cluster, task_type: str | None, task_id: int | None, *,
                  session_config: dict[str, Any] | None = None, rpc_layer: str = "grpc",
                  barrier: Callable[[], None] | None = None, stop: Callable[[], bool] = lambda: False) -> None:
-        """Raises ValueError: the cluster has no such task; for the whole cluster, neither chief nor
-        worker."""
+        """Raises ValueError if the cluster does not contain the task. For the whole cluster, it must contain a
+        chief or worker.
+        """
         self._strategy = strategy
         self._cluster = copy.deepcopy(cluster)
         self.task_type = task_type
-        """None: alone, or for the whole cluster."""
+        """None without a cluster, or if the function runs for the whole cluster."""
         self.task_id = task_id
         self._session_config = copy.deepcopy(session_config or {})
         self.num_workers = len(trainers(cluster))
-        """Chief and workers; 0 when alone."""
+        """Number of chiefs and workers. 0 without a cluster."""
         self.is_chief = is_chief(cluster, task_type, task_id)
         self.master_target = self._master(rpc_layer)
-        """"grpc://host:port" of the own task; for the whole cluster, of the chief or else worker 0; empty
-        when alone and for an evaluator."""
+        """"grpc://host:port" of the task. For the whole cluster: of the chief or worker 0. Empty without a cluster and
+        for an evaluator."""
         self._barrier, self._stop = barrier, stop
         self._warned = False
 
     @property
     def cluster_spec(self) -> Cluster:
-        """Returns a new copy each time. Empty if the program runs without a cluster."""
+        """Returns a new copy of the cluster: addresses by job and index. It is empty if the program runs without a
+        cluster.
+        """
         return copy.deepcopy(self._cluster)
 
     @property
     def session_config(self) -> dict[str, Any]:
-        """A new copy each time."""
+        """Returns a new copy of the configuration for sessions."""
         return copy.deepcopy(self._session_config)
 
     def _master(self, rpc_layer: str) -> str:
@@ -61,18 +75,24 @@ class WorkerContext:
 
     @property
     def distributed_mode(self) -> bool:
-        """In a cluster, and no evaluator."""
+        """Returns whether the task is in a cluster and is not an evaluator."""
         return bool(self._cluster) and self.task_type != "evaluator"
 
     @property
     def has_barrier(self) -> bool:
+        """Returns whether `wait_for_other_workers` waits."""
         return self._barrier is not None
 
     def wait_for_other_workers(self) -> None:
-        """Until all chiefs and workers have come. Without a barrier, where each task is a process of its own
-        and has no agent, it returns at once, as TensorFlow's does, and the log says so once. Raises
-        threading.BrokenBarrierError where another one has failed or has returned; of an agent, what
-        ``muster.Agent.barrier`` raises."""
+        """Waits until all chiefs and workers have called it.
+
+        If each task is its own process and has no agent, there is no barrier. The method then returns at once, as
+        in TensorFlow, and logs this once.
+
+        Raises:
+            threading.BrokenBarrierError: Another task has failed, has returned, or is late.
+            AgentError: With an agent, as `muster.Agent.barrier` raises it.
+        """
         if self._barrier is not None:
             self._barrier()
         elif self.num_workers > 1 and self.distributed_mode and not self._warned:
@@ -83,17 +103,30 @@ class WorkerContext:
 
     @property
     def stop_requested(self) -> bool:
-        """Another task has failed, or has come to the end of the data: it is time to return. Of an independent
-        worker its agent says so."""
+        """Returns whether the function should return, because another task has failed or has reached the end of the
+        data. For an independent worker, its agent reports this.
+        """
         return self._stop()
 
     def session_creator(self, scaffold: Scaffold | None = None, config: dict[str, Any] | None = None,
                         checkpoint_dir: str | None = None, checkpoint_filename_with_path: str | None = None,
                         max_wait_secs: float = 7200) -> SessionCreator:
-        """Returns a creator of sessions for this function, as in ``c.session_creator(scaffold).create_session()``. Without a
-        strategy, or where it `should_init`, the creator is the chief's, which calls ``scaffold.init``, or
-        ``scaffold.restore`` with the checkpoint. Others wait for ``scaffold.ready``. The own configuration goes over
-        `config`. Raises ValueError: both checkpoints are given, or the scaffold cannot restore."""
+        """Returns a creator of sessions for this function. Use it as in
+        ``c.session_creator(scaffold).create_session()``.
+
+        It is the chief's creator if there is no strategy or the strategy has `should_init`. The chief calls
+        ``scaffold.init``, or ``scaffold.restore`` with the checkpoint. The others wait for ``scaffold.ready``.
+
+        Args:
+            scaffold: The functions that prepare the job.
+            config: Configuration of the session. The configuration of the task overrides it.
+            checkpoint_dir: Directory whose checkpoint is restored.
+            checkpoint_filename_with_path: Checkpoint that is restored.
+            max_wait_secs: Seconds to wait for the server and for the chief together.
+
+        Raises:
+            ValueError: Both checkpoints are given, or the scaffold has no `restore`.
+        """
         own = self.task_type is not None and self.distributed_mode
         task = f"{self.task_type}:{self.task_id or 0}" if self.task_type is not None else "distribute coordinator"
         return SessionCreator(
@@ -102,23 +135,26 @@ class WorkerContext:
             checkpoint_dir=checkpoint_dir, checkpoint_file=checkpoint_filename_with_path, max_wait=max_wait_secs,
             name=task, task=task if own else None)
 
-    # Of the strategy; False without one.
+    # Flags of the strategy. They are False without a strategy.
 
     @property
     def should_init(self) -> bool:
+        """Returns whether the function initializes the job."""
         return self._strategy is not None and trait(self._strategy, "should_init")
 
     @property
     def experimental_should_init(self) -> bool:
-        """TensorFlow's name of `should_init`."""
+        """Returns `should_init`. This is TensorFlow's name."""
         return self.should_init
 
     @property
     def should_checkpoint(self) -> bool:
+        """Returns whether the function saves checkpoints."""
         return self._strategy is not None and trait(self._strategy, "should_checkpoint")
 
     @property
     def should_save_summary(self) -> bool:
+        """Returns whether the function saves summaries."""
         return self._strategy is not None and trait(self._strategy, "should_save_summary")
 
     def __str__(self) -> str:
@@ -128,7 +164,9 @@ class WorkerContext:
                 f"task_id: {self.task_id}]")
 
     def __enter__(self) -> WorkerContext:
-        """Makes it the current one. Raises RuntimeError: this thread is in a worker function already."""
+        """Makes this the current context of the thread. Raises RuntimeError if the thread already runs a worker
+        function.
+        """
         outer = get_current_worker_context()
         if outer is not None:
             raise RuntimeError(f"cannot run distribute coordinator in a worker function {outer}")
@@ -140,6 +178,6 @@ class WorkerContext:
 
 
 def get_current_worker_context() -> WorkerContext | None:
-    """Of the worker function that this thread runs; None outside of one."""
+    """Returns the context of the worker function that this thread runs, or None outside of one."""
     found: WorkerContext | None = getattr(_current, "context", None)
     return found

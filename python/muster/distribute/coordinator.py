@@ -1,4 +1,6 @@
-"""The modes: who runs the worker function, as which task, on which thread, beside which server."""
+"""The modes of run_distribute_coordinator: which functions run, for which tasks, on which threads, with which
+servers.
+"""
 from __future__ import annotations
 
 import copy
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from muster.agent.agent import Agent
 
 MEETING = "muster/wait_for_other_workers"
-"""The barrier at which agents of worker functions meet."""
+"""Name of the barrier for agents of worker functions."""
 
 
 def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = None,
@@ -27,25 +29,52 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
                                rpc_layer: str = "grpc", *, servers: Factory | None = None,
                                agent: Agent | None = None, barrier_timeout: float = 3600.0,
                                stop_grace: float = 120.0, environment: Mapping[str, str] | None = None) -> Any:
-    """Runs ``worker_fn(strategy)`` as the tasks of a cluster.
+    """Runs ``worker_fn(strategy)`` in the tasks of a cluster.
 
-    Which cluster and task comes from the arguments, from TF_CONFIG (`muster run` and `muster launch` set
-    it) or from the strategy's resolver, such as :func:`muster.resolver` makes. The modes are in docs/run.md; within the function
-    ``get_current_worker_context()`` says who it is. Returns what the function returned where it ran once on
-    the calling thread in a cluster, else None; for a task that only serves, once its server has ended. The
-    first error is raised here, and stops the others.
+    The cluster and the task are taken from the arguments, otherwise from TF_CONFIG (`muster run` and `muster
+    launch` set it), otherwise from the strategy's resolver, such as :func:`muster.resolver` returns.
+    docs/distribute-coordinator.md describes the modes. In the function, ``get_current_worker_context()`` describes
+    the task. The first error is raised, and stops the other tasks.
 
-    strategy        a ``muster.distribute.Strategy``, an object with its members, or a strategy of TensorFlow;
-                    without it one that runs the function once for each chief and worker
-    eval_fn, eval_strategy  for an evaluator, which runs `worker_fn` otherwise, and may do without a strategy
-    servers         makes the servers of tasks. None: those that only serve are workers of the server in
-                    MUSTER_COORDINATOR, and those that run the function have none
-    agent           a connected ``muster.Agent`` of this task: independent workers meet by it in
-                    ``wait_for_other_workers``
-    barrier_timeout, stop_grace  seconds that one waits for the others there, and that the others may take
-                    to return once one has failed
+    Args:
+        worker_fn: Called with a configured copy of the strategy.
+        strategy: A ``muster.distribute.Strategy``, an object with its members, or a strategy of TensorFlow. None:
+            the function runs once for each chief and worker.
+        eval_fn: Function for an evaluator. None: `worker_fn`.
+        eval_strategy: Strategy for an evaluator. None: the evaluator runs without a strategy.
+        mode: ``"standalone_client"``: this process runs the functions of all tasks. ``"independent_worker"``: each
+            task calls `run_distribute_coordinator`.
+        cluster_spec: The cluster, such as ``{"worker": ["host:port"]}``.
+        task_type: Job of this process.
+        task_id: Index of this process in its job.
+        session_config: Configuration for sessions, as a dict.
+        rpc_layer: Text before ``://`` in a master.
+        servers: Creates the servers of tasks. None: a task that only serves is a worker of the server in
+            MUSTER_COORDINATOR; a task that runs the function has no server.
+        agent: A connected ``muster.Agent`` of this task, with which independent workers wait in
+            ``wait_for_other_workers``.
+        barrier_timeout: Seconds to wait for the others there.
+        stop_grace: Seconds within which the others must return after one has failed.
+        environment: Used instead of ``os.environ``.
 
-    Raises ValueError for what is wrong with the cluster or the task, before anything is started."""
+    Returns:
+        The result of the function if it runs once in this thread in a cluster, otherwise None. A task that only
+        serves returns when its server has ended.
+
+    Raises:
+        ValueError: The cluster or the task is invalid. Nothing was started.
+        RuntimeError: It was called in a worker function, or functions still run after `stop_grace`.
+
+    Example:
+        ::
+
+            import muster
+
+            def train(strategy):
+                print(muster.get_current_worker_context().task_id)
+
+            muster.run_distribute_coordinator(train, cluster_spec={"worker": ["localhost:1"]})  # 0
+    """
     outer = get_current_worker_context()
     if outer is not None:
         raise RuntimeError(f"cannot run distribute coordinator in a worker function {outer}")
@@ -65,7 +94,7 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
 
 
 def _configured(strategy: Any, job: Job, task: Task, config: dict[str, Any]) -> Any:
-    """Its own copy; a strategy may be missing for evaluations only."""
+    """Returns a configured copy of the strategy, or None without a strategy, which is allowed only for evaluation."""
     if strategy is None:
         return None
     own = copy_of(strategy)
@@ -77,7 +106,7 @@ def _configured(strategy: Any, job: Job, task: Task, config: dict[str, Any]) -> 
 def _prepared(job: Job, part: Part, task: Task, *,
               stop: Callable[[], bool] = lambda: False, barrier: Callable[[], None] | None = None,
               after: Callable[[], None] = lambda: None) -> Callable[[], Any]:
-    """One call of a part; its strategy is configured here and now."""
+    """Returns a function that calls a part once. The copy of the strategy is configured immediately."""
     config = copy.deepcopy(job.session_config)
     f, own = part[0], _configured(part[1], job, task, config)
     context = WorkerContext(own, job.cluster, *task, session_config=config, rpc_layer=job.rpc_layer, barrier=barrier,
@@ -110,7 +139,7 @@ def _run_between_graph(job: Job) -> None:
     tasks = trainers(job.cluster)
     barrier = Barrier([name_of(t) for t in tasks])
     threads = Threads(job.stop_grace, barrier.abort)
-    bodies = [_prepared(job, job.work, task, stop=threads.stop.is_set,  # all are configured before the first runs
+    bodies = [_prepared(job, job.work, task, stop=threads.stop.is_set,  # configures all before the first runs
                         barrier=lambda i=i: barrier.wait(i, job.barrier_timeout),  # type: ignore[misc]
                         after=lambda i=i: barrier.leave(i))  # type: ignore[misc]
               for i, task in enumerate(tasks)]
@@ -132,7 +161,9 @@ def _run_in_graph(job: Job) -> Any:
 
 
 def _server_config(job: Job) -> ServerConfig:
-    """Without device filters, since a server serves any strategy."""
+    """Returns the configuration of the task's server. It has no device filters, because a server serves any
+    strategy.
+    """
     config = copy.deepcopy(job.session_config)
     kind, index = job.task[0] or "", job.task[1] or 0
     _configured((job.evaluation if kind == "evaluator" else job.work)[1], job, (kind, index), config)
@@ -141,7 +172,7 @@ def _server_config(job: Job) -> ServerConfig:
 
 
 def _server_of(job: Job, config: ServerConfig, otherwise: Factory | None) -> StandardServer | None:
-    """One that the strategy has started is not started again."""
+    """Returns the server of this process, or None. A server that the strategy has started is not started again."""
     running = running_server(job.work[1])
     make = job.servers or otherwise
     if running is not None or make is None:
@@ -152,7 +183,7 @@ def _server_of(job: Job, config: ServerConfig, otherwise: Factory | None) -> Sta
 def _run_independent(job: Job) -> Any:
     task, agent = (job.task[0], job.task[1] or 0), job.agent
     config = _server_config(job)
-    job.session_config = copy.deepcopy(config.session_config)  # what the strategy set for the server holds for sessions, too
+    job.session_config = copy.deepcopy(config.session_config)  # the strategy's changes apply to sessions as well
 
     def stop() -> bool:
         return agent is not None and agent.error is not None
@@ -171,8 +202,10 @@ def _run_independent(job: Job) -> Any:
 
 
 def _meeting(job: Job, agent: Agent) -> Callable[[], None]:
-    """Raises ValueError: the agent is another task, in whose place it would come."""
-    if agent.task != name_of(job.task) and not agent.task.startswith("task:"):  # its name is not known
+    """Returns the barrier of the job. Raises ValueError if the agent belongs to another task, in whose place it
+    would arrive.
+    """
+    if agent.task != name_of(job.task) and not agent.task.startswith("task:"):  # "task:…": the agent knows no name
         raise ValueError(f"agent: it is {agent.task}, and this is {name_of(job.task)}")
     all = [f"{kind}:{index}" for kind, index in trainers(job.cluster)]
 

@@ -1,5 +1,6 @@
-"""What run_distribute_coordinator works with: the arguments, TF_CONFIG and the strategy's resolver, asked in
-this order and checked."""
+"""Inputs of run_distribute_coordinator: takes them from the arguments, TF_CONFIG and the strategy's resolver, in
+this order, and checks them.
+"""
 from __future__ import annotations
 
 import dataclasses
@@ -25,9 +26,9 @@ Part = tuple[Callable[[Any], Any], Any]
 
 class CoordinatorMode(str, enum.Enum):
     STANDALONE_CLIENT = "standalone_client"
-    """One process drives all tasks; the others run standard servers."""
+    """One process runs the functions of all tasks. The other processes run standard servers."""
     INDEPENDENT_WORKER = "independent_worker"
-    """Every task runs this."""
+    """Every task runs the distribute coordinator."""
 
 
 @dataclasses.dataclass
@@ -69,7 +70,7 @@ def complete(job: Job, mode: CoordinatorMode, environment: Mapping[str, str]) ->
     if resolver is not None:
         job.cluster = cluster_of(resolver.cluster_spec(), "resolver")
         kind, index = resolver.task_type, resolver.task_id
-        said = resolver.environment  # TensorFlow's TPU resolver has a method, its other resolvers a member
+        said = resolver.environment  # a method of TensorFlow's TPU resolver, an attribute of its other resolvers
         job.rpc_layer, job.environment = resolver.rpc_layer or job.rpc_layer, (said() if callable(said) else said) or ""
     job.task = (kind or None, index)
     if not job.cluster:

@@ -1,5 +1,6 @@
-"""The server that a task runs for the others. In Muster that is a worker: it attaches to a Muster server
-under the task's type and index. Nothing listens at the task's own address."""
+"""The server that a task runs for the others. In Muster it is a worker, which connects to a Muster server under the
+task's type and index. The task's own address is not used.
+"""
 from __future__ import annotations
 
 import dataclasses
@@ -19,32 +20,32 @@ log = logging.getLogger("muster.distribute")
 
 
 class StandardServer:
-    """To be derived from."""
+    """Base class of standard servers."""
 
     def start(self) -> None:
-        """Once is enough; again does nothing."""
+        """Starts the server. Does nothing if it has been started."""
         raise NotImplementedError
 
     def join(self) -> None:
-        """Starts it if need be, and waits until it has ended. Raises RuntimeError: not in order."""
+        """Starts the server if necessary, and waits until it has ended. Raises RuntimeError if it has failed."""
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Finishes what runs, then ends."""
+        """Finishes running calls, then ends the server. Does not wait."""
         raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True)
 class ServerConfig:
     cluster: Cluster
-    """Without evaluators, or for an evaluator nothing but them."""
+    """The tasks that the server knows: for an evaluator only evaluators, otherwise all others."""
     task_type: str
     task_id: int
     session_config: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """For factories that know what to do with it; workers do not look at it."""
+    """For factories that use it. Workers ignore it."""
     rpc_layer: str = ""
     environment: str = ""
-    """``"google"``: the task's server is there already."""
+    """``"google"``: the task has a running server."""
 
     @property
     def target(self) -> str:
@@ -56,9 +57,18 @@ Factory = Callable[[ServerConfig], StandardServer]
 
 def worker_servers(server: str | None = None, functions: Callable[[Worker], None] | None = None,
                    **options: Any) -> Factory:
-    """Servers that are workers of the Muster server `server` (MUSTER_COORDINATOR unless given).
-    `functions` adds to the worker what this task runs; `options` are those of muster.Worker. In the
-    environment "google" they start nothing and wait for stop()."""
+    """Returns a factory of servers that are workers of a Muster server.
+
+    In the environment "google" the servers start nothing, and wait for `stop`.
+
+    Args:
+        server: Address of the Muster server. None: MUSTER_COORDINATOR.
+        functions: Called with each worker, to register the functions of this task.
+        options: Options of muster.Worker.
+
+    Raises:
+        ValueError: When a server is created: there is no Muster server, or the cluster does not contain the task.
+    """
 
     def make(c: ServerConfig) -> StandardServer:
         if c.environment == "google":
@@ -125,11 +135,13 @@ class _Waiting(StandardServer):
 
 
 def serve_until_end(server: StandardServer) -> None:
-    """Waits until the server has ended. If this is the main thread and SIGTERM has its default disposition, the signal
-    stops the server meanwhile: the first one lets it finish what runs, the second one ends it at once.
+    """Waits until the server has ended.
+
+    On the main thread, if SIGTERM has its default disposition, the first SIGTERM lets the server finish its running
+    calls, and the second one ends it at once.
 
     Raises:
-        RuntimeError: it has not ended in order.
+        RuntimeError: The server has failed.
     """
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         return server.join()
@@ -144,8 +156,9 @@ _mine = threading.local()
 
 
 def server_of_this_thread(c: ServerConfig, make: Factory) -> StandardServer:
-    """Started; it is made if there is none. `c.cluster` is the whole one. Raises ValueError: the one that
-    runs is another."""
+    """Returns the server of this thread, and starts it if necessary. `c.cluster` is the whole cluster. Raises
+    ValueError if this thread runs a different server.
+    """
     kept = getattr(_mine, "kept", None)
     if kept is not None:
         if kept[0] != c:
@@ -163,7 +176,16 @@ def server_of_this_thread(c: ServerConfig, make: Factory) -> StandardServer:
 
 def run_standard_server(session_config: Mapping[str, Any] | None = None, *, servers: Factory | None = None,
                         environment: Mapping[str, str] | None = None) -> StandardServer:
-    """Starts the server of the task that TF_CONFIG names. Raises ValueError, which says what is missing."""
+    """Starts the server of the task that TF_CONFIG describes, unless this thread has started it.
+
+    Args:
+        session_config: Configuration for sessions, as a dict.
+        servers: Creates the server. None: `worker_servers`.
+        environment: Used instead of ``os.environ``.
+
+    Raises:
+        ValueError: TF_CONFIG is invalid or incomplete. The error names the missing part.
+    """
     config = tf_config(os.environ if environment is None else environment)
     leader = next((job for job in ("chief", "worker") if job in config.cluster), None)
     for missing, said in ((not config.cluster, '"cluster" is not found'), (not config.has_task, '"task" is not found'),
@@ -180,6 +202,7 @@ def run_standard_server(session_config: Mapping[str, Any] | None = None, *, serv
 
 
 def end_standard_server_of_this_thread() -> None:
+    """Stops the server that this thread has started, if there is one."""
     kept = getattr(_mine, "kept", None)
     _mine.kept = None
     if kept is not None:

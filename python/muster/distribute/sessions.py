@@ -1,4 +1,4 @@
-"""How a worker function schedules on its own task: the chief prepares the job, and the others wait until it has."""
+"""Sessions of worker functions: the chief prepares the job, and the others wait until it has."""
 from __future__ import annotations
 
 import dataclasses
@@ -14,11 +14,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("muster.distribute")
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 2.0
-"""Seconds between questions to `ready`, which double."""
+"""Seconds between two calls of `ready`. They double up to LONGEST_PAUSE."""
 
 
 class WorkerSession:
-    """A session of a worker function. A block: it is closed at the end."""
+    """A session of a worker function. Use it in a ``with`` block, which closes it at the end.
+
+    Attributes:
+        coordinator: A muster.ClusterCoordinator.
+        config: The configuration of the session.
+    """
 
     def __init__(self, coordinator: ClusterCoordinator, task: str | None, config: dict[str, Any]) -> None:
         self.coordinator = coordinator
@@ -26,11 +31,15 @@ class WorkerSession:
         self._task = task
 
     def on_own_task(self) -> Scheduling:
-        """Returns the coordinator with the own task as an option. The task needs a server: see `servers` of
-        :func:`muster.run_distribute_coordinator`. Alone, and for the whole cluster, it is any task."""
+        """Returns the coordinator with an option that runs calls on the function's own task.
+
+        The task needs a server. See `servers` of :func:`muster.run_distribute_coordinator`. Without a cluster, and
+        for the whole cluster, calls run on any task.
+        """
         return self.coordinator if self._task is None else self.coordinator.options(task=self._task)
 
     def close(self) -> None:
+        """Closes the coordinator."""
         self.coordinator.close()
 
     def __enter__(self) -> WorkerSession:
@@ -42,20 +51,21 @@ class WorkerSession:
 
 @dataclasses.dataclass
 class Scaffold:
-    """What a job needs before its steps can run. Each function gets the session."""
+    """Functions that prepare a job before its steps can run. Each is called with the session."""
 
     init: Callable[[WorkerSession], Any] | None = None
     """Called by the chief, once for each session."""
     ready: Callable[[WorkerSession], bool] | None = None
     """Returns whether `init` has run. The others call it until it returns True. None: they do not wait."""
     restore: Callable[[WorkerSession, str], bool] | None = None
-    """Called by the chief in place of `init` if a checkpoint is named. Returns False if the directory has no checkpoint; then
-    `init` is called."""
+    """Called by the chief instead of `init` if a checkpoint is named. Returns False if the directory has no
+    checkpoint; then `init` is called.
+    """
 
 
 @dataclasses.dataclass
 class SessionCreator:
-    """Makes the session of a worker function; see `WorkerContext.session_creator`."""
+    """Creates the session of a worker function. See `WorkerContext.session_creator`."""
 
     is_chief: bool
     master: str
@@ -75,12 +85,16 @@ class SessionCreator:
             raise ValueError("a checkpoint is named, but the scaffold has no function restore")
 
     def create_session(self) -> WorkerSession:
-        """Connects to the server in MUSTER_COORDINATOR. Then the chief prepares the job, and the others wait.
+        """Connects to the server in MUSTER_COORDINATOR. Then the chief prepares the job, and the others wait for
+        it.
+
+        Returns:
+            The session.
 
         Raises:
-            UnavailableError: no server within `max_wait_secs`.
-            WaitTimeout: the chief has not prepared the job within `max_wait_secs`.
-            FileNotFoundError: nothing was restored from the file.
+            UnavailableError: No server has answered within `max_wait_secs`.
+            WaitTimeout: The chief has not prepared the job within `max_wait_secs`.
+            FileNotFoundError: Nothing was restored from the checkpoint file.
         """
         from muster.coordinator.cluster_coordinator import ClusterCoordinator
 
@@ -111,5 +125,5 @@ class SessionCreator:
         while self.scaffold.ready is not None and not self.scaffold.ready(session):
             if time.monotonic() + pause > end:
                 raise WaitTimeout(f"the chief has not prepared the job within {self.max_wait:g} s")
-            time.sleep(pause)  # only the program knows when it is ready, so it is asked
+            time.sleep(pause)  # only the program knows when the job is ready
             pause = min(2 * pause, LONGEST_PAUSE)

@@ -1,4 +1,4 @@
-"""What run_distribute_coordinator asks of a strategy."""
+"""The interface of strategies for run_distribute_coordinator."""
 from __future__ import annotations
 
 import copy
@@ -9,13 +9,14 @@ from muster.distribute.servers import StandardServer
 
 
 class Strategy:
-    """A base class for strategies. Any object with these members works as well, and so does a strategy of
-    TensorFlow. Each call of a worker function has a configured copy."""
+    """A base class for strategies. Objects with the same members, and strategies of TensorFlow, work as well. Each
+    call of a worker function gets a configured copy.
+    """
 
     between_graph: bool = True
-    """The worker function runs once for each chief and worker; else once for the whole cluster."""
+    """Whether the worker function runs once for each chief and worker. False: it runs once for the whole cluster."""
 
-    # Of a configured copy.
+    # Read from a configured copy.
     should_init: bool = True
     should_checkpoint: bool = True
     should_save_summary: bool = True
@@ -26,17 +27,23 @@ class Strategy:
 
     def configure(self, session_config: dict[str, Any], cluster: Cluster | None, task_type: str | None,
                   task_id: int | None) -> None:
-        """Configures the strategy for a task. It may change both itself and the configuration. An evaluator, and a
-        program that is alone, get no cluster, type and id; a worker function for the whole cluster gets no type and
-        id."""
+        """Configures the strategy for a task. It can change both itself and the configuration.
+
+        Args:
+            session_config: Configuration for sessions.
+            cluster: The cluster. None for an evaluator, or without a cluster.
+            task_type: Job of the task. None as for `cluster`, and for the whole cluster.
+            task_id: Index of the task. None as for `task_type`.
+        """
 
     def running_server(self) -> StandardServer | None:
-        """Returns the server of this process if the strategy has started it; no other is started then."""
+        """Returns the server of this process if the strategy has started it. Then no other server is started."""
         return None
 
     def resolver(self) -> Any:
-        """Returns a resolver, such as :func:`muster.resolver` makes, or None. It is asked when neither arguments nor
-        TF_CONFIG describe a cluster."""
+        """Returns a resolver, such as :func:`muster.resolver` returns, or None. It is used if neither arguments nor
+        TF_CONFIG describe a cluster.
+        """
         return None
 
 
@@ -46,11 +53,11 @@ _OF_TENSORFLOW = {"between_graph": "experimental_between_graph", "should_init": 
 
 
 def trait(strategy: Any, name: str) -> bool:
-    """Returns a flag of a strategy: `between_graph`, `should_init`, `should_checkpoint` or `should_save_summary`. A
-    strategy of TensorFlow has it in `extended`.
+    """Returns a flag of a strategy: `between_graph`, `should_init`, `should_checkpoint` or `should_save_summary`.
+    TensorFlow's strategies have it in `extended`.
 
     Raises:
-        TypeError: the object is not a strategy.
+        TypeError: The object is not a strategy.
     """
     if hasattr(strategy, name):
         return bool(getattr(strategy, name))
@@ -62,10 +69,11 @@ def trait(strategy: Any, name: str) -> bool:
 
 
 def copy_of(strategy: Any) -> Any:
-    """Returns a copy for one task: `strategy.copy()`, or a deep copy where the strategy has no such method.
+    """Returns a copy for one task: the result of `strategy.copy()`, or a deep copy if the strategy has no such
+    method.
 
     Raises:
-        TypeError: it cannot be copied.
+        TypeError: The strategy cannot be copied.
     """
     try:
         return strategy.copy() if hasattr(strategy, "copy") else copy.deepcopy(strategy)
@@ -76,7 +84,7 @@ def copy_of(strategy: Any) -> Any:
 
 def configure(strategy: Any, session_config: dict[str, Any], cluster: Cluster | None, task_type: str | None,
               task_id: int | None) -> None:
-    """Configures a copy. The strategy may change its arguments."""
+    """Configures a copy of a strategy, which can change the arguments."""
     if hasattr(strategy, "configure"):
         strategy.configure(session_config, cluster, task_type, task_id)
 
@@ -88,7 +96,7 @@ def running_server(strategy: Any) -> StandardServer | None:
 
 
 def resolver_of(strategy: Any) -> Any:
-    """Returns the resolver of a strategy, or None. TensorFlow's strategies call it `cluster_resolver`."""
+    """Returns the resolver of a strategy, or None. TensorFlow's strategies have it in `cluster_resolver`."""
     if hasattr(strategy, "resolver"):
         return strategy.resolver()
     return getattr(strategy, "cluster_resolver", None)

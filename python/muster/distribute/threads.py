@@ -1,4 +1,4 @@
-"""Threads of which the first error stops the others, and a barrier for them."""
+"""Threads whose first error stops the others, and a barrier for them."""
 from __future__ import annotations
 
 import logging
@@ -9,12 +9,13 @@ log = logging.getLogger("muster.distribute")
 
 
 class EndOfData(Exception):
-    """Raised by a worker function that has come to the end of its data: in a standalone client the others are
-    asked to stop, and that is no error. Nothing else means that. An independent worker raises it on."""
+    """Raised by a worker function at the end of its data. A standalone client then asks the other functions to
+    stop, without an error. No other exception has this meaning. An independent worker raises it to its caller.
+    """
 
 
 class Barrier:
-    """Rounds of arrivals; the first failure is the last word. Raises threading.BrokenBarrierError."""
+    """A reusable barrier for threads. After the first failure every wait raises threading.BrokenBarrierError."""
 
     def __init__(self, participants: Sequence[str]) -> None:
         self._participants = list(participants)
@@ -42,7 +43,7 @@ class Barrier:
                 raise threading.BrokenBarrierError("barrier: " + self._failure)
 
     def leave(self, participant: int) -> None:
-        """It will not come any more."""
+        """Marks a participant that has returned and will not arrive again."""
         with self._changed:
             self._left.add(participant)
             if self._arrived:
@@ -62,10 +63,12 @@ class Barrier:
 
 
 class Threads:
-    """The stop that all share, and the first error, which asks for it. A block, at whose end they have ended."""
+    """Threads that share a stop event, and the first error, which sets it. At the end of the ``with`` block they
+    have ended.
+    """
 
     def __init__(self, grace: float, on_stop: Callable[[str], None] = lambda why: None) -> None:
-        """`on_stop` is told who stops the others, and why."""
+        """`on_stop` is called with the reason when the threads are asked to stop."""
         self.stop = threading.Event()
         self._grace, self._on_stop = grace, on_stop
         self._changed = threading.Condition()  # protects the following
@@ -76,8 +79,10 @@ class Threads:
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        """Waits for as long as they may take to stop. Raises the first error; RuntimeError: some run still."""
-        if error is not None:  # Ctrl-C, or a signal's handler
+        """Waits until the threads have ended, at most `grace` seconds. Raises the first error, or RuntimeError if
+        threads still run.
+        """
+        if error is not None:  # Ctrl-C, or an exception of a signal handler
             self._request_stop("the program was interrupted", error)
         with self._changed:
             self._changed.wait_for(lambda: not self._running, self._grace)
@@ -102,13 +107,13 @@ class Threads:
         thread = threading.Thread(target=body, name=name, daemon=True)
         try:
             thread.start()
-        except RuntimeError:  # there is none; what interrupts this leaves one
+        except RuntimeError:  # no thread was started; after an interruption there is one
             with self._changed:
                 self._running.remove(name)
             raise
 
     def run(self, name: str, f: Callable[[], Any]) -> Any:
-        """On this thread. What it raises stops the others, and is raised at the end of the block."""
+        """Calls `f` on this thread. An exception of it stops the others, and is raised at the end of the block."""
         try:
             return f()
         except EndOfData:
@@ -130,6 +135,8 @@ class Threads:
         self._on_stop(why)
 
     def wait(self) -> None:
-        """Until all have ended, or one has stopped the others. In the block, which hears of interruptions."""
+        """Waits until all threads have ended, or one has stopped the others. Call it in the ``with`` block, which
+        handles interruptions.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self.stop.is_set() or not self._running)

@@ -61,8 +61,10 @@ class LocalCluster(Hints):
     Example:
         ::
 
-            with muster.LocalCluster(workers=4) as cluster:
-                cluster.coordinator().submit(pow, 2, 10).fetch()
+            import muster
+
+            with muster.LocalCluster(workers=4) as cluster, cluster.coordinator() as c:
+                print(c.submit(pow, 2, 10).fetch())  # 1024
     """
 
     _instead = LOCAL_CLUSTER
