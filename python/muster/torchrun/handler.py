@@ -1,4 +1,4 @@
-"""The rendezvous of torchrun: rounds agreed on over REST, and for each an empty key space of the cluster's store."""
+"""The rendezvous of torchrun: rounds agreed on over REST, each with an empty key space of the cluster's store."""
 from __future__ import annotations
 
 import atexit
@@ -23,13 +23,25 @@ log = logging.getLogger("muster.torchrun")
 STORE_SECONDS = 300.0  # torch's own default for calls of a store
 CONNECT_SECONDS = 30.0
 MORE_SECONDS = 15.0
-"""In which all nodes of a round come to its key space, beyond the time after which one counts as dead."""
+"""Seconds that all nodes of a round have to arrive in its key space, in addition to the time after which a node counts
+as
+dead.
+"""
 
 
 class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
-    """Made by torchrun of its words. ``--rdzv-conf``: ``cluster`` (``default``), ``store`` (``HOST:PORT``, where that
-    is another than the server says), and torch's ``join_timeout``, ``last_call_timeout``, ``close_timeout``,
-    ``keep_alive_interval``, ``keep_alive_max_attempt``. MUSTER_TOKEN, MUSTER_CA, … as for :class:`muster.Client`."""
+    """Rendezvous handler, which torchrun creates from its arguments.
+
+    ``--rdzv-conf`` accepts ``cluster`` (``default``), ``store`` (``HOST:PORT``, to override the server's answer), and
+    torch's ``join_timeout``, ``last_call_timeout``, ``close_timeout``, ``keep_alive_interval`` and
+    ``keep_alive_max_attempt``. MUSTER_TOKEN, MUSTER_CA and so on apply as for :class:`muster.Client`.
+
+    Args:
+        params: torch's ``RendezvousParameters``.
+
+    Raises:
+        ValueError: A setting is invalid.
+    """
 
     def __init__(self, params: Any) -> None:
         def seconds(name: str, default: int) -> float:
@@ -121,7 +133,7 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
         return dist.PrefixStore("torchrun", store)
 
     def _meet(self, world: Decision) -> Any:
-        """The store, when all nodes of this round have come to its key space; None: they have not."""
+        """Returns the store when all nodes of this round have arrived in its key space; None if they have not."""
         store, self._store = self._store or self._connect(), None
         until = time.monotonic() + self._meet_seconds
 
@@ -150,7 +162,7 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
 
 
 def _url(endpoint: str) -> str | None:
-    """Of "HOST", "HOST:PORT", "https://HOST:PORT", or several with commas between."""
+    """Returns the URLs of "HOST", "HOST:PORT", "https://HOST:PORT", or several separated by commas."""
     def whole(one: str) -> str:
         return one if re.search(r":\d+/?$", one) else one.rstrip("/") + ":8477"
 

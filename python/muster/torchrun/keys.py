@@ -1,4 +1,4 @@
-"""Keys of a cluster as rounds need them, and the cluster's store of torch.distributed, over REST."""
+"""Access over REST to the keys of a cluster for rounds, and to the cluster's torch.distributed store."""
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from muster.rest.coordination import CoordinationClient
 class Entry(NamedTuple):
     value: bytes
     changed: float
-    """Seconds by the server's clock."""
+    """Time of the last change in seconds, by the server's clock."""
 
 
 class Keys(CoordinationClient):
@@ -18,15 +18,15 @@ class Keys(CoordinationClient):
         return {k["key"]: Entry(self._value(k), k["changed_ms"] / 1000) for k in self._pages(prefix)}
 
     def put(self, key: str, value: bytes | str) -> bool:
-        """True: it was not there."""
+        """Sets a key. Returns whether it was created."""
         return bool(self._put(key, value, {})["created"])
 
     def begin_attempt(self) -> None:
-        """Whoever connects to the store from now on finds no keys."""
+        """Starts a new key space: clients that connect to the store from now on find it empty."""
         self._http.json("POST", self._at + "/torch/attempts", {})
 
     def store_address(self) -> tuple[str, int]:
-        """Where the store is, as this client reaches it. Raises ServerError: there is none."""
+        """Returns host and port of the store, as reachable by this client. Raises ServerError if there is no store."""
         told: Any = self._http.json("GET", self._at + "/torch", limit=1)
         host, _, port = str(told["address"]).rpartition(":")
         if host in ("0.0.0.0", "[::]"):

@@ -1,9 +1,14 @@
-"""Rounds of a job of torchrun: which nodes are its world, agreed on by keys of a cluster.
+"""Rounds of a torchrun job: nodes use keys of a cluster to agree which nodes take part.
 
-Below ``torchrun/JOB/`` each node has ``nodes/NODE``, which it alone writes, again and again: the round that it has come
-for. ``rounds/N``, written once, is who is in round N, or that the job is closed; who is first to write it has decided.
-``wanted/N``: those of round N - 1 are asked to come. ``ready/N``: the empty key space of round N is there. Who lives
-is judged by the server's clock alone, by when keys were written. All values are JSON.
+Each node regularly writes its own key ``torchrun/JOB/nodes/NODE``, with the round that it wants to join. Further keys
+below ``torchrun/JOB/``:
+
+- ``rounds/N``: the nodes of round N, or that the job is closed. Written once; the first writer decides.
+- ``wanted/N``: asks the nodes of round N - 1 to join round N.
+- ``ready/N``: the empty key space of round N exists.
+
+Whether a node is alive is decided only by the server's clock, by the time when its key was written. All values are
+JSON.
 """
 from __future__ import annotations
 
@@ -22,23 +27,25 @@ from muster.torchrun.keys import Entry
 
 ROOT = "torchrun/"
 PAUSE = 0.5
-"""Seconds from look to look while a round is waited for."""
+"""Seconds between two reads of the keys while waiting for a round."""
 ROUNDS_KEPT = 16
-"""A node that slept through so many rounds may write one of them anew; it looks after it has written."""
+"""Number of rounds whose keys are kept. A node that misses more rounds may write an old one again; it reads the keys
+after writing.
+"""
 
 log = logging.getLogger("muster.torchrun")
 
 
 class Closed(MusterError):
-    """The job has ended, or was given up by a node."""
+    """The job has ended, or a node has closed it."""
 
 
 class TimedOut(MusterError):
-    """Too few nodes came in time."""
+    """Too few nodes arrived in time."""
 
 
 class Broken(MusterError):
-    """The keys are not what nodes write, or the cluster is another job's."""
+    """The keys have invalid contents, or another job uses the cluster."""
 
 
 class KeysLike(Protocol):
@@ -54,13 +61,13 @@ class Settings:
     min_nodes: int
     max_nodes: int
     join_timeout: float = 600.0
-    """How long a round is waited for."""
+    """Seconds to wait for a round."""
     last_call: float = 30.0
-    """How long more nodes than the fewest are waited for."""
+    """Seconds to wait for more nodes than the minimum."""
     interval: float = 5.0
-    """A node says that often that it lives."""
+    """Seconds between two writes of a node's own key."""
     attempts: int = 3
-    """So many times unheard it counts as dead."""
+    """Number of missed writes after which a node counts as dead."""
 
     @property
     def dead_after(self) -> float:
@@ -68,7 +75,7 @@ class Settings:
 
 
 class Decision(NamedTuple):
-    """`nodes` by rank; none: closed."""
+    """`nodes` in the order of their ranks; empty if the job is closed."""
 
     number: int
     nodes: list[str]
@@ -78,9 +85,9 @@ class Decision(NamedTuple):
 class Node(NamedTuple):
     name: str
     round: int | None
-    """That it has come for; None: it has only looked so far."""
+    """The round that the node wants to join, or None if it only reads so far."""
     changed: float
-    """When it last said that it lives, by the server's clock."""
+    """Time of the last write, by the server's clock."""
 
 
 class Seen(NamedTuple):
@@ -89,35 +96,38 @@ class Seen(NamedTuple):
     nodes: dict[str, Node]
     living: dict[str, Node]
     rivals: dict[str, float]
-    """Other jobs in this cluster: when a node of it last said that it lives; 0: none does."""
+    """Other jobs in this cluster, with the last write of one of their living nodes; 0 if there is none."""
 
 
 def segment(text: str) -> str:
-    """One segment of a key."""
+    """Returns `text` quoted as one segment of a key."""
     return urllib.parse.quote(text, safe="").replace(".", "%2E")
 
 
 class Rounds:
-    """What one node knows of its job's rounds. `join`, `close` and `leave` are for one thread."""
+    """One node's view of its job's rounds. Call `join`, `close` and `leave` on a single thread."""
 
     def __init__(self, keys: KeysLike, job: str, node: str, settings: Settings) -> None:
         self._keys = keys
         self.job, self.node = job, segment(node)
         self._settings = settings
         self._at = f"{ROOT}{segment(job)}/"
-        self._lock = threading.Lock()  # of this node's own key
+        self._lock = threading.Lock()  # protects this node's own key
         self._round: int | None = None
         self._world: Decision | None = None
-        self._asked_for = -1  # somebody wants this round
-        self._changed: dict[str, float] = {}  # when others had said that they live at the first look
+        self._asked_for = -1  # a node has requested this round
+        self._changed: dict[str, float] = {}  # last writes of other nodes at the first read
         self._stopped = threading.Event()
         self._watcher: threading.Thread | None = None
 
-    # The round.
+    # Joining a round.
 
     def join(self, prepare: Callable[[Decision], None]) -> Decision:
-        """Waits for a round that this node is in. The node that decides it calls `prepare`, which makes the key space.
-        Raises Closed, TimedOut, Broken, NoServer, ServerError."""
+        """Waits for a round that includes this node. The node that decides the round calls `prepare`, which creates the
+        key space.
+
+        Raises Closed, TimedOut, Broken, NoServer or ServerError.
+        """
         over = self._world.number if self._world else -1
         deadline = time.monotonic() + self._settings.join_timeout
         enough_since: float | None = None
@@ -137,7 +147,7 @@ class Rounds:
                     continue
                 target = max(over, last.number if last else -1) + 1
                 if self._say(target):
-                    continue  # look again, with this node among those who have come
+                    continue  # read again, now that this node has arrived
                 come = [n for n in seen.living.values() if n.round == target]
                 slow = [n for n in last.nodes if n in seen.living and seen.living[n].round != target] if last else []
                 if last and last.nodes and wanted != target and self._may_ask(last, seen):
@@ -163,10 +173,10 @@ class Rounds:
                 self._stopped.wait(PAUSE)
 
     def _judge(self, seen: Seen) -> bool:
-        """Raises what keeps this node out of any round. True: it is not known yet."""
+        """Raises the reason that keeps this node out of every round. Returns True while that is undecided."""
         if self._world is None:
             for rival in sorted(r for r, changed in seen.rivals.items() if changed):
-                # Of two that begin at one time the first in order goes on.
+                # Of two jobs that start at the same time, the first in sort order continues.
                 if not (rival < self._at or self._has_world(rival)):
                     continue
                 if self._is_heard(rival, seen.rivals[rival]):
@@ -179,14 +189,14 @@ class Rounds:
             return False
         if self._world or self._round == last.number:
             raise Closed(f"the job '{self.job}' has been closed by {last.by}")
-        # An earlier run with this name, which is over when its nodes have gone.
+        # An earlier run with this name; it is over when all its nodes are dead.
         old = [n for n in seen.living.values() if n.round is not None and n.round <= last.number]
         if any(self._is_heard(n.name, n.changed) for n in old):
             raise Closed(f"the job '{self.job}' has been closed by {last.by}, and nodes of it are still there")
         return bool(old)
 
     def _is_heard(self, who: str, changed: float) -> bool:
-        """Whether it has said that it lives since this node looks."""
+        """Returns whether the node has written its key since this node's first read."""
         return changed > self._changed.setdefault(who, changed)
 
     def _has_world(self, rival: str) -> bool:
@@ -194,7 +204,7 @@ class Rounds:
         return bool(decided) and bool(self._decision(max(decided), decided[max(decided)].value).nodes)
 
     def _may_ask(self, last: Decision, seen: Seen) -> bool:
-        """Those of the last round need not stop for one who would find no room."""
+        """Returns whether to request a new round. A running round is not interrupted for a node that would not fit."""
         return self.node in last.nodes or sum(n in seen.living for n in last.nodes) < self._settings.max_nodes
 
     def _is_full(self, come: list[Node], enough_since: float | None) -> bool:
@@ -202,17 +212,17 @@ class Rounds:
                                              or time.monotonic() - enough_since >= self._settings.last_call)
 
     def _ranked(self, come: list[Node], last: Decision | None) -> list[str]:
-        """Who was there before keeps its place before others."""
+        """Returns the chosen nodes by rank. Nodes of the last round keep their order and precede new ones."""
         before = {name: rank for rank, name in enumerate(last.nodes)} if last else {}
         names = sorted((n.name for n in come), key=lambda name: (before.get(name, len(before)), name))
         return names[:self._settings.max_nodes]
 
     def _decide(self, number: int, nodes: list[str]) -> bool:
-        """False: another has."""
+        """Writes the decision for a round. Returns False if another node was first."""
         return self._keys.set_if_absent(f"{self._at}rounds/{number:09}", json.dumps({"nodes": nodes, "by": self.node}))
 
     def _enter(self, world: Decision, prepare: Callable[[Decision], None]) -> bool:
-        """False: whoever decided it did not get to make its key space."""
+        """Enters a round. Returns False if the node that decided it has not created the key space in time."""
         self._world = world
         ready = f"{self._at}ready/{world.number:09}"
         if world.by == self.node:
@@ -232,18 +242,22 @@ class Rounds:
                 f"of {self._settings.min_nodes} to {self._settings.max_nodes} nodes have come")
         return text + (f", {', '.join(slow)} is in the round before" if slow else "")
 
-    # Others.
+    # Other nodes.
 
     def is_closed(self) -> bool:
         last = self._look().last
         return last is not None and not last.nodes
 
     def waiting(self) -> bool:
-        """Whether somebody waits for the round after this node's; costs nothing."""
+        """Returns whether a node waits for the next round. Sends no request."""
         return self._world is not None and self._asked_for == self._world.number + 1
 
     def close(self, timeout: float, *, of_world: bool = False) -> None:
-        """No more rounds. `of_world`: only by who is in the last one; others would end what goes on without them."""
+        """Closes the job, so that there are no more rounds.
+
+        `of_world`: only if this node is in the last round, because otherwise it would end a run that continues without
+        it.
+        """
         until = time.monotonic() + timeout
         while time.monotonic() < until:
             last = self._look().last
@@ -254,7 +268,7 @@ class Rounds:
         raise TimedOut(f"'{self.job}' could not be closed within {timeout:g} s")
 
     def leave(self) -> None:
-        """Nobody waits for this node any more. The last one takes the keys of a closed job along."""
+        """Withdraws this node. The last node of a closed job also deletes the job's keys."""
         if self._stopped.is_set() or self._watcher is None:
             return
         self._stopped.set()
@@ -274,7 +288,7 @@ class Rounds:
                 return self._seen(listed)
 
     def _seen(self, listed: Mapping[str, Entry]) -> Seen:
-        own = listed.get(f"{self._at}nodes/{self.node}")  # has just been written: the server's time
+        own = listed.get(f"{self._at}nodes/{self.node}")  # just written, so it has the server's current time
         now = own.changed if own else max((e.changed for e in listed.values()), default=0.0)
         decided, numbers = "", set()
         nodes: dict[str, Node] = {}
@@ -312,7 +326,7 @@ class Rounds:
         return told
 
     def _say(self, number: int) -> bool:
-        """That it has come for this round. False: it had said so before."""
+        """Writes that this node wants to join a round. Returns False if it has already written that."""
         if self._round == number:
             return False
         self._round = number
@@ -320,19 +334,19 @@ class Rounds:
         return True
 
     def _beat(self) -> bool:
-        """Whether the server knew nothing of this node."""
+        """Writes this node's key. Returns whether the key did not exist."""
         with self._lock:
             if self._stopped.is_set():
                 return False
             is_new = self._keys.put(f"{self._at}nodes/{self.node}", json.dumps({"round": self._round}))
             world = self._world
-            if is_new and world:  # a server that has lost all keys, or this node was thought dead
+            if is_new and world:  # the server has lost all keys, or this node counted as dead
                 told = json.dumps({"nodes": world.nodes, "by": world.by})
                 self._keys.set_if_absent(f"{self._at}rounds/{world.number:09}", told)
             return is_new
 
     def _tidy(self, number: int, seen: Seen) -> None:
-        """Removes what nobody asks for any more."""
+        """Deletes keys of dead nodes, old rounds and dead jobs."""
         dead = [f"nodes/{name}" for name in seen.nodes if name not in seen.living]
         old = [f"{kind}/{n:09}" for n in seen.numbers if n <= number - ROUNDS_KEPT
                for kind in ("rounds", "ready", "wanted")]
@@ -341,11 +355,11 @@ class Rounds:
                 with contextlib.suppress(ServerError):
                     self._keys.delete(self._at + key)
             for rival, lives in seen.rivals.items():
-                if not lives:  # 0: of nobody
+                if not lives:  # 0: no living node
                     with contextlib.suppress(ServerError):
                         self._keys.delete(rival[:-1], recursive=True)
 
-    # That it lives, and whether others wait.
+    # The watching thread writes this node's key and checks whether other nodes wait.
 
     def _start_watch(self) -> None:
         if self._watcher is None:
@@ -353,7 +367,7 @@ class Rounds:
             self._watcher.start()
 
     def _watch(self) -> None:
-        heard_since = time.monotonic()  # others, too, since the server is there and knows its keys
+        heard_since = time.monotonic()  # other nodes can write since then, too
         is_unheard = False
         while not self._stopped.is_set():
             try:
@@ -362,7 +376,7 @@ class Rounds:
                 is_unheard = False
                 if not self._hear(time.monotonic() - heard_since >= self._settings.dead_after):
                     self._stopped.wait(self._settings.interval)
-            except Exception as error:  # whatever it is: without this thread the node counts as dead
+            except Exception as error:  # catches everything: without this thread the node counts as dead
                 if not is_unheard:
                     log.warning("muster: the server is not told that this node of '%s' lives: %s", self.job, error)
                 is_unheard = True
@@ -370,7 +384,10 @@ class Rounds:
                 heard_since = time.monotonic()
 
     def _hear(self, is_sure: bool) -> bool:
-        """Whether the time until the next beat has been waited for here. `is_sure`: who is not heard is gone."""
+        """Checks for a request for a new round. Returns whether it has already waited until the next write is due.
+
+        `is_sure`: nodes without a recent write are dead.
+        """
         world = self._world
         if world is None:
             return False
@@ -380,12 +397,12 @@ class Rounds:
             except WaitTimeout:
                 return True
         last = self._seen(self._keys.folder(ROOT)).last
-        if last and last.nodes:  # who is closed need not come
+        if last and last.nodes:  # a closed job has no further round
             self._asked_for = world.number + 1
         return False
 
     def _misses(self, world: Decision) -> bool:
-        """Whether one of this round is gone, and the others are enough for another."""
+        """Returns whether a node of this round is dead and enough other nodes remain for a new round."""
         living = self._seen(self._keys.folder(ROOT)).living
         gone = [name for name in world.nodes if name not in living]
         if not gone or len(world.nodes) - len(gone) < self._settings.min_nodes:
@@ -396,5 +413,5 @@ class Rounds:
 
 
 def _passes(error: MusterError) -> bool:
-    """Whether it is worth to ask again."""
+    """Returns whether a retry may succeed."""
     return isinstance(error, NoServer) or getattr(error, "status", 0) in (429, 503)

@@ -1,10 +1,10 @@
-"""Keeps one task attached to the server: streams one after the other, and the link that executes.
+"""Keeps one task connected to the server: a sequence of streams, and the link that executes the closures.
 
     dialling --welcome--> attached --leave() or the server's drain--> leaving --> over
-        └--------------------┴-- broken: backoff, dial again (with what is held)
-    the child dies, or is killed: the stream is broken off, another child, another incarnation
+        └--------------------┴-- broken: backoff, dial again (with the held closures)
+    the child dies or is killed: the stream is cancelled; a new child has a new incarnation
 
-`run` lives on a thread of its own; the link calls from its thread; `beat` comes from the worker's.
+`run` has its own thread, the link calls from its thread, and the worker's thread calls `beat`.
 """
 from __future__ import annotations
 
@@ -34,25 +34,26 @@ log = logging.getLogger("muster.worker")
 METHOD = "/muster.v1.WorkerService/Attach"
 _FOR_GOOD = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNAUTHENTICATED,
              grpc.StatusCode.PERMISSION_DENIED}
-"""The same hello would be refused again."""
+"""Codes for which the server would refuse the same hello again."""
 QUICK_PAUSE = 0.004
-"""Seconds before the first try after a connection broke while something ran."""
+"""Seconds before the first retry if the connection broke while closures were running."""
 WELCOME_LIMIT = 2.0
-"""Seconds in which a worker that leaves waits for a welcome that is under way."""
+"""Seconds that a leaving worker waits for a pending welcome."""
 LAST_WORDS = 5.0
-"""Seconds for the server to end the stream after it was half-closed."""
+"""Seconds that the server has to end the stream after it was half-closed."""
 LAST_TAKING = 5.0
-"""Seconds for the last answers to be on the server's disk before a worker leaves."""
+"""Seconds that a leaving worker waits until the server has stored its last answers."""
 SAID_MAX = 16
-"""Reasons for having no connection that are told, until there is one."""
+"""Maximum number of different connection errors that are logged until the next connection."""
 LAST_LINES = 0.05
-"""Seconds for what a dead process leaves behind to be written, before its stream is broken off."""
+"""Seconds to write the last output of a dead process before its stream is cancelled."""
 MakeLink = Callable[["Attachment", Callable[[bytes], None]], Link]
 
 
 class Group:
-    """The tasks that one worker serves with a process each. The server counts all of them from the first
-    that attaches. Any thread."""
+    """The tasks that one worker serves, each with its own process. The server counts all of them as soon as the first
+    attaches. Thread-safe.
+    """
 
     def __init__(self, size: int) -> None:
         self.number = random.SystemRandom().randrange(1, 1 << 64)
@@ -60,13 +61,13 @@ class Group:
         self.size = size
 
     def leave(self) -> None:
-        """Removes a task that does not come back. The last one stays: it is leaving itself."""
+        """Removes a task that will not return. The last one is not removed, because it is leaving itself."""
         with self._lock:
             self.size = max(1, self.size - 1)
 
 
 class Attachment:
-    """One task. `final` says why it must not come back; empty after an orderly end."""
+    """One task. `final` is the reason why it must not reconnect; empty after an orderly end."""
 
     def __init__(self, number: int, options: WorkerOptions, make_link: MakeLink,
                  on_attached: Callable[[str, str], None] = lambda server, task: None,
@@ -84,22 +85,22 @@ class Attachment:
         self._held = Held()
         self._incarnation = 0
         self._attached = 0  # the newest incarnation that a server has welcomed
-        self._streams = 0  # of all incarnations
-        self._killed = False  # the child, by us
+        self._streams = 0  # number of streams of all incarnations
+        self._killed = False  # this process has killed the child
         self._job = options.job
-        self._out: Out | None = None  # of an open stream
+        self._out: Out | None = None  # output of the open stream
         self._call: Any = None
         self._welcomed = False
-        self._takes_process_end = False  # the server knows this message
-        self._said: set[str] = set()  # of why there is no connection, since the last one
+        self._takes_process_end = False  # the server supports this message
+        self._said: set[str] = set()  # logged connection errors since the last connection
         self._beat_every = 5.0
-        self._leaving = False  # asked for
-        self._drained = False  # the server sends no more
+        self._leaving = False  # leave() was called, or the server has drained the task
+        self._drained = False  # the server sends no more closures
         self._leave_by = 0.0
-        self._taken_by = 0.0  # when it leaves although answers are not taken; 0: not yet due
+        self._taken_by = 0.0  # time to leave even if answers were not acknowledged; 0: not set
         self._parked: deque[tuple[bytes, Any, Sequence[Data]]] = deque()
-        """What has come and waits until answers are taken. Limit: the credits."""
-        self._gone = threading.Event()  # ends pauses
+        """Received messages that wait until answers are acknowledged; at most as many as the credits."""
+        self._gone = threading.Event()  # set to end pauses
 
     # The attachment's thread.
 
@@ -126,16 +127,16 @@ class Attachment:
             if self.final or self._drained:
                 break
             attempt += 1
-            # One pause for all servers: one of them may have just begun to lead.
+            # Pauses only after all servers were tried, because one of them may have become the leader.
             in_vain = in_vain + 1 if dialled and not self._welcomed else 0
             if in_vain % len(servers):
                 continue
             if time.monotonic() - began > self._options.backoff_reset_after:
                 pause = self._options.backoff_min
-            # The server waits for what runs, but not for long.
+            # The server waits only briefly for running closures.
             quick = self._welcomed and bool(self._held.attempts)
             if self._gone.wait((QUICK_PAUSE if quick else pause) * random.uniform(0.5, 1.0)):
-                time.sleep(self._options.backoff_min)  # leaving: once more, to give answers back
+                time.sleep(self._options.backoff_min)  # leaving: connects once more to deliver answers
             if not quick:
                 pause = min(pause * 2, self._options.backoff_max)
         if self._group:
@@ -151,7 +152,7 @@ class Attachment:
                 return
             self._held = Held()
             self._killed = False
-        link = self._make_link(self, self._from_child)  # takes a while: not under the lock
+        link = self._make_link(self, self._from_child)  # slow, so it runs without the lock
         with self._lock:
             self._link = link
             self._incarnation = random.SystemRandom().randrange(1, 1 << 64)
@@ -267,7 +268,7 @@ class Attachment:
             self._leave_if_done()
 
     def _deliver_parked(self) -> None:
-        """In order; a closure waits while too many answers are not taken."""
+        """Delivers received messages in order. A closure waits while too many answers are not acknowledged."""
         while True:
             with self._lock:
                 if not self._parked:
@@ -275,16 +276,16 @@ class Attachment:
                 if self._parked[0][1].closure and self._held.untaken.full:
                     return
                 raw, message, args = self._parked.popleft()
-            self._deliver(message, raw, args)  # may wait until the child reads: not under the lock
+            self._deliver(message, raw, args)  # may wait until the child reads, so it runs without the lock
 
     def _deliver(self, message: Any, raw: bytes | None = None, args: Sequence[Data] = ()) -> None:
         link = self._link
         if link is None:
-            return  # the child died: the stream is being broken off
+            return  # the child died, and the stream is being cancelled
         try:
             link.deliver(message.SerializeToString() if raw is None else raw, message, args)
         except OSError:
-            pass  # its reader says so
+            pass  # the reading thread reports it
 
     def _ended(self, error: Any, server: str) -> None:
         text = error.details() or error.code().name
@@ -298,13 +299,13 @@ class Attachment:
                       f"no connection to {server}: {text}; it is tried again until there is one")
 
     def _say(self, why: str) -> None:
-        """Once, however often it is tried."""
+        """Logs a connection error once, even if it repeats."""
         if why not in self._said and len(self._said) < SAID_MAX:
             self._said.add(why)
             log.warning("%s: %s", self._name(), why)
 
     def _drop_unstarted(self) -> None:
-        """The stream broke: what has not begun is void, it is nobody's loss."""
+        """Drops the closures that have not begun when the stream breaks; they do not count as lost."""
         with self._lock:
             held = dict(self._held.attempts)
         if held:
@@ -338,7 +339,7 @@ class Attachment:
                 log.error("%s: its process %d %s; %d closures go back", self._name(), link.pid, how,
                           len(self._held.attempts))
             if self._killed and self._out:
-                # What it had not begun goes back without being counted as lost.
+                # Closures that had not begun are returned without counting as lost.
                 self._half_close()
             elif self._out and self._call:
                 self._report_process_end(link, how, self._out)
@@ -346,9 +347,11 @@ class Attachment:
                 self._call.cancel()
 
     def _report_process_end(self, link: Link, how: str, out: Out) -> None:
-        """Sends how the process ended and which closure it was executing, which is a counted loss of that
-        closure alone; the server ends the stream then. An older server only learns that the stream is
-        broken, and a line of the closure's log says why."""
+        """Reports how the process ended, and the closure that it was executing.
+
+        Only that closure counts as lost; the server then ends the stream. An older server sees only a broken stream,
+        and a line in the closure's log contains the reason.
+        """
         suspect = self._held.suspect()
         if suspect is None and not self._takes_process_end:
             self._call.cancel()
@@ -370,7 +373,7 @@ class Attachment:
     # The worker's thread.
 
     def beat(self, now: float, machine: bytes = b"") -> None:
-        """Every now and then: a sign of life if there was none, and what has waited too long."""
+        """Called regularly: sends a heartbeat if nothing was sent, and handles exceeded time limits."""
         with self._lock:
             out = self._out
             if out and now - out.written_at >= self._beat_every / 2:
@@ -388,7 +391,7 @@ class Attachment:
             self._leave_if_done()
 
     def leave(self, at_once: bool = False) -> None:
-        """Takes no more closures and leaves when what is held is answered."""
+        """Accepts no more closures, and leaves when all held closures are answered."""
         with self._lock:
             asked, self._leaving = self._leaving, True
             limit = 0.0 if at_once else self._options.drain_timeout
@@ -426,12 +429,12 @@ class Attachment:
         timer.start()
 
     def _kill(self, closure: int, out: Out) -> None:
-        """A closure does not listen to its stop: it is answered, and its process is killed."""
+        """Answers a closure that ignores its stop request, and kills its process."""
         assert self._link
         attempt = self._held.attempts[closure]
         said = f"killed: it did not stop within {self._options.stop_grace:g} s"
         if not self._link.kill():
-            return  # a thread cannot be
+            return  # a thread cannot be killed
         self._killed = True
         answer = WorkerMessage(closure=[closure], attempt=[attempt], value=[b""],
                                execution_us=[0])

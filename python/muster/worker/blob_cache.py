@@ -1,4 +1,4 @@
-"""The worker's side of blobs: the folder that its processes share, filled from processes of this host or the server."""
+"""Blobs of a worker: the folder that its processes share, filled from processes of this host or from the server."""
 from __future__ import annotations
 
 import os
@@ -16,23 +16,24 @@ from muster._wire.credentials import with_token
 from muster.worker.shared import Shared, listening
 
 NEW = "new-"
-"""What files that are being written begin with."""
+"""Prefix of files that are being written."""
 GONE_AFTER = 5.0
-"""Seconds in which who held something, and is not known any more, may come back with it: longer than the server waits."""
+"""Seconds that an unknown holder of a value has to reconnect; longer than the server waits."""
 CALL_TIMEOUT = 10.0
 PAUSE_MAX = 1.0
-"""Seconds between attempts of a call whose connection broke."""
+"""Maximum seconds between two attempts of a call whose connection broke."""
 
 
 class BlobCache:
-    """At most `bytes_max` in `folder`; the ones that were not used for longest go. Any thread."""
+    """Keeps at most `bytes_max` in `folder`, and deletes the least recently used files. Thread-safe."""
 
     def __init__(self, folder: str, bytes_max: int, servers: Sequence[str],
                  tls: Tls = Tls(),
                  token: str = "", shm_bytes_max: int = 0, used_again: bool = False, transfer: tuple[str, str] = ("", "")) -> None:
-        """`shm_bytes_max`: of memory that is held for others; 0: none is, nor taken. `used_again`: a quarter of it is for
-        memory that nobody has, which its processes keep. `transfer`: where other hosts take
-        it, and what they are told; see `WorkerOptions`."""
+        """`shm_bytes_max`: bytes of memory that may be held for others; 0: shared memory is not used. `used_again`: a
+        quarter of it is for unused memory that the processes keep. `transfer`: address for other hosts, and the
+        address that they are told; see `WorkerOptions`.
+        """
         self._transfer = transfer
         self.folder = folder
         self.shm_bytes_max = shm_bytes_max
@@ -48,7 +49,7 @@ class BlobCache:
         self._shared: Shared | None = None
 
     def use_server(self, server: str, task: str) -> None:
-        """The one that an attachment is attached to, as this task."""
+        """Sets the server and the task of an attachment."""
         with self._lock:
             self._server = server
             if self._shared is None and self.shm_bytes_max:
@@ -58,12 +59,12 @@ class BlobCache:
             self._shared.look()
 
     def tick(self, now: float) -> None:
-        """Now and then."""
+        """Called regularly."""
         if self._shared is not None:
             self._shared.tick(now)
 
     def leave(self) -> None:
-        """The server gets what others may still need of this worker."""
+        """Uploads the values of this worker that others may still need."""
         if self._shared is not None:
             self._shared.leave()
 
@@ -77,12 +78,13 @@ class BlobCache:
             channel.close()
 
     def ask(self, what: str, digest: bytes, beside: bytes = b"") -> None:
-        """See `Ask`. A call whose connection breaks is repeated, as the server may be restarting, and so is a put for which the
-        server has no room yet.
+        """Handles a request; see `Ask`. A call whose connection breaks is repeated, because the server may be
+        restarting.
+        A put is also repeated if the server has no room yet.
 
         Raises:
-            ConnectionError: the server could not be reached for RETRY_WITHIN seconds.
-            OSError: with the server's reason.
+            ConnectionError: The server could not be reached for RETRY_WITHIN seconds.
+            OSError: The server refused; contains its reason.
         """
         if what in ("hold", "own", "drop"):
             if self._shared is None:
@@ -110,7 +112,9 @@ class BlobCache:
             pause = min(pause * 2, PAUSE_MAX)
 
     def _may_get_room(self, digest: bytes, error: Exception) -> bool:
-        """Returns whether a put was refused since the server has no room now, and the blob would fit into an empty one."""
+        """Returns whether the server refused a put only because it has no room now, and an empty server could store the
+        blob.
+        """
         if not isinstance(error, grpc.RpcError) or error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED:
             return False
         try:
@@ -120,12 +124,12 @@ class BlobCache:
             return False
 
     def left(self, pid: int) -> None:
-        """A process of this worker has ended."""
+        """Called when a process of this worker has ended."""
         if self._shared is not None:
             self._shared.left(pid)
 
     def failed(self) -> None:
-        """It is attached to another soon."""
+        """Does nothing, because the attachment will connect to another server."""
 
     def channel(self) -> Any:
         with self._lock:
@@ -135,7 +139,7 @@ class BlobCache:
             return self._channels[self._server]
 
     def _take(self, digest: bytes) -> None:
-        """Raises OSError: nobody has it."""
+        """Raises OSError if no process has the value."""
         if self._shared is not None and not os.path.exists(os.path.join(self.folder, digest.hex())):
             if self._shared.take(digest):
                 return
@@ -147,7 +151,7 @@ class BlobCache:
         self._load(digest)
 
     def _load(self, digest: bytes) -> None:
-        """Once for all processes that want it."""
+        """Loads a blob once for all processes that request it."""
         with self._lock:
             one = self._loading.setdefault(digest, threading.Lock())
         with one:
@@ -199,7 +203,7 @@ class BlobCache:
     def _make_room(self, wanted: int) -> None:
         files = []
         for entry in os.scandir(self.folder):
-            if entry.is_symlink():  # memory, which is no file
+            if entry.is_symlink():  # a link to memory
                 continue
             try:
                 files.append((entry.stat().st_mtime, entry.stat().st_size, entry.path))
@@ -212,7 +216,7 @@ class BlobCache:
                 return
             if not os.path.basename(path).startswith(NEW):
                 try:
-                    os.unlink(path)  # who has it mapped keeps it
+                    os.unlink(path)  # existing mappings remain valid
                 except FileNotFoundError:
                     pass
                 there -= size

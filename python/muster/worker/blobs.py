@@ -1,8 +1,8 @@
-"""Blobs where closures run: files in a folder that the processes of a worker share. Never imports
-grpc: what is not in the folder is asked of the worker's own process, which has the connection.
+"""Blobs in the processes that execute closures: files in a folder that all processes of a worker share.
 
-A blob is mapped, privately: nothing is copied until a function writes to its argument, and those
-that only read share the memory. What processes of this host share lies there as a link to memory, see `shared`.
+Never imports grpc: the worker's own process, which has the connection, provides blobs that are not in the folder. A
+blob is mapped privately: it is copied only when a function writes to its argument, and processes that only read share
+the memory. Values in shared memory of this host are links in the folder; see `shared`.
 """
 from __future__ import annotations
 
@@ -20,51 +20,59 @@ from muster._shared import memory
 from muster.worker.context import waiting
 
 Ask = Callable[[str, bytes, bytes], None]
-"""Of the worker, "get" or "put" a blob: it is then in the folder, or at the server; "take", which gets what can be had soon or not
-at all; or "hold" the memory that OFFER describes, as long as a value names it, or "own" it until it is told to "drop" it, which has
-no answer. Raises ConnectionError: the server cannot be reached; OSError with the reason."""
+"""Asks the worker's own process for an operation on a blob.
+
+- "get": fetches it into the folder. "put": uploads it to the server.
+- "take": like "get", but fails soon if the blob is not available.
+- "hold": holds the memory that OFFER describes while a value refers to it.
+- "own": holds it until "drop", which has no answer.
+
+Raises ConnectionError if the server cannot be reached, and OSError with the reason otherwise.
+"""
 ASKS = {"get": b"\0get", "take": b"\0tak", "put": b"\0put", "hold": b"\0hld", "own": b"\0own", "drop": b"\0drp"}
-"""How frames between a child and its worker begin that are about blobs; no message does."""
+"""Prefixes of frames about blobs between a child and its worker; no protocol message begins like that."""
 ANSWER = b"\0end"
 DIGEST = 32
 OFFER = struct.Struct("<iiQ")
-"""Process, descriptor there, bytes."""
+"""Process id, descriptor in that process, size in bytes."""
 TRIES = 3
 SLOT_KEPT = 2.0
-"""Seconds for which a closure keeps its slot while it waits for a blob."""
+"""Seconds for which a closure that waits for a blob keeps its slot."""
 REFUSED_FOR = 1.0
-"""Seconds in which nothing is offered after something was refused."""
+"""Seconds without further offers after a refused offer."""
 
 
 UNREACHABLE = "\0"
-"""How an answer begins that tells of a ConnectionError."""
+"""Prefix of an answer that reports a ConnectionError."""
 
 
 class BlobError(Exception):
-    """It cannot be had, or kept."""
+    """A blob cannot be fetched or stored."""
 
 
 class Unreachable(BlobError):
-    """The server could not be reached for so long that the worker gave up."""
+    """The worker gave up because the server could not be reached."""
 
 
 class Blobs:
-    """Any thread."""
+    """Thread-safe."""
 
     def __init__(self, folder: str, ask: Ask, shared: bool = False, free_bytes_max: int = 0) -> None:
-        """`shared`: values may stay in memory, which the worker holds. `free_bytes_max`: of such memory that stays for
-        the next value when nobody has it any more."""
+        """`shared`: values may stay in memory that the worker holds. `free_bytes_max`: unused memory that is kept for
+        later values.
+        """
         self._folder = folder
         self._ask = ask
         self._free_bytes_max = free_bytes_max
         self._offers_from = 0.0 if shared else float("inf")
 
     def open(self, digest: bytes, what: str = "get") -> memoryview:
-        """Its bytes; writing to them is seen by nobody else. "take": of who may be gone. Raises BlobError,
-        Unreachable."""
+        """Returns the bytes of a blob in a private mapping. "take": its holder may have ended. Raises BlobError and
+        Unreachable.
+        """
         path = os.path.join(self._folder, digest.hex())
         why = "the worker has no room for it"
-        for _ in range(TRIES):  # it may go again before it is opened
+        for _ in range(TRIES):  # it may be deleted before it is opened
             try:
                 return _mapped(path, digest)
             except OSError as error:
@@ -89,24 +97,26 @@ class Blobs:
 
     @property
     def shared(self) -> bool:
-        """Memory may be held."""
+        """Whether memory may be held."""
         return self._offers_from != float("inf")
 
     def own(self, data: Data) -> bytes:
-        """Holds a copy in memory until `drop`, or this process ends; its name. Raises OSError: there is no room."""
+        """Holds a copy in memory until `drop` or the end of this process, and returns its name. Raises OSError if there
+        is no room.
+        """
         return self._offer([data], "own")
 
     def drop(self, name: bytes) -> None:
-        """What this process owns. Waits for nothing."""
+        """Drops an owned value. Does not block."""
         with contextlib.suppress(OSError):
             self._ask("drop", name, b"")
 
     def put(self, name: bytes) -> None:
-        """The server has what this process owns when this returns, too. Raises OSError."""
+        """Uploads an owned value to the server, and returns when it is stored. Raises OSError."""
         self._ask("put", name, b"")
 
     def _offer(self, parts: list[Data], what: str = "hold") -> bytes:
-        """Raises OSError: it is to be put."""
+        """Offers memory to the worker and returns its name. Raises OSError if the value must be uploaded instead."""
         name = os.urandom(DIGEST)
         fd = memory.make(name, parts, self._free_bytes_max)
         try:
@@ -140,18 +150,18 @@ class Blobs:
 
 
 def _mapped(path: str, digest: bytes) -> memoryview:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # whoever has a lease on it is writing another
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # does not wait for a process that has a lease on the file
     try:
-        if not memory.is_named(fd, digest):  # a link to a number that was closed, and is another's
+        if not memory.is_named(fd, digest):  # the link's descriptor was closed and its number used again
             raise FileNotFoundError(path)
-        os.utime(fd)  # used just now
+        os.utime(fd)  # marks it as recently used
         return memory.mapped(fd)
     finally:
         os.close(fd)
 
 
 class Asking:
-    """A child's questions, and the answers that another thread reads."""
+    """Requests of a child; another thread reads the answers."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self._send = send
@@ -182,7 +192,7 @@ class Asking:
 
 
 def asking_beside(ask: Ask) -> Ask:
-    """For functions that run on threads of the worker's own process: they give their slots back, too."""
+    """Wraps `ask` for functions on threads of the worker's own process, which also give their slots back."""
 
     def asked(what: str, digest: bytes, beside: bytes) -> None:
         if what != "get":
@@ -200,7 +210,7 @@ def asking_beside(ask: Ask) -> Ask:
 
         try:
             threading.Thread(target=get, name="muster-blob", daemon=True).start()
-        except RuntimeError:  # there can be no more: it keeps its slot
+        except RuntimeError:  # the system has no more threads: keeps its slot
             return ask(what, digest, beside)
         _wait_for(answered)
         if reasons:
@@ -212,15 +222,15 @@ def asking_beside(ask: Ask) -> Ask:
 def _wait_for(answered: threading.Event) -> None:
     if answered.wait(SLOT_KEPT):
         return
-    # It may be made again, by a closure that needs this slot.
+    # The blob may have to be produced again by a closure that needs this slot.
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(RuntimeError):  # too many wait already: it keeps its slot
+        with contextlib.suppress(RuntimeError):  # too many closures wait: keeps its slot
             stack.enter_context(waiting())
-        answered.wait()  # no deadline: it is answered, or the worker is gone and this process with it
+        answered.wait()  # no deadline: the worker answers, or this process ends with it
 
 
 def question(frame: bytes) -> tuple[str, bytes, bytes] | None:
-    """What a child asks for, if that is what it says; see `Ask`."""
+    """Returns the request in a child's frame, or None for other frames; see `Ask`."""
     for what, begins in ASKS.items():
         if frame[:len(begins)] == begins:
             named = len(begins) + DIGEST
@@ -229,6 +239,6 @@ def question(frame: bytes) -> tuple[str, bytes, bytes] | None:
 
 
 def answer(digest: bytes, error: Exception | None) -> bytes:
-    """Returns the frame that tells a child how its question ended."""
+    """Returns the frame that reports the result of a request to a child."""
     said = "" if error is None else str(error) or type(error).__name__
     return ANSWER + digest + (UNREACHABLE * isinstance(error, ConnectionError) + said).encode()

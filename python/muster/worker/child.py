@@ -1,7 +1,7 @@
-"""The process that runs the closures of one attachment. Never imports grpc.
+"""The process that executes the closures of one attachment. Never imports grpc.
 
-Its main thread executes, and others while closures wait; another one reads from the worker, tells what has
-begun, and interrupts what does not stop. When the worker is gone, so is the child.
+Closures run on its main thread, and on further threads while closures wait. Another thread reads from the worker,
+reports started closures, and interrupts closures that do not stop. The child ends with its worker.
 """
 from __future__ import annotations
 
@@ -29,13 +29,15 @@ from muster.worker.runner import WORTH_REPORTING, Runner
 from muster.worker.waits import WORTH_TELLING
 
 INTERRUPT_AFTER = 1.0
-"""Seconds between a stop request and Cancelled being raised in the function."""
+"""Seconds from a stop request until Cancelled is raised in the function."""
 INTERRUPT = signal.SIGINT
 
 
 def main(over: socket.socket, ends: Ends, worker: int) -> None:
-    """The first frame says what to serve; the answer is the names, or why there are none. `worker`: its pidfd, or -1."""
-    _forks.handle_signal(signal.SIGTERM, _forks.do_nothing)  # the worker decides when it is over
+    """Runs the child. The first frame lists the functions to serve; the answer contains their names, or an error.
+    `worker`: its pidfd, or -1.
+    """
+    _forks.handle_signal(signal.SIGTERM, _forks.do_nothing)  # the worker decides when the child ends
     signal.siginterrupt(signal.SIGTERM, False)
     _forks.handle_signal(INTERRUPT, _on_interrupt)
     frames = Frames(over)
@@ -63,7 +65,7 @@ def main(over: socket.socket, ends: Ends, worker: int) -> None:
         try:
             return runner.work()
         except Cancelled:
-            continue  # it came when the function had just returned
+            continue  # raised after the function had returned
         except OSError:
             return
 
@@ -77,14 +79,16 @@ def _table(start: dict[str, Any]) -> functions.FunctionTable:
 
 
 def _where(error: BaseException) -> str:
-    """In which line of a module that was imported; a SyntaxError names its own."""
+    """Returns the file and line of an imported module that raised `error`; empty for a SyntaxError, which contains
+    them.
+    """
     frames = [f for f in traceback.extract_tb(error.__traceback__)
               if f.filename not in (__file__, importlib.__file__) and not f.filename.startswith("<frozen importlib")]
     return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
 
 
 def _on_interrupt(number: int, frame: Any) -> None:
-    """In the main thread. Ctrl-C in a terminal comes here, too, and does nothing."""
+    """Handles INTERRUPT in the main thread. Ctrl-C in a terminal sends the same signal and has no effect."""
     running = context.current()
     if running is not None and running.cancelled():
         raise Cancelled(f"closure {running.closure} was asked to stop")
@@ -104,7 +108,7 @@ def _read(frames: Frames, runner: Runner, asking: Asking, worker: int) -> None:
         try:
             patience = (WORTH_TELLING if runner.untold else WORTH_REPORTING) * 1000
             ready = poll.poll(1 if much else patience) if runner.busy() else wait()
-            if any(descriptor == worker for descriptor, _ in ready):  # POLLHUP, too, once it was reaped
+            if any(descriptor == worker for descriptor, _ in ready):  # also POLLHUP after it was reaped
                 os._exit(0)
             if not ready:
                 much = output.drain()
@@ -120,7 +124,7 @@ def _read(frames: Frames, runner: Runner, asking: Asking, worker: int) -> None:
                 continue
             runner.take(*columns.parse(ServerMessage, data, "args"))
             if runner.untold:
-                runner.tick()  # however much comes
+                runner.tick()  # also under a constant stream of messages
         except OSError:
             os._exit(0)
 

@@ -19,18 +19,20 @@ from muster.worker.frames import Frames
 log = logging.getLogger("muster.worker")
 
 START_TIMEOUT = 30.0
-"""Seconds for the forkserver to fork. Then it is taken for dead."""
+"""Seconds that the forkserver has to fork; then it counts as dead."""
 
 
 END_TIMEOUT = 5.0
-"""Seconds for it to kill its children and end. Then it is killed, and they end by themselves."""
+"""Seconds that the forkserver has to kill its children and end; then it is killed, and the children end by themselves.
+"""
 
 
 class Child:
-    """One process: frames to and from it, and how it ended. Any thread.
+    """One process: its frames and its end. Thread-safe.
 
-    The forkserver waits for the process and reports its end; once the forkserver has died, a pidfd does. The end of the
-    socket does not show it: a process that the child has forked may hold the socket."""
+    The forkserver waits for the process and reports its end; if the forkserver has died, a pidfd does. The end of the
+    socket does not prove it, because a process forked by the child may hold the socket.
+    """
 
     def __init__(self, pid: int, frames: Frames, kill: Callable[[int], bool]) -> None:
         self.pid = pid
@@ -40,19 +42,22 @@ class Child:
         self._status: int | None = None
         self._lock = threading.Lock()  # protects pidfd
         self.pidfd = pidfds.opened(pid)
-        """-1: it has exited, or the system has none."""
+        """-1 if the process has exited, or the system has no pidfds."""
 
     def kill(self) -> None:
-        """At once; does nothing when it has exited."""
+        """Kills the process at once. Has no effect after it has exited."""
         if self._exited.is_set() or self._kill(self.pid):
             return
-        with self._lock:  # its forkserver is gone, so the number may be another process's by now
+        with self._lock:  # the forkserver is dead, so the pid may belong to another process now
             if self.pidfd >= 0:
                 return pidfds.kill(self.pidfd)
-        self._shut_down()  # it ends itself when nobody is at the other end
+        self._shut_down()  # the child ends when its socket is closed
 
     def exited(self, status: int | None) -> None:
-        """Ends its socket, also where others have that open; what it has sent can still be received. None: nobody knows how."""
+        """Records the exit status, or None if it is unknown, and shuts the socket down, even if other processes hold
+        it.
+        Received data can still be read.
+        """
         self._status = status
         self._exited.set()
         self._shut_down()
@@ -66,7 +71,7 @@ class Child:
             self.frames.socket.shutdown(socket.SHUT_RDWR)
 
     def how(self, timeout: float) -> str:
-        """Describes how it ended; waits for that at most `timeout` seconds."""
+        """Returns how the process ended. Waits for its end at most `timeout` seconds."""
         if not self._exited.wait(timeout) or self._status is None:
             return "closed its connection"
         return _ended(self._status)
@@ -83,15 +88,16 @@ def _ended(status: int) -> str:
 
 
 class Children:
-    """Starts a forkserver with the first child, and with the next one after it has died: what it had
-    forked runs on. Any thread."""
+    """Starts a forkserver with the first child, and a new one with the next child after it has died. Children of a dead
+    forkserver continue. Thread-safe.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # protects _server
         self._server: ForkServer | None = None
 
     def start(self) -> Child:
-        """Raises OSError if it cannot be forked."""
+        """Starts a child. Raises OSError."""
         for last in (False, True):
             with self._lock:
                 if self._server is None or self._server.gone:
@@ -105,7 +111,7 @@ class Children:
         raise AssertionError("not reached")
 
     def close(self) -> None:
-        """Kills what is left."""
+        """Kills the remaining children."""
         with self._lock:
             if self._server:
                 self._server.close()
@@ -114,7 +120,7 @@ class Children:
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """A process that is started meanwhile has SIGINT blocked."""
+    """Blocks SIGINT within the block, also in processes that are started there."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -123,7 +129,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 class ForkServer:
-    """One process that forks children, and what it says of them. Any thread."""
+    """The process that forks children. Thread-safe."""
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair()
@@ -131,21 +137,21 @@ class ForkServer:
         package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         environment["PYTHONPATH"] = os.pathsep.join(
             [package, *filter(None, [environment.get("PYTHONPATH")])])
-        with theirs, _interrupts_held():  # Ctrl-C may come while it starts, and it ignores that only then
+        with theirs, _interrupts_held():  # the forkserver ignores Ctrl-C only after it has started
             self._process = subprocess.Popen([sys.executable, "-m", "muster.worker.forkserver", str(os.getpid())],
                                              stdin=theirs.fileno(), env=environment)
         self._fork_lock = threading.Lock()  # one at a time
         self._changed = threading.Condition()  # protects all below
         self._children: dict[int, Child] = {}
-        self._early: dict[int, int] = {}  # exits that came before their child was listed
-        self._pid = 0  # of what was just forked
+        self._early: dict[int, int] = {}  # statuses of children that exited before they were listed
+        self._pid = 0  # pid of the child that was just forked
         self._closing = False
         self.gone = False
         _forks.notify_in_forks(self)
         threading.Thread(target=self._listen, name="muster-children", daemon=True).start()
 
     def fork(self) -> Child:
-        """Raises OSError."""
+        """Forks a child. Raises OSError."""
         ours, theirs = socket.socketpair()
         try:
             with theirs, self._fork_lock, self._changed:
@@ -172,7 +178,7 @@ class ForkServer:
         self._control.close()
 
     def close(self) -> None:
-        """It ends, with all children, when its control socket is closed."""
+        """Closes the control socket, whereupon the forkserver ends with all children."""
         with self._changed:
             self._closing = True
         with contextlib.suppress(OSError):
@@ -185,7 +191,7 @@ class ForkServer:
         self._control.close()
 
     def _kill(self, pid: int) -> bool:
-        """False: it is not there to do it."""
+        """Kills a child. Returns False if the forkserver is dead."""
         with self._changed:
             if self.gone:
                 return False
@@ -205,7 +211,7 @@ class ForkServer:
         while True:
             try:
                 if self._control.fileno() not in [fd for fd, _ in poll.poll()]:
-                    break  # it has ended, and all that it has said was read
+                    break  # the forkserver has ended, and all its output was read
                 data = self._control.recv(4096)
             except OSError:
                 break
@@ -231,7 +237,7 @@ class ForkServer:
                       self._process.pid, _ended(self._process.wait()))
 
     def _heard(self, words: list[bytes]) -> None:
-        """Under _changed."""
+        """REQUIRES: _changed is locked."""
         pid = int(words[1])
         if words[0] == b"started":
             self._pid = pid
@@ -244,8 +250,10 @@ class ForkServer:
 
 
 def _await_ends(children: list[Child]) -> None:
-    """Calls `exited` of children whose forkserver has died once they have exited, on a new thread. On a system without
-    pidfds the end of their sockets has to do."""
+    """Calls `exited` for each child of a dead forkserver when it exits, on a new thread.
+
+    On a system without pidfds only the end of the socket shows it.
+    """
     poll = select.poll()
     by_pidfd = {child.pidfd: child for child in children if child.pidfd >= 0}
     for pidfd in by_pidfd:

@@ -1,4 +1,4 @@
-"""``python -m muster worker``."""
+"""The command ``python -m muster worker``."""
 from __future__ import annotations
 
 import argparse
@@ -35,7 +35,7 @@ def _pairs(words: Sequence[str]) -> dict[str, str]:
 
 
 def _first_line(path: str) -> str:
-    """Raises ValueError: there is none."""
+    """Returns the first line of a file. Raises ValueError if it is empty or cannot be read."""
     try:
         line = read_bounded_file(path).partition(b"\n")[0].decode().strip()
     except OSError as error:
@@ -46,7 +46,7 @@ def _first_line(path: str) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
-    """An error is one line, as that of every other verb."""
+    """Prints an error as one line, like the other commands."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (see '{self.prog} --help')\n")

@@ -1,7 +1,8 @@
-"""Copies of values from other processes. A worker keeps them for its own closures, and for processes that the server sends to it.
+"""Copies of values from other processes, for the worker's own closures and for processes that the server sends to it.
 
-A copy is kept until the server reports that no value names it, or until its memory is needed. The worker then removes the least
-recently used copies and reports them. A copy that the server does not list is kept for a few seconds. Any thread.
+A copy is kept until the server reports that no value refers to it, or until its memory is needed. The worker then
+removes the least recently used copies and reports them. A copy that the server does not list is kept for a few
+seconds. Thread-safe.
 """
 from __future__ import annotations
 
@@ -17,13 +18,13 @@ UNLISTED_STAYS = 10.0
 
 
 class Links:
-    """Links in a folder, by name, to descriptors of the worker. Its child processes find its values there."""
+    """Named links in a folder to descriptors of the worker. Its child processes open values there."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
     def add(self, name: bytes, fd: int) -> None:
-        """Raises OSError, FileExistsError as well."""
+        """Adds a link. Raises OSError, including FileExistsError."""
         os.symlink(f"/proc/{os.getpid()}/fd/{fd}", self._path(name))
 
     def remove(self, name: bytes) -> None:
@@ -34,7 +35,7 @@ class Links:
             pass
 
     def used(self, name: bytes) -> float:
-        """When a child has opened it last, as the file's time of change says."""
+        """Returns when a child last opened the value, which is the file's modification time."""
         try:
             return os.stat(self._path(name)).st_mtime
         except OSError:
@@ -50,7 +51,7 @@ class Copies:
         self._links = links
         self._lock = threading.Lock()  # protects all below; held while the process holds or drops one
         self._held: dict[bytes, tuple[int, float]] = {}
-        """Sizes, and until when."""
+        """Size of each copy, and time until which it is kept."""
 
     def reserve(self, size: int) -> None:
         """Reserves memory for a value, and removes copies if necessary. Raises Full."""
@@ -65,13 +66,13 @@ class Copies:
                     self._let_go(min(self._held, key=self._links.used))
 
     def add(self, taken: Taken) -> None:
-        """What there is room for. Raises OSError."""
+        """Adds a copy for which memory is reserved. Raises OSError."""
         try:
             self._links.add(taken.name, taken.fd)
         except OSError as error:
             os.close(taken.fd)
             self._process.store.unreserve(taken.size)
-            if isinstance(error, FileExistsError):  # from the server, meanwhile
+            if isinstance(error, FileExistsError):  # the server has provided it
                 return
             raise
         until = float("inf") if taken.may_copy else time.monotonic() + UNLISTED_STAYS
@@ -80,13 +81,13 @@ class Copies:
             self._held[taken.name] = (taken.size, until)
 
     def unlisted(self, name: bytes) -> None:
-        """The server tells nobody of it."""
+        """Keeps a copy only for a short time, because the server does not list it."""
         with self._lock:
             if name in self._held:
                 self._held[name] = (self._held[name][0], time.monotonic() + UNLISTED_STAYS)
 
     def drop(self, name: bytes) -> bool:
-        """False: it is no copy."""
+        """Drops a copy. Returns False if there is no such copy."""
         with self._lock:
             if name not in self._held:
                 return False
@@ -94,13 +95,13 @@ class Copies:
             return True
 
     def tick(self, now: float) -> None:
-        """Lets go of those that have stayed for long enough."""
+        """Drops copies whose time is over."""
         with self._lock:
             for name in [name for name, (_, until) in self._held.items() if until <= now]:
                 self._let_go(name)
 
     def _let_go(self, name: bytes) -> None:
-        """Under _lock."""
+        """REQUIRES: _lock is held."""
         del self._held[name]
         self._links.remove(name)
         self._process.drop(name)

@@ -1,11 +1,11 @@
-"""What is written to descriptors 1 and 2 of a child process, by whomever: subprocesses, C extensions,
-other threads. The forkserver has put pipes there; the child reads them whenever there is time, and
-before a closure is answered, and the lines go to the closure that runs. What comes while none runs goes
-where the worker's own output goes.
+"""Captures descriptors 1 and 2 of a child process, to which subprocesses, C extensions and other threads write.
 
-A pipe that is full holds back who writes. Code that writes more than fits while it holds the
-interpreter's lock would wait for itself, so the forkserver looks, too: what nobody has read for a
-second, it takes (see :class:`Left`).
+The forkserver has replaced them by pipes. The child reads the pipes regularly and before it answers a closure, and
+adds the lines to the log of the running closure. Output without a running closure is written to the worker's own
+output.
+
+A full pipe blocks its writer. Code that holds the interpreter lock and writes more than fits would block forever.
+Therefore the forkserver also checks the pipes, and reads data that was not read for a second (see :class:`Left`).
 """
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from muster.worker.lines import Line
 
 READ_BYTES = 64 << 10
 DRAIN_BYTES_MAX = 1 << 20
-"""Read at one time from a writer that does not stop."""
+"""Bytes that are read at one time from a writer that does not stop."""
 STUCK_BYTES = 32 << 10
-"""Unread bytes, the same number for a second, at which the forkserver takes them."""
+"""Number of unread bytes, unchanged for a second, from which the forkserver reads them."""
 PATIENCE_MS = 100
-"""For who reads the worker's own output. Then it is dropped."""
+"""Milliseconds to wait for the reader of the worker's own output. Then the output is dropped."""
 DROPS_FOR = 1.0
-"""Seconds in which everything is dropped after that."""
+"""Seconds for which all output is dropped after that."""
 _IOLBF = 1
 
 
 class Ends(NamedTuple):
-    """Of the pipes for descriptors 1 and 2: what is read from, and what is written to."""
+    """Read and write ends of the pipes for descriptors 1 and 2."""
 
     read: tuple[int, int]
     write: tuple[int, int]
@@ -49,12 +49,12 @@ def pipes() -> Ends:
 
 
 class Descriptors:
-    """Of a child. `drain` may be called by any thread."""
+    """Captured descriptors of a child. Any thread may call `drain`."""
 
     def __init__(self, ends: Ends) -> None:
-        """Puts the pipes' ends to 1 and 2; the others stay with who has forked us."""
+        """Moves the write ends of the pipes to 1 and 2. The forkserver keeps the others."""
         self._ends = ends
-        self._real = (os.dup(1), os.dup(2))  # not inherited by what a function starts
+        self._real = (os.dup(1), os.dup(2))  # not inherited by processes that a function starts
         for number, end in zip((1, 2), ends.write):
             os.dup2(end, number)
             os.close(end)
@@ -62,47 +62,50 @@ class Descriptors:
         for end in ends.read:
             self._there.register(end, select.EPOLLIN)
         self.poll = self._there.poll
-        """Of (0, 1): whether something is there."""
-        # One at a time; protects all below. A finalizer that prints may come back here under the lock.
+        """Polls both pipes for data; arguments (0, 1)."""
+        # Serializes reads and protects all below. Reentrant, because a finalizer may print while it is held.
         self._lock = threading.RLock()
         self._draining = False
         self._lines = (Line(), Line())
         libc = ctypes.CDLL(None)
         self._fflush = libc.fflush
-        self._streams: list[ctypes.c_void_p] = []  # of C
+        self._streams: list[ctypes.c_void_p] = []  # stdout and stderr of C
         for name in ("stdout", "stderr"):
             try:
                 stream = ctypes.c_void_p.in_dll(libc, name)
                 libc.setvbuf(stream, None, _IOLBF, ctypes.c_size_t(0))
                 self._streams.append(stream)
-            except (AttributeError, ValueError):  # another C library: lines come when it likes
+            except (AttributeError, ValueError):  # another C library, which decides when it writes
                 pass
         _forks.notify_in_forks(self)
 
     def forked(self) -> None:
-        """A fork that had the pipes' other ends would wait for itself once they were full."""
+        """Closes the pipes in a forked process, which would otherwise block itself when they are full."""
         for end in (*self._ends.read, *self._real):
             os.close(end)
         self._there.close()
 
     def flush(self) -> None:
-        """What is in the buffers of C. Not in those of all its streams: a thread that waits for input has the
-        lock of one."""
+        """Flushes stdout and stderr of C. Does not flush other C streams, because a thread that waits for input holds
+        the
+        lock of one.
+        """
         for stream in self._streams:
             self._fflush(stream)
 
     def fileno(self) -> int:
-        """Readable while something is there."""
+        """Returns a descriptor that is readable while a pipe contains data."""
         return self._there.fileno()
 
     def drain(self, take: Callable[[int, str], None] | None) -> bool:
-        """Gives lines to `take` with 0 for descriptor 1 and 1 for 2; None: nobody runs. Whether there
-        was much."""
+        """Passes lines to `take`, with 0 for descriptor 1 and 1 for 2. None: no closure runs. Returns whether there was
+        much output.
+        """
         if not self.poll(0, 1):
             return False
         much = 0
         with self._lock:
-            if self._draining:  # by this thread, in the midst of a line
+            if self._draining:  # this thread is already reading a line
                 return False
             self._draining = True
             try:
@@ -132,11 +135,11 @@ class Descriptors:
 
     @property
     def begun(self) -> bool:
-        """A line has begun and not ended."""
+        """Whether there is an unfinished line."""
         return bool(self._lines[0].begun or self._lines[1].begun)
 
     def report_standing(self, take: Callable[[int, str], None]) -> None:
-        """Gives lines that stand without a newline to `take`."""
+        """Passes lines that remain without a newline to `take`."""
         if not self.begun:
             return
         with self._lock:
@@ -146,7 +149,7 @@ class Descriptors:
                     take(i, text)
 
     def end(self, take: Callable[[int, str], None]) -> None:
-        """The closure is about to be answered: all that it wrote is its own."""
+        """Passes all remaining output to `take`, before the closure is answered."""
         self.drain(take)
         with self._lock:
             for i, line in enumerate(self._lines):
@@ -155,8 +158,9 @@ class Descriptors:
 
 
 class Left:
-    """The forkserver's look at the pipes of one child: it takes what the child does not read, since it
-    cannot, and what is written when it has exited. That goes where the worker's own output goes."""
+    """The forkserver's view of one child's pipes. It reads data that the child cannot read, and data that is written
+    after the child has exited. Both are written to the worker's own output.
+    """
 
     def __init__(self, ends: Ends) -> None:
         self._ends = ends
@@ -165,7 +169,7 @@ class Left:
             os.close(end)
 
     def look(self) -> None:
-        """Once a second."""
+        """Reads stuck data. Called once a second."""
         for i, end in enumerate(self._ends.read):
             waiting = array.array("i", [0])
             fcntl.ioctl(end, termios.FIONREAD, waiting)
@@ -174,20 +178,22 @@ class Left:
             self._unread[i] = waiting[0]
 
     def forget(self) -> None:
-        """In another child: these are not its own."""
+        """Closes the pipes in another child, to which they do not belong."""
         for end in self._ends.read:
             os.close(end)
 
     def take_rest(self) -> bool:
-        """Once the child has exited, and then once a second: processes that it has left behind may write, and
-        would be killed for it if nobody could read. Whether there may be more; False: it is closed."""
+        """Reads output of processes that an exited child has left running. Without a reader, writing would kill them.
+
+        Called when the child has exited, and then once a second. Returns False if the pipes are closed.
+        """
         if any([self._take(i) for i in (0, 1)]):
             return True
         self.forget()
         return False
 
     def _take(self, i: int) -> bool:
-        """False: nobody can write any more."""
+        """Reads a pipe. Returns False if it has no more writers."""
         size = 0
         while size < DRAIN_BYTES_MAX:
             try:
@@ -202,12 +208,14 @@ class Left:
 
 
 _drops_until: dict[int, float] = {}
-"""By descriptor: its reader does not read."""
+"""Time until which output is dropped, by descriptor, because its reader does not read."""
 
 
 def _write_all(to: int, data: bytes) -> None:
-    """Writes as much as the reader takes within PATIENCE_MS, and nothing for DROPS_FOR after it took less: a fork server that
-    waited for it again and again would neither fork nor report the end of a child."""
+    """Writes as much as the reader accepts within PATIENCE_MS. If it accepts less, drops all output for DROPS_FOR.
+
+    A forkserver that waited for the reader repeatedly could neither fork nor report the end of a child.
+    """
     if time.monotonic() < _drops_until.get(to, 0.0):
         return
     poll = select.poll()
@@ -218,5 +226,5 @@ def _write_all(to: int, data: bytes) -> None:
                 _drops_until[to] = time.monotonic() + DROPS_FOR
                 return
             data = data[os.write(to, data[:select.PIPE_BUF]):]
-    except OSError:  # nobody is there
+    except OSError:  # there is no reader
         pass
