@@ -1,1 +1,1 @@
-"""Workers: attach to a server and run closures, in child processes or threads."""
+"""Executes the calls of clients in Python. Internal, except for the names that `muster` exports."""

@@ -1,5 +1,5 @@
-"""What is said of an exception that a function has raised. Its class may be anything: what it raises
-while it is looked at is said instead."""
+"""Describes an exception that a function has raised. If inspecting it raises another exception, that one is described.
+"""
 from __future__ import annotations
 
 import sys
@@ -17,7 +17,7 @@ def type_name_of(error: BaseException) -> str:
 
 
 def is_a(error: BaseException, kind: type) -> bool:
-    """As isinstance, which asks the object, too."""
+    """Like isinstance, but does not call code of the exception."""
     return issubclass(type(error), kind)
 
 
@@ -29,8 +29,8 @@ def message_of(error: BaseException) -> str:
 
 
 def traceback_of(error: BaseException) -> str:
-    """Without the frames of this package that lead to the function."""
-    tb = vars(BaseException)["__traceback__"].__get__(error)  # nothing of its class is asked
+    """Returns the traceback without the frames of this package that lead to the function."""
+    tb = vars(BaseException)["__traceback__"].__get__(error)  # bypasses code of the class
     while tb is not None and tb.tb_next is not None and (
             __package__ in tb.tb_frame.f_globals.get("__name__", "")):
         tb = tb.tb_next
@@ -41,18 +41,20 @@ def traceback_of(error: BaseException) -> str:
 
 
 def note(error: BaseException, f: Callable[..., Any], arguments: str) -> None:
-    """Behind the traceback, here and where the output is fetched: with which arguments it was called. Python before
-    3.11 has no notes; none is added where the client has said nothing of the arguments."""
+    """Adds a note with the arguments of the call, which is shown after the traceback, also on the client.
+
+    Does nothing before Python 3.11, which has no notes, or if the client has not sent a text for the arguments.
+    """
     if not arguments or sys.version_info < (3, 11):
         return
     try:
         called = f"called as {calls.name_of(f)}("
-        kept = object.__getattribute__(error, "__dict__")  # nothing of its class is asked
+        kept = object.__getattribute__(error, "__dict__")  # bypasses code of the class
         notes = kept.get("__notes__", [])
-        if type(notes) is list:  # what is raised again and again has the newest
+        if type(notes) is list:  # an exception that is raised repeatedly has only the newest note
             others = [one for one in notes if type(one) is not str or not one.startswith(called)]
             kept["__notes__"] = [*others, f"{called}{arguments})"]
-    except BaseException:  # its name cannot be had
+    except BaseException:  # the name of the function is not available
         pass
 
 
@@ -64,7 +66,7 @@ def tasks_of(error: DependencyLost) -> tuple[str, ...]:
 
 
 def packed(error: BaseException) -> bytes:
-    """For who had the function run; empty where it cannot be packed, or is too large."""
+    """Returns the serialized exception for the client; empty if it cannot be serialized or is too large."""
     try:
         return exceptions.pack(error)
     except BaseException:

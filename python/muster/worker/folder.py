@@ -1,7 +1,8 @@
-"""Folders of Muster's processes among temporary files.
+"""Temporary folders of Muster's processes.
 
-A folder is removed with its owner. The folder of an owner that was killed is removed by the next worker, local cluster or C++
-worker of this user that starts. A living owner holds a lock, so its folder is never removed."""
+A folder is removed with its owner. If the owner was killed, the next worker, local cluster or C++ worker of this user
+that starts removes the folder. A living owner holds a lock, so its folder is never removed.
+"""
 from __future__ import annotations
 
 import contextlib
@@ -13,13 +14,13 @@ import tempfile
 from muster import _forks
 
 WORKER, LOCAL, UPLOADS = "muster-worker-", "muster-local-", "muster-upload-"
-"""Prefixes of names. The owner has the folder itself locked. Older versions do not lock their muster-uploads-*."""
+"""Prefixes of folder names. The owner has locked the folder itself. Older versions do not lock muster-uploads-*."""
 PROGRAMS = "muster-programs-"
-"""Of C++ workers, whose owner has the file `lock` in it locked."""
+"""Prefix of folders of C++ workers, whose owner has locked the file `lock` in it."""
 
 
 class Folder:
-    """Of the process that made it. Raises OSError: there can be none."""
+    """Temporary folder of the process that created it. Raises OSError if it cannot be created."""
 
     def __init__(self, prefix: str = WORKER) -> None:
         remove_left_ones()
@@ -27,7 +28,7 @@ class Folder:
         _forks.notify_in_forks(self)
 
     def forked(self) -> None:
-        """A fork that outlived the worker would keep the folder."""
+        """Closes the lock in a forked process, which would otherwise keep the folder if it outlived the worker."""
         os.close(self._held)
 
     def remove(self) -> None:
@@ -36,7 +37,7 @@ class Folder:
 
 
 def _make(prefix: str) -> tuple[str, int]:
-    """The path, and a descriptor that has it locked."""
+    """Returns the path, and a descriptor that has locked it."""
     while True:
         path = tempfile.mkdtemp(prefix=prefix)
         with contextlib.suppress(FileNotFoundError):
@@ -44,7 +45,7 @@ def _make(prefix: str) -> tuple[str, int]:
             fcntl.flock(held, fcntl.LOCK_EX)
             if os.path.isdir(path):
                 return path, held
-            os.close(held)  # another worker took it for a left one before it was locked
+            os.close(held)  # another worker removed it before it was locked
 
 
 def remove_left_ones() -> None:
@@ -56,13 +57,13 @@ def remove_left_ones() -> None:
         try:
             left = (os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_NOFOLLOW) if of_programs else
                     os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW))
-        except OSError:  # another user's, or gone, or its lock is just being made
+        except OSError:  # another user's, deleted, or its lock file is being created
             continue
         try:
             if os.stat(path, follow_symlinks=False).st_uid == os.geteuid():
                 fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path, ignore_errors=True)
-        except OSError:  # its owner lives
+        except OSError:  # its owner is alive
             pass
         finally:
             os.close(left)

@@ -1,9 +1,9 @@
-"""A process that forks children for a worker: it has one thread and never imports grpc.
+"""A process that forks children for a worker. It has one thread and never imports grpc.
 
-Over its control socket (standard input): a byte with a socket asks for a child that talks over it,
-answered by "started PID"; "kill PID"; and it says "exited PID STATUS" by itself, the status as
-`os.waitstatus_to_exitcode` has it: negative for a signal. It ends, with all children, when the
-control socket is closed, or when the worker, whose process id is its argument, has ended.
+Protocol on its control socket (standard input): a byte with a socket requests a child that uses this socket, and is
+answered by "started PID". "kill PID" kills a child. "exited PID STATUS" reports the end of a child; the status is that
+of `os.waitstatus_to_exitcode`, negative for a signal. The forkserver ends with all children when the control socket is
+closed, or when the worker has ended, whose process id is its argument.
 """
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ from muster.worker import child, pidfds
 from muster.worker.descriptors import Left, pipes
 
 LOOK_EVERY = 1.0
-"""Seconds between looks at what children write and do not read."""
+"""Seconds between two checks for unread output of children."""
 LEFT_MAX = 256
-"""Children that have exited whose pipes are still read, since processes that they have started write to them. Those of the
-child that exited first are closed when there are more, and such a process gets SIGPIPE."""
+"""Number of exited children whose pipes are still read, because processes that they have started write to them.
+
+Beyond it, the pipes of the child that exited first are closed, and its processes receive SIGPIPE.
+"""
 
 
 def _fork(control: socket.socket, over: socket.socket, waker: tuple[socket.socket, socket.socket],
@@ -58,7 +60,7 @@ def _reap(control: socket.socket, children: dict[int, Left], gone: list[Left]) -
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == 0:
             return
-        control.sendall(b"exited %d %d\n" % (pid, os.waitstatus_to_exitcode(status)))  # before its pipes are read
+        control.sendall(b"exited %d %d\n" % (pid, os.waitstatus_to_exitcode(status)))  # before reading its pipes
         if (left := children.pop(pid, None)) and left.take_rest():
             gone.append(left)
             if len(gone) > LEFT_MAX:
@@ -69,7 +71,7 @@ def _serve(control: socket.socket, waker: tuple[socket.socket, socket.socket],
            children: dict[int, Left], worker: int) -> None:
     """Returns when the control socket is closed or the worker has ended."""
     begun = b""
-    gone: list[Left] = []  # of children that have exited; processes that they have left behind may write
+    gone: list[Left] = []  # pipes of exited children; processes that they have started may write to them
     look_at = time.monotonic() + LOOK_EVERY
     watched: list[Any] = [control, waker[0], worker] if worker >= 0 else [control, waker[0]]
     while True:
@@ -101,22 +103,22 @@ def _serve(control: socket.socket, waker: tuple[socket.socket, socket.socket],
 
 
 def serve(control: socket.socket, worker: int) -> None:
-    """`worker`: its pidfd, or -1."""
+    """Runs the forkserver. `worker`: pidfd of the worker, or -1."""
     children: dict[int, Left] = {}
     waker = socket.socketpair()
     for end in waker:
         end.setblocking(False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was started with it blocked
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the process that started this one
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.set_wakeup_fd(waker[1].fileno())
-    library.found()  # children have it, too
+    library.found()  # loaded once for all children
     gc.collect()
-    gc.freeze()  # children share what is here
-    with contextlib.suppress(ConnectionError):  # in the midst of saying something
+    gc.freeze()  # children share this memory
+    with contextlib.suppress(ConnectionError):  # the worker ended during a message
         _serve(control, waker, children, worker)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # the ends of children come while the interpreter goes
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # children end while the interpreter exits
     signal.set_wakeup_fd(-1)
     for pid in children:
         os.kill(pid, signal.SIGKILL)
@@ -124,8 +126,10 @@ def serve(control: socket.socket, worker: int) -> None:
 
 
 def _restore_environment() -> None:
-    """Takes the folder of this package, which the worker has added, off PYTHONPATH: programs that functions start may be of
-    another version of Python."""
+    """Removes the folder of this package, which the worker has added, from PYTHONPATH. Programs that functions start
+    may
+    use another version of Python.
+    """
     _, _, before = os.environ.pop("PYTHONPATH", "").partition(os.pathsep)
     if before:
         os.environ["PYTHONPATH"] = before

@@ -1,4 +1,4 @@
-"""Messages over a socket between a worker and its child: 4 bytes of length, then the bytes."""
+"""Messages over a socket between a worker and its child: 4 bytes for the length, then the bytes."""
 from __future__ import annotations
 
 import socket
@@ -11,20 +11,20 @@ _LENGTH = struct.Struct("<I")
 
 
 class Frames:
-    """One reader, any number of writers."""
+    """Sends and receives frames. One reader, any number of writers."""
 
     def __init__(self, over: socket.socket) -> None:
         self.socket = over
-        self._writing = threading.Lock()  # whole frames
+        self._writing = threading.Lock()  # serializes frames
         _forks.notify_in_forks(self)
 
     def forked(self) -> None:
-        """`send` raises OSError from here on."""
+        """Closes the socket in a forked process; later calls of `send` raise OSError."""
         self._writing = threading.Lock()
         self.socket.close()
 
     def send(self, data: bytes) -> None:
-        """Waits while the other side does not read. Raises OSError when it is gone."""
+        """Sends a frame. Blocks while the other side does not read. Raises OSError if the other side has ended."""
         with self._writing:
             if len(data) < 65536:
                 self.socket.sendall(_LENGTH.pack(len(data)) + data)
@@ -33,7 +33,7 @@ class Frames:
                 self.socket.sendall(data)
 
     def receive(self) -> bytes | None:
-        """None: the other side is gone."""
+        """Returns the next frame, or None if the other side has ended."""
         head = self._exactly(_LENGTH.size)
         return None if head is None else self._exactly(_LENGTH.unpack(head)[0])
 
@@ -42,7 +42,7 @@ class Frames:
             return b""
         try:
             data = self.socket.recv(size, socket.MSG_WAITALL)
-            while 0 < len(data) < size:  # a signal, or the other side is gone
+            while 0 < len(data) < size:  # interrupted by a signal, or the other side has ended
                 more = self.socket.recv(size - len(data), socket.MSG_WAITALL)
                 if not more:
                     return None

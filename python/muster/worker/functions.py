@@ -1,4 +1,4 @@
-"""Functions by name, and how closures of them are called."""
+"""Named functions, and the calls of closures."""
 from __future__ import annotations
 
 import base64
@@ -22,16 +22,16 @@ from muster.worker.context import current
 
 F = TypeVar("F", bound=Callable[..., Any])
 Output = tuple[bytes, int]
-"""Bytes and their encoding."""
+"""Bytes of an output and their encoding."""
 
 CALLABLES_MAX = 1024
-"""Unpickled callables that a worker keeps; the one that was not used for longest goes."""
+"""Number of unpickled callables that a worker keeps; the least recently used one is dropped."""
 
 _registered: dict[str, Callable[..., Any]] = {}
 
 
 class Refused(Exception):
-    """A closure cannot be called as it was asked for."""
+    """Raised if a closure cannot be called as requested."""
 
     def __init__(self, message: str, type: str = "muster.InputError",
                  kind: FailureKind = FailureKind.INPUT) -> None:
@@ -41,12 +41,13 @@ class Refused(Exception):
 
 
 CONNECTION_LOST = "muster::connection_lost"
-"""The type of a failure by which a worker reports that it could not reach the server. The server counts the
-attempt as a loss of the worker and repeats it."""
+"""Failure type that reports that the worker could not reach the server. The server counts the attempt as a lost worker
+and repeats it.
+"""
 
 
 def _refused(error: BlobError) -> Refused:
-    """Returns how a call is refused whose argument or output cannot be transferred."""
+    """Returns the refusal of a call whose argument or output cannot be transferred."""
     if isinstance(error, Unreachable):
         return Refused(str(error), CONNECTION_LOST, FailureKind.DEPENDENCY_LOST)
     return Refused(str(error))
@@ -91,7 +92,7 @@ def function(name: Any) -> Any:
 
 
 def register(name: str, f: Callable[..., Any]) -> None:
-    """Raises ValueError: the name is taken, empty, or longer than 256 bytes."""
+    """Registers a function. Raises ValueError if the name is taken, empty, or longer than 256 bytes."""
     if not name or len(name.encode()) > 256:
         raise ValueError(f"a function's name has 1 to 256 bytes: {name!r}")
     if _registered.get(name, f) is not f:
@@ -104,7 +105,7 @@ def registered() -> dict[str, Callable[..., Any]]:
 
 
 class Kept:
-    """PerWorkerValues by handle: a value, or the error of its builder. Any thread."""
+    """PerWorkerValues by handle: a value, or the error of its builder. Thread-safe."""
 
     def __init__(self) -> None:
         self._values: dict[int, tuple[bool, Any]] = {}
@@ -132,7 +133,7 @@ class Kept:
 
 
 class Beside(NamedTuple):
-    """What goes beside arguments in bytes."""
+    """Values that are sent separately from arguments in bytes."""
 
     inputs: Sequence[tuple[Data, int]] = ()
     """Outputs of other closures, and their forms."""
@@ -144,7 +145,7 @@ NOTHING = Beside()
 
 
 class Callables:
-    """The pickled function's side of a worker: unpickles each callable once."""
+    """Executes calls of pickled functions. Unpickles each callable once."""
 
     def __init__(self) -> None:
         self.blobs: Blobs | None = None
@@ -152,7 +153,7 @@ class Callables:
         self._known: collections.OrderedDict[Any, Callable[..., Any]] = collections.OrderedDict()
 
     def _load(self, pickled: bytes, installed: list[uploads.Installed]) -> Callable[..., Any]:
-        # The same bytes are another function where another module has its name.
+        # Equal bytes are different functions if they refer to different modules with the same name.
         key = (pickled, *(i.number for i in installed)) if installed else pickled
         found = self._known.get(key)
         if found is None:
@@ -177,8 +178,11 @@ class Callables:
 
     def _inputs(self, origins: list[bool] | None, in_json: list[Any] | None,
                 beside: Beside) -> list[Any]:
-        """Outputs of other closures. What any function may have returned is not unpickled: JSON of the
-        others stays that. Clients of 0.1 do not say whose it is; theirs alone is taken as ever."""
+        """Returns the outputs of other closures that are inputs of a call.
+
+        JSON of functions that were not pickled is never unpickled, because any function can return it. Clients of
+        version 0.1 do not send the origin; their values are unpickled as before.
+        """
         if in_json is not None:
             return [values.unpickled(value, self._open) if origins is None or origins[i] else value
                     for i, value in enumerate(in_json)]
@@ -191,13 +195,13 @@ class Callables:
         try:
             in_json: list[Any] | None = None
             uses: Sequence[int] = beside.uses
-            if encoding == JSON:  # of a client or a server of before
+            if encoding == JSON:  # from an older client or server
                 packed, *given = json.loads(str(args, "utf-8"))
                 args = base64.b64decode(packed)
                 in_json, uses = _split(given, calls.origins_of(args))
             of_workers = [kept.find_handle(handle) for handle in uses]
             installed = [s for s in of_workers if isinstance(s, uploads.Installed)]
-            uploads.activate_for(current(), installed)  # what is unpickled below may be of their modules
+            uploads.activate_for(current(), installed)  # the pickles below may refer to their modules
             if in_json or beside.inputs or uses:
                 slots = self._inputs(calls.origins_of(args), in_json, beside) + of_workers
             pickled, arguments = calls.unpack(args)
@@ -221,7 +225,7 @@ class Callables:
 
 
 def _split(given: list[Any], origins: list[bool] | None) -> tuple[list[Any], list[int]]:
-    """What stands in JSON beside a call: outputs, and behind them handles of PerWorkerValues."""
+    """Splits the JSON values of a call into outputs and the handles of PerWorkerValues after them."""
     count = len(given)
     if origins is not None:
         count = min(count, len(origins))
@@ -237,7 +241,7 @@ def _handle(text: str) -> int:
 
 def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept,
               beside: Beside = NOTHING) -> Any:
-    """Calls a function that takes JSON."""
+    """Calls a function with JSON arguments."""
     if encoding == BYTES:
         if any(beside):
             raise Refused("a function with a name takes outputs of other closures and per-worker values "
@@ -270,7 +274,7 @@ def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept,
 
 
 def json_output(value: Any, name: str) -> Output:
-    """Raises TypeError if it is neither JSON nor bytes."""
+    """Returns the encoded output of a named function. Raises TypeError if it is neither JSON nor bytes."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value), BYTES
     try:
@@ -280,14 +284,14 @@ def json_output(value: Any, name: str) -> Output:
 
 
 class FunctionTable:
-    """What a worker serves: its registered functions, pickled ones of this Python, and variables."""
+    """The functions of a worker: registered functions, pickled functions of this Python version, and variables."""
 
     def __init__(self, functions: dict[str, Callable[..., Any]], pickled: bool = True) -> None:
         self.names = list(functions)
         self._functions: list[Callable[..., Any] | None] = list(functions.values())
         self._callables = Callables()
         self.pickled = pickled
-        """What clients send may be unpickled."""
+        """Whether data of clients may be unpickled."""
         if pickled:
             self.names.append(calls.FUNCTION)
             self._functions.append(None)
@@ -299,7 +303,9 @@ class FunctionTable:
         return self._callables.blobs
 
     def open_argument(self, name: bytes) -> memoryview:
-        """Of a call of an object: its bytes, which may be written to. Raises Refused: they cannot be had."""
+        """Returns the bytes of an argument of an object's call, which may be changed. Raises Refused if they are not
+        available.
+        """
         try:
             if self.blobs is None:
                 raise BlobError("this worker has no blobs")
@@ -308,7 +314,7 @@ class FunctionTable:
             raise Refused(str(error), ARGUMENT_GONE) from error
 
     def use_blobs(self, blobs: Blobs) -> None:
-        """Before the first call."""
+        """Sets the blobs. Call this before the first call."""
         self._callables.blobs = blobs
 
     def call(self, number: int, args: Data, encoding: int, kept: Kept,
@@ -321,11 +327,11 @@ class FunctionTable:
         return call_json(f, args, encoding, kept, beside)
 
     def is_pickled(self, number: int) -> bool:
-        """Whether it calls what a client has pickled, which then reads its exceptions, too."""
+        """Returns whether a function executes pickled callables; their clients also read its exceptions."""
         return number < len(self._functions) and self._functions[number] is None
 
     def output(self, number: int, value: Any, args: Data, encoding: int) -> Output:
-        """Of a call with these arguments."""
+        """Returns the encoded output of a call with these arguments."""
         if self._functions[number] is None:
             in_json, blobs = encoding == JSON, self._callables.blobs
             as_blob = blobs is not None and calls.output_as_blob(args, in_json)

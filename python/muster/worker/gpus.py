@@ -1,4 +1,4 @@
-"""Which GPUs a worker may use."""
+"""Finds the GPUs that a worker may use."""
 from __future__ import annotations
 
 import os
@@ -6,13 +6,15 @@ import re
 import subprocess
 
 NVIDIA_SMI_TIMEOUT = 10.0
-"""Seconds; a driver that hangs is one without GPUs."""
+"""Seconds; a driver that does not answer counts as having no GPUs."""
 DRIVER = "/proc/driver/nvidia/gpus"
 
 
 def visible() -> list[str]:
-    """What CUDA_VISIBLE_DEVICES names; where it is not set, the numbers of all that are there: those
-    that ``nvidia-smi -L`` lists, else the driver. Nothing: there are none."""
+    """Returns the GPUs in CUDA_VISIBLE_DEVICES. If it is not set, returns the numbers of all GPUs that ``nvidia-smi
+    -L``,
+    else the driver, lists. May be empty.
+    """
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
         return _named(named)
@@ -20,7 +22,7 @@ def visible() -> list[str]:
 
 
 def _named(text: str) -> list[str]:
-    """As CUDA reads it: the first that cannot be ends the list."""
+    """Parses the list as CUDA does: it ends at the first invalid entry."""
     found = []
     for one in text.split(","):
         if not one.strip() or one.strip().startswith("-"):
@@ -39,7 +41,8 @@ def _of_nvidia_smi() -> list[str]:
 
 
 def _of_driver() -> list[str]:
-    """Containers see the driver's list of all GPUs, but only their own as devices."""
+    """Returns the driver's GPUs that exist as devices. Containers see the list of all GPUs, but only their own devices.
+    """
     try:
         count = len(os.listdir(DRIVER))
     except OSError:

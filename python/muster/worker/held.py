@@ -1,4 +1,4 @@
-"""What an attachment has from the server and has not answered. One lock, that of the attachment."""
+"""Closures that an attachment has received and not answered. The caller holds the lock of the attachment."""
 from __future__ import annotations
 
 import time
@@ -9,21 +9,21 @@ from muster.worker.untaken import Untaken
 
 
 class Held:
-    """Closures by number, and answers that no stream could take. Limit: the credits."""
+    """Closures by number, and answers that no stream could take. At most as many as the credits."""
 
     def __init__(self) -> None:
         self.attempts: dict[int, int] = {}
         self.per_worker: set[int] = set()
-        """Handles that the child keeps."""
+        """Handles of the values that the child keeps."""
         self.waiting: set[int] = set()
-        """Closures that wait for values of others, and have given their slots back."""
+        """Closures that wait for values of others and have given their slots back."""
         self.untaken = Untaken()
         self._builds: dict[int, int] = {}
         self._stops: dict[int, float] = {}
         self._kept: dict[int, Any] = {}
 
     def sent(self, m: Any) -> None:
-        """Notes what a ServerMessage brings, which is on its way to the child."""
+        """Records a ServerMessage that is sent to the child."""
         if m.closure:
             self.attempts.update(zip(m.closure, m.attempt))
             for p in m.per_worker:
@@ -37,7 +37,7 @@ class Held:
         self.per_worker.difference_update(m.drop_per_worker)
 
     def waits(self, m: Any) -> None:
-        """What a WorkerMessage says of that."""
+        """Records the waits that a WorkerMessage reports."""
         for closure, begins in zip(m.wait_closure, m.waits):
             if begins and closure in self.attempts:
                 self.waiting.add(closure)
@@ -45,7 +45,7 @@ class Held:
                 self.waiting.discard(closure)
 
     def waits_since(self, before: set[int]) -> Any:
-        """A WorkerMessage with what has changed of it since it was as `before`."""
+        """Returns a WorkerMessage with the waits that have changed since `before`."""
         changed = [(c, self.attempts[c], c in self.waiting) for c in self.attempts
                    if (c in self.waiting) != (c in before)]
         return WorkerMessage(wait_closure=[c for c, _, _ in changed],
@@ -53,8 +53,10 @@ class Held:
                              waits=[w for _, _, w in changed])
 
     def wanted(self, m: Any) -> bool:
-        """Whether all that a WorkerMessage answers is held. What was given up on a broken stream is
-        not, and may come with another attempt meanwhile."""
+        """Returns whether all closures that a WorkerMessage answers are held.
+
+        Closures that were given up on a broken stream are not, and may have been received again as another attempt.
+        """
         attempts = self.attempts
         for closure, attempt in zip(m.closure, m.attempt):
             if attempts.get(closure) != attempt:
@@ -63,7 +65,7 @@ class Held:
                    for closure, attempt in zip(m.returned_closure, m.returned_attempt))
 
     def only_wanted(self, m: Any) -> Any:
-        """The message without the other answers."""
+        """Returns the message without answers to closures that are not held."""
         failures = {f.position: f for f in m.failure}
         kept = type(m)()
         kept.CopyFrom(m)
@@ -87,7 +89,7 @@ class Held:
         return kept
 
     def answered(self, m: Any, data: bytes) -> None:
-        """A WorkerMessage, serialized `data`, is on its way to the server."""
+        """Records a WorkerMessage, serialized as `data`, that is sent to the server."""
         self.untaken.add(len(m.closure), data)
         failed = {f.position for f in m.failure} if self._builds else ()
         for i, closure in enumerate(m.closure):
@@ -107,21 +109,24 @@ class Held:
             self._stops.pop(closure, None)
 
     def suspect(self) -> tuple[int, int] | None:
-        """Returns the closure that was executed when the process died, and its attempt: the oldest that
-        waits for nothing, as the server sees it."""
+        """Returns the closure, with its attempt, that was executing when the process died: the oldest one that does not
+        wait. The server decides in the same way.
+        """
         return next(((closure, attempt) for closure, attempt in self.attempts.items()
                      if closure not in self.waiting), None)
 
     def never_begun(self, m: Any) -> None:
-        """The stream broke before this ServerMessage went to the child."""
+        """Forgets closures of a ServerMessage that was not sent to the child before the stream broke."""
         for closure in m.closure:
             self._builds.pop(closure, None)
             self._forget(closure)
 
     def keep(self, m: Any, offered: bool) -> None:
-        """There is no stream: the answers wait for the next one, all else is dropped. `offered`: a hello
-        has named what is held, so these are answered, or given back, when it is welcome; no hello will bring
-        them."""
+        """Keeps answers while there is no stream, and drops everything else.
+
+        `offered`: a hello has already listed the held closures. Then the answers are sent after its welcome, and not
+        in a later hello.
+        """
         if self.untaken.acknowledged and not offered:
             wanted = self.only_wanted(m)
             answers = WorkerMessage(
@@ -144,14 +149,16 @@ class Held:
         for closure, attempt in zip(m.returned_closure, m.returned_attempt):
             if self.attempts.get(closure) != attempt:
                 continue
-            if offered:  # the server may go on with it, and must hear that nobody has it
+            if offered:  # the server may expect this worker to continue it, so it must be told
                 self._kept[closure] = WorkerMessage(returned_closure=[closure], returned_attempt=[attempt])
             else:
                 self._forget(closure)
 
     def void(self, wanted: set[int]) -> tuple[list[Any], list[tuple[int, int]]]:
-        """The server goes on with these only. Returns answers and returns that wait for it, and closures
-        that are to be stopped, with their attempts."""
+        """Keeps only the `wanted` closures, which the server still expects from this worker.
+
+        Returns the answers and returns that waited for the server, and the closures to stop with their attempts.
+        """
         answers = [one for closure, one in self._kept.items() if closure in wanted]
         stop = [(closure, attempt) for closure, attempt in self.attempts.items()
                 if closure not in wanted and closure not in self._kept]
@@ -163,7 +170,7 @@ class Held:
         return answers, stop
 
     def overdue(self, grace: float) -> int | None:
-        """A closure that was asked to stop longer than `grace` seconds ago."""
+        """Returns a closure that was asked to stop more than `grace` seconds ago, or None."""
         if not self._stops:
             return None
         before = time.monotonic() - grace

@@ -1,4 +1,6 @@
-"""The server of the worker that runs a function: where a coordinator without an address connects. Never imports grpc."""
+"""The server of the worker that runs a function, to which a coordinator without an address connects. Never imports
+grpc.
+"""
 from __future__ import annotations
 
 import dataclasses
@@ -8,7 +10,9 @@ from muster.worker import context
 
 @dataclasses.dataclass(frozen=True)
 class Home:
-    """How a worker reaches its server. The credentials stay on the worker's host: no pickle of a coordinator has them."""
+    """Address and credentials of a worker's server. The credentials remain on the worker's host: a pickled coordinator
+    does not contain them.
+    """
 
     servers: tuple[str, ...]
     cluster: str = ""
@@ -17,7 +21,7 @@ class Home:
     cert: str | None = None
     key: str | None = None
     incarnation: int = 0
-    """Of the server's process that has welcomed the worker. 0: not known."""
+    """Number of the server process that has welcomed the worker; 0 if unknown."""
 
     def credentials(self) -> dict[str, str | None]:
         return {"token": self.token, "ca": self.ca, "cert": self.cert, "key": self.key}
@@ -27,13 +31,13 @@ _process: Home | None = None
 
 
 def set_process_home(home: Home) -> None:
-    """Sets the home of all threads of this process that run no closure, as those that functions start and methods of objects."""
+    """Sets the home of threads that run no closure, such as those that functions start, and of methods of objects."""
     global _process
     _process = home
 
 
 def find() -> Home | None:
-    """Returns the home of the function that this thread runs. None: this process runs no functions of a worker."""
+    """Returns the home of the function that this thread runs, or None if this process runs no functions of a worker."""
     running = context.current()
     found = running._holder.home if running is not None and running._holder is not None else None
     return found or _process

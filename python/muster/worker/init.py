@@ -1,4 +1,4 @@
-"""The duties of process 1: as the first process of a container, a program inherits all orphans there. Never imports grpc."""
+"""Duties of process 1: the first process of a container inherits all orphans. Never imports grpc."""
 from __future__ import annotations
 
 import os
@@ -10,11 +10,12 @@ _FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.S
 
 
 def run_as_init() -> None:
-    """Divides process 1 in two: the child goes on as the program, and process 1 reaps every orphan, passes signals on to the
-    child, and ends with its status. So nobody takes the status of a process that the program waits for.
+    """Splits process 1: the child continues as the program. Process 1 reaps all orphans, forwards signals to the child,
+    and ends with its status. Therefore the program can wait for its own child processes.
 
-    Signals that a terminal sends reach both by their process group, and are not passed on. Returns in the program. Call it
-    before any thread is started."""
+    Signals from a terminal reach both by their process group and are not forwarded. Returns in the program. Call it
+    before any thread is started.
+    """
     if os.getpid() != 1:
         return
     signals = signal.valid_signals() - _FAULTS
@@ -29,7 +30,7 @@ def run_as_init() -> None:
 
 
 def _serve(program: int, signals: set[signal.Signals]) -> int:
-    while True:  # no deadline: it lives as long as the program
+    while True:  # no deadline: it runs as long as the program
         info = signal.sigwaitinfo(signals)
         if info.si_signo == signal.SIGCHLD:
             status = _reap(program)

@@ -1,4 +1,4 @@
-"""A closure in the process that runs it."""
+"""A closure in the process that executes it."""
 from __future__ import annotations
 
 import threading
@@ -8,7 +8,7 @@ from muster.worker.functions import NOTHING
 
 
 class Job:
-    """One closure that is held here."""
+    """One closure that this process holds."""
 
     __slots__ = ("closure", "attempt", "function", "args", "encoding", "beside", "builds", "stop",
                  "began", "reported", "waits", "told", "num_workers", "thread")
@@ -29,4 +29,4 @@ class Job:
         self.waits = 0
         self.told = False
         self.thread = 0
-        """That is in its function, where this is beside the runner's own."""
+        """Thread that executes the function, if it is not one of the runner's own."""

@@ -1,35 +1,36 @@
-"""Where output becomes lines: one rule for streams of functions and for descriptors.
+"""Divides output into lines, for streams of functions and for descriptors.
 
-A line ends at a newline. Text behind a carriage return replaces the text before it in the line, as on a terminal. A line
-that has stood for STANDS_FOR without a newline is reported as it is, and again after a change, at most once in this time. The
-server replaces such a report by the next one of the closure's stream, so a progress bar is one line."""
+A line ends at a newline. Text after a carriage return replaces the text before it, as on a terminal. A line that has
+remained for STANDS_FOR without a newline is reported, and again after a change, at most once in this time. The server
+replaces such a report by the next one of the closure's stream, so a progress bar is a single line.
+"""
 from __future__ import annotations
 
 import time
 
 UNFINISHED_MAX = 16 << 10
-"""Bytes of a line that has not ended. More: it is taken as one."""
+"""Maximum bytes of an unfinished line; a longer one counts as a complete line."""
 STANDS_FOR = 1.0
 """Seconds."""
 
 
 def overwritten(line: str) -> str:
-    """Returns what a terminal shows of a line. A carriage return at the end changes nothing yet."""
+    """Returns what a terminal shows of a line. A carriage return at the end has no effect yet."""
     return line.rstrip("\r").rpartition("\r")[2] if "\r" in line else line
 
 
 class Line:
-    """The line of a stream that has not ended, in bytes. One thread at a time."""
+    """The unfinished line of a stream, in bytes. Not thread-safe."""
 
     __slots__ = ("begun", "_changed", "_since")
 
     def __init__(self) -> None:
         self.begun = b""
         self._changed = False  # since it was reported
-        self._since = 0.0  # it stands unreported; 0: nobody has looked yet
+        self._since = 0.0  # start of the time without a report; 0: standing() was not called yet
 
     def add(self, data: bytes) -> str | None:
-        """Returns the lines that these data complete, without the last newline; None if they complete no line."""
+        """Returns the lines that the data complete, without the last newline, or None."""
         end = data.rfind(b"\n")
         if end < 0:
             self._set(self.begun + data)
@@ -40,14 +41,14 @@ class Line:
         return whole.decode("utf-8", "replace")
 
     def take(self) -> str:
-        """Returns the line, which ends here."""
+        """Ends the line and returns it."""
         text = self.begun.decode("utf-8", "replace")
         self._set(b"")
         self._since = 0.0
         return text
 
     def standing(self) -> str | None:
-        """Returns the line if it has stood for long enough since the last call that returned it. Call it often."""
+        """Returns the line if it has remained for long enough since the last call that returned it. Call this often."""
         if not self._changed:
             return None
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""What an attachment hands closures to: a child process, or threads of this one."""
+"""Executes the closures of an attachment in a child process, or on threads of this one."""
 from __future__ import annotations
 
 import pickle
@@ -16,32 +16,34 @@ from muster.worker.runner import WORTH_REPORTING, Runner
 
 
 class StartError(Exception):
-    """What serves closures cannot be started; another try would end alike."""
+    """Raised if a link cannot be started, and a retry would also fail."""
 
 
 class Link(Protocol):
     names: list[str]
-    """Of its functions, in the order of their numbers."""
+    """Names of its functions, in the order of their numbers."""
     pid: int
 
     def deliver(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
-        """A ServerMessage, serialized, and parsed without its arguments. Raises OSError when the other side is gone."""
+        """Delivers a ServerMessage, serialized, and parsed without its arguments. Raises OSError if the other side has
+        ended.
+        """
 
     def kill(self) -> bool:
-        """False: it cannot be killed."""
+        """Kills the process. Returns False if that is not possible."""
 
     def close(self) -> None:
-        """Orderly, once nothing is held."""
+        """Closes the link in an orderly way when it holds no closures."""
 
 
 class ProcessLink:
-    """One child. `on_message` gets its WorkerMessages, then `on_gone` how it ended; both from a
-    thread of the link."""
+    """One child. A thread of the link calls `on_message` with its WorkerMessages, and then `on_gone` with how it ended.
+    """
 
     def __init__(self, children: Children, start: dict[str, Any],
                  on_message: Callable[[bytes], None], on_gone: Callable[[ProcessLink, str], None],
                  ask: Ask, left: Callable[[int], None]) -> None:
-        """`left`: what it owned is to go."""
+        """`left`: called when the process has ended, to drop the values that it owned."""
         self._child: Child = children.start()
         self._on_message = on_message
         self._on_gone = on_gone
@@ -62,7 +64,7 @@ class ProcessLink:
     def _read(self) -> None:
         while True:
             data = self._child.frames.receive()
-            if data is None:  # it has exited: see Child
+            if data is None:  # the child has exited; see Child
                 break
             asked = question(data)
             if asked:
@@ -71,11 +73,11 @@ class ProcessLink:
                 self._on_message(data)
         self._left(self.pid)
         how = self._child.how(2.0)
-        self._child.kill()  # unless it has exited: a function may have closed its socket
+        self._child.kill()  # it may be alive, because a function can have closed its socket
         self._on_gone(self, how)
 
     def _answer(self, what: str, digest: bytes, beside: bytes) -> None:
-        """On a thread of its own: the child's messages go on meanwhile."""
+        """Answers a request on its own thread, so that messages of the child are not delayed."""
         error: Exception | None = None
         try:
             self._ask(what, digest, beside)
@@ -84,10 +86,10 @@ class ProcessLink:
         try:
             self._child.frames.send(answer(digest, error))
         except OSError:
-            pass  # it is gone
+            pass  # the child has ended
 
     def deliver(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
-        if message.read_stack:  # it comes alone, and the child may not read
+        if message.read_stack:  # the message contains nothing else, and the child may not be reading
             return self._stacks.take(message.read_stack)
         self._child.frames.send(raw)
 
@@ -101,7 +103,7 @@ class ProcessLink:
 
 
 class ThreadLink:
-    """Threads of this process."""
+    """Executes closures on threads of this process."""
 
     def __init__(self, table: FunctionTable, threads: int, pid: int,
                  on_message: Callable[[bytes], None], nested_max: int, home: Home) -> None:
@@ -120,7 +122,7 @@ class ThreadLink:
             self._busy.wait()  # no deadline: set by closures, and by close
             time.sleep(WORTH_REPORTING)
             self._busy.clear()
-            if self._runner.busy():  # asked after that: a closure that has just come sees it set, or is seen
+            if self._runner.busy():  # checked after the clear, so that a new closure is not missed
                 self._busy.set()
             output.report_standing()
             self._runner.tick()

@@ -1,4 +1,4 @@
-"""Log lines in the form that servers and the workers of C++ have."""
+"""Formats log lines like servers and C++ workers."""
 from __future__ import annotations
 
 import datetime
@@ -9,8 +9,10 @@ _NAMES = {logging.DEBUG: "debug", logging.INFO: "info", logging.WARNING: "warnin
 
 
 class LineFormatter(logging.Formatter):
-    """``2026-01-31T12:00:00.123Z info  text``: UTC, a line an event (ends of lines within it are
-    written as \\n)."""
+    r"""Formats an event as ``2026-01-31T12:00:00.123Z info  text``: UTC, one line for each event; newlines within it
+    are
+    written as \n.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.datetime.fromtimestamp(record.created, datetime.timezone.utc)

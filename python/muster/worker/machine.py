@@ -1,5 +1,8 @@
-"""What a worker sees of its machine, once in 5 s: CPU, memory, GPUs, network, disks. Of its control
-group where that may use less than the host has, else of the host. What cannot be read is left out."""
+"""Measures the machine of a worker every 5 s: CPU, memory, GPUs, network, disks.
+
+Figures are those of the worker's control group if its limits are lower than the host's, otherwise those of the host.
+Values that cannot be read are omitted.
+"""
 from __future__ import annotations
 
 import ctypes
@@ -11,21 +14,21 @@ from typing import Any
 from muster._control_group import ControlGroup, number_after, read_text
 
 FIRST, EVERY = 1.0, 5.0
-"""Seconds to the first look, and between looks."""
+"""Seconds until the first measurement, and between measurements."""
 GPUS_MAX = 16
 USERS_MAX = 3
 MEMORY_SHORT = 0.9
-"""Who has the memory is looked for from this part of it on."""
+"""Part of the memory in use from which the largest processes are determined."""
 PROCESSES_MAX = 32_768
-"""That are looked at for it."""
+"""Maximum number of processes that are examined for it."""
 DRIVER = "libnvidia-ml.so.1"
 _VIRTUAL = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
-"""Disks upon others or in memory."""
+"""Prefixes of disks that are based on other disks or on memory."""
 _SECTOR = 512
 
 
 class Watch:
-    """Looks on a thread of its own, as a look may hang in the kernel or a driver."""
+    """Measures on its own thread, because a measurement may block in the kernel or a driver."""
 
     def __init__(self) -> None:
         self._over = threading.Event()
@@ -33,16 +36,16 @@ class Watch:
         threading.Thread(target=self._watch, name="muster-machine", daemon=True).start()
 
     def take(self) -> bytes:
-        """A WorkerMessage; empty: there is nothing new."""
+        """Returns the newest measurement as a WorkerMessage; empty if there is no new one."""
         newest, self._newest = self._newest, b""
         return newest
 
     def close(self) -> None:
-        """Does not wait for a look that hangs."""
+        """Stops the thread. Does not wait for a measurement that blocks."""
         self._over.set()
 
     def _watch(self) -> None:
-        from muster._wire.messages import WorkerMessage  # not in children
+        from muster._wire.messages import WorkerMessage  # children do not import it
         reader = Reader()
         reader.read(time.monotonic())
         pause = FIRST
@@ -52,8 +55,12 @@ class Watch:
 
 
 class Reader:
-    """`read` gives the fields of a Machine message. Figures of a second are since the one before, so
-    the first has none. `root` stands before /proc and /sys, for tests."""
+    """`read` returns the fields of a Machine message. Rates are relative to the previous call, so the first call
+    returns
+    none.
+
+    `root`: prefix of /proc and /sys, for tests.
+    """
 
     def __init__(self, root: str = "", driver: str = DRIVER) -> None:
         self._root = root
@@ -67,7 +74,7 @@ class Reader:
         totals = {**self._cpu(seen), **self._network(), **self._drives()}
         self._memory(seen)
         then, before = self._before
-        for name, total in totals.items():  # less: a device has gone
+        for name, total in totals.items():  # a smaller total means that a device was removed
             if now > then and total >= before.get(name, float("inf")):
                 seen[name] = (total - before[name]) / (now - then)
         self._before = now, totals
@@ -130,7 +137,7 @@ class Reader:
         return totals
 
     def _largest(self) -> list[dict[str, Any]]:
-        """Of this process and all below it."""
+        """Returns the largest processes among this one and its descendants."""
         page = os.sysconf("SC_PAGESIZE")
         parents: dict[int, int] = {}
         found: dict[int, dict[str, Any]] = {}
@@ -160,7 +167,7 @@ def _names(directory: str) -> list[str]:
 
 
 def _load(library: str) -> ctypes.CDLL | None:
-    """None: there is no driver, so there are no GPUs."""
+    """Returns the driver's library, or None without a driver, and therefore without GPUs."""
     try:
         nvml = ctypes.CDLL(library)
         return nvml if nvml.nvmlInit_v2() == 0 else None

@@ -1,4 +1,4 @@
-"""Calls of objects that functions and methods of a worker make. Never imports grpc."""
+"""Calls of objects by functions and methods of a worker. Never imports grpc."""
 from __future__ import annotations
 
 import threading
@@ -13,11 +13,11 @@ from muster.objects.within import Name, within
 from muster.worker.blobs import Blobs
 
 Wait = tuple[Call, Name]
-"""For a call, of the method that executes another one."""
+"""A call, and the name of the method call that waits for it."""
 
 
 class WorkerMemory:
-    """What this process owns is held by its worker."""
+    """Memory that this process owns; its worker holds it."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
@@ -34,13 +34,13 @@ class WorkerMemory:
 
 
 class ObjectCalls(Calls):
-    """`send` gets serialized WorkerMessages, from a thread of its own, from the first call on."""
+    """Sends calls as serialized WorkerMessages to `send`, on its own thread, which starts with the first call."""
 
     def __init__(self, send: Callable[[bytes], None], memory: Callable[[], Memory | None] = lambda: None) -> None:
         self._due = threading.Event()
         super().__init__(self._begin, memory)
         self._send = send
-        self._waits: list[Wait] = []  # that last
+        self._waits: list[Wait] = []  # current waits
         self._unsaid: list[Wait] = []
         self._begun = False
 
@@ -53,7 +53,7 @@ class ObjectCalls(Calls):
 
     def _run(self) -> None:
         while True:
-            self._due.wait()  # no deadline: calls come, or the process ends
+            self._due.wait()  # no deadline: woken by calls until the process ends
             self._due.clear()
             while True:
                 m = WorkerMessage()
@@ -68,7 +68,7 @@ class ObjectCalls(Calls):
         m.ticket = ticket
 
     def _fill_more(self, m: Any) -> bool:
-        """Behind the calls that are waited for."""
+        """Adds waits, after the calls that they refer to."""
         if not self._unsaid or self._out:
             return False
         for call, (caller, of_worker, outer) in self._unsaid:
@@ -77,7 +77,7 @@ class ObjectCalls(Calls):
         return True
 
     def _again_more(self) -> None:
-        self._unsaid = list(self._waits)  # they may be lost with the stream
+        self._unsaid = list(self._waits)  # the previous stream may have lost them
 
     _renumbered = _again_more
 

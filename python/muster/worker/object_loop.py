@@ -12,23 +12,25 @@ from muster.objects.calls import Calls
 
 
 class Loop:
-    """An event loop on a thread of its own, which is started by the first coroutine. Tasks that a method starts continue
-    between calls. Any thread."""
+    """An event loop on its own thread, which the first coroutine starts. Tasks that a method starts continue between
+    calls. Thread-safe.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # protects the following
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = False
         self._ended = False
-        """The loop does not run again. Only its thread sets and reads this."""
+        """Whether the loop has ended. Only its thread uses this."""
         self._futures: set[concurrent.futures.Future[Any]] = set()
-        """Of the coroutines that have not ended."""
+        """Futures of unfinished coroutines."""
 
     def run(self, coroutine: Coroutine[Any, Any, Any], calls: Calls) -> Any:
-        """Returns the result of a coroutine, or raises its error. Handles in the coroutine call by `calls`.
+        """Returns the result of a coroutine, or raises its error. Handles in the coroutine make their calls with
+        `calls`.
 
         Raises:
-            RuntimeError: the object was deleted.
+            RuntimeError: The object was deleted.
         """
         with self._lock:
             if self._stopped:
@@ -41,10 +43,10 @@ class Loop:
             future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
             self._futures.add(future)
         future.add_done_callback(self._futures.discard)
-        return future.result()  # no deadline: it is a call of the user
+        return future.result()  # no deadline: the user's method decides
 
     def stop(self) -> None:
-        """Cancels what runs."""
+        """Cancels all running coroutines."""
         with self._lock:
             first, self._stopped = not self._stopped, True
             if first and self._loop is not None:
@@ -68,7 +70,7 @@ class Loop:
         asyncio.set_event_loop(loop)
         try:
             while not self._ended:
-                with contextlib.suppress(SystemExit, KeyboardInterrupt):  # the call of the method raises it
+                with contextlib.suppress(SystemExit, KeyboardInterrupt):  # the caller of the method receives it
                     loop.run_forever()
         finally:
             for future in list(self._futures):

@@ -1,7 +1,7 @@
-"""Objects that live in the process where a worker's functions run, each with threads of its own.
+"""Objects in the process that runs a worker's functions, each with its own threads. Never imports grpc.
 
-Calls of one caller are executed in their order, once: the server sends again what it has no answer to
-when a stream breaks. Never imports grpc.
+The calls of one caller are executed once, in their order. When a stream breaks, the server sends unanswered calls
+again.
 """
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from muster.worker.shelf import Shelf
 RESULT_BYTES_MAX = 32 << 20
 TEXT_MAX = 64 << 10
 ANSWERS_WAIT = 0.001
-"""Seconds that an answer may wait for others to go along with."""
+"""Seconds that an answer may wait in order to be sent together with others."""
 ANSWERS_MAX = 1000
 BYTES_MAX = 256 << 10
-"""Of one message."""
+"""Maximum size of one message."""
 CALLERS_MAX = 4096
-"""Of one object, whose last number is known; the one that has not called for longest goes."""
+"""Number of callers of one object whose last call number is remembered; the least recent caller is dropped."""
 
 
 class Order(NamedTuple):
@@ -54,7 +54,7 @@ class Answer(NamedTuple):
 
 
 class Hosted:
-    """One object. `orders`: None ends a thread."""
+    """One object. In `orders`, None ends a thread."""
 
     def __init__(self, build: Any) -> None:
         self.build = build
@@ -79,7 +79,7 @@ class Hosted:
 
 
 class Objects:
-    """`take` is called by the thread that reads. `send` gets serialized WorkerMessages from any."""
+    """The reading thread calls `take`. Any thread calls `send` with serialized WorkerMessages."""
 
     def __init__(self, table: FunctionTable, send: Callable[[bytes], None]) -> None:
         self._table = table
@@ -92,8 +92,8 @@ class Objects:
         self._out: list[Answer] = []
         self._out_bytes = 0
         self._since = 0.0
-        self._sent = 0  # answers of this process, over all streams
-        self._kept: dict[tuple[int, Name], tuple[int, Answer]] = {}  # not known to be taken
+        self._sent = 0  # number of answers of this process over all streams
+        self._kept: dict[tuple[int, Name], tuple[int, Answer]] = {}  # answers that the server has not acknowledged
         self._due = threading.Event()
         self._flushes = False
 
@@ -102,7 +102,7 @@ class Objects:
         return WorkerMemory(blobs) if blobs is not None and blobs.shared else None
 
     def take(self, orders: Any) -> None:
-        """ObjectOrders."""
+        """Handles a message of the type ObjectOrders."""
         if orders.begin:
             kept = set(orders.kept)
             for id in [id for id in self._objects if id not in kept]:
@@ -129,7 +129,7 @@ class Objects:
             if hosted is None:
                 continue
             named: Name = tuple(name)
-            if method == large.METHOD:  # also beside a call that takes long
+            if method == large.METHOD:  # answered here, so that a long call does not delay it
                 hosted.is_new(named)
                 again.append(self._take_large(id, named, args))
             elif hosted.is_new(named):
@@ -144,7 +144,9 @@ class Objects:
             self.flush()
 
     def _take_large(self, id: int, name: Name, args: bytes) -> Answer:
-        """A caller has results, and asks whether large ones stay here."""
+        """Handles the notice of a caller that has taken its results. The answer says whether large results can stay
+        here.
+        """
         self._shelf.taken([(name[0], name[1], number) for number in large.numbers(args)])
         if self._shelf.there():
             return Answer(id, name, b"1", JSON, None)
@@ -155,7 +157,7 @@ class Objects:
         try:
             threading.Thread(target=self._run, args=(id, hosted, first), daemon=True,
                              name=f"muster-object-{hosted.threads}").start()
-        except RuntimeError as error:  # the process may have no more; without the others it is slower
+        except RuntimeError as error:  # no more threads; with at least one the object still works
             hosted.threads -= 1
             if first:
                 hosted.failure = _failure(error)
@@ -185,24 +187,24 @@ class Objects:
         for _ in range(hosted.threads):
             hosted.orders.put(None)
 
-    # Threads of an object.
+    # The threads of an object.
 
     def _run(self, id: int, hosted: Hosted, first: bool) -> None:
         handle.here.calls = self.calls
         if first:
             self._make(id, hosted)
-        hosted.made.wait()  # ends: making it returns or raises
+        hosted.made.wait()  # ends when building the object returns or raises
         orders = hosted.orders
         while True:
             try:
                 order = orders.get_nowait()
             except queue.Empty:
                 self.flush()
-                order = orders.get()  # no deadline: calls come, or it is dropped
+                order = orders.get()  # no deadline: woken by calls until the object is dropped
             if order is None or hosted.gone:
                 break
             answer = self._call(id, hosted, order)
-            self._answer(answer, orders.empty())  # nothing of it may come along: it goes at once
+            self._answer(answer, orders.empty())  # sent at once if no further call waits
         hosted.instance = None
 
     def _make(self, id: int, hosted: Hosted) -> None:
@@ -252,19 +254,19 @@ class Objects:
             within.call = within.shelf = None
 
     def _end_fork(self, error: BaseException | None = None) -> None:
-        """Ends a process that a method has forked, which would answer, too."""
+        """Ends a process that a method has forked, because it would also send an answer."""
         if _forks.generation != self._generation:
             _forks.leave(error)
 
     def _found(self, hosted: Hosted, order: Order) -> Any:
         instance = hosted.instance
         if order.method.startswith("_"):
-            raise AttributeError(f"an object on a task has no {order.method!r}")  # handles have not, either
+            raise AttributeError(f"an object on a task has no {order.method!r}")  # handles do not have it, either
         method = getattr(instance, order.method)
         if not callable(method):
             raise TypeError(f"{type(instance).__name__}.{order.method} is an attribute of the object, not a method: define a "
                             "method that returns it")
-        if order.encoding == JSON:  # as other languages call
+        if order.encoding == JSON:  # calls of other languages
             found = call_json(method, order.args, JSON, Kept())
         else:
             args, kwargs = self._arguments(order.args)
@@ -289,7 +291,7 @@ class Objects:
         now = time.monotonic()
         with self._lock:
             if self._out_bytes + len(answer.value) > BYTES_MAX:
-                self._flush()  # a message has a limit, too
+                self._flush()  # a message is limited, too
             self._out.append(answer)
             self._out_bytes += len(answer.value)
             first = len(self._out) == 1
@@ -305,9 +307,9 @@ class Objects:
             self._due.set()
 
     def _flush_late(self) -> None:
-        """Of answers behind which a long call began."""
+        """Sends answers that were queued before a long call began."""
         while True:
-            self._due.wait()  # no deadline: answers come, or the process ends
+            self._due.wait()  # no deadline: woken by answers until the process ends
             self._due.clear()
             time.sleep(2 * ANSWERS_WAIT)
             self.flush()
@@ -341,14 +343,14 @@ class Objects:
         try:
             self._send(m.SerializeToString())
         except OSError:
-            pass  # the worker is gone, and this process is about to be
+            pass  # the worker has ended, and this process will
 
 
 def _encoded(found: Any) -> tuple[bytes, int]:
     if within.shelf is not None:
         try:
             return values.encode(found, True, take=within.shelf.take)
-        except OSError:  # also of pickling it, which is raised again
+        except OSError:  # if it comes from pickling, it is raised again below
             within.shelf.undo()
     return values.encode(found, True)
 

@@ -1,4 +1,4 @@
-"""Serialized messages on their way into one stream."""
+"""Serialized messages that wait to be written to one stream."""
 from __future__ import annotations
 
 import queue
@@ -7,11 +7,11 @@ import time
 from typing import Iterator
 
 OUT_BYTES_MAX = 8 << 20
-"""Bytes that wait to be written. Full: the child's messages wait, and with them what it prints."""
+"""Maximum bytes that wait to be written. If they are reached, messages of the child wait, and with them its output."""
 
 
 class Out:
-    """Any thread puts; gRPC iterates, until the stream is half-closed or closed."""
+    """Any thread adds messages; gRPC iterates until the stream is half-closed or closed."""
 
     def __init__(self) -> None:
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -27,7 +27,7 @@ class Out:
 
     def put_when_room(self, data: bytes) -> None:
         with self._room:
-            # Ends with the stream at the latest.
+            # Ends at the latest when the stream is closed.
             self._room.wait_for(lambda: self._closed or self._bytes < OUT_BYTES_MAX)
         self.put(data)
 

@@ -1,5 +1,7 @@
-"""`print` and `logging` of running functions become lines of their closures; in a child process also
-what is written to descriptors 1 and 2."""
+"""Adds `print` and `logging` output of running functions to the logs of their closures; in a child process also output
+to
+descriptors 1 and 2.
+"""
 from __future__ import annotations
 
 import io
@@ -19,22 +21,25 @@ _LEVELS = ((logging.ERROR, 3), (logging.WARNING, 2), (logging.INFO, 0), (logging
 
 
 class ClosureBuffer(io.BufferedIOBase):
-    """The bytes below a ClosureStream. Those of a thread that runs a closure become lines of it; those of any other thread go
-    to the worker's own stream. `close` does nothing, since a wrapper that a function puts around it closes it."""
+    """Binary layer of a ClosureStream.
+
+    Bytes written by a thread that runs a closure become lines of that closure; bytes of other threads are written to
+    the worker's own stream. `close` does nothing, because a wrapper that a function creates around it closes it.
+    """
 
     def __init__(self, real: TextIO, level: int) -> None:
         self._real = real
         self._level = level
         self.name = getattr(real, "name", "")
-        self._lock = threading.RLock()  # protects _lines. A finalizer that prints may come back here under the lock.
+        self._lock = threading.RLock()  # protects _lines; reentrant, because a finalizer may print
         self._lines: dict[int, tuple[contexts.Context, Line]] = {}
-        """What closures have printed of a line, by their numbers. Limit: the closures that run."""
+        """Unfinished lines of running closures, by closure number."""
 
     def write(self, data: Any) -> int:
         current = contexts.current()
         if current is None:
             return self._write_real(bytes(data))
-        drain()  # what came before it stands before it
+        drain()  # keeps the order of the output
         data = bytes(data)
         with self._lock:
             _, line = self._lines.get(current.closure) or self._lines.setdefault(current.closure, (current, Line()))
@@ -45,7 +50,7 @@ class ClosureBuffer(io.BufferedIOBase):
 
     def _write_real(self, data: bytes) -> int:
         real = getattr(self._real, "buffer", None)
-        if real is None:  # of a notebook
+        if real is None:  # in a notebook
             self._real.write(data.decode("utf-8", "replace"))
         else:
             real.write(data)
@@ -63,7 +68,7 @@ class ClosureBuffer(io.BufferedIOBase):
                     closure._reporter.log(closure, self._level, text, True)
 
     def end(self, ended: contexts.Context) -> None:
-        """The closure is about to be answered: what it printed without a newline is a line, too."""
+        """Reports the unfinished line of a closure before it is answered."""
         if ended.closure not in self._lines:
             return
         with self._lock:
@@ -93,7 +98,7 @@ class ClosureBuffer(io.BufferedIOBase):
 
 
 class ClosureStream(io.TextIOWrapper):
-    """In place of sys.stdout or sys.stderr. It holds no text back, so what a thread prints is its closure's."""
+    """Replaces sys.stdout or sys.stderr. It buffers no text, so the output of a thread belongs to its closure."""
 
     def __init__(self, real: TextIO, level: int) -> None:
         self.below = ClosureBuffer(real, level)
@@ -108,7 +113,7 @@ _LINE = LineFormatter()
 
 
 class ClosureHandler(logging.Handler):
-    """Of records that a closure's thread makes."""
+    """Adds log records of a closure's thread to the closure's log."""
 
     def emit(self, record: logging.LogRecord) -> None:
         current = contexts.current()
@@ -124,12 +129,12 @@ class ClosureHandler(logging.Handler):
 
 
 _descriptors: Descriptors | None = None
-_streams: list[ClosureStream] = []  # of this process, also after a function has replaced sys.stdout
-_running: list[contexts.Context] = []  # those that have begun and not ended, of this process
+_streams: list[ClosureStream] = []  # streams of this process, also after a function has replaced sys.stdout
+_running: list[contexts.Context] = []  # closures that this process is executing
 
 
 def capture(ends: Ends | None = None) -> None:
-    """Once a process: streams and the root logger. `ends`: descriptors 1 and 2, too."""
+    """Captures the streams and the root logger, once for a process. `ends`: also captures descriptors 1 and 2."""
     global _descriptors
     if _streams:
         return
@@ -137,7 +142,7 @@ def capture(ends: Ends | None = None) -> None:
         for real in (sys.stdout, sys.stderr):
             real.flush()
             if isinstance(real, io.TextIOWrapper):
-                real.reconfigure(line_buffering=True)  # what other threads print
+                real.reconfigure(line_buffering=True)  # for the output of other threads
         _descriptors = Descriptors(ends)
     os.register_at_fork(after_in_child=_forked)
     sys.stdout = ClosureStream(sys.stdout, contexts.LEVELS["stdout"])
@@ -150,22 +155,25 @@ def capture(ends: Ends | None = None) -> None:
 
 
 def _forked() -> None:
-    """A function has forked this process: it prints to the descriptors, and does not read them."""
+    """Called in a process that a function has forked: it prints to the descriptors, but does not read them."""
     global _descriptors
     _descriptors = None
     contexts.enter(None)
 
 
 def drain() -> bool:
-    """What is there of the descriptors goes to the closure that runs. Whether there was much."""
+    """Adds the output of the descriptors to the running closure. Returns whether there was much."""
     if _descriptors is None:
         return False
     return _descriptors.drain(_take if _running else None)
 
 
 def idle_wait(*descriptors: int) -> Callable[[], list[tuple[int, int]]]:
-    """Returns a function that waits, while no closure runs, until one of the descriptors is readable, and returns these as
-    `select.poll` does. Processes that functions have left behind print as the worker meanwhile. -1 is ignored."""
+    """Returns a function for the time without closures: it waits until a descriptor is readable, and returns the result
+    of `select.poll`.
+
+    During the wait, output of processes that functions have started is written as the worker's own. -1 is ignored.
+    """
     poll = select.poll()
     for descriptor in descriptors:
         if descriptor >= 0:
@@ -178,7 +186,7 @@ def idle_wait(*descriptors: int) -> Callable[[], list[tuple[int, int]]]:
 
     def wait() -> list[tuple[int, int]]:
         while True:
-            ready = [event for event in poll.poll() if event[0] != own]  # no deadline: closures come, or the end
+            ready = [event for event in poll.poll() if event[0] != own]  # no deadline: woken by closures or the end
             if ready:
                 return ready
             d.drain(None)
@@ -189,7 +197,7 @@ def idle_wait(*descriptors: int) -> Callable[[], list[tuple[int, int]]]:
 def _take(descriptor: int, text: str, unfinished: bool = False) -> None:
     try:
         running = _running[-1]
-    except IndexError:  # it has just ended
+    except IndexError:  # the closure has just ended
         return
     running._reporter.log(running, contexts.LEVELS["stderr" if descriptor else "stdout"], text, unfinished)
 
@@ -199,7 +207,7 @@ def _take_unfinished(descriptor: int, text: str) -> None:
 
 
 def running() -> list[contexts.Context]:
-    """The closure of this process that has begun last, if there is one."""
+    """Returns the closure that this process started last, or an empty list."""
     return _running[-1:]
 
 
@@ -209,11 +217,11 @@ begin_lines: Callable[[contexts.Context], None] = _running.append
 def end_lines(ended: contexts.Context) -> None:
     for stream in _streams:
         try:
-            if not stream.write_through:  # a function has asked for that: it is its text
+            if not stream.write_through:  # the function has enabled buffering, so the text belongs to it
                 contexts.enter(ended)
                 stream.reconfigure(write_through=True)  # flushes
                 contexts.enter(None)
-        except ValueError:  # a function has detached it
+        except ValueError:  # a function has detached the stream
             pass
     d = _descriptors
     if d is not None:
@@ -222,14 +230,14 @@ def end_lines(ended: contexts.Context) -> None:
             d.end(_take)
     try:
         _running.remove(ended)
-    except ValueError:  # it was interrupted before it had begun
+    except ValueError:  # it was interrupted before begin_lines
         pass
     for stream in _streams:
         stream.below.end(ended)
 
 
 def report_standing() -> None:
-    """Reports lines that stand without a newline. Call it several times a second while closures run."""
+    """Reports lines that remain without a newline. Call this several times a second while closures run."""
     if _descriptors is not None:
         _descriptors.report_standing(_take_unfinished)
     for stream in _streams:

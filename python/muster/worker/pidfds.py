@@ -1,15 +1,18 @@
-"""Descriptors of processes (Linux 5.3 or newer): readable once the process has ended, whoever has inherited its sockets."""
+"""Descriptors of processes (Linux 5.3 or newer), which become readable when the process ends, even if others have
+inherited its sockets.
+"""
 from __future__ import annotations
 
 import ctypes
 import os
 import signal
 
-_SEND_SIGNAL, _OPEN = 424, 434  # on every architecture; builds of Python for old systems have neither function
+_SEND_SIGNAL, _OPEN = 424, 434  # equal on all architectures; Python builds for old systems lack both functions
 
 
 def opened(pid: int) -> int:
-    """A descriptor of the process, which the caller closes; -1: it has been reaped, or this system has no such descriptors."""
+    """Returns a descriptor that the caller closes; -1 if the process was reaped, or the system has no such descriptors.
+    """
     try:
         return os.pidfd_open(pid)
     except AttributeError:
@@ -22,7 +25,7 @@ def opened(pid: int) -> int:
 
 
 def kill(fd: int) -> None:
-    """Sends SIGKILL. Does nothing when the process has ended."""
+    """Sends SIGKILL. Has no effect after the process has ended."""
     try:
         signal.pidfd_send_signal(fd, signal.SIGKILL)
     except AttributeError:

@@ -1,6 +1,6 @@
-"""Lines and progress of running functions, on their way into messages.
+"""Lines and progress of running functions, until they are put into messages.
 
-Nobody waits here: lines that find no room (1 MiB waiting) are dropped, and a line says how many.
+Never blocks: lines beyond 1 MiB of waiting text are dropped, and a line reports their number.
 """
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from muster.worker.lines import overwritten
 LINE_BYTES_MAX = 8 << 10
 WAITING_BYTES_MAX = 1 << 20
 PROGRESS_EVERY = 0.1
-"""Seconds."""
+"""Minimum seconds between two progress reports."""
 PROGRESS_TEXT_MAX = 200
 DROPPED = 6
 UNFINISHED = "\r"
-"""Ends a line that the next one of its closure and level replaces."""
+"""Ends a line that the next line of its closure and level replaces."""
 
 
 class Reports:
-    """Filled by any thread; emptied by whoever sends."""
+    """Any thread may add reports; the sending thread takes them."""
 
     def __init__(self) -> None:
-        # Protects all below. A finalizer that prints may run wherever something is allocated, under the lock,
-        # too: it finds what it adds to in order.
+        # Protects all below. Reentrant, because a finalizer that prints can run at any allocation, also
+        # while the lock is held. The data are consistent at these points.
         self._lock = threading.RLock()
         self._lines: list[tuple[int, int, int, int, str]] = []
         self._bytes = 0
@@ -34,10 +34,10 @@ class Reports:
         self._progress: dict[int, tuple[int, float, str]] = {}
         self._progress_due = 0.0
         self.waiting = False
-        """Something is here; may be read without the lock."""
+        """Whether there are reports; may be read without the lock."""
 
     def log(self, context: Context, level: int, text: str, unfinished: bool = False) -> None:
-        """Adds each line of `text`. `unfinished`: it is one line, which the next one of this level replaces."""
+        """Adds each line of `text`. `unfinished`: the text is one line, which the next one of this level replaces."""
         now = int(time.time() * 1000)
         lines = text.split("\n")
         if len(lines) > 1 and not lines[-1]:
@@ -62,7 +62,7 @@ class Reports:
             self.waiting = True
 
     def drain(self, to: Any, now: float, ending: bool) -> None:
-        """Moves all into a WorkerMessage; progress only when it is due, or with an answer."""
+        """Moves all reports into a WorkerMessage; progress only when it is due, or with an answer."""
         if not self.waiting:
             return
         with self._lock:
@@ -95,7 +95,7 @@ def _add_line(to: Any, closure: int, attempt: int, level: int, at: int, text: st
 
 
 def _clean(line: str) -> str:
-    """UTF-8 without newlines, cut to the limit."""
+    """Returns the line as valid UTF-8, cut to the limit."""
     data = line.encode("utf-8", "replace")
     if len(data) <= LINE_BYTES_MAX:
         return data.decode()

@@ -1,8 +1,8 @@
-"""Runs closures: messages of the server in, messages to the server out.
+"""Executes closures: receives messages of the server and sends messages to it.
 
-A runner lives in a child process, where the main thread executes, or in the worker's own process
-with several threads. `take` and `tick` are called by the thread that reads; `work` by each thread
-that executes. `send` gets serialized WorkerMessages, from any of these threads, one at a time.
+A runner belongs to a child process, where the main thread executes closures, or to the worker's own process with
+several threads. The reading thread calls `take` and `tick`; each executing thread calls `work`. Any of these threads
+calls `send` with serialized WorkerMessages, one at a time.
 """
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from muster.worker.waits import Waits
 RESULT_BYTES_MAX = 32 << 20
 TEXT_MAX = 64 << 10
 WORTH_REPORTING = 0.02
-"""Seconds that a closure has run when the server is told that it has begun."""
+"""Seconds of execution after which the server is told that a closure has started."""
 ANSWERS_WAIT = 0.001
-"""Seconds that an answer may wait for others to go along with."""
+"""Seconds that an answer may wait in order to be sent together with others."""
 
 
 class Runner:
-    """See the module. `work` returns when `finish` was called."""
+    """See the module. `work` returns after `finish` was called."""
 
     def __init__(self, table: FunctionTable, send: Callable[[bytes], None],
                  nested_max: int = 0, home: Home | None = None) -> None:
@@ -54,18 +54,18 @@ class Runner:
         self._answers_since = 0.0
         self._changed = threading.Condition()  # protects all below
         self._queue: collections.deque[Job] = collections.deque()
-        # By closure and attempt. Executing threads remove what they have answered without the lock,
-        # so it is copied before it is looked through.
+        # By closure and attempt. Executing threads remove answered closures without the lock, so it is
+        # copied before iteration.
         self._held: dict[tuple[int, int], Job] = {}
         self._finishing = False
-        self._interrupting = threading.Lock()  # held while a thread beside is interrupted
+        self._interrupting = threading.Lock()  # held while an additional thread is interrupted
         self._generation = _forks.generation
         self._waits = Waits(nested_max, self._changed, self._work_beside)
 
-    # The thread that reads.
+    # The reading thread.
 
     def take(self, message: Any, args: Sequence[Data]) -> None:
-        """A ServerMessage, and its column of arguments."""
+        """Handles a ServerMessage and its column of arguments."""
         if message.HasField("welcome"):
             w = message.welcome
             self._identity = (w.job, w.index, w.server_version)
@@ -105,7 +105,7 @@ class Runner:
             for job in jobs:
                 self._held[job.closure, job.attempt] = job
             self._queue.extend(jobs)
-            self._changed.notify(len(jobs) + self._waits.threads)  # not all of them may take one
+            self._changed.notify(len(jobs) + self._waits.threads)  # some of the woken threads may not take a closure
 
     def _stop(self, closure: int, attempt: int) -> None:
         with self._changed:
@@ -129,7 +129,7 @@ class Runner:
             self.flush()
 
     def _forget_queued(self, job: Job) -> bool:
-        """Under _changed. False: it has begun."""
+        """Removes a closure from the queue. Returns False if it has started. REQUIRES: _changed is held."""
         try:
             self._queue.remove(job)
         except ValueError:
@@ -142,17 +142,18 @@ class Runner:
 
     @property
     def untold(self) -> bool:
-        """Some closure waits, and the server may have to be told."""
+        """Whether a closure waits whose wait the server may have to be told."""
         return self._waits.untold
 
     def stopping(self) -> list[Job]:
-        """Those that execute though they were asked to stop."""
+        """Returns the closures that still execute after a stop request."""
         with self._changed:
             return [job for job in list(self._held.values()) if job.began and job.stop.is_set()]
 
     def interrupt(self, job: Job) -> bool:
-        """Raises Cancelled in its function when that goes on in Python, if a thread beside runs it. False:
-        none does."""
+        """Raises Cancelled in the function when it next executes Python code. Returns False unless an additional thread
+        runs it.
+        """
         with self._interrupting:  # a thread that leaves the function waits for this
             thread = job.thread
             if thread:
@@ -161,13 +162,14 @@ class Runner:
             return thread != 0
 
     def _out_of_reach(self) -> None:
-        """A thread beside has left its function. What was on its way to it is raised here or nowhere."""
+        """Called by an additional thread that has left its function: a pending Cancelled is raised here, or not at all.
+        """
         with self._interrupting:
-            pass  # nobody is about to raise more
+            pass  # waits for an interrupt() in progress
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), None)
 
     def tick(self) -> None:
-        """Every 20 ms or so while busy: tells what has begun, and what waits to be said."""
+        """Reports started closures and pending messages. Called about every 20 ms while closures run."""
         now = time.monotonic()
         if self._waits.untold:
             self._tell_waits(now)
@@ -188,30 +190,32 @@ class Runner:
                 self._say_wait(job)
 
     def _report(self, job: Job, now: float) -> None:
-        """Under _out_lock."""
+        """Reports that a closure has started. REQUIRES: _out_lock is held."""
         job.reported = True
         self._out.started_closure.append(job.closure)
         self._out.started_attempt.append(job.attempt)
         self._out.started_for_us.append(int((now - job.began) * 1e6))
 
     def _say_wait(self, job: Job) -> None:
-        """Under _out_lock."""
+        """Reports whether a closure waits. REQUIRES: _out_lock is held."""
         self._out.wait_closure.append(job.closure)
         self._out.wait_attempt.append(job.attempt)
         self._out.waits.append(job.told)
 
     def serve_objects(self) -> None:
-        """All of this process is one worker: threads that functions have started call objects, too."""
+        """Lets all threads of this process, including those that functions start, call objects. Only for a process with
+        one worker.
+        """
         handle.serve(self._objects.calls)
 
     def finish(self) -> None:
-        """Threads return when they are through with what they execute."""
+        """Lets the executing threads return after their current closures."""
         with self._changed:
             self._finishing = True
             self._queue.clear()
             self._changed.notify_all()
 
-    # Threads that execute.
+    # Executing threads.
 
     def work(self) -> None:
         while True:
@@ -239,7 +243,7 @@ class Runner:
         return job
 
     def _work_beside(self) -> None:
-        """Of a thread that executes while closures wait, each in the slot of one of them."""
+        """Body of an additional thread, which executes closures in the slots of waiting ones."""
         while True:
             with self._changed:
                 while not self._queue or self._waits.over >= 0:
@@ -257,7 +261,7 @@ class Runner:
                     self._waits.over -= 1
                     self._changed.notify_all()
 
-    # Whoever waits for a value in a function; see muster.worker.context.
+    # Functions that wait for a value; see muster.worker.context.
 
     def begin_wait(self, running: contexts.Context) -> None:
         with self._changed:
@@ -275,14 +279,14 @@ class Runner:
         return f"{self._identity[0]}:{self._identity[1]}"
 
     def _run(self, job: Job, beside: int = 0) -> None:
-        """`beside`: by this thread, which is none of the runner's own."""
+        """Executes a closure. `beside`: id of this thread if it is an additional thread, else 0."""
         entered = contexts.Context(job.closure, job.attempt, self._identity[0], self._identity[1],
                                    job.num_workers or self._workers, self._identity[2], job.stop,
                                    self._reports, self, job)
         try:
             try:
                 if job.attempt > 1:
-                    self.flush()  # it may end this process: others' answers are not to go with it
+                    self.flush()  # it may kill this process, so other answers are sent first
                 contexts.enter(entered)
                 output.begin_lines(entered)
                 made, encoding = self._call(job, entered, beside)
@@ -291,18 +295,18 @@ class Runner:
                     try:
                         self._out_of_reach()
                     except Cancelled:
-                        pass  # it came when the function had just returned
+                        pass  # raised after the function had returned
                 contexts.enter(None)
                 if job.waits:
                     with self._changed:
                         self._waits.forget(job)
                 output.end_lines(entered)
         except BaseException as error:
-            contexts.enter(None)  # an interrupt may have come before the first time
+            contexts.enter(None)  # an interrupt may have prevented the call above
             self._fail(job, error)
         else:
             self._answer(job, made, encoding)
-        for other in output.running():  # they run on, and it had other uploads
+        for other in output.running():  # restores the uploads of the closure that continues
             uploads.activate_again(other)
 
     def _call(self, job: Job, entered: contexts.Context, beside: int) -> Output:
@@ -317,10 +321,10 @@ class Runner:
                         _forks.leave(error)
                     raise
                 if _forks.generation != self._generation:
-                    _forks.leave()  # else the process that the function has forked would answer, too
-                self._objects.calls.settle()  # what it has called is executed also if this process ends now
+                    _forks.leave()  # otherwise a process that the function has forked would also answer
+                self._objects.calls.settle()  # its object calls are then executed even if this process ends
             finally:
-                uploads.activate_again(entered)  # what it returns or raises may be of their modules
+                uploads.activate_again(entered)  # its result or exception may refer to their modules
             if job.builds:
                 self._kept.keep(job.builds, value)
                 return b"null", JSON
@@ -358,7 +362,7 @@ class Runner:
             self._add_answer(out, job, value, encoding, _us(job))
 
     def _add_answer(self, out: Any, job: Job, value: bytes, encoding: int, us: int) -> None:
-        """Under _out_lock."""
+        """Adds an answer to the next message. REQUIRES: _out_lock is held."""
         now = time.monotonic()
         self._held.pop((job.closure, job.attempt), None)
         self._reports.drain(out, now, True)
@@ -388,12 +392,12 @@ class Runner:
             self._add_answer(self._out, job, b"", JSON, us)
 
     def flush(self) -> None:
-        """Sends what waits."""
+        """Sends the pending message."""
         with self._out_lock:
             self._flush()
 
     def _flush(self, last: bytes | None = None) -> None:
-        """`last`: the value of the last answer, if that is large."""
+        """Sends the pending message. `last`: value of the last answer if it is large. REQUIRES: _out_lock is held."""
         if self._out.ByteSize() == 0:
             return
         out, self._out = self._out, WorkerMessage()

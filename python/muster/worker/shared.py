@@ -1,9 +1,10 @@
-"""Memory that a worker shares: its own process takes and holds it, and its children open it in their folder.
+"""Shared memory of a worker: its own process takes and holds it, and its children open it through links in their
+folder.
 
-There a link by the content's name leads to a descriptor of the worker's own process, so children map it as they map
-files. Outputs are held until the server says that nobody needs them, also when their child is gone; those that others have made
-are held as well, see `copies`. Arguments go with their holder. What a child owns (of calls of objects) is held until that says
-so, or is gone. Any thread.
+A link is named after the value and leads to a descriptor of the worker's own process, so children map it like a file.
+Outputs are held until the server reports that no value refers to them, even if their child has ended. Copies of
+others' outputs are held as well; see `copies`. Arguments are dropped with their holder. Values that a child owns (for
+calls of objects) are held until the child drops them or ends. Thread-safe.
 """
 from __future__ import annotations
 
@@ -20,16 +21,17 @@ from muster.worker.blobs import OFFER
 from muster.worker.copies import Copies, Links
 
 TAKEN_MAX = 256
-"""Contents of others whose descriptors are kept; the one that was taken first goes, and may be taken again."""
+"""Number of others' values whose descriptors are kept. The oldest one is dropped, and may be taken again."""
 LEAVE_WITHIN = 10.0
-"""Seconds for outputs to be put at the server when the worker leaves."""
+"""Seconds to upload outputs when the worker leaves."""
 
 
 log = logging.getLogger("muster.worker")
 
 
 def listening(listen: str, advertise: str, server: str) -> Callable[[Store], str]:
-    """See `WorkerOptions`. What cannot be listened at is said in the log."""
+    """Returns a function that starts to serve other hosts; see `WorkerOptions`. It logs an error if it cannot listen.
+    """
 
     def begin(store: Store) -> str:
         if listen == "off":
@@ -47,22 +49,22 @@ def listening(listen: str, advertise: str, server: str) -> Callable[[Store], str
 class Shared:
     def __init__(self, folder: str, channels: Channels, bytes_max: int, task: str,
                  listen: Callable[[Store], str] = lambda store: "", host: str | None = None) -> None:
-        """`host`: another than this one."""
+        """`host`: replaces the identity of this host."""
         self._links = Links(folder)
         self._lock = threading.Lock()  # protects _taken and _owned
         self._taken: dict[bytes, int] = {}
         self._owned: dict[bytes, int] = {}
-        """By which of its processes."""
+        """Process that owns each value."""
         self._process = Process(channels, bytes_max, task, self._unneeded, self._dropped, listen, self._unlisted, host)
         self._copies = Copies(self._process, self._links)
 
     def take(self, name: bytes) -> bool:
-        """False: it is to be had from the server."""
+        """Takes a value from another process. Returns False if only the server can provide it."""
         reserved = 0
 
         def room(size: int) -> None:
             nonlocal reserved
-            if not reserved:  # another holder was tried before
+            if not reserved:  # may be reserved for a previous holder
                 self._copies.reserve(size)
                 reserved = size
 
@@ -78,19 +80,19 @@ class Shared:
                 self._process.store.unreserve(reserved)
 
     def by_server(self, size: int, seconds: float) -> None:
-        """A value came from the server."""
+        """Records how long the server took for a value."""
         self._process.by_server(size, seconds)
 
     def is_lost(self, name: bytes) -> bool:
-        """It is nowhere, as far as the server knows."""
+        """Returns whether the server knows no holder of the value."""
         return self._process.is_lost(name)
 
     def tick(self, now: float) -> None:
-        """Now and then."""
+        """Called regularly."""
         self._copies.tick(now)
 
     def offer(self, name: bytes, beside: bytes, owned: bool = False) -> None:
-        """Holds what a child has. Raises OSError: the child is to put it, or, of what it is to own, to send it."""
+        """Holds a value of a child. Raises OSError if the child must upload it, or must send it if it was to own it."""
         pid, number, size = OFFER.unpack(beside)
         holding = self._process.holding
         if not (holding.ready() if owned else holding.outputs_stay()) or not holding.may_hold(size):
@@ -112,38 +114,40 @@ class Shared:
                 self._owned[name] = pid
         self._process.hold(name, fd, size)
         if owned and not os.path.exists(f"/proc/{pid}/fd/{number}"):
-            self.drop(name)  # it has ended meanwhile
+            self.drop(name)  # the child has ended
 
     def owns(self, name: bytes) -> bool:
         with self._lock:
             return name in self._owned
 
     def put(self, name: bytes) -> None:
-        """What is owned, at the server. Raises OSError."""
+        """Uploads an owned value. Raises OSError."""
         if not self._process.holding.put(name):
             raise OSError(f"{name.hex()} cannot be put")
 
     def drop(self, name: bytes) -> None:
-        """What is owned."""
+        """Drops an owned value."""
         with self._lock:
             if self._owned.pop(name, None) is None:
                 return
         self._forget(name)
 
     def left(self, pid: int) -> None:
-        """A process of this worker has ended, and owns nothing any more."""
+        """Drops the values of a process of this worker that has ended."""
         with self._lock:
             names = [name for name, by in self._owned.items() if by == pid]
         for name in names:
             self.drop(name)
 
     def look(self) -> None:
-        """The server may be another."""
+        """Reconnects if the server has changed."""
         self._process.holding.look()
 
     def leave(self) -> None:
-        """The server has what is needed of this worker when this returns, but for what its processes own: calls of
-        objects were answered before."""
+        """Uploads the values of this worker that others need, except those that its processes own: calls of objects
+        have
+        been answered before.
+        """
         with self._lock:
             owned = set(self._owned)
         self._process.holding.put_all(LEAVE_WITHIN, owned)
@@ -160,13 +164,13 @@ class Shared:
             try:
                 self._copies.reserve(taken.size)
             except Full:
-                pass  # it goes with its holder
+                pass  # it is dropped with its holder
             else:
                 return self._copies.add(taken)
         with self._lock:
             try:
                 self._links.add(taken.name, taken.fd)
-            except FileExistsError:  # from the server, meanwhile
+            except FileExistsError:  # the server has provided it
                 os.close(taken.fd)
                 return
             except OSError:
@@ -177,18 +181,18 @@ class Shared:
                 self._let_go(next(iter(self._taken)))
 
     def _dropped(self, name: bytes) -> None:
-        """The store's thread, or the one that takes it."""
+        """Called by the store's thread, or by the thread that takes the value."""
         with self._lock:
             if name in self._taken:
                 self._let_go(name)
 
     def _let_go(self, name: bytes) -> None:
-        """Under _lock."""
+        """REQUIRES: _lock is held."""
         self._links.remove(name)
         os.close(self._taken.pop(name))
 
     def _unneeded(self, name: bytes) -> None:
-        """No value names it: of what is owned none ever does."""
+        """Drops a value to which no RemoteValue refers. Owned values are never referred to by one, and stay."""
         if not self._copies.drop(name) and not self.owns(name):
             self._forget(name)
 

@@ -1,7 +1,8 @@
-"""Large results of objects: memory that this process owns until those who called have mapped or copied it.
+"""Large results of objects: memory that this process owns until the callers have mapped or copied it.
 
-A result is for one call, or, as what a variable is now, for as many as ask before it changes (`show`). It goes when nobody
-waits for it any more. Any thread; the worker, which holds it, is asked without the lock. Never imports grpc.
+A result belongs to one call, or, as the current content of a variable, to all calls until the variable changes
+(`show`). It is dropped when no call waits for it. Thread-safe; requests to the worker, which holds the memory, are
+made without the lock. Never imports grpc.
 """
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ from muster.objects.within import Name, within
 from muster.worker.blobs import Blobs
 
 WAITED_FOR = 60.0
-"""Seconds for who has called to take it; then it is gone for who has died, or is cut off for so long."""
+"""Seconds that a caller has to take its result. After that, the result of a dead or disconnected caller is dropped."""
 SHOWN_FOR = 10.0
-"""Seconds after its last use for which what is shown stays."""
+"""Seconds that a shown content stays after its last use."""
 LOOK_EVERY = 1.0
 
 
@@ -33,7 +34,7 @@ class Shelf:
         self._lock = threading.Lock()  # protects all below
         self._contents: dict[bytes, _Content] = {}
         self._calls: dict[Name, tuple[float, list[bytes]]] = {}
-        """Until when, oldest first, and what they wait for."""
+        """Expiry time, oldest first, and awaited contents of each call."""
         self._watched = False
 
     def there(self) -> bool:
@@ -84,16 +85,16 @@ class Shelf:
             gone = self._unneeded(names)
         self._drop(gone)
 
-    # What callers say.
+    # Notices of callers.
 
     def taken(self, calls: Iterable[Name]) -> None:
-        """They have their results."""
+        """Records that callers have received their results."""
         with self._lock:
             names = [name for call in calls for name in self._forget(call)]
             gone = self._unneeded(names)
         self._drop(gone)
 
-    # Under the lock.
+    # Called with the lock.
 
     def _wait(self, call: Name | None, names: Sequence[bytes]) -> None:
         now = time.monotonic()
@@ -113,14 +114,16 @@ class Shelf:
         return names
 
     def _unneeded(self, names: Iterable[bytes], shown_until: float = 0.0) -> list[bytes]:
-        """Of these, what nobody waits for, and that is not shown, or was not used after `shown_until`."""
+        """Removes and returns the names that no call waits for, and that are not shown or were not used after
+        `shown_until`.
+        """
         gone = [name for name in names if (content := self._contents.get(name)) is not None and not content.waiting and
                 not (content.shown and content.used > shown_until)]
         for name in gone:
             self._contents.pop(name, None)
         return gone
 
-    # Without it.
+    # Called without the lock.
 
     def _drop(self, names: Sequence[bytes]) -> None:
         blobs = self._blobs()
@@ -128,7 +131,8 @@ class Shelf:
             blobs.drop(name)  # type: ignore[union-attr]
 
     def _let_go(self, shown_until: float) -> bool:
-        """Of what was waited for long enough, and what is only shown. False: there is nothing."""
+        """Drops results that were not taken in time, and contents that are only shown. Returns whether there were any.
+        """
         now = time.monotonic()
         with self._lock:
             for call in [call for call, (until, _) in self._calls.items() if until <= now]:
@@ -138,7 +142,7 @@ class Shelf:
         return bool(gone)
 
     def _watch(self) -> None:
-        """Ends when nothing is there."""
+        """Drops contents regularly. Ends when there are none."""
         while True:
             time.sleep(LOOK_EVERY)
             self._let_go(time.monotonic() - SHOWN_FOR)

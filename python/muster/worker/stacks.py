@@ -1,8 +1,8 @@
-"""In which lines a process is: it writes them itself, from the handler of a signal, and is not stopped
-for it. Both halves stand here: `register` is called in the process, `take` by another one of its user.
+"""Stacks of a process: a signal handler in the process writes them, and the process continues.
 
-The file has no name: it is a memfd at a high descriptor, found by that, so nothing is left behind. The
-signal is sent to nobody who would die of it. Imports nothing of gRPC: children have it.
+This module contains both sides: the process calls `register`, and another process of the same user calls `take`. The
+stacks are written to a memfd at a high descriptor, which `take` finds by its name, so no file remains. The signal is
+never sent to a process that it would kill. Never imports grpc, because children import this module.
 """
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from typing import Callable, Sequence
 
 DEFAULT: int = signal.SIGRTMIN + 5 if hasattr(signal, "SIGRTMIN") else 0
 PATIENCE = 0.9
-"""Seconds for a process to write."""
+"""Seconds that a process has to write its stacks."""
 TEXT_MAX = 16 << 10
 TAKING_MAX = 2
-"""Questions of one process that are being answered. More: busy."""
+"""Number of requests for one process that are answered at one time; further requests are answered with busy."""
 _HIGH = 200
-"""Programs may count on low descriptors."""
+"""Lowest descriptor, because programs may rely on low numbers."""
 _STILL = 10
 _EVERY = 0.01
-"""Nobody tells when a file is whole: it is after so many looks without a change."""
+"""Seconds between two checks. A file is complete after _STILL checks without a change."""
 
-# As in programs.proto.
+# States as in programs.proto.
 UNKNOWN, TAKEN, NOT_PYTHON, STOPPED, IN_KERNEL, NO_ANSWER, OFF = range(7)
 
 
 def register(number: int) -> None:
-    """From now on this process writes its stacks at the signal; 0: it does not."""
+    """Makes this process write its stacks at the signal; 0: disabled."""
     if not number:
         return
     try:
@@ -45,11 +45,11 @@ def register(number: int) -> None:
         fcntl.fcntl(file, fcntl.F_SETFL, os.O_APPEND)
         faulthandler.register(number, file=file, all_threads=True)
     except (AttributeError, OSError, RuntimeError, ValueError):
-        pass  # it goes on without, and is said to be no Python
+        pass  # continues without, and is reported as NOT_PYTHON
 
 
 def take(pid: int, number: int, patience: float = PATIENCE) -> tuple[int, str, str]:
-    """The state, the stacks, the kernel's word for the process."""
+    """Returns the state of a process, its stacks, and its state in the kernel."""
     if not number:
         return OFF, "", ""
     state = _kernel_state(pid)
@@ -78,7 +78,7 @@ def take(pid: int, number: int, patience: float = PATIENCE) -> tuple[int, str, s
 
 
 def own() -> str:
-    """Of this process, threads and all."""
+    """Returns the stacks of all threads of this process."""
     with tempfile.TemporaryFile() as file:
         faulthandler.dump_traceback(file, all_threads=True)
         file.seek(0)
@@ -86,12 +86,12 @@ def own() -> str:
 
 
 def without_addresses(text: str) -> str:
-    """Equal stacks have equal texts."""
+    """Removes addresses, so that equal stacks have equal texts."""
     return re.sub(r"(?m)^(Thread|Current thread) 0x[0-9a-f]+", r"\1", text)
 
 
 class Answering:
-    """Answers questions for one process, each on a thread of its own, as it may take a second."""
+    """Answers requests for the stacks of one process, each on its own thread, because it may take a second."""
 
     def __init__(self, look: Callable[[], tuple[int, str, str]], pid: int,
                  send: Callable[[bytes], None]) -> None:
@@ -99,14 +99,14 @@ class Answering:
         self._pid = pid
         self._send = send
         self._room = threading.Semaphore(TAKING_MAX)
-        self._one = threading.Lock()  # two at one time would write into the same file
+        self._one = threading.Lock()  # serializes writes into the same file
 
     def take(self, queries: Sequence[int]) -> None:
         for query in queries:
             threading.Thread(target=self._answer, args=(query,), name="muster-stacks", daemon=True).start()
 
     def _answer(self, query: int) -> None:
-        from muster._wire.messages import WorkerMessage  # not in children
+        from muster._wire.messages import WorkerMessage  # children do not import it
         if not self._room.acquire(blocking=False):
             answer = WorkerMessage()
             answer.stack.add(query=query, busy=True, pid=self._pid)
@@ -130,7 +130,7 @@ def _content(path: str) -> str:
 
 
 def _kernel_state(pid: int) -> str:
-    """One letter; empty: there is no such process."""
+    """Returns the kernel's letter for the state of a process; empty if the process does not exist."""
     state = _content(f"/proc/{pid}/stat").rpartition(") ")[2][:1]
     return "" if state in "ZX" else state
 
@@ -141,7 +141,7 @@ def _where(pid: int) -> str:
 
 
 def _takes(pid: int, number: int) -> bool:
-    """It handles the signal, does not block it, and none of it waits already."""
+    """Returns whether the process handles the signal, does not block it, and has none pending."""
     sets = {line.split(":")[0]: line.split(":")[1] for line in _content(f"/proc/{pid}/status").splitlines()
             if line.startswith(("SigCgt:", "SigBlk:", "ShdPnd:", "SigPnd:"))}
     has = {name: bool(int(value, 16) >> (number - 1) & 1) for name, value in sets.items()}
@@ -149,7 +149,8 @@ def _takes(pid: int, number: int) -> bool:
 
 
 def _open(pid: int) -> int | None:
-    """Its file, unless it has closed that: then the number may be a file of its own."""
+    """Opens the file of a process. Returns None if the process has closed it and may use the number for another file.
+    """
     try:
         for name in os.listdir(f"/proc/{pid}/fd"):
             path = f"/proc/{pid}/fd/{name}"

@@ -1,4 +1,4 @@
-"""Answers that are on their way and not yet on the server's disk, where the server says so."""
+"""Answers that were sent and that the server has not yet stored, if the server acknowledges answers."""
 from __future__ import annotations
 
 from collections import deque
@@ -8,18 +8,18 @@ from muster._wire.messages import JSON, Answers, WorkerMessage
 
 ANSWERS_MAX = 1024
 BYTES_MAX = 16 << 20
-"""Full at either: nothing is begun until some are taken, so what the child has may come on top."""
+"""Limits from which no closure is started until answers are acknowledged. Answers of the child may exceed them."""
 AGAIN_MAX = 4096
 AGAIN_BYTES_MAX = 48 << 20
-"""What a hello brings again; the rest is void, and runs again."""
+"""Limits of the answers that a hello repeats. Closures of the remaining answers are executed again."""
 
 
 class Untaken:
-    """Whole messages, oldest first. One lock, that of the attachment."""
+    """Whole messages, oldest first. The caller holds the lock of the attachment."""
 
     def __init__(self) -> None:
         self.acknowledged = False
-        """Whether the server of the last welcome says what it has taken."""
+        """Whether the server of the last welcome acknowledges answers."""
         self._sent: deque[tuple[int, int, bytes]] = deque()  # last number, answers, message
         self._answers = 0
         self._bytes = 0
@@ -33,7 +33,7 @@ class Untaken:
         return self._answers >= ANSWERS_MAX or self._bytes >= BYTES_MAX
 
     def add(self, answers: int, data: bytes) -> None:
-        """A message with so many answers goes to the server, or waits for the next stream."""
+        """Records a message with this number of answers, which is sent or waits for the next stream."""
         self._last += answers
         if self.acknowledged and answers:
             self._sent.append((self._last, answers, data))
@@ -41,7 +41,7 @@ class Untaken:
             self._bytes += len(data)
 
     def taken(self, count: int) -> None:
-        """The server has so many of the stream's answers on its disk."""
+        """Records that the server has stored the first `count` answers of the stream."""
         while self._sent and self._sent[0][0] <= count:
             _, answers, data = self._sent.popleft()
             self._answers -= answers
@@ -52,7 +52,7 @@ class Untaken:
         self._answers = self._bytes = 0
 
     def again(self) -> Any:
-        """Answers for the next hello: what was not taken, numbered from 1 on."""
+        """Returns the unacknowledged answers for the next hello, numbered from 1."""
         again, kept = Answers(), list(self._sent)
         self.clear()
         self._last = 0

@@ -1,15 +1,13 @@
-"""The clients' own modules on a worker: where they lie, and whose are imported.
+"""Modules of clients on a worker: their files, and which ones are importable.
 
-An upload is unpacked once for all processes of a worker, below one folder, under its digest. A
-process that has it as a per-worker value holds a lock on it; beyond UPLOADS_MAX the ones that were
-not used for longest and that nobody holds go.
+An upload is unpacked once for all processes of a worker, into a folder named by its digest. A process that has it as a
+per-worker value holds a lock on it. Beyond UPLOADS_MAX, the least recently used unlocked uploads are deleted.
 
-Two sessions may bring different modules of one name, or an edited one of what the worker has
-installed. So a call makes its uploads the ones that ``import`` finds, and their modules those of
-sys.modules; what was there before is set aside and comes back with the next call that wants it. Calls of
-different uploads that run at one time get in each other's way: in a worker of threads, and in a process where
-one waits for values while others run. There the uploads are those of the call that has begun, or gone on after
-a wait, last.
+Two sessions may have different modules with the same name, or a changed version of a module that the worker has
+installed. Therefore each call makes only its own uploads importable, and their modules those of sys.modules. The
+previous modules are set aside and restored for the next call that needs them. Concurrent calls with different uploads
+disturb each other: in a threaded worker, and in a process where one call waits for values while others run. There, the
+uploads are those of the call that has started, or continued after a wait, last.
 """
 from __future__ import annotations
 
@@ -31,9 +29,9 @@ from muster.worker.context import Context
 from muster.worker.folder import UPLOADS, Folder
 
 DIGEST_DIGITS = 64
-"""Of the names of their folders; others are not uploads."""
+"""Length of the folder names of uploads."""
 UPLOADS_MAX = 32
-"""Uploads of a worker on its disk; more only while they are all in use."""
+"""Number of uploads that a worker keeps on disk; more only while all of them are in use."""
 
 _lock = threading.RLock()  # protects all below
 _folder: str | None = None
@@ -41,8 +39,10 @@ _numbers = itertools.count(1)
 
 
 class Installed:
-    """An upload in this process; the value of the per-worker value that brought it. Others of the
-    same digest are the same object, so that their modules are."""
+    """An upload in this process, which is the value of its per-worker value. There is one object for each digest, so
+    that
+    modules are shared.
+    """
 
     def __init__(self, digest: str, place: str, held: int) -> None:
         self._held = held  # a descriptor with a shared lock
@@ -51,7 +51,7 @@ class Installed:
         self.place = place
         self.tops = frozenset(name.partition(".")[0] for name in os.listdir(place))
         self.modules: dict[str, types.ModuleType] = {}
-        """Its imported ones, while it is not active."""
+        """Its imported modules while it is not active."""
 
     def __del__(self) -> None:
         os.close(self._held)
@@ -59,18 +59,20 @@ class Installed:
 
 _known: weakref.WeakValueDictionary[str, Installed] = weakref.WeakValueDictionary()
 _active: tuple[Installed, ...] = ()
-_aside: dict[str, types.ModuleType] = {}  # the worker's own modules, shadowed by what is active
+_aside: dict[str, types.ModuleType] = {}  # the worker's own modules that active uploads shadow
 
 
 def use_folder(folder: str) -> None:
-    """Once, before the first upload: the folder that the worker's processes share."""
+    """Sets the folder that the processes of the worker share. Call this once, before the first upload."""
     global _folder
     _folder = folder
 
 
 def install(digest: str, data: bytes) -> Installed:
-    """Runs on a worker, as the builder of a per-worker value. Raises ValueError: the data have another
-    digest; others find what is installed by it."""
+    """Unpacks an upload. Runs on a worker, as the builder of a per-worker value.
+
+    Raises ValueError if `data` has another digest, because other sessions find the upload by its digest.
+    """
     if len(digest) != DIGEST_DIGITS or set(digest) - set("0123456789abcdef"):
         raise ValueError(f"no SHA-256 in hexadecimal digits: {digest[:80]!r}")
     with _lock:
@@ -95,7 +97,7 @@ def install(digest: str, data: bytes) -> Installed:
                 raise
             try:
                 os.rename(unpacked, place)
-            except OSError:  # another process was faster
+            except OSError:  # another process has installed it first
                 shutil.rmtree(unpacked, ignore_errors=True)
         os.utime(place)
         _make_room(_folder)
@@ -118,7 +120,7 @@ def _make_room(folder: str) -> None:
 
 
 def activate(wanted: Sequence[Installed]) -> None:
-    """Before a call is unpickled: its uploads, and only these, are found by ``import``."""
+    """Makes these uploads, and no others, importable. Called before a call is unpickled."""
     global _active
     if tuple(wanted) == _active:
         return
@@ -140,7 +142,7 @@ def activate(wanted: Sequence[Installed]) -> None:
 
 
 def activate_for(running: Context | None, wanted: Sequence[Installed]) -> None:
-    """As `activate`, for a closure; see there."""
+    """Like `activate`, and records the uploads for the closure."""
     if wanted or _active:
         activate(wanted)
     if running is not None:
@@ -148,7 +150,7 @@ def activate_for(running: Context | None, wanted: Sequence[Installed]) -> None:
 
 
 def activate_again(running: Context) -> None:
-    """Of a closure that goes on while others, with uploads of their own, have run beside it."""
+    """Restores the uploads of a closure that continues after others have run with their own uploads."""
     if running._uploads is not None and (running._uploads or _active):
         activate(running._uploads)
 

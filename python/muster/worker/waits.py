@@ -1,8 +1,8 @@
-"""Closures that wait for values of others, and threads that execute meanwhile.
+"""Closures that wait for values of others, and the threads that execute other closures during these waits.
 
-A closure that waits gives its slot back: another thread of the process takes what comes. When it
-goes on, more closures may execute for a while than there are slots. It does not wait for a slot: what
-has it may need a lock that the closure holds, and would never give it back.
+A waiting closure gives its slot back: another thread of the process executes the next closure. When the waiting
+closure continues, more closures than slots may execute for a while. It does not wait for a slot: the closure in the
+slot may need a lock that the continuing closure holds, and would then never end.
 """
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from typing import Any, Callable, Iterator
 from muster.worker.job import Job
 
 WORTH_TELLING = 0.01
-"""Seconds that a closure has waited when its slot is given back."""
+"""Seconds of waiting after which a closure gives its slot back."""
 
 
 class Waits:
-    """Everything under the runner's lock `changed`. `work_beside` is what threads run; there are as
-    many as closures have waited at one time, which is `nested_max` at most."""
+    """All methods require the runner's lock `changed`. Threads execute `work_beside`; there are as many as closures
+    have
+    waited at one time, at most `nested_max`.
+    """
 
     def __init__(self, nested_max: int, changed: threading.Condition,
                  work_beside: Callable[[], None]) -> None:
@@ -27,17 +29,17 @@ class Waits:
         self._changed = changed
         self._work_beside = work_beside
         self.granted = 0
-        """By the server; 0: it does not know of waits."""
+        """Maximum number of waits that the server allows; 0 if it does not support waits."""
         self.over = 0
-        """Closures that execute beside the runner's own threads, less those that gave a slot back."""
+        """Number of closures on additional threads, minus the number of slots given back."""
         self.threads = 0
-        self._waiting: dict[Any, float] = {}  # jobs, and since when
-        self._given = 0  # slots: how many of them are told
-        self._back = 0  # of the runner's own threads, those that stand back
+        self._waiting: dict[Any, float] = {}  # waiting jobs, and the start of their wait
+        self._given = 0  # number of slots given back, which the server knows
+        self._back = 0  # number of the runner's own threads that stand back
 
     @property
     def untold(self) -> bool:
-        """May be read without the lock."""
+        """Whether a wait is not reported yet. May be read without the lock."""
         return len(self._waiting) > self._given
 
     def begin(self, job: Job, task: str) -> None:
@@ -51,14 +53,14 @@ class Waits:
         job.waits += 1
 
     def end(self, job: Job) -> bool:
-        """Whether the server is to be told: it goes on."""
+        """Ends a wait. Returns whether the server must be told that the closure continues."""
         if job.waits == 0:
-            return False  # it has been answered
+            return False  # the closure was answered
         job.waits -= 1
         return job.waits == 0 and self._go_on(job)
 
     def forget(self, job: Job) -> None:
-        """It is about to be answered, whatever still waits."""
+        """Ends all waits of a closure that is about to be answered."""
         job.waits = 0
         self._go_on(job)
 
@@ -71,7 +73,7 @@ class Waits:
         return told
 
     def tell(self, now: float) -> Iterator[Job]:
-        """Those that have waited for long enough: their slots are free."""
+        """Gives back the slots of closures that have waited for long enough, and yields these closures."""
         for job, since in self._waiting.items():
             if job.told or now - since < WORTH_TELLING:
                 continue
@@ -86,12 +88,15 @@ class Waits:
             yield job
 
     def keeps_back(self) -> bool:
-        """Whether one of the runner's own threads is to take nothing: others execute in its place."""
+        """Returns whether one of the runner's own threads must take no closure, because additional threads execute in
+        its
+        place.
+        """
         return self._back < self.over
 
     @contextlib.contextmanager
     def standing_back(self) -> Iterator[None]:
-        """Of such a thread, while it waits for anything."""
+        """Counts a thread as standing back while it waits."""
         counts = self.keeps_back()
         self._back += counts
         try:
