@@ -52,8 +52,10 @@ if(MUSTER_TOGETHER)  # then a source's own types are taken for a header's, and i
   target_compile_options(muster_options INTERFACE
     $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wshadow=local;-Wno-subobject-linkage>>)
 else()
-  target_compile_options(muster_options INTERFACE $<BUILD_INTERFACE:-Wshadow>)
+  target_compile_options(muster_options INTERFACE $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wshadow>>)
 endif()
+# The table of guarded connections has a million entries, each a step of its constant initialization.
+target_compile_options(muster_options INTERFACE $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:Clang>:-fconstexpr-steps=8000000>>)
 
 function(muster_together target apart)
   if(MUSTER_TOGETHER)
