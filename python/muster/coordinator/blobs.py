@@ -1,9 +1,9 @@
-"""What a coordinator sends and gets as blobs: large callables, arguments and values, by their SHA-256.
+"""Blobs of a coordinator: large callables, arguments and values, named by their SHA-256.
 
-Arguments are put before they are scheduled and kept here until the closures that name them have ended.
-Meanwhile the server is asked for them every LEASE_EVERY seconds, which keeps them there; one that is
-gone, as after a restart of the server, is put again. What processes of this host take from here (`shared`) is at the
-server only where it has asked for it.
+Arguments are stored at the server before they are scheduled, and kept here until the closures that name them have
+ended. Every LEASE_EVERY seconds the server is asked for them, which keeps them there. A blob that is missing, for
+example after a restart of the server, is stored again. Contents that processes of this host map from here
+(`shared`) are stored at the server only if it has requested them.
 """
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROOM_WAIT = 60.0
 CALL_TIMEOUT = 10.0
 TICK = 1.0
 SHARED_WAIT = 1.0
-"""Seconds for the server to say, once, that it knows of shared memory."""
+"""Seconds to wait, once, until the server has reported that it supports shared memory."""
 
 
 def _lost() -> LostValue:
@@ -41,7 +41,7 @@ def _lost() -> LostValue:
 
 
 class Content:
-    """A blob that closures which have not ended name."""
+    """A blob that unfinished closures name."""
 
     __slots__ = ("digest", "data", "__weakref__")
 
@@ -54,7 +54,7 @@ AnyContent = Union[Content, SharedContent]
 
 
 class Naming:
-    """Collects what one request names."""
+    """Collects the contents that one request names."""
 
     def __init__(self, of: Blobs) -> None:
         self._of = of
@@ -64,7 +64,7 @@ class Naming:
         return self._named(self._of.put(data))
 
     def take_callable(self, data: Data) -> bytes:
-        """By its hash, by which workers know it again."""
+        """Stores a callable by its hash, by which workers recognise it."""
         return self._named(self._of.put_hashed(data))
 
     def _named(self, content: AnyContent) -> bytes:
@@ -84,7 +84,7 @@ class BlobMemory:
         return Kept(content.digest, memoryview(data).nbytes, content)
 
     def let_go(self, kept: Kept) -> None:
-        pass  # with its content
+        pass  # freed with its content
 
     def put(self, kept: Kept) -> None:
         if isinstance(kept.content, SharedContent) and not self._blobs.put_named(kept.name):
@@ -92,7 +92,7 @@ class BlobMemory:
 
 
 class Blobs:
-    """Of one session; any thread."""
+    """The blobs of one session. Methods can be called from any thread."""
 
     def __init__(self, servers: Sequence[str], patience: float, tls: Tls = Tls(),
                  token: str = "", shm_bytes_max: int = 0) -> None:
@@ -118,16 +118,16 @@ class Blobs:
         self._thread.start()
 
     def limit(self, timeout: float) -> int:
-        """Bytes of one; 0: the server has none, or has not answered in time."""
+        """Returns the maximum bytes of a blob, or 0 if the server has no blobs or has not answered in time."""
         if not self._known.is_set() and not self._waited:
-            self._waited = not self._known.wait(timeout)  # once: then nobody waits for it
+            self._waited = not self._known.wait(timeout)  # only the first caller waits
         return self._max or 0
 
     def naming(self) -> Naming:
         return Naming(self)
 
     def put(self, data: Data) -> AnyContent:
-        """Workers can have it when this returns. Raises ValueError (too large), UnavailableError."""
+        """Stores data so that workers can fetch it. Raises ValueError if it is too large, or UnavailableError."""
         size = self._checked(data)
         shared = self._shared.content(data, SHARED_WAIT) if size > BLOB_MIN else None
         return shared or self.put_hashed(data)
@@ -139,7 +139,7 @@ class Blobs:
         return size
 
     def put_hashed(self, data: Data) -> Content:
-        """The server has it when this returns. Raises ValueError (too large), UnavailableError."""
+        """Stores data at the server before it returns. Raises ValueError if it is too large, or UnavailableError."""
         self._checked(data)
         digest = hashlib.sha256(data).digest()
         with self._lock:
@@ -159,19 +159,21 @@ class Blobs:
 
     @property
     def memory(self) -> BlobMemory | None:
-        """Of this process, for calls of objects. None: there is none that others could take."""
+        """Returns the memory of this process for calls of objects, or None if others cannot map it."""
         return self._memory if self._shared.there and self.limit(SHARED_WAIT) else None
 
     def put_named(self, name: bytes) -> bool:
-        """The server has what is held here, too, when this returns. False: it cannot be put, or is not held."""
+        """Stores a content at the server as well, before it returns. Returns False if it is not held here, or
+        cannot be stored.
+        """
         return self._shared.put(name)
 
     def outputs_may_stay(self) -> bool:
-        """Values may be in the memory of a worker alone, and so be lost."""
+        """Returns whether values can be in the memory of a single worker, so that they can be lost."""
         return self._shared.outputs_may_stay()
 
     def get(self, digest: bytes) -> memoryview:
-        """Its bytes, which may be written to. Raises LostValue; UnavailableError: the server is gone."""
+        """Returns the writable bytes of a blob. Raises LostValue, or UnavailableError if the server is unreachable."""
         taken = self._shared.get(digest, SHARED_WAIT)
         if taken is not None:
             return taken
@@ -212,16 +214,16 @@ class Blobs:
             channel.close()
 
     def look(self) -> None:
-        """The connection is another: what is named may be gone."""
+        """Called when the connection is a new one: blobs can be missing at the server."""
         self._look.set()
         self._shared.look()
 
     def unchanged(self, yes: bool) -> None:
-        """Whether the program leaves arguments as they are from now on, so that they are compared no more."""
+        """Sets whether the program leaves arguments unchanged from now on, so that they are not compared."""
         self._shared.unchanged(yes)
 
     def failed(self) -> None:
-        """The current server does not answer."""
+        """Called when the current server does not answer. The next one is used then."""
         with self._lock:
             self._current += 1
 
@@ -243,7 +245,7 @@ class Blobs:
                 self._next_try(error, end, "an argument cannot be put as a blob")
 
     def _next_try(self, error: Exception, end: float, what: str) -> None:
-        """Returns when another try may help."""
+        """Waits before another attempt. Raises UnavailableError if another attempt cannot help."""
         if not blobs.may_pass(error) or time.monotonic() > end or self._over.is_set():
             raise UnavailableError(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator",
                                    f"{what}: {blobs.reason_of(error)}") from error
@@ -258,7 +260,7 @@ class Blobs:
                                                     self._token)
             return self._channels[server]
 
-    # The thread that asks.
+    # The thread that renews leases.
 
     def _run(self) -> None:
         while not self._over.is_set():
@@ -271,7 +273,7 @@ class Blobs:
             self._look.clear()
 
     def _wait(self) -> None:
-        """Until the next look."""
+        """Waits until the next renewal."""
         end = time.monotonic() + LEASE_EVERY
         while not self._look.wait(min(TICK, max(0.0, end - time.monotonic()))):
             now = time.monotonic()

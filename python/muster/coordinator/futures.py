@@ -1,4 +1,4 @@
-"""Futures of the standard library: a closure that waits for one gives its slot back."""
+"""Futures of the standard library for outputs. A function that waits for one releases its slot."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -10,8 +10,9 @@ from muster.worker.context import current, waiting
 
 
 class _Waiters(list):  # type: ignore[type-arg]
-    """Who waits for a future by concurrent.futures.wait or as_completed, which go on when they have
-    taken themselves off again."""
+    """Waiters of concurrent.futures.wait and as_completed. They mark their thread as waiting until they are
+    removed.
+    """
 
     def append(self, waiter: Any) -> None:
         entered = waiting()
@@ -28,8 +29,9 @@ class _Waiters(list):  # type: ignore[type-arg]
 
 
 class Future(concurrent.futures.Future):  # type: ignore[type-arg]
-    """Of a closure's output. `noted`: see RemoteValue; who waits for several may wait for any of them, which is
-    not noted."""
+    """The future of an output. `noted` is entered during each wait; see RemoteValue. Waits for several futures are
+    not noted, because they can be for any of them.
+    """
 
     def __init__(self, noted: Callable[[], ContextManager[Any]] = contextlib.nullcontext) -> None:
         super().__init__()
@@ -38,7 +40,7 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
             self._waiters = _Waiters()
 
     def forked(self) -> None:
-        """Whatever waits for one that has not ended raises RuntimeError, also `concurrent.futures.wait`."""
+        """Makes waits for an unfinished future raise RuntimeError, including `concurrent.futures.wait`."""
         if self._state not in (concurrent.futures._base.FINISHED, concurrent.futures._base.CANCELLED_AND_NOTIFIED):
             self._condition: Any = _forks.LostLock("future")
 

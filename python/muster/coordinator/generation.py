@@ -1,9 +1,9 @@
-"""The generation that a coordinator's closures belong to. An error or a cancel makes the server
-drain it, and the next one begins; the error is raised once, after that.
+"""The generation of a coordinator's scheduled calls. After an error or a cancel, the server drains it: it ends all
+calls of it. Then the next generation starts, and the error is raised once.
 
-    settled --an error, or cancel()--> draining --drained--> settled, one further
+    settled --an error, or cancel()--> draining --drained--> settled, next generation
 
-Under the session's lock.
+Protected by the session's lock.
 """
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Generation:
         self.number = 1
         self.draining = False
         self.cancelling = False
-        """By the user, and not drained."""
+        """Whether the user has cancelled it, and it is not drained."""
         self.failures: list[ClosureError] = []
-        """Of this generation, or of the newest that failed; cancelled ones are left out."""
+        """Errors of this generation, or of the last one that failed, without cancelled calls."""
         self._failures_of = 1
-        self._first: ClosureError | None = None  # until it has drained
-        self._error: ClosureError | None = None  # to be raised
-        self._fetched: ClosureError | None = None  # one of the two: its value's fetch has raised it
+        self._first: ClosureError | None = None  # the first error, until the generation is drained
+        self._error: ClosureError | None = None  # the error to raise
+        self._fetched: ClosureError | None = None  # one of the two, if the fetch of its value has raised it
 
     @property
     def settled(self) -> bool:
@@ -37,14 +37,14 @@ class Generation:
 
     @property
     def failed(self) -> bool:
-        """An error is to be raised."""
+        """Returns whether there is an error to raise."""
         return self._error is not None
 
     def cancel(self) -> None:
         self.draining = self.cancelling = True
 
     def take(self, notice: Any) -> None:
-        """What the server says; again on another stream, it is ignored."""
+        """Processes a notice of the server. A notice that is repeated on another stream is ignored."""
         if notice.generation < self.number:
             return
         if notice.kind == FAILED:
@@ -55,13 +55,13 @@ class Generation:
         self.settle()
 
     def settle(self) -> None:
-        """Nothing is left, whatever the server would have said."""
+        """Ends the drain: all calls have ended, or the server will send no further notice."""
         self.draining = self.cancelling = False
         self._error = self._error or self._first
         self._first = None
 
     def note(self, failure: ClosureError) -> None:
-        """A closure of a generation has failed."""
+        """Adds the error of a call."""
         if failure.kind is FailureKind.CANCELLED:
             return
         if self._failures_of != self.number:
@@ -73,11 +73,11 @@ class Generation:
             self._first = failure
 
     def _noted(self, failure: ClosureError) -> ClosureError:
-        """The same as its closure's own, which says whether its exception may be read."""
+        """Returns the error of the call itself, which states whether its exception may be unpickled."""
         return next((f for f in self.failures if f.same(failure)), failure)
 
     def raise_error(self, stops: bool = True) -> None:
-        """Raises the error if there is one, once. `stops`: see ClosureError.again."""
+        """Raises the error, if there is one, and forgets it. `stops`: see ClosureError.again."""
         error, self._error = self._error, None
         if error is not None:
             raised = error.again(stops)
@@ -86,14 +86,14 @@ class Generation:
             raise raised
 
     def fetched(self, error: ClosureError) -> None:
-        """The fetch of a value has raised it."""
+        """Notes that the fetch of a value has raised the error."""
         if error is self._first or error is self._error:
             self._fetched = error
 
 
 def add_note(error: ClosureError, text: str) -> None:
-    """Adds a note to an error; before Python 3.11, which has no notes, a line to its message."""
-    attributes = dictionary(error)  # a class of the user's may let nobody set anything
+    """Adds a note to an error. Before Python 3.11, which has no notes, it adds a line to the message."""
+    attributes = dictionary(error)  # a user's class can forbid setting attributes
     if hasattr(error, "add_note"):
         attributes["__notes__"] = [*attributes.get("__notes__", ()), text]
     else:  # before Python 3.11

@@ -1,8 +1,9 @@
-"""Large arguments that may be needed again: of values that are in the memory of workers alone, and of what these were made of.
+"""Keeps large arguments that may be needed again, to compute lost values.
 
-The server has a value made again, with what it was made of, although the program has let go of all handles but the last; it keeps
-those closures, and large arguments in the memory of this process are kept here meanwhile. After KEPT_FOR seconds the server
-has a copy of the value. Any thread.
+A value can be in the memory of a single worker. If it is lost, the server runs its call again, and the calls whose
+values that call used, even if the program holds only the last handle. The server stores those calls. Their large
+arguments in the memory of this process are kept here. After KEPT_FOR seconds the server has a copy of the value.
+Methods can be called from any thread.
 """
 from __future__ import annotations
 
@@ -12,9 +13,9 @@ import time
 from typing import Any, Iterable, Sequence
 
 KEPT_FOR = 15.0
-"""Seconds from the end of a closure: after ten the server asks for a copy of its value."""
+"""Seconds from the end of a closure. The server requests a copy of its value after ten seconds."""
 CONTENTS_MAX = 64
-"""For one value. More: those that are used by what is furthest away are let go of."""
+"""Number of contents that are kept for a value. Beyond that, contents of the most distant calls are dropped."""
 
 
 class Lineage:
@@ -22,10 +23,12 @@ class Lineage:
         self._lock = threading.Lock()  # protects all below
         self._closed = False
         self._of: dict[int, tuple[float, tuple[Any, ...]]] = {}
-        """By the closure's token: until when, and contents; the first to go is the first."""
+        """Expiry and contents by the closure's token, in order of expiry."""
 
     def ended(self, token: int, contents: Sequence[Any], made_of: Iterable[int]) -> None:
-        """A closure has, with a large value."""
+        """Keeps the contents of a closure that has ended with a large value, and those of the closures `made_of`
+        whose values it used.
+        """
         now = time.monotonic()
         with self._lock:
             inherited = [found[1] for found in map(self._of.get, made_of) if found is not None and now < found[0]]
@@ -34,7 +37,7 @@ class Lineage:
                 self._of[token] = (now + KEPT_FOR, tuple(itertools.islice(all, CONTENTS_MAX)))
 
     def forget(self, token: int) -> None:
-        """Nobody uses its value any more."""
+        """Drops the contents of a closure whose value is no longer used."""
         with self._lock:
             gone = self._of.pop(token, None)
         del gone  # without the lock
@@ -50,7 +53,7 @@ class Lineage:
         del gone  # without the lock
 
     def give_up_oldest(self) -> bool:
-        """Room is needed. False: there are none."""
+        """Drops the contents of one closure to make room. Returns False if there are none."""
         with self._lock:
             token = next(iter(self._of), None)
             gone = None if token is None else self._of.pop(token)

@@ -1,5 +1,6 @@
-"""The streams of a session, one after the other: dials, reads, and comes back after a break for as
-long as the server keeps the session."""
+"""The streams of a session, one after the other: connects, reads, and reconnects after a break as long as the
+server keeps the session.
+"""
 from __future__ import annotations
 
 import os
@@ -21,23 +22,23 @@ from muster.errors import FailureKind, UnavailableError
 
 METHOD = "/muster.v1.CoordinatorService/"
 END_LIMIT = 5.0
-"""Seconds for the server to end the session in order."""
+"""Seconds for an orderly end of the session."""
 REPEAT_AFTER = 0.25
 """Seconds between attempts of a call outside of the stream."""
 ASK_TIMEOUT = 10.0
 """Seconds for a call on the connection of the stream."""
 CANCELLED_AT_ONCE = 10_000
-"""The server takes as many tokens in one call."""
+"""Number of tokens that the server accepts in one call."""
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
-# A broken connection or a server that restarts; what else a server says, it will say again.
+# A broken connection, or a server that restarts. With other errors a retry would fail as well.
 _MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL,
              grpc.StatusCode.UNKNOWN, grpc.StatusCode.DEADLINE_EXCEEDED}
 
 
 _links_lock = threading.Lock()
 _links: weakref.WeakSet[Link] = weakref.WeakSet()
-"""Under _links_lock."""
+"""Protected by _links_lock."""
 
 
 def _renew_lock() -> None:
@@ -50,7 +51,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def end_sessions(server: str, reason: str) -> None:
-    """Ends the sessions of this process whose only server has ended for good."""
+    """Ends the sessions of this process whose only server is `server`, which has ended permanently."""
     with _links_lock:
         links = list(_links)
     for link in links:
@@ -59,7 +60,7 @@ def end_sessions(server: str, reason: str) -> None:
 
 
 class Link:
-    """Runs on a thread of its own until the session has ended."""
+    """Runs on its own thread until the session has ended."""
 
     def __init__(self, session: Session, servers: list[str]) -> None:
         self._session = session
@@ -67,11 +68,11 @@ class Link:
         self._lock = threading.Lock()  # protects _call and _channel
         self._call: Any = None
         self._channel: Any = None
-        self._server = ""  # that the newest stream was opened at
+        self._server = ""  # where the last stream was opened
         self.said = ""
-        """What the newest try to open a stream ended with; empty: none has failed."""
+        """Error of the last attempt to open a stream. Empty: no attempt has failed."""
         self._give_up = threading.Event()
-        self._ended_for = ""  # why there is no server any more
+        self._ended_for = ""  # why there is no server
         with _links_lock:
             _links.add(self)
         self._given = session.options.connect_timeout
@@ -81,7 +82,7 @@ class Link:
 
     @property
     def is_forked(self) -> bool:
-        """This process was forked from the session's."""
+        """Returns whether this process was forked from the session's."""
         return self._session.is_forked
 
     def end(self, reason: str) -> None:
@@ -91,7 +92,7 @@ class Link:
         self._stop()
 
     def close(self) -> None:
-        """Returns when the session has ended; it has a few seconds for that."""
+        """Ends the session, and returns when it has ended, after a few seconds at most."""
         self._session.objects.settle()
         self._session.begin_close()
         opened = self._session.opened
@@ -116,14 +117,14 @@ class Link:
         return {c.task: states[c.state] for c in answer.component}
 
     def ask(self, method: str, request: Any, response: Any, timeout: float, patience: float = 0.0) -> Any:
-        """Makes a call outside of the stream, also after the session has ended.
+        """Makes a call outside of the stream. It also works after the session has ended.
 
         Args:
             timeout: Seconds for each attempt.
-            patience: Seconds for which it is repeated while no server can be reached and the session goes on.
+            patience: Seconds for which the call is repeated while no server can be reached and the session is open.
 
         Raises:
-            UnavailableError: no server could be reached, or it refused the call.
+            UnavailableError: No server could be reached, or it refused the call.
         """
         end = time.monotonic() + patience
         while True:
@@ -154,15 +155,16 @@ class Link:
 
     def cancel_queued(self, session: str, tokens: list[int], dry_run: bool, timeout: float
                       ) -> tuple[set[int], set[int]] | None:
-        """Cancels closures that no worker has started; `dry_run` only asks. `timeout`: seconds for each message.
+        """Cancels closures that no worker has started. `dry_run` only asks the server. `timeout`: seconds for each
+        message.
 
         Returns:
             The tokens of closures that run or have ended other than by a cancel, and tokens that the session on the
-            server does not have. With `dry_run`, cancelled closures are also among the latter. None: an older server
-            does not have the method.
+            server does not have. With `dry_run`, the second set also contains cancelled closures. None: an older
+            server does not have the method.
 
         Raises:
-            UnavailableError: there is no connection, or the server refused the call.
+            UnavailableError: There is no connection, or the server refused the call.
         """
         started: set[int] = set()
         unknown: set[int] = set()
@@ -177,10 +179,11 @@ class Link:
         return started, unknown
 
     def capacity(self, session: str) -> int | None:
-        """Returns how many calls of Python functions can run at the same time. None: an older server does not report it.
+        """Returns how many calls of Python functions can run at the same time. None: an older server does not
+        report it.
 
         Raises:
-            UnavailableError: there is no connection, or the server refused the call.
+            UnavailableError: There is no connection, or the server refused the call.
         """
         request = messages.GetCapacityRequest(session=session, function=calls.FUNCTION)
         answer = self._ask_on_stream("GetCapacity", request, messages.GetCapacityResponse)
@@ -207,8 +210,9 @@ class Link:
         return ",".join(self.servers)
 
     def explain(self, session: str, tokens: list[int], timeout: float) -> tuple[str, int]:
-        """Why they have not ended, of the first or of one that no worker can run, which is named then.
-        Nothing where the server does not say."""
+        """Returns why closures have not ended: the reason of the first one, or of one that no worker can run, with
+        its token or 0. Returns ("", 0) if the server does not answer.
+        """
         with self._lock:
             channel = self._channel
         if channel is None:
@@ -217,12 +221,12 @@ class Link:
                                   messages.ExplainResponse.FromString)
         try:
             said = ask(messages.ExplainRequest(session=session, token=tokens), timeout=timeout)
-        except (grpc.RpcError, ValueError):  # of before, or the channel is being closed
+        except (grpc.RpcError, ValueError):  # an older server, or the channel is being closed
             return "", 0
         return said.why, said.token if said.no_worker else 0
 
     def _run(self) -> None:
-        reason = "the session's own thread has failed"  # so that nobody waits for it
+        reason = "the session's own thread has failed"  # ends all waits if the thread raises an exception
         try:
             reason = self._until_over()
         finally:
@@ -231,7 +235,7 @@ class Link:
             self._session.blobs.close()
 
     def _until_over(self) -> str:
-        """One stream after the other; why there is no further one."""
+        """Serves one stream after the other. Returns why there is no further one."""
         self._give_up_in(self._session.options.connect_timeout)
         pause = 0.05
         tried = in_vain = 0
@@ -245,7 +249,7 @@ class Link:
                 pause = 0.05
                 self._give_up_in(self._session.grace)
             tried += 1
-            if in_vain % len(self.servers) == 0:  # one pause for all: one of the servers may have just begun to lead
+            if in_vain % len(self.servers) == 0:  # one pause for all servers: one may have just become the leader
                 self._give_up.wait(pause * random.uniform(0.5, 1.0))
                 pause = min(pause * 2, 2.0)
             if self._give_up.is_set() or self._session.closing:
@@ -282,7 +286,7 @@ class Link:
             channel.close()
 
     def _final_reason(self, error: Any) -> str | None:
-        """Why no other stream is tried; None: one is."""
+        """Returns why no other stream is tried, or None if one is."""
         if self._ended_for:
             return self._ended_for
         if self._give_up.is_set() and not self._session.closing:

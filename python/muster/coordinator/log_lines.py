@@ -195,7 +195,7 @@ _SHOWN_MAX = 256
 
 def _texts(lines: list[Any], stream: Any) -> Iterator[str]:
     """Yields the text of the lines. On a terminal, the next line of the same closure, attempt and level replaces an
-    unfinished one. Other text starts on the line below. Of each other source, only the first unfinished line is
+    unfinished one. Other text starts on the line below. Only the first unfinished line of each other source is
     printed, so that several progress bars do not fill the terminal.
     """
     global _unfinished

@@ -1,6 +1,7 @@
-"""Values that were in the memory of a worker alone, and are lost with it: the server has their closures run again for who asks.
+"""Values that were lost with the only worker that had them. The server runs their calls again when they are
+fetched.
 
-Never imports grpc: functions on workers have RemoteValues, too.
+Never imports grpc: functions on workers use RemoteValues as well.
 """
 from __future__ import annotations
 
@@ -13,22 +14,28 @@ from muster._wire import messages
 from muster.errors import UnavailableError, WaitTimeout
 
 LOST_WITHIN = 60.0
-"""Seconds for the server to find that the worker does not come back, its host perhaps without power."""
+"""Seconds within which the server detects that a worker is lost, for example after a power failure of its host."""
 LOOK_EVERY = 0.25
 RUN_AGAIN_WITHIN = 600.0
-"""Seconds for the closure to be run again: it may wait for a worker as the first time."""
+"""Seconds for the repeated call. It may have to wait for a worker, like the first time."""
 THREADS_MAX = 4
-"""That fetch large values for futures and callbacks, or take those of calls of objects; others wait for these."""
+"""Number of threads that fetch large values for futures and callbacks, or results of calls of objects. Further work
+waits for them.
+"""
 NOT_READY, READY = 0, 1
 
 
 class LostValue(UnavailableError):
-    """Its closure can run again."""
+    """The value was lost, and its call can be repeated."""
 
 
 def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], timeout: float | None = None) -> Any:
-    """The value of a record that has ended. Raises UnavailableError: it is lost, and its closure cannot run again;
-    WaitTimeout after `timeout` seconds of waiting for that."""
+    """Returns the value of an ended record.
+
+    Raises:
+        UnavailableError: The value is lost, and its call cannot be repeated.
+        WaitTimeout: The value has not been computed again within `timeout` seconds.
+    """
     raw = record.raw
     began = time.monotonic()
     end = began + LOST_WITHIN
@@ -45,10 +52,10 @@ def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], t
                 closure=record.closure, timeout_ms=max(1, int(left * 1000))), messages.FetchResponse, left + 10,
                 min(left, session.patience))
             if answer.state == NOT_READY and timeout is not None:
-                continue  # it is not made again in time, or there is a little left
+                continue  # not computed in time; the next turn raises WaitTimeout if no time is left
             if answer.state != READY or answer.HasField("failure"):
                 raise lost
-            if answer.value == raw:  # the server waits for the worker
+            if answer.value == raw:  # the server still waits for the worker
                 time.sleep(LOOK_EVERY)
             else:
                 raw = answer.value
@@ -56,7 +63,7 @@ def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], t
 
 
 class Apart:
-    """Threads that are there while there is something to do."""
+    """Threads that exist while there is work."""
 
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -89,8 +96,9 @@ _apart = Apart()
 
 
 def when_here(is_large: bool, f: Callable[[], None]) -> None:
-    """Calls `f`, which fetches a value that has ended: at once, or on a thread of its own where that may take long, so
-    that other outcomes come meanwhile."""
+    """Calls `f`, which fetches a value that has ended. It is called at once, or on a separate thread if it can take
+    long, so that other outcomes are not delayed.
+    """
     if is_large:
         _apart.run(f)
     else:

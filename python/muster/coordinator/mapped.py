@@ -1,4 +1,4 @@
-"""The iterator that `map` returns. Several calls share a closure, but each has its own error."""
+"""The iterator that `map` returns. Several calls can share a closure, but each has its own error."""
 from __future__ import annotations
 
 import collections
@@ -23,30 +23,32 @@ T = TypeVar("T")
 Calls = list[tuple[Any, ...]]
 """The arguments of each call in a closure."""
 Part = tuple[Optional[RemoteValue[Any]], int, Any]
-"""A closure, the number of its first item, and its request; or None, that number, and a list of results."""
+"""A closure, the number of its first item, and its request. Or None, this number, and a list of results."""
 
 CHUNKS_AT_ONCE = 256
-"""Closures that are submitted together."""
+"""Number of closures that are submitted together."""
 _DIVIDED = {FailureKind.USER, FailureKind.INPUT, FailureKind.WORKER_LOST, FailureKind.TIMEOUT}
-"""Failures of a closure of several calls that one of the calls alone may have caused."""
+"""Failures of a closure of several calls that a single call can have caused."""
 _PARTIAL = PartialResults.__name__.encode()
 _SCANNED_MAX = 1 << 20
 _KEPT_MAX = 4096
-"""Bytes of arguments that are kept until the results of their closure are taken; more are dropped once it has
-succeeded."""
+"""Bytes of arguments that are kept until the results of their closure are read. Larger arguments are dropped when
+the closure has succeeded.
+"""
 
 
 class Mapped(NamedTuple):
-    """What `map` was asked for."""
+    """The arguments of `map`."""
 
     name: str
-    """Of the function."""
+    """Name of the function."""
     pack: Callable[[Calls, int], Request]
-    """Makes a request of several calls, the first of which has this number, with what their arguments hold now. Its output is
-    the list of results, or PartialResults."""
+    """Makes a request of several calls with the current content of their arguments. The number is that of the first
+    call. Its output is the list of results, or PartialResults.
+    """
     submit: Callable[[list[Request]], list[RemoteValue[Any]]]
     arguments_of: Callable[[Request], tuple[Any, ...] | None]
-    """The calls of a closure, as they were when it was submitted."""
+    """Returns the calls of a closure as they were submitted."""
     calls: Iterator[tuple[Any, ...]]
     chunksize: int
     buffersize: int | None
@@ -56,14 +58,14 @@ class Mapped(NamedTuple):
 
 
 class MapIterator(itertools.chain[T]):
-    """Iterates over the results of :meth:`muster.ClusterCoordinator.map`. One thread at a time."""
+    """Iterates over the results of :meth:`muster.ClusterCoordinator.map`. Use it on one thread at a time."""
 
-    # Neither refers to the iterator or to the generator, so that all of it goes with the last reference.
+    # Neither refers to the iterator or to the generator, so that everything is freed with the last reference.
     _each: Generator[Iterator[Any], None, None]
     _results: _Results
 
     def close(self) -> None:
-        """Cancels the remaining calls if a result was asked for. No results follow."""
+        """Ends the iteration. Cancels the remaining calls if a result has been requested."""
         self._each.close()
         collections.deque(self._results.left, maxlen=0)  # consumes it
 
@@ -80,10 +82,10 @@ class MapIterator(itertools.chain[T]):
 
 
 def iterate(of: Mapped) -> MapIterator[Any]:
-    """Submits the calls, and returns the iterator over their results."""
+    """Submits the calls and returns the iterator over their results."""
     results = _Results(of)
     each = results.each()
-    chain: Any = MapIterator.from_iterable(each)  # iterates without a call of Python for each result
+    chain: Any = MapIterator.from_iterable(each)  # iterates without a Python call for each result
     chain._each, chain._results = each, results
     made: MapIterator[Any] = chain
     return made
@@ -96,7 +98,7 @@ class _Results:
         self._end = None if of.timeout is None else time.monotonic() + of.timeout
         self._parts: collections.deque[Part] = collections.deque()
         self.left: Iterator[int] = iter(())
-        """Has an element for each result of the current closure that was not iterated over."""
+        """Contains an element for each result of the current closure that was not read."""
         if of.buffersize is None:
             while self._submit(CHUNKS_AT_ONCE):
                 pass
@@ -106,10 +108,10 @@ class _Results:
             self._bar = Bar(of.progress, None)
 
     def _submit(self, count: int) -> bool:
-        """Submits up to `count` closures. Returns False when the iterables have ended."""
+        """Submits up to `count` closures. Returns False when the iterables are exhausted."""
         requests: list[Request] = []
         firsts: list[int] = []
-        # Packed before the next ones are taken, as an iterable may yield the same object each time.
+        # Each is packed before the next one is read, because an iterable can yield the same object each time.
         while len(requests) < count and (chunk := list(itertools.islice(self.of.calls, self.of.chunksize))):
             requests.append(self.of.pack(chunk, self.submitted))
             firsts.append(self.submitted)
@@ -122,13 +124,14 @@ class _Results:
         values = self.of.submit(requests)
         for value, request in zip(values, requests):
             if len(request.args) > _KEPT_MAX or request.contents or request.outputs:
-                # Without the value, which would keep the coordinator.
+                # The callback has no reference to the value, which would keep the coordinator open.
                 value.add_done_callback(functools.partial(_drop, value._record, request))
         return list(zip(values, firsts, requests))
 
     def each(self) -> Generator[Iterator[Any], None, None]:
-        """Yields an iterator over the results of each closure. The collector may close this on any thread, so closing it takes
-        no lock."""
+        """Yields an iterator over the results of each closure. The garbage collector can close this on any thread,
+        so closing takes no lock.
+        """
         parts = self._parts
         try:
             while parts:
@@ -151,7 +154,7 @@ class _Results:
             parts.clear()
 
     def _take(self, value: RemoteValue[Any] | None, first: int, of: Any) -> list[Any] | None:
-        """Waits for the results of the first part. Returns None if other parts have taken its place."""
+        """Waits for the results of the first part. Returns None if other parts have replaced it."""
         if value is None:
             return of  # type: ignore[no-any-return]
         try:
@@ -169,7 +172,7 @@ class _Results:
         return results  # type: ignore[no-any-return]
 
     def _divide(self, first: int, calls: Sequence[Any], results: list[Any], failed: Sequence[int]) -> None:
-        """Puts other parts in the place of the first one: results, and closures that repeat the failed calls."""
+        """Replaces the first part by other parts: results, and closures that repeat the failed calls."""
         parts: list[Part] = []
         begin = 0
         for part in self._made([self.of.pack([calls[i]], first + i) for i in failed], [first + i for i in failed]):
@@ -181,10 +184,10 @@ class _Results:
         self._parts.extendleft(reversed(parts))
 
     def _items(self, first: int, calls: Sequence[Any], error: ClosureError) -> str:
-        """Names the items of a closure that has failed."""
+        """Names the items of a failed closure."""
         if len(calls) > 1 or not calls:
             return f"items from {first} of map" if not calls else f"items {first} to {first + len(calls) - 1} of map"
-        # The worker has noted the arguments of what the function raised; see muster.worker.failures.
+        # The worker has added a note with the arguments; see muster.worker.failures.
         noted = error.kind is FailureKind.USER and sys.version_info >= (3, 11)
         if noted or not self.of.show_arguments:
             return f"item {first} of map"
@@ -193,7 +196,7 @@ class _Results:
 
 def _drop(record: Record, request: Request) -> None:
     """Drops the arguments of a closure if all of its calls have succeeded."""
-    # The output is not unpickled, as this runs on the thread that receives. A large one may be elsewhere.
+    # The output is not unpickled, because this runs on the receiving thread. A large output can be elsewhere.
     raw = record.raw
     if record.error is None and not record.is_large and 0 < len(raw) <= _SCANNED_MAX and _PARTIAL not in bytes(raw):
         request.drop()

@@ -1,4 +1,4 @@
-"""A session's side of objects on tasks: makes, finds and deletes them, and calls them over its stream."""
+"""Objects on tasks in a session: creates, finds and deletes them, and sends their calls on its stream."""
 from __future__ import annotations
 
 import collections
@@ -19,13 +19,13 @@ from muster.objects.named import NamedObject, arguments
 from muster.objects.reasons import unavailable
 
 DROPS_MAX = 10_000
-"""Deleted objects of which the server is told again on another stream."""
+"""Number of deleted objects that are reported to the server again on another stream."""
 ASKED_BYTES_MAX = 1 << 20
-"""Of the questions that go together, but for one that is larger by itself."""
+"""Bytes of requests that are sent together. A larger request is sent alone."""
 
 
 class Asked:
-    """An object that is made or looked for."""
+    """A request to create or find an object."""
 
     def __init__(self, message: Any) -> None:
         self.message = message
@@ -35,7 +35,7 @@ class Asked:
 
 
 class SessionObjects(Calls):
-    """`lost`: see Calls. `reads`: whether this thread takes what the server says."""
+    """The objects of a session. `lost`: see Calls. `reads`: whether this thread processes the server's messages."""
 
     WHAT = "coordinator"
 
@@ -47,9 +47,9 @@ class SessionObjects(Calls):
         self.ticket = os.urandom(24)
         self._told_ticket = False
         self._ends_with_it: set[int] = set()
-        """Objects that go with the session."""
-        self._asked: dict[int, Asked] = {}  # not answered
-        self._asks: list[Asked] = []  # to be sent
+        """Objects that are deleted at the end of the session."""
+        self._asked: dict[int, Asked] = {}  # unanswered requests
+        self._asks: list[Asked] = []  # unsent requests
         self._drops: collections.deque[int] = collections.deque(maxlen=DROPS_MAX)
         self._owner: weakref.ref[Any] | None = None
         self._dropped: Callable[[], Callable[[int], None] | None] = lambda: None
@@ -65,7 +65,7 @@ class SessionObjects(Calls):
         self._owner = weakref.ref(owner)
 
     def tell_drops(self, to: Callable[[int], None]) -> None:
-        """A method, which is told of objects that are deleted as long as its own object is there."""
+        """Sets a method that is called with each deleted object, as long as the method's own object exists."""
         self._dropped = weakref.WeakMethod(to)
 
     def reason_of(self, call: Call, timeout: float | None) -> str:
@@ -76,8 +76,9 @@ class SessionObjects(Calls):
         return None if self._owner is None else self._owner()
 
     def create(self, words: dict[str, Any], function: bytes, arguments: list[Any]) -> RemoteObject:
-        """`words` of NewObject, and the pickled class with its arguments. Waits until the server has
-        taken it. Raises what it refuses it with, UnavailableError."""
+        """Creates an object of a pickled class, and waits until the server has accepted it. `words` are fields of
+        NewObject. Raises the server's error, or UnavailableError.
+        """
         args = packing.pack(function, arguments, True)
         if len(args) > handle.ARGUMENT_BYTES_MAX:
             raise ValueError(f"the arguments have {len(args)} bytes, the limit is "
@@ -85,7 +86,7 @@ class SessionObjects(Calls):
         return self.handle_of(self.make(words, packing.FUNCTION, args, BYTES), words["class_name"])
 
     def make(self, words: dict[str, Any], function: str, args: bytes, encoding: int) -> Any:
-        """The same of a function of workers that has a name. An ObjectFound."""
+        """Creates an object of a named function of workers, and returns an ObjectFound. See `create`."""
         found = self._ask(NewObject(function=function, args=args, encoding=encoding, **words))
         if not words["detached"]:
             self._ends_with_it.add(found.object)
@@ -95,7 +96,7 @@ class SessionObjects(Calls):
         return call.object not in self._ends_with_it
 
     def make_dataset(self, name: str, splits: list[bytes], epochs: int, position: Any) -> int:
-        """Its number. Raises what the server refuses it with, UnavailableError."""
+        """Creates a dataset, and returns its number. Raises the server's error, or UnavailableError."""
         asked = NewDataset(name=name, split=splits, epochs=epochs)
         if position is not None:
             asked.position.epoch = position["epoch"]
@@ -103,11 +104,11 @@ class SessionObjects(Calls):
         return int(self._ask(asked).object)
 
     def look_for(self, name: str) -> Any:
-        """An ObjectFound. Raises NotServedError: there is none."""
+        """Returns the ObjectFound of a name. Raises NotServedError if there is no such object."""
         return self._ask(FindObject(name=name))
 
     def create_named(self, words: dict[str, Any], cls: str, args: Any, kwargs: Any) -> NamedObject:
-        """The same of a class that its worker has registered."""
+        """Creates an object of a class that its worker has registered. See `create`."""
         found = self.make(words, cls, arguments(cls, args, kwargs), JSON)
         return NamedObject(found.object, found.task, words["class_name"], self.ticket, self, self.owner())
 
@@ -144,13 +145,13 @@ class SessionObjects(Calls):
     def _fill_more(self, m: Any) -> bool:
         room = ASKED_BYTES_MAX if m.number else None
         said = False
-        # What was deleted goes before what is made: that may have its name.
+        # Deletions are sent before creations, because a new object can have the name of a deleted one.
         may = bool(self._asks) and not m.drop and not any(isinstance(one, int) for one in self._out)
         while may and self._asks:
             message = self._asks[0].message
             size = message.ByteSize()
             if room is not None and size > room:
-                break  # with the next message: the server's limit is that of one large thing and some
+                break  # sent with the next message: the server accepts one large request and a little more
             room = (ASKED_BYTES_MAX if room is None else room) - size
             (m.create if isinstance(message, NewObject) else
              m.create_dataset if isinstance(message, NewDataset) else m.find).append(message)

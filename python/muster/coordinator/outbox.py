@@ -1,8 +1,8 @@
-"""What a session has still to send on its stream, and how it becomes messages.
+"""The data that a session has to send on its stream, and its conversion to messages.
 
-Closures are sent in the order of their tokens, so everything that names a token waits until that
-closure is on its way. A message takes up to 1000 closures and 256 KiB; one larger closure goes
-alone. Under the session's lock.
+Closures are sent in the order of their tokens, so everything that names a token waits until that closure has been
+sent. A message contains up to 1000 closures and 256 KiB; a larger closure is sent alone. Protected by the session's
+lock.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BYTES_PER_MESSAGE = 256 << 10
 
 
 class Outbox:
-    """Bounded by the session's pending_max, and by what the user holds."""
+    """Its size is limited by the session's pending_max, and by the number of handles."""
 
     def __init__(self) -> None:
         self.records: collections.deque[Record] = collections.deque()
@@ -31,19 +31,19 @@ class Outbox:
         self.release_built: list[int] = []
         self.open: Any | None = None
         self.objects: Any = None
-        """Of the session, with what is to be said of them."""
+        """Objects of the session, which add their calls to messages."""
         self.cancel = False
         self.close = False
         self._names_sent = 0
         self.last_sent = 0
-        """The highest token of a closure in a message."""
+        """The highest token of a sent closure."""
 
     def add(self, record: Record) -> None:
         self.bytes += len(record.args)
-        self.records.append(record)  # a call, after which Ctrl-C may come
+        self.records.append(record)  # last, because Ctrl-C can interrupt after this call
 
     def drop(self, tokens: set[int]) -> int:
-        """Removes closures that were not sent. Returns how many there were."""
+        """Removes unsent closures. Returns their number."""
         dropped = [r for r in self.records if r.token in tokens]
         self.bytes -= sum(len(r.args) for r in dropped)
         self.records = collections.deque(r for r in self.records if r.token not in tokens)
@@ -55,7 +55,7 @@ class Outbox:
                     self.release_built or self.cancel or self.close)
 
     def next_message(self, names: list[str]) -> bytes | None:
-        """None: there is nothing to say."""
+        """Returns the next message, or None if there is nothing to send."""
         m = SessionRequest()
         said = bool(self.records or self.built or self.open)
         if self.open is not None:
@@ -80,7 +80,9 @@ class Outbox:
         return data if said else None
 
     def _add_closures(self, m: Any) -> bytes | None:
-        """Returns the arguments of one large closure, which are not in the message."""
+        """Adds closures to a message. Returns the arguments of a single large closure, which are not in the
+        message.
+        """
         taken: list[Record] = []
         size = 0
         generation = self.records[0].generation
@@ -111,7 +113,7 @@ class Outbox:
         return large
 
     def _add_rest(self, m: Any) -> bool:
-        # What objects are called with goes first: a detached one outlives the session.
+        # Calls of objects are sent first, because a detached object outlives the session.
         close = self.close and not (self.objects is not None and self.objects.has_more())
         said = bool(self.release_built or self.cancel or close)
         if self.release:
@@ -128,7 +130,7 @@ class Outbox:
 
 
 def _move(tokens: list[int], to: Any, last_sent: int) -> bool:
-    """Those whose closure is on its way."""
+    """Moves the tokens of sent closures to a message."""
     ready = [t for t in tokens if t <= last_sent]
     tokens[:] = [t for t in tokens if t > last_sent]
     to.extend(ready)

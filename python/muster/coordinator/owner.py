@@ -1,4 +1,4 @@
-"""Who has a session: it is closed when nobody does any more."""
+"""Closes a session when it is no longer used."""
 from __future__ import annotations
 
 import threading
@@ -10,8 +10,9 @@ from muster.coordinator.session import Session
 
 
 class Owner:
-    """What a coordinator, its options, its values, per-worker values and datasets have in common: the
-    session lives as long as one of them. The session itself does not know it."""
+    """Shared by a coordinator, its options, its values, per-worker values and datasets. The session stays open
+    while one of them exists. The session has no reference to its owner.
+    """
 
     __slots__ = ("session", "_beside", "_finalizer", "__weakref__")
 
@@ -21,11 +22,13 @@ class Owner:
         self._finalizer = weakref.finalize(self, _let_go, link, self._beside)
 
     def keep(self, beside: Any) -> None:
-        """It goes after the session has been closed, at the earliest."""
+        """Keeps an object until the session has been closed."""
         self._beside.append(beside)
 
     def close(self) -> None:
-        """Ends the session, once; returns when it has ended. Does nothing in a process that was forked from the session's."""
+        """Ends the session, and returns when it has ended. Does nothing if it was called before, or in a forked
+        process.
+        """
         found = self._finalizer.detach()
         if found is not None and not self.session.is_forked:
             link: Link = found[2][0]
@@ -33,8 +36,9 @@ class Owner:
 
 
 def _let_go(link: Link, beside: list[Any]) -> None:
-    """The collector calls it on any thread, in the midst of anything, so it neither waits nor takes a
-    lock. At the end of the program nothing else runs, and no thread can be started."""
+    """Closes the session on a new thread. The garbage collector calls this on any thread at any time, so it must
+    not wait or take a lock. At the end of the program it closes directly, because no thread can be started then.
+    """
     if link.is_forked:
         return
     if threading.main_thread().is_alive():

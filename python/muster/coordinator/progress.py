@@ -1,14 +1,14 @@
-"""Progress bars, where tqdm is installed; nothing otherwise."""
+"""Progress bars, if tqdm is installed."""
 from __future__ import annotations
 
 from typing import Any
 
 
 class Bar:
-    """One thread at a time."""
+    """A progress bar, or nothing if it is not `shown` or tqdm is missing. Use it on one thread at a time."""
 
     def __init__(self, shown: bool, total: int | None) -> None:
-        """`total`: None if it is not known."""
+        """`total`: None if it is unknown."""
         self._bar: Any = None
         if not shown:
             return

@@ -1,12 +1,13 @@
-"""Keeps a coordinator from scheduling more than its queue_capacity."""
+"""Limits the number of waiting calls of a coordinator to its queue_capacity."""
 from __future__ import annotations
 
 from typing import Any
 
 
 class QueueBound:
-    """Counts the closures that wait, by the server's reports: how many closures of this stream it has taken, and
-    how many of the session's closures waited then. Under the session's lock."""
+    """Counts the waiting closures by the reports of the server: how many closures of this stream it has received,
+    and how many closures of the session were waiting then. Protected by the session's lock.
+    """
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -14,18 +15,18 @@ class QueueBound:
         self._sent = self._taken = self._waiting = 0
 
     def begin_stream(self, count: int) -> None:
-        """A stream begins with `count` closures to send."""
+        """Starts a stream that will send `count` closures."""
         self._sent, self._taken, self._waiting = count, 0, 0
 
     def add(self) -> None:
         self._sent += 1
 
     def remove(self, count: int) -> None:
-        """So many closures of this stream will not be sent."""
+        """Subtracts closures of this stream that will not be sent."""
         self._sent -= count
 
     def take(self, m: Any) -> bool:
-        """Takes what a SessionResponse reports. Returns whether it has reported something."""
+        """Reads the report in a SessionResponse. Returns whether there is one."""
         reported = bool(m.HasField("queue"))
         if m.HasField("opened"):
             self._server_reports = reported  # older servers do not
@@ -34,5 +35,7 @@ class QueueBound:
         return reported
 
     def is_full(self, streaming: bool, unfinished: int) -> bool:
-        """`unfinished` closures have no outcome. They count while there is no stream. `capacity` is positive."""
+        """Returns whether the queue is full. `unfinished` is the number of closures without an outcome; it is used
+        while there is no stream. `capacity` must be positive.
+        """
         return self._server_reports and (self._waiting + self._sent - self._taken if streaming else unfinished) >= self.capacity

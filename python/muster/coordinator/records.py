@@ -1,5 +1,6 @@
-"""What a session keeps of a closure, and of a value that workers keep. Under the session's lock,
-but for an ended record, whose output does not change any more."""
+"""The data that a session stores about a closure, and about a value of workers. Protected by the session's lock. An
+ended record does not change, so its output needs no lock.
+"""
 from __future__ import annotations
 
 import threading
@@ -11,13 +12,13 @@ from muster.coordinator.options import ClosureOptions
 from muster.errors import ClosureError
 
 PICKLE = 2
-"""Beside the protocol's encodings: bytes of a pickled function, which are a pickle."""
+"""An encoding in addition to those of the protocol: bytes of a pickled function, which are a pickle."""
 PICKLE_IN_JSON = 3
-"""JSON of a function whose code is trusted: all of it may stand for a pickle."""
+"""JSON of a function whose code is trusted: it can contain pickles."""
 
 
 class Record:
-    """Fields up to `generation` are what it takes to schedule it again after a broken stream."""
+    """A closure. The fields up to `generation` are sent again after a broken stream."""
 
     __slots__ = ("token", "function", "args", "encoding", "inputs", "per_worker", "options",
                  "generation", "contents", "called", "cancelled", "ended", "raw", "value", "error", "closure",
@@ -29,33 +30,34 @@ class Record:
         self.function = function
         self.args = args
         self.encoding = encoding
-        """Of the arguments; once ended of the output, and -1 when that is in `value`."""
+        """Encoding of the arguments. Once the closure has ended: that of the output, or -1 if the output is in
+        `value`."""
         self.inputs: tuple[tuple[Record | None, int, int, bool], ...] = ()
-        """A record of this session or the closure's number at the server; offset in JSON arguments,
-        and whether it is a pickle where it is bytes."""
+        """For each input: its record in this session, or its number at the server; its offset in JSON arguments;
+        whether its bytes are a pickle."""
         self.per_worker: tuple[Built, ...] = ()
         self.options = options
         self.generation = generation
-        """0: of none, as it has an error of its own."""
+        """0: the closure has its own error, and belongs to no generation."""
         self.contents: Sequence[Any] = ()
         """Blobs that `args` name."""
         self.called: Called | None = None
         self.cancelled = False
-        """By itself, which the server is told on each stream."""
+        """Whether this closure was cancelled individually. This is sent on each stream."""
         self.ended = False
         self.raw: Data = b""
         self.value: Any = None
         self.error: ClosureError | None = None
         self.closure = 0
         self.references = 1
-        """The handle, and closures that have not ended and use it."""
+        """Number of references: the handle, and unfinished closures that use the output."""
         self.waiters: list[Callable[[], None]] | None = None
         self.is_large = False
-        """Its value was somewhere else when it ended."""
+        """Whether the value was stored elsewhere when the closure ended."""
 
 
 class Built:
-    """A PerWorkerValue."""
+    """A value of workers."""
 
     __slots__ = ("token", "function", "args", "name", "contents", "handle", "error", "references",
                  "answered")
@@ -68,8 +70,8 @@ class Built:
         self.contents: Sequence[Any] = ()
         """Blobs that `args` name."""
         self.handle = 0
-        """At the server, once it has answered."""
+        """Number at the server, once it has answered."""
         self.error: ClosureError | None = None
-        """It refused."""
+        """Set if the server has refused the value."""
         self.references = 1
         self.answered = threading.Event()

@@ -1,4 +1,4 @@
-"""What the user asks for, as the arguments of a closure."""
+"""Calls of users as the arguments of closures."""
 from __future__ import annotations
 
 import base64
@@ -23,17 +23,17 @@ from muster.objects.handle import CallValue, RemoteObject
 
 ARGUMENT_BYTES_MAX = 32 << 20
 SERVER_WAIT = 1.0
-"""Seconds for the server to say what it can, before the first call that makes use of it."""
+"""Seconds to wait for the capabilities of the server, before the first call that can use them."""
 CALLABLES_MAX = 256
-"""Functions whose pickled form is kept."""
+"""Number of functions whose pickled form is kept."""
 
 
 class Input(NamedTuple):
     record: Record
     offset: int
-    """In JSON arguments: it is inserted there."""
+    """Position in JSON arguments at which the output is inserted."""
     pickled: bool
-    """Where it is bytes, these are a pickle."""
+    """Whether its bytes are a pickle."""
 
 
 class Request:
@@ -50,14 +50,14 @@ class Request:
         self.args = args
         self.encoding = encoding
         self.inputs = inputs
-        """Outputs that are inserted into `args`, or go beside them."""
+        """Outputs that are inserted into `args`, or sent next to them."""
         self.per_worker = per_worker
         self.contents = contents
         """Blobs that `args` name."""
         self.called = called
-        """What the function is to call."""
+        """The callable that the function calls."""
         self.outputs: Sequence[RemoteValue[Any]] = ()
-        """Handles of `inputs`, which keep these, where the arguments may be read again: see `arguments_of`."""
+        """Handles that keep `inputs`, if the arguments can be read again: see `arguments_of`."""
 
     def drop(self) -> None:
         """Drops the arguments."""
@@ -66,27 +66,30 @@ class Request:
 
 
 class Along(NamedTuple):
-    """What goes along with every call of a pickled callable."""
+    """Data that is sent with every call of a pickled callable."""
 
     uploads: Sequence[PerWorkerValues] = ()
     output_in_bytes: bool = False
-    """Nobody can use its output as an argument."""
+    """Whether the output cannot be an argument of other calls."""
     blobs: Blobs | None = None
-    """For what is large, where it may be a blob."""
+    """For large data, if it can be a blob."""
     beside: Callable[[float], bool] = lambda timeout: False
-    """Whether the server takes inputs of arguments in bytes; it is waited for so long to say so."""
+    """Returns whether the server accepts inputs next to arguments in bytes. Waits at most this number of seconds
+    for its answer.
+    """
     name: str = ""
-    """Shown instead of the callable's own."""
+    """Shown instead of the callable's own name."""
     show_arguments: bool = True
-    """A text of them goes along, for people who look at the closure."""
+    """Whether to send a summary of the arguments for people."""
 
 
 NOTHING = Along()
 
 
 class Callables:
-    """Pickled callables. A plain function is pickled when it is first scheduled, and what it has
-    captured then is what workers see; anything else is pickled each time. One thread at a time."""
+    """Pickled callables. A plain function is pickled when it is first scheduled, so workers see the variables that
+    it captured then. Other callables are pickled each time. Use it on one thread at a time.
+    """
 
     def __init__(self) -> None:
         self._known: collections.OrderedDict[
@@ -109,8 +112,12 @@ class Callables:
 
 def call_of(callables: Callables, f: str | Callable[..., Any], args: Sequence[Any],
             kwargs: Mapping[str, Any] | None, along: Along = NOTHING) -> Request:
-    """Raises TypeError: what cannot be pickled, is no JSON, or cannot be called so; ValueError: too
-    large."""
+    """Returns the request for a call.
+
+    Raises:
+        TypeError: Something cannot be pickled or is not JSON, or the function cannot be called this way.
+        ValueError: The arguments are too large.
+    """
     if isinstance(f, str):
         return named_call(f, args, kwargs or {}, along.name)
     check_returns(f)
@@ -121,7 +128,7 @@ _NO_PLAIN_FUNCTION = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_AS
 
 
 def check_returns(f: Callable[..., Any]) -> None:
-    """Raises TypeError: calling it gives a coroutine or a generator, which cannot be returned by a worker."""
+    """Raises TypeError if calling `f` returns a coroutine or a generator, which a worker cannot return."""
     if not (isinstance(f, types.FunctionType) and f.__code__.co_flags & _NO_PLAIN_FUNCTION):
         return
     if f.__code__.co_flags & inspect.CO_COROUTINE:
@@ -132,7 +139,7 @@ def check_returns(f: Callable[..., Any]) -> None:
 
 
 def given(call: str, f: Any, args: Any, kwargs: Any) -> tuple[Sequence[Any], Mapping[str, Any] | None]:
-    """The arguments of `schedule`, which come as one sequence. Raises TypeError."""
+    """Returns the arguments of `schedule`, which are passed as one sequence. Raises TypeError if they are not."""
     if args is None:
         args = ()
     wrong = isinstance(args, (str, bytes)) or not isinstance(args, collections.abc.Iterable)
@@ -149,15 +156,16 @@ def given(call: str, f: Any, args: Any, kwargs: Any) -> tuple[Sequence[Any], Map
 def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Mapping[str, Any] | None,
                 along: Along = NOTHING, shown_args: Sequence[Any] | None = None,
                 item: int | None = None) -> Request:
-    """Returns the request that calls `pickled`. People are shown `shown_args` instead of `args` if given. `item`: of `map`, the
-    number of the first of its items in `args`."""
+    """Returns the request that calls `pickled`. `shown_args`: shown to people instead of `args`. `item`: for `map`,
+    the number of the first item in `args`.
+    """
     function, called = pickled
     if along.name:
         called = called._replace(name=along.name)
     naming = along.blobs.naming() if along.blobs is not None and along.blobs.limit(SERVER_WAIT) else None
     if naming is not None and len(function) > calls.CALLABLE_BLOB_MIN:
         function = calls.CALLABLE + naming.take_callable(function)
-    args, kwargs = tuple(args), dict(kwargs) if kwargs else {}  # what comes may be read once
+    args, kwargs = tuple(args), dict(kwargs) if kwargs else {}  # an iterator can be read only once
     try:
         data, slots = calls.dump_arguments(args, kwargs, None if naming is None else naming.take)
     except Exception as error:
@@ -165,7 +173,7 @@ def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Mapping[str, Any]
         if named is None:
             raise
         raise named from error
-    # No argument names uploads: that they are there makes the worker use them.
+    # No argument names uploads. The worker uses them because they are among the per-worker values.
     per_worker = [*along.uploads, *reversed(slots.of_workers)]
     beside = along.beside(SERVER_WAIT)
     if along.show_arguments:
@@ -184,8 +192,9 @@ def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Mapping[str, Any]
 
 
 def arguments_of(request: Request, blobs: Blobs) -> tuple[Any, ...] | None:
-    """Returns the positional arguments of a packed call as they were when it was packed: objects may have
-    changed since. Returns None if they were dropped, or are in JSON for an older server."""
+    """Returns the positional arguments of a packed call as they were when it was packed, because objects can have
+    changed since. Returns None if they were dropped, or are in JSON for an older server.
+    """
     if not request.args or request.encoding != BYTES:
         return None
     args, _ = calls.load_arguments(calls.unpack(request.args)[1], [*request.outputs, *request.per_worker],
@@ -209,10 +218,11 @@ def _in_json(packed: bytes, outputs: Sequence[RemoteValue[Any]],
 
 def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
                kwargs: Mapping[str, Any] | None, blobs: Blobs | None = None) -> Request:
-    """For builders, which run again when a worker comes back. Raises TypeError: a RemoteValue or
-    PerWorkerValues is among the arguments."""
+    """Returns the request of a builder, which runs again when a worker reconnects. Raises TypeError if a
+    RemoteValue or PerWorkerValues is among the arguments.
+    """
     request = packed_call(callables.pickled(f), args, kwargs, Along(blobs=blobs))
-    if request.encoding != BYTES:  # a builder's values are not beside it
+    if request.encoding != BYTES:  # the arguments contain values
         raise TypeError("the arguments of a builder are plain values: it runs again when a worker "
                         "comes back")
     return request
@@ -220,7 +230,7 @@ def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
 
 def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
                shown: str = "") -> Request:
-    """A function that some worker has under a name, with JSON arguments."""
+    """Returns the request for a function that workers provide under a name, with JSON arguments."""
     names.function_name(function)
     slots: list[Any] = []
     mark = "\x00muster:"
@@ -253,5 +263,5 @@ def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
 
 
 def chunks_of(count: int | None) -> int:
-    """Returns how many calls `map` makes in one closure: enough for some 256 closures in all, at most 512."""
+    """Returns how many calls `map` puts into one closure: enough for about 256 closures in total, at most 512."""
     return 16 if count is None else max(1, min(512, math.ceil(count / 256)))

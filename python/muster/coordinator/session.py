@@ -1,4 +1,4 @@
-"""A coordinator's session as its users see it, from any thread."""
+"""The session of a coordinator, as its users see it. Methods can be called from any thread."""
 from __future__ import annotations
 
 import time
@@ -17,19 +17,20 @@ from muster.objects.call import run_all
 from muster.worker.context import waiting
 
 CANCEL_LIMIT = 10.0
-"""Seconds for closures that were sent to reach the server, or for a lost connection to come back, before a cancel of queued
-closures gives up."""
+"""Seconds after which a cancel of queued closures gives up: until sent closures have reached the server, or a lost
+connection is restored.
+"""
 CANCEL_AGAIN_LIMIT = 1.0
-"""The same after a cancel that has given up, until the server answers one."""
+"""The limit after a cancel that has given up, until the server answers one."""
 
 
 class Cancelled(NamedTuple):
-    """What `cancel_queued` did, by token."""
+    """The result of `cancel_queued`, by token."""
 
     started: set[int]
-    """These run or have ended."""
+    """Closures that run or have ended."""
     left: set[int]
-    """These were not cancelled: those that have started, and those of which nothing is known."""
+    """Closures that were not cancelled: those that have started, and those whose state is unknown."""
 
 
 class Session(SessionWaits):
@@ -39,9 +40,17 @@ class Session(SessionWaits):
 
     def put(self, requests: Sequence[Request], options: ClosureOptions | None,
             own_errors: bool = False, stops: bool = True) -> list[Record]:
-        """All of them, in order. Waits while there is no room. Raises UnavailableError and, but with
-        `own_errors`, the pending error of this generation (nothing is scheduled then, or only what
-        fitted before). `stops`: see ClosureError.again."""
+        """Adds closures in order, and returns their records. Waits while there is no room.
+
+        Args:
+            own_errors: Whether each closure has its own error.
+            stops: See ClosureError.again.
+
+        Raises:
+            UnavailableError: The session has ended.
+            ClosureError: Without `own_errors`: the pending error of this generation. Then only closures were added
+                for which there was room earlier.
+        """
         own_errors &= self.own_errors or not self._heard.is_set()
         may = self._may_submit if own_errors else self._may_schedule
         added: list[Record] = []
@@ -84,7 +93,7 @@ class Session(SessionWaits):
             for b in r.per_worker:
                 b.references += 1
         if self._streaming:
-            self._out.add(r)  # first: Ctrl-C here leaves nothing that is waited for and never sent
+            self._out.add(r)  # first, so that Ctrl-C here leaves no unsent closure for which others wait
             if self._bounded:
                 self._queue.add()
         self._records[token] = r
@@ -100,10 +109,10 @@ class Session(SessionWaits):
         return number
 
     def create(self, request: Request, name: str) -> Built:
-        """Waits until the server has taken it.
+        """Creates a value of workers, and waits until the server has accepted it.
 
         Raises:
-            InputError: the server refused it.
+            InputError: The server refused it.
             ValueError: `name` is not valid Unicode text.
         """
         as_text("name", name)
@@ -127,7 +136,7 @@ class Session(SessionWaits):
         return b
 
     def objects_known(self, datasets: bool = False) -> SessionObjects:
-        """Raises UnavailableError: the server is one of before, or is not there."""
+        """Returns the objects of the session. Raises UnavailableError if the server is too old or unreachable."""
         self._heard.wait()  # ends with the session at the latest
         if not self.has_objects:
             self._throw_if_over()
@@ -136,7 +145,7 @@ class Session(SessionWaits):
             raise unavailable("the server deals out no datasets: it is one of before")
         return self.objects
 
-    # What there is.
+    # Closures and errors.
 
     def keep_decoded(self, record: Record, value: Any) -> None:
         with self._lock:
@@ -148,7 +157,7 @@ class Session(SessionWaits):
         with self._lock:
             if self._ended or self.closing or self._generation.cancelling:
                 return
-            if not self._generation.settled:  # an error cancels the rest, but not what was submitted
+            if not self._generation.settled:  # an error cancels scheduled closures, but not submitted ones
                 for r in self._records.values():
                     if r.generation == 0:
                         self._cancel_one(r)
@@ -163,9 +172,10 @@ class Session(SessionWaits):
             self._cancel_one(record)
 
     def cancel_queued(self, records: Sequence[Record], dry_run: bool = False) -> Cancelled:
-        """Cancels closures that no worker has started; `dry_run` only asks. Any thread.
+        """Cancels closures that no worker has started. `dry_run` only asks the server. Can be called from any
+        thread.
 
-        A cancel is repeated while there is no connection. `dry_run` and callbacks do not wait.
+        While there is no connection, the cancel is repeated. `dry_run` and callbacks do not wait.
         """
         started: set[int] = set()
         asked: list[int] = []
@@ -190,7 +200,7 @@ class Session(SessionWaits):
         while asked:
             try:
                 answer = self.link.cancel_queued(self._id, asked, dry_run, limit)
-            except UnavailableError:  # whether they run is not known
+            except UnavailableError:  # their state is unknown
                 if time.monotonic() >= end:
                     self._cancel_limit = CANCEL_AGAIN_LIMIT
                 unknown = set(asked)
@@ -202,7 +212,7 @@ class Session(SessionWaits):
                     self._note_cancelled(set(asked) - running - unknown, answer is None)
                 elif unknown:
                     break
-            # These are on their way to the server, or have ended and are on their way back.
+            # The server does not know these yet, or they have ended and the outcome has not arrived.
             asked = [token for token in unknown if not by_token[token].ended]
             started.update(token for token in unknown.difference(asked)
                            if not isinstance(by_token[token].error, CancelledError))
@@ -218,12 +228,12 @@ class Session(SessionWaits):
             for token in tokens:
                 if (r := self._records.get(token)) is None:
                     continue
-                if tell:  # an older server, which stops calls that run as well
+                if tell:  # an older server, which also stops running calls
                     self._cancel_one(r)
-                r.cancelled = True  # told again on the next stream
+                r.cancelled = True  # sent again on the next stream
 
     def _drop_unsent(self, records: Sequence[Record], ready: list[Callable[[], None]]) -> None:
-        """Ends closures that the server does not know."""
+        """Ends closures that were not sent."""
         dropped = {r.token for r in records}
         self._queue.remove(self._out.drop(dropped))
         for r in records:
@@ -232,7 +242,7 @@ class Session(SessionWaits):
         self._changed.notify_all()
 
     def fetched(self, error: ClosureError) -> None:
-        """The fetch of a value has raised it."""
+        """Notes that the fetch of a value has raised the error."""
         with self._lock:
             self._generation.fetched(error)
 
@@ -242,7 +252,7 @@ class Session(SessionWaits):
         return [f.again() for f in failures]
 
     def stop(self, reason: str) -> None:
-        """Nothing is taken any more: there is no server."""
+        """Refuses new closures, because there is no server."""
         with self._lock:
             if not self._ended:
                 self._reason = reason
@@ -250,7 +260,7 @@ class Session(SessionWaits):
                 self._changed.notify_all()
 
     def begin_close(self) -> None:
-        """Nothing is taken any more; the server is told."""
+        """Refuses new closures, and tells the server that the session closes."""
         with self._lock:
             if self.closing or self._ended:
                 return

@@ -1,8 +1,7 @@
-"""What a session is made of, and its handles: every closure that is not finished, with what it takes
-to schedule it again after a broken stream, and every output that somebody holds.
+"""The state of a session, and its handles. The session stores every unfinished closure with the data to send it
+again after a broken stream, and every output that has a handle.
 
-The lock protects everything. Handles may be collected on any thread, in the midst of anything:
-`drop` only notes that.
+The lock protects everything. Handles can be garbage-collected on any thread at any time, so `drop` only notes that.
 """
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from muster.errors import FailureKind, UnavailableError
 
 
 class Cut:
-    """What a join waits for: what was scheduled before it, whatever others schedule meanwhile."""
+    """The closures that a join waits for: those that were scheduled before it."""
 
     def __init__(self, last_token: int, left: int) -> None:
         self.last_token = last_token
@@ -32,7 +31,7 @@ class Cut:
 
 
 class ToCancel(NamedTuple):
-    """A closure that is cancelled by the thread that writes."""
+    """A closure that the writing thread cancels."""
 
     record: Record
 
@@ -52,7 +51,7 @@ class SessionState:
         self._numbers: dict[str, int] = {}
         self._names: list[str] = []
         self._last_token = 0
-        self._last_sent = 0  # the highest token of a closure that was in a message
+        self._last_sent = 0  # the highest token of a sent closure
         self._unfinished = 0
         self._cuts: list[Cut] = []
         self._out = Outbox()
@@ -62,32 +61,32 @@ class SessionState:
         self._cancel_sent = False
         self._streaming = False
         self._stream = 0
-        self._warned_of: set[int] = set()  # functions that no worker has, each told once
+        self._warned_of: set[int] = set()  # functions that no worker has; each is logged once
         self._warned_of_break = 0.0
         self._away_since: float | None = time.monotonic()  # None: a stream is open
         self._id = ""
         self._incarnation = 0
         self.grace = 0.0
-        self.own_errors = False  # the server knows closures whose error is theirs alone
-        self.has_objects = False  # the server knows objects on tasks
-        self.has_datasets = False  # and their datasets
-        self.inputs_beside_bytes = False  # of closures with arguments in bytes, the server takes them
-        self._heard = threading.Event()  # the server, or that there will be none
+        self.own_errors = False  # the server supports closures with their own errors
+        self.has_objects = False  # the server supports objects on tasks
+        self.has_datasets = False  # the server supports datasets
+        self.inputs_beside_bytes = False  # the server accepts inputs of closures with arguments in bytes
+        self._heard = threading.Event()  # the server has answered, or there will be no server
         self._waited = False
         self.closing = False
         self._ended = False
-        self._refuses = False  # it closes, has ended, or will end because there is no server any more
+        self._refuses = False  # the session closes, has ended, or will end because there is no server
         self._reason = ""
-        self._held = 0  # how many want nothing more to be scheduled
-        self._reading: int | None = None  # the thread that takes a message, and runs callbacks of it
-        self._lost_with: set[tuple[int, str]] = set()  # streams and tasks whose loss was told
-        self._told: BaseException | None = None  # by another thread, for whoever comes next
+        self._held = 0  # number of `quiet` blocks, which hold back new closures
+        self._reading: int | None = None  # the thread that processes a message and runs its callbacks
+        self._lost_with: set[tuple[int, str]] = set()  # streams and tasks whose loss was reported
+        self._told: BaseException | None = None  # an error that the next schedule, join or done raises
         self._signalled = False
         self._drops: collections.deque[Record | Built | ToCancel] = collections.deque()
         self._drops_told = False
         self._wake: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self.is_forked = False
-        """This process was forked from the session's."""
+        """Whether this process was forked from the session's."""
         _forks.notify_in_forks(self)
 
     def forked(self) -> None:
@@ -97,30 +96,33 @@ class SessionState:
         self.link._lock = self.blobs._lock = lost
 
     def check_process(self) -> None:
-        """Raises RuntimeError in a process that was forked from the session's: none of its threads are there."""
+        """Raises RuntimeError in a process that was forked from the session's, because the session's threads do not
+        exist there.
+        """
         if self.is_forked:
             raise _forks.of_parent("coordinator")
 
     @property
     def id(self) -> str:
-        """As REST shows it; empty: the server has not opened it yet."""
+        """Returns the id of the session as REST shows it, or "" if the server has not opened it yet."""
         return self._id
 
     @property
     def patience(self) -> float:
-        """Returns for how many seconds a call outside of the stream is repeated while the server cannot be
-        reached: as long as the session can be resumed."""
+        """Returns for how many seconds a call outside of the stream is repeated while the server cannot be reached:
+        as long as the session can be resumed.
+        """
         return max(self.options.connect_timeout, self.grace)
 
     @property
     def over(self) -> bool:
-        """Nothing is scheduled any more."""
+        """Returns whether the session refuses new closures."""
         return self._refuses
 
     def takes_inputs_beside(self, timeout: float) -> bool:
-        """Whether arguments in bytes may have inputs; False while the server has not answered."""
+        """Returns whether arguments in bytes can have inputs. False while the server has not answered."""
         if not self._heard.is_set() and not self._waited:
-            self._waited = not self._heard.wait(timeout)  # once: then nobody waits for it
+            self._waited = not self._heard.wait(timeout)  # only the first caller waits
         return self.inputs_beside_bytes
 
     def _may_schedule(self) -> bool:
@@ -131,17 +133,19 @@ class SessionState:
         return not generation.draining and (not blocked or generation.failed)
 
     def _may_submit(self) -> bool:
-        """Returns whether a closure with an error of its own may be added. It waits only while a cancel is processed, which would
-        cancel it, too."""
+        """Returns whether a closure with its own error can be added. It waits only while a cancel is processed,
+        which would cancel it too.
+        """
         return self._refuses or not (self._generation.cancelling or (self._held and self._holds()) or self._full())
 
     def _holds(self) -> bool:
-        """Returns whether this thread has to wait until nobody holds back submissions. Callbacks do not wait: they run on the
-        thread that receives outcomes."""
+        """Returns whether this thread has to wait while submissions are held back. Callbacks do not wait, because
+        they run on the thread that receives outcomes.
+        """
         return not self._is_reading()
 
     def _is_reading(self) -> bool:
-        """A callback asks."""
+        """Returns whether this thread runs a callback."""
         return self._reading == threading.get_ident()
 
     def _full(self) -> bool:
@@ -151,7 +155,7 @@ class SessionState:
                 (self._bounded and self._queue_is_full()))
 
     def _queue_is_full(self) -> bool:
-        """Not for a callback: the server's reports come by its thread."""
+        """Returns whether the queue is full. False in a callback, because its thread receives the server's reports."""
         return self._queue.is_full(self._streaming, self._unfinished) and not self._is_reading()
 
     def _throw_if_over(self) -> None:
@@ -172,16 +176,16 @@ class SessionState:
     # Handles.
 
     def drop(self, record: Record | Built) -> None:
-        """A handle is gone. Takes no lock: the collector calls it anywhere."""
+        """Notes that a handle was garbage-collected. It takes no lock, because the collector calls it at any time."""
         self._drops.append(record)
         if isinstance(record, Record) and record.is_large:
-            self._wake.put(False)  # at once: the next large output is written where this one was
+            self._wake.put(False)  # at once, so that the next large output can reuse the memory
         elif not self._drops_told:
             self._drops_told = True
             self._wake.put(True)
 
     def cancel_later(self, record: Record) -> None:
-        """Cancels a closure. Takes no lock, as the collector may call it on any thread, in the midst of anything."""
+        """Cancels a closure. It takes no lock, because the garbage collector can call it on any thread at any time."""
         self._drops.append(ToCancel(record))
         if not self._drops_told:
             self._drops_told = True
@@ -228,7 +232,7 @@ class SessionState:
                 self._signal()
 
     def _lost_objects(self, task: str, error: BaseException) -> None:
-        """As of a lost task: once, by the next schedule, join or done."""
+        """Reports a lost task: the next schedule, join or done raises the error, once per task and stream."""
         with self._lock:
             if (self._stream, task) not in self._lost_with:
                 self._lost_with = {one for one in self._lost_with if one[0] == self._stream}

@@ -1,5 +1,6 @@
-"""A session's side of its streams: `messages` runs on the thread that writes one, the rest on the
-thread that reads it."""
+"""The streams of a session: `messages` runs on the thread that writes a stream, everything else on the thread that
+reads it.
+"""
 from __future__ import annotations
 
 import logging
@@ -22,21 +23,21 @@ from muster.objects.call import run_all
 log = logging.getLogger("muster.session")
 
 DROPS_WAIT = 0.05
-"""Seconds that released values may wait for others to go along with."""
+"""Seconds that released values wait, so that more can be sent together."""
 
 
 class SessionStreams(SessionState):
     # The thread that writes.
 
     def messages(self, stream: int) -> Iterator[bytes]:
-        """Of one stream, until it is no longer the session's."""
+        """Yields the messages of one stream, until the session has another stream."""
         while True:
             with self._lock:
                 if stream != self._stream:
                     return
                 wake = self._wake
                 self._take_drops()
-                full = self._full()  # what waits for a drain is woken by `take`
+                full = self._full()  # waits for a drain are woken by `take`
                 data = self._out.next_message(self._names)
                 self._last_sent = max(self._last_sent, self._out.last_sent)
                 if data is None:
@@ -45,7 +46,7 @@ class SessionStreams(SessionState):
                     self._changed.notify_all()
             if data is not None:
                 yield data
-            elif wake.get():  # only values were dropped: more of them will follow
+            elif wake.get():  # only values were dropped, and more drops usually follow
                 try:
                     wake.get(timeout=DROPS_WAIT)
                 except queue.Empty:
@@ -54,7 +55,7 @@ class SessionStreams(SessionState):
     # The thread that reads.
 
     def connected(self) -> int:
-        """A new stream takes messages from now on; its number."""
+        """Starts a new stream, and returns its number."""
         with self._lock:
             self._take_drops()
             self._out = out = Outbox()
@@ -99,7 +100,7 @@ class SessionStreams(SessionState):
 
     @property
     def incarnation(self) -> int:
-        """The identifier of the server process that opened the session; 0 before a session is open."""
+        """Returns the identifier of the server process that opened the session, or 0 if no session is open."""
         return self._incarnation
 
     @property
@@ -107,7 +108,7 @@ class SessionStreams(SessionState):
         return bool(self._id)
 
     def take(self, m: Any, values: Sequence[Data]) -> None:
-        """A SessionResponse, and its column of values."""
+        """Processes a SessionResponse. `values` is its column of values."""
         self._reading = threading.get_ident()
         try:
             self._take(m, values)
@@ -154,7 +155,7 @@ class SessionStreams(SessionState):
             self.blobs.patience = self.patience
         self.inputs_beside_bytes = o.inputs_beside_bytes
         self._heard.set()
-        # The cancel may have been lost with the old stream; else the generation has moved on.
+        # The cancel may have been lost with the old stream. If it was not, the generation has ended.
         g = self._generation
         if g.cancelling and not self._cancel_sent and o.generation == g.number:
             self._cancel_sent = self._out.cancel = True
@@ -187,7 +188,7 @@ class SessionStreams(SessionState):
                 zip(m.token, values, encodings, m.closure)):
             r = records.get(token)
             if r is None or r.ended:
-                continue  # repeated
+                continue  # an outcome that the server has repeated
             r.closure = closure
             own = r.function == python
             if failures is not None and i in failures:
@@ -196,7 +197,7 @@ class SessionStreams(SessionState):
                     self._generation.note(r.error)
             else:
                 r.raw = raw
-            # Whoever else can answer is not trusted to have something unpickled here.
+            # Only results of functions of this session are trusted to be unpickled here.
             if own:
                 r.encoding = PICKLE if encoding == BYTES else PICKLE_IN_JSON
             elif encoding == JSON and r.options is not None and r.options.trust_pickles:
@@ -207,7 +208,7 @@ class SessionStreams(SessionState):
         return cut_ended
 
     def _end(self, r: Record, ready: list[Callable[[], None]]) -> bool:
-        """True: somebody's join is over."""
+        """Ends a closure. Returns whether a join has nothing left to wait for."""
         r.ended = True
         self._unfinished -= 1
         cut_ended = False
@@ -221,8 +222,8 @@ class SessionStreams(SessionState):
         r.args = b""
         r.is_large = may_be_name(r.raw)
         if r.is_large and self.blobs is not None and self.blobs.outputs_may_stay():
-            # Its closure may have to run again, until the value was fetched, and for those that use it. What the server
-            # was given stays there for longer.
+            # The closure may have to run again until the value has been fetched, and for closures that use the value.
+            # The server itself keeps its blobs longer.
             self.blobs.lineage.ended(r.token, [c for c in r.contents if isinstance(c, SharedContent)],
                                      (used.token for used, _, _, _ in r.inputs if used is not None))
         else:
@@ -235,7 +236,7 @@ class SessionStreams(SessionState):
             if self.blobs is not None:
                 self.blobs.lineage.forget(r.token)
             if self._streaming and not self._ended:
-                self._out.release.append(r.token)  # it may have come before the server knew it
+                self._out.release.append(r.token)  # an earlier release may have preceded the closure
         for used, _, _, _ in inputs:
             if used is not None:
                 self._unreference(used)
@@ -244,7 +245,7 @@ class SessionStreams(SessionState):
         return cut_ended
 
     def ended(self, reason: str) -> None:
-        """No stream will come any more; empty after an orderly end."""
+        """Ends the session: there will be no further stream. `reason` is "" after an orderly end."""
         ready: list[Callable[[], None]] = []
         self._heard.set()
         if self._printer is not None:
@@ -274,12 +275,14 @@ class SessionStreams(SessionState):
 
 
 def _cause(failure: Any, r: Record) -> ClosureError | None:
-    """Of a closure that lacks an input: the error of this, which has come before."""
+    """Returns the error of an input, for a closure that failed because of it. The input's error was received
+    earlier.
+    """
     if failure.kind != FailureKind.INPUT:
         return None
     ended = [used.error for used, _, _, _ in r.inputs if used is not None and used.error is not None]
     said = (failure.type, failure.worker, failure.attempt)
-    # Several may have failed; the server says it of the first.
+    # Several inputs may have failed. The failure describes the first one.
     for error in sorted(ended, key=lambda e: (e.type, e.worker, e.attempt) != said)[:1]:
         return error._failure.cause or error
     return None

@@ -1,6 +1,6 @@
-"""What waits for a session: for a closure, for all, for the server. A wait that takes long looks why, and
-says so in the log (``muster``), once, where nothing can come of it: no worker has the function, or the
-server is gone.
+"""Waits of a session: for a closure, for all closures, for the server. A long wait asks the server for the reason.
+It logs a warning (logger ``muster``), once, if the wait cannot end: no worker has the function, or the server is
+unreachable.
 """
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from muster.worker.context import waiting
 log = logging.getLogger("muster")
 
 LOOK_EVERY = 5.0
-"""Seconds that a wait takes before it looks why, and between looks."""
+"""Seconds before a wait asks for the reason, and between two requests."""
 ASK_TIMEOUT = 1.0
 WORTH_ASKING = 0.5
-"""Seconds that a wait must have had to ask the server why it has ended in vain."""
+"""Shortest timeout in seconds for which a failed wait asks the server for the reason."""
 ASKED_OF = 8
-"""Closures that a join asks of: the first that have not ended."""
+"""Number of unfinished closures that a join asks about: the first ones."""
 
 
 class SessionWaits(SessionStreams):
@@ -35,7 +35,7 @@ class SessionWaits(SessionStreams):
             return made
 
     def leave(self, cut: Cut) -> None:
-        """Nobody waits for it any more: a join of it returns, and raises no pending error."""
+        """Ends the wait for a cut: its join returns, and raises no pending error."""
         with self._lock:
             if cut in self._cuts:
                 self._cuts.remove(cut)
@@ -59,8 +59,11 @@ class SessionWaits(SessionStreams):
 
     @contextlib.contextmanager
     def quiet(self, timeout: float | None = None) -> Iterator[bool]:
-        """Within it nothing that was scheduled runs, and who schedules waits, but for callbacks, which are waited
-        for. False: an error has cancelled it, which is yet to be raised. Raises WaitTimeout."""
+        """Runs the block while no scheduled closure runs. Threads that schedule wait until the block ends.
+        Callbacks do not wait, and end before the block starts.
+
+        Yields False if an error has cancelled the closures, and has not been raised yet. Raises WaitTimeout.
+        """
         with self._lock:
             self._held += 1
         try:
@@ -80,7 +83,9 @@ class SessionWaits(SessionStreams):
                 self._changed.notify_all()
 
     def over_within(self, timeout: float, stopped: Callable[[], bool]) -> bool:
-        """Waits so long, or until nothing is scheduled any more, or until `notify` when it is `stopped`."""
+        """Waits `timeout` seconds, or until the session refuses new closures, or until `notify` is called and
+        `stopped()` is True. Returns whether one of the two conditions holds.
+        """
         with self._lock:
             return self._changed.wait_for(lambda: self.over or stopped(), timeout)
 
@@ -94,12 +99,12 @@ class SessionWaits(SessionStreams):
         return self._generation.failed or (self._unfinished == 0 and self._reading is None)
 
     def tell(self, error: BaseException) -> None:
-        """The next schedule, join or done raises it."""
+        """Makes the next schedule, join or done raise the error."""
         with self._lock:
             self._told = error
 
     def untell(self, error: BaseException) -> bool:
-        """Who asks raises it instead. False: it has been raised."""
+        """Takes the error back, so that the caller can raise it. Returns False if it has been raised."""
         with self._lock:
             pending = self._told is error
             if pending:
@@ -126,7 +131,7 @@ class SessionWaits(SessionStreams):
 
     def done(self) -> bool:
         with self._lock, waiting():
-            # No deadline: what runs is asked to stop and answers, or its worker is lost.
+            # No deadline: running closures are asked to stop and answer, or their workers are lost.
             self._changed.wait_for(lambda: self._ended or self._generation.settled)
             self._raise_pending()
             return self._unfinished == 0
@@ -144,7 +149,7 @@ class SessionWaits(SessionStreams):
         try:
             in_time = self._wait(ended.wait, timeout, lambda: [record])
         finally:
-            if not record.ended:  # repeated waits would leave as many behind
+            if not record.ended:  # otherwise repeated waits would add callbacks without a limit
                 self.forget_callback(record, ended.set)
         if not in_time:
             raise WaitTimeout(f"the closure has not finished within {timeout:g} s" +
@@ -180,7 +185,7 @@ class SessionWaits(SessionStreams):
                 self._warn(of())
 
     def _warn(self, records: Sequence[Record]) -> None:
-        """Says why nothing comes of the wait, if that is so; once for each break and function."""
+        """Logs why the wait cannot end, if that is so, once for each lost connection and function."""
         away = self._away_since
         if away is not None:
             if time.monotonic() - away >= LOOK_EVERY and away != self._warned_of_break:
@@ -198,11 +203,12 @@ class SessionWaits(SessionStreams):
         return self.reason_of(timeout, [r.token for r in records])
 
     def reason_of(self, timeout: float | None, numbers: Sequence[int]) -> str:
-        """Returns why a wait has ended in vain, for the end of a sentence; empty where that is not known.
+        """Returns why a wait has timed out, as the end of a sentence, or "" if that is unknown.
 
         Args:
-            timeout: That of the wait.
-            numbers: Tokens of closures, or numbers of objects. The reason is that of the first, or of one that no worker can run.
+            timeout: The timeout of the wait.
+            numbers: Tokens of closures, or numbers of objects. The reason is that of the first one, or of one that
+                no worker can run.
         """
         away = self._away_since
         if away is not None:
@@ -221,6 +227,6 @@ class SessionWaits(SessionStreams):
                 f"again for {self.grace:g} s")
 
     def _explained(self, records: Sequence[Record]) -> tuple[str, int]:
-        """What the server says, and the token of one that no worker can run, or 0."""
+        """Returns the server's reason, and the token of a closure that no worker can run, or 0."""
         found: tuple[str, int] = self.link.explain(self._id, [r.token for r in records], ASK_TIMEOUT)
         return found

@@ -1,9 +1,9 @@
-"""Large arguments of a coordinator in memory that workers of its host take, and values taken from there.
+"""Large arguments of a coordinator in memory that workers of its host map, and values that are mapped here.
 
-A buffer that is passed again while its content is still there is the same content, if it has not changed. The last
-few stay a little longer than the closures that name them, for calls that follow each other; but not longer than the
-object whose bytes they are, which nobody can pass again. So a loop that makes an array for each call writes to the
-same memory again. Any thread.
+If a buffer is passed again and its content is still stored, the content is compared and reused. The last few
+contents are kept a little longer than the closures that name them, for calls that follow each other. But they are
+dropped with the object that owns the bytes, which cannot be passed again. So a loop that creates an array for each
+call writes to the same memory again. Methods can be called from any thread.
 """
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from muster._shared.process import Process, Taken
 from muster._shared.store import Full
 
 STAYS = 5.0
-"""Seconds after its last use."""
+"""Seconds that a content is kept after its last use."""
 STAYING_MAX = 8
 VIEWS_MAX = 32
-"""That are looked through for whose bytes they show."""
+"""Number of nested views that are followed to the owner of the bytes."""
 VALUE_BYTES_MAX = 1 << 30
-"""Of a value from another host, which is memory of this process: the limit of a blob."""
+"""Bytes of a value from another host, which is stored in memory of this process. Equal to the limit of a blob."""
 
 
 def _check_size(size: int) -> None:
@@ -39,7 +39,7 @@ def _check_size(size: int) -> None:
 
 
 class SharedContent:
-    """What closures which have not ended name. Goes with the last reference."""
+    """A content that unfinished closures name. It is freed with the last reference."""
 
     __slots__ = ("digest", "view", "__weakref__")
 
@@ -52,13 +52,15 @@ class _Staying(NamedTuple):
     until: float
     content: SharedContent
     source: Data | None
-    """The buffer that it is of, where that is not to be compared again."""
+    """The buffer of the content, if it need not be compared again."""
     watch: weakref.ref[Any] | None
-    """On whose bytes it is of; none, where its end is not told."""
+    """Reference to the owner of the bytes, or None if its end is not reported."""
 
 
 def _owner(data: Data) -> Any | None:
-    """Whose memory its bytes are, where that is known: others may make a new object each time they are asked for their bytes."""
+    """Returns the object that owns the bytes, or None if it is unknown: some objects make a new object each time
+    they are asked for their bytes.
+    """
     found: Any = memoryview(data).obj
     for _ in range(VIEWS_MAX):
         below = found.obj if isinstance(found, memoryview) else getattr(found, "base", None)
@@ -71,10 +73,10 @@ def _owner(data: Data) -> Any | None:
 
 
 class Shared:
-    """Starts with the first large argument or value."""
+    """The shared memory of a coordinator. It starts with the first large argument or value."""
 
     def __init__(self, channels: Channels, bytes_max: int, make_room: Callable[[], bool] = lambda: False) -> None:
-        """`make_room`: has others let go of some contents that they could do without; false: there are no more."""
+        """`make_room` releases contents that are not strictly needed. It returns False if there are none."""
         self._channels = channels
         self._make_room = make_room
         self._bytes_max = bytes_max
@@ -91,12 +93,14 @@ class Shared:
         return bool(self._bytes_max)
 
     def put(self, name: bytes) -> bool:
-        """What is held here, at the server, too."""
+        """Stores a content at the server as well. Returns False if it is not held here, or cannot be stored."""
         process = self._process
         return process is not None and process.holding.put(name)
 
     def content(self, data: Data, timeout: float) -> SharedContent | None:
-        """None: it is to be put. `timeout`: for the server to say that it knows of this, the first time."""
+        """Returns the stored content of a buffer, or None if it must be sent to the server. `timeout`: seconds to
+        wait, the first time, until the server has reported that it supports shared memory.
+        """
         process = self._started(timeout)
         if process is None:
             return None
@@ -104,9 +108,9 @@ class Shared:
         with self._lock:
             found = self._by_place.get(place)
             known = None if found is None else self._staying.get(found.digest)
-        is_same = known is not None and known.source is not None  # which is there, so nothing else is in its place
+        is_same = known is not None and known.source is not None  # the source exists, so its place was not reused
         if found is None or not (is_same or memory.same(found.view, data)):
-            if found is not None:  # what is there now has taken the place of what it is of
+            if found is not None:  # the memory of the buffer has new content
                 with self._lock:
                     known = self._staying.pop(found.digest, None)
             del known
@@ -119,7 +123,7 @@ class Shared:
         return found
 
     def unchanged(self, yes: bool) -> None:
-        """The program does not change arguments meanwhile."""
+        """Sets whether the program leaves arguments unchanged from now on."""
         with self._lock:
             self._unchanged = yes
             before = list(self._staying.items())
@@ -128,7 +132,7 @@ class Shared:
         del before  # without the lock
 
     def get(self, name: bytes, timeout: float) -> memoryview | None:
-        """None: it is to be had from the server."""
+        """Returns the mapped value, or None if it must be fetched from the server."""
         process = self._started(timeout)
         if process is None:
             return None
@@ -150,37 +154,37 @@ class Shared:
         return views[0] if views else None
 
     def by_server(self, size: int, seconds: float) -> None:
-        """A value came from the server."""
+        """Reports that a value was fetched from the server."""
         if self._process is not None:
             self._process.by_server(size, seconds)
 
     def outputs_may_stay(self) -> bool:
-        """With who made them, as far as was said."""
+        """Returns whether values can stay with the worker that computed them, as far as the server has reported."""
         process = self._process
         return process is not None and process.holding.outputs_may_stay
 
     def is_lost(self, name: bytes) -> bool:
-        """It is nowhere any more."""
+        """Returns whether the value no longer exists anywhere."""
         process = self._process
         return process is not None and process.is_lost(name)
 
     def put_names(self) -> list[bytes]:
-        """What is held here and was put at the server as well."""
+        """Returns the names of contents that are held here and were stored at the server as well."""
         process = self._process
         return [] if process is None else process.holding.all_put()
 
     def gone(self, names: list[bytes]) -> None:
-        """The server has these no more; it asks for them again."""
+        """Notes that the server no longer has these contents. It requests them again when needed."""
         if self._process is not None:
             self._process.holding.gone(names)
 
     def look(self) -> None:
-        """The connection is another."""
+        """Called when the connection to the server is a new one."""
         if self._process is not None:
             self._process.holding.look()
 
     def tick(self, now: float) -> bool:
-        """Lets go of what nobody has used for a while. Whether some is left."""
+        """Drops contents that have not been used for a while. Returns whether some are left."""
         with self._lock:
             gone = [self._staying.pop(name) for name, each in list(self._staying.items()) if each.until <= now]
         del gone  # without the lock
@@ -244,7 +248,7 @@ class Shared:
     def _stays(self, content: SharedContent, data: Data, process: Process) -> None:
         name, until = content.digest, time.monotonic() + STAYS
 
-        def source_gone(_: Any) -> None:  # while something is collected: takes no lock
+        def source_gone(_: Any) -> None:  # called by the garbage collector, so it takes no lock
             self._sources_gone.put(name)
             process.soon(self._forget_sources)
 
@@ -258,7 +262,7 @@ class Shared:
         del before, gone  # without the lock
 
     def _forget_sources(self) -> None:
-        """The store's thread."""
+        """Runs on the store's thread."""
         while not self._sources_gone.empty():
             with self._lock:
                 found = self._staying.pop(self._sources_gone.get(), None)

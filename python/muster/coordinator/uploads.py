@@ -1,4 +1,4 @@
-"""What a session has uploaded."""
+"""The uploads of a session."""
 from __future__ import annotations
 
 import threading
@@ -14,14 +14,16 @@ from muster.coordinator.work import Large
 
 
 class Uploads:
-    """By digest, the per-worker value that brings an upload to each worker, once. Any thread."""
+    """Creates, for each digest, the per-worker value that installs an upload on each worker once. Methods can be
+    called from any thread.
+    """
 
     def __init__(self, build: Callable[[Upload], PerWorkerValues]) -> None:
         self._build = build
-        self._lock = threading.Lock()  # protects _values; held while the server is asked
+        self._lock = threading.Lock()  # protects _values; held while waiting for the server
         self._values: dict[str, PerWorkerValues] = {}
         self._named: dict[bytes, AnyContent] = {}
-        """Blobs of uploads that objects are made with, whenever their task is there."""
+        """Blobs of uploads for objects, which are needed when the task of the object connects."""
 
     def value(self, upload: Upload) -> PerWorkerValues:
         with self._lock:
@@ -32,8 +34,9 @@ class Uploads:
 
     def along(self, uploads: Sequence[Upload], function: bytes, arguments: bytes,
               blobs: Blobs | None) -> list[Data]:
-        """Arguments of `work.make_with_uploads`. `blobs`: large uploads are sent once, and kept at the server for as
-        long as the session is there; None: they are within."""
+        """Returns the arguments of `work.make_with_uploads`. `blobs`: large uploads are sent once, and kept at the
+        server as long as the session. None: they are part of the arguments.
+        """
         naming = blobs.naming() if blobs is not None and blobs.limit(SERVER_WAIT) else None
         install = [(u.digest, Large(u.data)) for u in uploads]
         data, _ = calls.dump_arguments((install, function, arguments), {}, None if naming is None else naming.take)

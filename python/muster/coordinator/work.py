@@ -1,4 +1,4 @@
-"""Callables that run on workers on behalf of the coordinator."""
+"""Callables that run on workers for the coordinator."""
 from __future__ import annotations
 
 import itertools
@@ -12,19 +12,20 @@ from muster.worker.context import current
 
 
 class Chunk:
-    """Makes several calls of a function in one closure, for map. A call that raises does not keep the others
-    from being made."""
+    """Makes several calls of a function in one closure, for `map`. If one raises an exception, the others are still
+    made.
+    """
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
-        self.__qualname__ = calls.name_of(fn)  # of notes on errors
+        self.__qualname__ = calls.name_of(fn)  # for notes on errors
 
     @property
     def __wrapped__(self) -> Callable[..., Any]:
         return self.fn
 
     def __call__(self, *arguments: tuple[Any, ...]) -> list[Any] | PartialResults:
-        """Returns the results in order. Raises what the function raises if there is a single call."""
+        """Returns the results in order. With a single call it raises the exception of the function."""
         fn = self.fn
         if len(arguments) == 1:
             return [fn(*arguments[0])]
@@ -40,18 +41,19 @@ class Chunk:
                     raise
             if len(results) == len(arguments):
                 break
-            failed.append(len(results))  # extend takes a StopIteration of the function for the end
+            failed.append(len(results))  # includes a StopIteration of the function, which ends `extend`
             results.append(None)
         return PartialResults(results, failed) if failed else results
 
 
 class PartialResults(NamedTuple):
-    """What a chunk returns when some of its calls have raised. The client repeats these calls, each in a
-    closure of its own, which reports the error."""
+    """The result of a chunk in which some calls have raised exceptions. The client repeats these calls, each in its
+    own closure, which reports the error.
+    """
 
     results: list[Any]
     failed: list[int]
-    """Positions of the calls that have raised, whose results are None."""
+    """Positions of the failed calls, whose results are None."""
 
 
 def identity(value: Any) -> Any:
@@ -59,7 +61,7 @@ def identity(value: Any) -> Any:
 
 
 class InstallUpload:
-    """What it returns, as a per-worker value, stands for the upload in calls."""
+    """Installs an upload on a worker. As a per-worker value, the result represents the upload in calls."""
 
     def __init__(self, digest: str, data: bytes) -> None:
         self.upload = (digest, data)
@@ -71,7 +73,7 @@ class InstallUpload:
 
 
 class Large:
-    """Bytes that are pickled beside the pickle, so that they can be a blob."""
+    """Bytes that are pickled out of band, so that they can be a blob."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -81,12 +83,12 @@ class Large:
 
 
 def install_upload(digest: str, data: Any) -> Any:
-    """What it returns, as a per-worker value, stands for the upload in calls."""
+    """Installs an upload. As a per-worker value, the result represents the upload in calls."""
     return InstallUpload(digest, bytes(data))()
 
 
 class WithUploads:
-    """A builder, pickled, whose modules come along: it has no arguments that could bring them."""
+    """A pickled builder with its uploads, because its arguments cannot contain them."""
 
     def __init__(self, install: list[InstallUpload], function: bytes, arguments: bytes) -> None:
         self.install = install
@@ -102,12 +104,12 @@ class WithUploads:
 
 
 def make_with_uploads(install: list[tuple[str, Any]], function: bytes, arguments: bytes) -> Any:
-    """An object whose modules come along."""
+    """Creates an object after installing its uploads."""
     return WithUploads([InstallUpload(digest, bytes(data)) for digest, data in install], function, arguments)()
 
 
 class MakeDataset:
-    """Of a function, what it returns; of anything else, itself."""
+    """Returns the result of a function, or another object itself."""
 
     def __init__(self, dataset: Any) -> None:
         self.dataset = dataset
@@ -117,8 +119,9 @@ class MakeDataset:
 
 
 class IterateDataset:
-    """A new iterator over a new dataset. Several closures may ask it for its next element at once, in a worker
-    of threads, and in a child where one waits for values; few iterators can bear that."""
+    """Returns a new iterator over a new dataset. It has a lock, because several calls can use it at the same time:
+    in a threaded worker, and in a process where one call waits for values.
+    """
 
     def __init__(self, make: MakeDataset) -> None:
         self.make = make
@@ -128,7 +131,7 @@ class IterateDataset:
 
 
 class OneAtATime:
-    """An iterator with a lock. Any thread."""
+    """An iterator with a lock. It can be used on any thread."""
 
     def __init__(self, iterator: Iterator[Any]) -> None:
         self._iterator = iterator

@@ -1,2 +1,1 @@
-"""Objects on tasks, for who calls them: coordinators, and functions and objects on workers. Never imports
-grpc."""
+"""Objects on tasks, for their callers: coordinators, and functions and objects on workers. Never imports grpc."""

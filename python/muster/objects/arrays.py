@@ -1,15 +1,15 @@
-"""Arrays on the wire of objects, which every language reads: no pickle, and each length is checked before
-anything is made of it. All little endian::
+"""Arrays on the wire of objects. Every language can read them: they contain no pickle, and each length is checked
+before it is used. All numbers are little endian::
 
     8 bytes  b"\\x93ARRAYS\\x01"
     u32      count
     count x  u8 and the name of the dtype, u8 dimensions (0 to 8), u64 each, u64 bytes of data
     count x  data in C order, from a multiple of 16 on
 
-Text is of dtype "utf8" with one dimension, None of "none" without data.
+Text has the dtype "utf8" and one dimension. None has the dtype "none" and no data.
 
-Where large data may be elsewhere (see `muster.objects.large`) the magic ends in \\x02, and behind the bytes of data
-of each stands a u8: 0, or 32 and a name of so many bytes, by which the data are had in place of here.
+If large data can be elsewhere (see `muster.objects.large`), the magic ends in \\x02. The data length of each array
+is then followed by a u8, 0 or 32, and a name of that many bytes, which replaces the data.
 """
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _U64 = struct.Struct("<Q")
 
 
 class Encoded(NamedTuple):
-    """A method's result that is on the wire's form already, from the moment of the call."""
+    """The result of a method that was encoded when the method ran."""
 
     data: bytes
 
 
 def numpy() -> Any:
-    """Raises ImportError that says what for."""
+    """Returns the numpy module. Raises ImportError, which explains why it is needed."""
     try:
         import numpy
     except ImportError as error:
@@ -48,7 +48,7 @@ def numpy() -> Any:
 
 
 def integer(field: str, value: Any) -> int:
-    """Raises TypeError that names the field."""
+    """Returns an integer. Raises TypeError, which names the field."""
     try:
         return operator.index(value)
     except TypeError:
@@ -64,8 +64,9 @@ def may_be_elsewhere(data: Any) -> bool:
 
 
 def encode(values: Sequence[Any], take: buffers.Take | None = None, above: int = 0) -> bytes:
-    """Arrays, scalars, texts and None; `take` keeps data of more than `above` bytes elsewhere. Raises TypeError: one is of
-    a dtype that the wire has not; and what `take` raises."""
+    """Returns arrays, scalars, texts and None in wire format. `take` stores data of more than `above` bytes
+    elsewhere, and returns its name. Raises TypeError if a dtype is not supported, and the errors of `take`.
+    """
     head = [MAGIC if take is None else MAGIC_ELSEWHERE, _U32.pack(len(values))]
     parts: list[Any] = []
     for value in values:
@@ -102,7 +103,7 @@ def _described(value: Any) -> tuple[str, tuple[int, ...], Any]:
         raise TypeError(f"an array of dtype {array.dtype} cannot be sent: {', '.join(DTYPES)} can")
     if array.ndim > DIMENSIONS_MAX:
         raise TypeError(f"an array of {array.ndim} dimensions cannot be sent: {DIMENSIONS_MAX} are the limit")
-    shape = array.shape  # ascontiguousarray makes one dimension of none
+    shape = array.shape  # ascontiguousarray adds a dimension to scalars
     array = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     return array.dtype.name, shape, memoryview(array.reshape(-1).view(np.uint8)) if array.size else b""
 
@@ -133,20 +134,23 @@ class _Head(NamedTuple):
 
 
 def decode(data: Any, copies: bool = False, open: buffers.Open | None = None) -> list[Any]:
-    """Arrays (read-only views of `data`, or `copies` that may be written to; of what is elsewhere the memory itself,
-    which may be written to), texts and None. Raises ValueError that names the field, and what `open` raises."""
+    """Returns arrays, texts and None.
+
+    Arrays are read-only views of `data`, or with `copies` writable copies. Data that is elsewhere is returned as
+    its memory, which is writable. Raises ValueError, which names the field, and the errors of `open`.
+    """
     r = _Reader(data)
     heads = _heads(r)
     return [_value(r, f"array {i}", head, copies, open) for i, head in enumerate(heads)]
 
 
 def names_of(data: Any) -> list[bytes]:
-    """Of what is elsewhere. Raises ValueError."""
+    """Returns the names of data that is elsewhere. Raises ValueError."""
     return [head.name for head in _heads(_Reader(data)) if head.name]
 
 
 def is_mapped(array: Any) -> bool:
-    """Its data are memory that is mapped here and is nobody else's."""
+    """Returns whether the array's data is memory that is mapped in this process only for it."""
     base = array
     while base is not None and not isinstance(base, memoryview):
         base = getattr(base, "base", None)
@@ -183,7 +187,7 @@ def _value(r: _Reader, field: str, head: _Head, copies: bool, open: buffers.Open
     name, shape, size, elsewhere = head
     count = 1
     for n in shape:
-        count *= n  # of any size: it is compared, not allocated
+        count *= n  # can be huge: it is only compared
     if name in ("utf8", "none"):
         good = size == count and len(shape) == 1 if name == "utf8" else size == 0
         np = dtype = None
@@ -217,6 +221,6 @@ def _value(r: _Reader, field: str, head: _Head, copies: bool, open: buffers.Open
 
 
 def answer_of(data: Any, open: buffers.Open | None = None) -> Any:
-    """What a method has returned: an array, or several as a list."""
+    """Returns the result of a method: one array, or a list of several."""
     values = decode(data, copies=True, open=open)
     return values[0] if len(values) == 1 else values

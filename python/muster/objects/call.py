@@ -1,4 +1,4 @@
-"""One call of an object, as its caller has it."""
+"""One call of an object, as its caller stores it."""
 from __future__ import annotations
 
 import logging
@@ -12,7 +12,7 @@ from muster.objects import arrays
 log = logging.getLogger("muster.session")
 
 Of = tuple[str, str]
-"""The task of an object, and what it is."""
+"""The task of an object, and its description."""
 
 
 class Kept(NamedTuple):
@@ -36,30 +36,32 @@ class Call:
         self.args = args
         self.ticket = ticket
         self.plain = plain
-        """Its answer is arrays or JSON: whoever has the object cannot make this process run code."""
+        """Whether the answer is arrays or JSON, so that the object's process cannot make this process run code."""
         self.loads = loads
-        """Reads its answer, where its arguments are JSON: the answer is, too, or bytes."""
+        """Decodes the answer of a call with JSON arguments. None: the answer has another encoding."""
         self.of = of
         self.answered = False
         self.raw: bytes = b""
         self.encoding = -1
-        """-1: the answer is in `value`."""
+        """Encoding of `raw`. -1: the answer is in `value`."""
         self.value: Any = None
         self.error: ClosureError | None = None
         self.waiters: list[Callable[[], None]] | None = None
         self.kept = kept
-        """What its arguments name, until it is answered."""
+        """Memory that the arguments name, until the call is answered."""
         self.views: dict[bytes, memoryview] | None = None
-        """What its result names."""
+        """Memory that the result names."""
         self.tries = 0
 
 
 def run_all(callbacks: list[Callable[[], None]]) -> None:
-    """Where answers are read: whatever one raises, the others are called and the session goes on."""
+    """Calls all callbacks on the thread that reads answers. Logs their errors, so that one error stops neither the
+    others nor the session.
+    """
     for f in callbacks:
         try:
             f()
-        except BaseException:  # the user's, also sys.exit
+        except BaseException:  # user code can raise anything, including SystemExit
             log.exception("a callback of a RemoteValue has failed")
 
 

@@ -1,9 +1,9 @@
-"""Calls of objects that one caller makes: their numbers, what is to be sent, what waits for an answer.
+"""Calls of objects by one caller: their numbers, the queue of calls to send, and waiters for answers.
 
-    add --> out --fill--> sent --take--> answered, and `taken` by the server; a large result by `Large` first
-                  └── the stream broke: `again`, from the first that is not answered
+    add --> out --fill--> sent --take--> answered, and acknowledged by `taken`; `Large` first fetches large results
+                  └── the stream broke: `again`, from the first unanswered call
 
-Any thread. A caller waits when it has too many that are not answered.
+Functions can be called from any thread. Callers wait when they have too many unanswered calls.
 """
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ log = logging.getLogger("muster.session")
 
 CALLS_MAX = 8192
 BYTES_MAX = 64 << 20
-"""Of calls that are not answered. More: who calls waits; callbacks, which cannot, have twice as much."""
+"""Bytes of unanswered calls. Beyond that, callers wait. Callbacks cannot wait, so they have twice as much."""
 PER_MESSAGE = 1000
 BYTES_PER_MESSAGE = 256 << 10
 SLOT_KEPT = 1.0
-"""Seconds that a function waits for a call with its slot. Objects have threads of their own, so slots are for
-nothing then, and functions that others begin beside train on weights that are older by all of these. After
-it the object may be waiting for a function that needs the slot."""
+"""Seconds that a function keeps its slot while it waits for a call. Releasing the slot at once would start further
+functions, which would train on older weights, although the object has its own thread and needs no slot. After this
+time the object may be waiting for a function that needs the slot."""
 REPEATED_AFTER = 0.05, 2.0
-"""Seconds until what the server had no room for is sent again, twice as many each time; the last: at most."""
+"""Seconds until calls for which the server had no room are sent again. They double each time, up to the second
+number."""
 WARNED_EVERY = 10.0
 
 
@@ -47,17 +48,20 @@ class _Callbacks(threading.local):
 
 
 _callbacks = _Callbacks()
-"""Of calls whose results were taken on a thread beside the one that reads."""
+"""Whether this thread runs callbacks of calls whose results were taken on a separate thread."""
 _beside = Apart()
-"""Its own threads: those of closures' values may wait until these are made again."""
+"""Separate from the threads for values of closures, which can wait until a value has been computed again."""
 
 
 class Calls:
-    """`wake` is called when there is something to send, from any thread, under no lock. `memory`: of this process, where
-    large arguments and results may stay; see `Large`."""
+    """The calls of one caller.
+
+    `wake` is called from any thread, without a lock, when there is something to send. `memory` returns the memory
+    of this process for large arguments and results; see `Large`.
+    """
 
     WHAT = "handle"
-    """What users call the object that makes the calls."""
+    """The users' name of the object that makes the calls."""
 
     def __init__(self, wake: Callable[[], None], memory: Callable[[], Memory | None] = lambda: None) -> None:
         self._wake = wake
@@ -65,23 +69,23 @@ class Calls:
         self._lock = threading.Lock()  # protects all below
         self._room = threading.Condition(self._lock)
         self._last = 0
-        self._pending: dict[int, Call] = {}  # not answered, in order
-        self._refused: list[Call] = []  # the server had no room: they are sent again, with other numbers
+        self._pending: dict[int, Call] = {}  # unanswered calls, in order
+        self._refused: list[Call] = []  # the server had no room; they are sent again with new numbers
         self._repeats = False
         self._pause = REPEATED_AFTER[0]
         self._warned = -WARNED_EVERY
-        self._bytes = 0  # of both
+        self._bytes = 0  # of _pending and _refused
         self._kept_bytes = 0
-        self._taking: set[Call] = set()  # large results, that are on their way here
+        self._taking: set[Call] = set()  # their large results are being fetched
         self._out: collections.deque[Call | int] = collections.deque()
-        """Calls, and objects that are deleted after the calls before them."""
+        """Calls to send, and numbers of objects to delete after the calls before them."""
         self._taken = Taken()
         self._sent = 0  # the highest number that was ever in a message
         self._told = False
         self._over: str | None = None
         self._reader: int | None = None  # the thread that takes answers, and runs callbacks of them
         self.is_forked = False
-        """This process was forked from the one that calls."""
+        """Whether this process was forked from the one that makes the calls."""
         _forks.notify_in_forks(self)
 
     def forked(self) -> None:
@@ -90,16 +94,19 @@ class Calls:
         self._lock = self._room = self.large._lock = lost
 
     def check_process(self) -> None:
-        """Raises RuntimeError in a process that was forked from the one that calls."""
+        """Raises RuntimeError in a process that was forked from the one that makes the calls."""
         if self.is_forked:
             raise _forks.of_parent(self.WHAT)
 
     def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True,
             plain: bool = False, of: Of = ("", ""), loads: Callable[[bytes], Any] | None = None,
             kept: Sequence[Kept] = ()) -> Call:
-        """Waits while there is no room, unless it is told not to: then by who makes few of them only. Raises
-        UnavailableError: it is over; ValueError: `method` is not valid Unicode text. `kept`: what the arguments name,
-        until it is answered."""
+        """Adds a call, and returns it.
+
+        It waits while there is no room, unless `waits` is False; callers that make few calls pass False. `kept`:
+        memory that the arguments name, until the call is answered. Raises UnavailableError if the session has
+        ended, and ValueError if `method` is not valid Unicode text.
+        """
         as_text("method", method)
         while True:
             with self._lock:
@@ -131,11 +138,13 @@ class Calls:
         return call
 
     def _on_reader(self) -> bool:
-        """Nothing is answered while this thread waits."""
+        """Returns whether this is the thread that takes answers, which must not wait for one."""
         return _callbacks.run or self._reader == threading.get_ident()
 
     def _is_callback_with_room(self) -> bool:
-        """Callbacks have as much again, as they cannot wait. Raises RuntimeError: one has used it."""
+        """Returns whether this is a callback. Callbacks have twice the room, because they cannot wait. Raises
+        RuntimeError if they have used it.
+        """
         if not self._on_reader():
             return False
         if len(self._pending) >= 2 * CALLS_MAX or self._bytes >= 2 * BYTES_MAX:
@@ -144,8 +153,9 @@ class Calls:
         return True
 
     def _await_room(self, args: bytes, kept: Sequence[Kept], oldest: Call) -> None:
-        """Or until the oldest call is answered, for which its caller waits as for a value: where that
-        is a circle, the call is answered with the error."""
+        """Waits until there is room, or until the oldest call is answered. This counts as a wait for that call. If
+        it creates a cycle of waits, the call fails.
+        """
         wait = self.begin_wait(oldest)
         try:
             with self._lock, waiting():
@@ -155,7 +165,7 @@ class Calls:
             self.end_wait(wait)
 
     def has_more(self) -> bool:
-        """There is more to send."""
+        """Returns whether there is something to send."""
         with self._lock:
             return bool(self._out) or self._has_more()
 
@@ -170,7 +180,9 @@ class Calls:
             self._wake()
 
     def fill(self, m: Any) -> bool:
-        """What there is to say, into an ObjectRequests: of one ticket, and not too much. False: nothing."""
+        """Adds calls of one ticket, up to a limit, and acknowledgements to an ObjectRequests message. Returns
+        whether it has added anything.
+        """
         with self._lock:
             if self._taken:
                 self._taken.say(m.taken, self._sent + 1)
@@ -203,18 +215,19 @@ class Calls:
             return said
 
     def _name(self, m: Any, ticket: bytes) -> None:
-        """Whose calls a message has."""
+        """Writes the caller of a message's calls."""
 
     def _fill_more(self, m: Any) -> bool:
         """Under the lock."""
         return False
 
     def lost(self, task: str, error: Any) -> None:
-        """The server has started anew, and so does not know an object."""
+        """Called when a restarted server does not know an object."""
 
     def again(self) -> bool:
-        """There is another stream: what is not answered is sent again, and what is taken said again. Whether there
-        is any."""
+        """Starts another stream: unanswered calls and acknowledgements are sent again. Returns whether there are
+        any.
+        """
         with self._lock:
             self._out = collections.deque(self._pending.values())
             self._taken.again()
@@ -225,7 +238,7 @@ class Calls:
         """Under the lock."""
 
     def take(self, m: Any) -> None:
-        """ObjectAnswers."""
+        """Processes an ObjectAnswers message."""
         ready: list[Callable[[], None]] = []
         lost: list[Call] = []
         refused: Call | None = None
@@ -250,7 +263,7 @@ class Calls:
                         continue
                 if failure is not None and reasons.may_be_given_again(call, failure.type) and call.tries < large.TRIES:
                     call.tries += 1
-                    self._add(call)  # it is here still: there was no way to it
+                    self._add(call)  # the memory still exists, but could not be reached
                     self._renumbered()
                     due_again = True
                     continue
@@ -305,13 +318,13 @@ class Calls:
         call.kept = ()
 
     def _outlives(self, call: Call) -> bool:
-        """It is executed also when its caller has ended."""
+        """Returns whether the call is executed even if its caller has ended."""
         return True
 
     def finish(self, call: Call, error: ClosureError | None = None) -> None:
-        """One whose result was to be taken is answered. Not the thread that reads."""
+        """Marks a call as answered whose result was fetched. Must not run on the thread that reads."""
         with self._lock:
-            if call not in self._taking:  # it is over
+            if call not in self._taking:  # the caller has ended
                 return
             self._taking.discard(call)
             call.args = b""
@@ -326,7 +339,7 @@ class Calls:
             _callbacks.run = before
 
     def call_again(self, call: Call) -> bool:
-        """One whose result was to be taken. False: it may not be executed again."""
+        """Repeats a call whose result could not be fetched. Returns False if it must not be executed again."""
         with self._lock:
             if call not in self._taking or not call.plain or call.method not in reasons.READS or call.tries >= large.TRIES:
                 return False
@@ -339,7 +352,7 @@ class Calls:
         return True
 
     def settle(self) -> None:
-        """What calls that are not answered were given outlives this process when this returns."""
+        """Makes sure that the arguments of unanswered calls outlive this process."""
         if not self._kept_bytes:
             return
         with self._lock:
@@ -375,10 +388,10 @@ class Calls:
         self._tell()
 
     def _renumbered(self) -> None:
-        """Calls have other numbers. Under the lock."""
+        """Called under the lock when calls have got new numbers."""
 
     def end(self, reason: str) -> None:
-        """No answer will come any more."""
+        """Fails all unanswered calls, because there will be no further answers."""
         ready: list[Callable[[], None]] = []
         with self._lock:
             self._over = reason
@@ -397,7 +410,7 @@ class Calls:
         self.large.let_go(gone)
         run_all(ready)
 
-    # Who waits.
+    # Waits.
 
     def when_answered(self, call: Call, f: Callable[[], None]) -> None:
         with self._lock:
@@ -414,7 +427,7 @@ class Calls:
                 call.waiters.remove(f)
 
     def wait(self, call: Call, timeout: float | None) -> None:
-        """Raises WaitTimeout."""
+        """Waits for the answer. Raises WaitTimeout."""
         answered = threading.Event()
         self.when_answered(call, answered.set)
         if answered.is_set():
@@ -431,21 +444,23 @@ class Calls:
                     raise WaitTimeout(f"the call of {call.method} has not been answered within {timeout:g} s" +
                                       self.reason_of(call, timeout))
         finally:
-            self.forget_callback(call, answered.set)  # repeated waits would leave as many behind
+            self.forget_callback(call, answered.set)  # otherwise repeated waits would add callbacks without a limit
             self.end_wait(wait)
 
     def reason_of(self, call: Call, timeout: float | None) -> str:
-        """Returns why the call has no answer, for the end of a sentence; empty where that is not known."""
+        """Returns why the call is not answered, as the end of a sentence, or "" if that is unknown."""
         return ""
 
     def begin_wait(self, call: Call) -> Any:
-        """This thread waits for it, until `end_wait` with what this returns."""
+        """Notes that this thread waits for the call, until `end_wait` is called with the result."""
 
     def end_wait(self, wait: Any) -> None:
         pass
 
     def value_of(self, call: Call, stops: bool = False) -> Any:
-        """Of one that is answered, always the same object. Raises its error; `stops`: see ClosureError.again."""
+        """Returns the value of an answered call, always the same object. Raises its error. `stops`: see
+        ClosureError.again.
+        """
         if call.error is not None:
             raise call.error.again(stops)
         if call.encoding < 0:

@@ -1,14 +1,15 @@
-"""Large arguments and results of calls: they stay in memory of the process that has made them, others of its host map it, and
-those of other hosts have it by a ticket or from the server. The call says names, as closures do.
+"""Large arguments and results of calls. They stay in memory of the process that created them. Processes of the same
+host map this memory; others fetch it by a ticket or from the server. The call contains names, as in closures.
 
-Whether who has an object can do that is asked by a call of METHOD, once, before the first large one; the worker answers it
-beside the object's own calls. The same call says which results are here, so that their memory is let go.
+A call of METHOD asks the process of an object whether it supports this. It is sent once, before the first large
+call, and the worker answers it without waiting for the object's own calls. Calls of METHOD also report which
+results have been received, so that their memory is released.
 
-    add --large arguments, `kept`--> answered: let go
-    answered with names --take, on a thread beside--> here, told by METHOD
-                              └── it is gone: reads of variables are called again, others are UNAVAILABLE
+    add --large arguments, `kept`--> answered: released
+    answered with names --take, on another thread--> received, reported by METHOD
+                              └── lost: reads of variables are repeated, other calls fail as UNAVAILABLE
 
-Never imports grpc. Any thread.
+Never imports grpc. Functions can be called from any thread.
 """
 from __future__ import annotations
 
@@ -29,60 +30,63 @@ from muster.objects.call import Call, Kept, Of
 log = logging.getLogger("muster.session")
 
 METHOD = "muster.large"
-"""No class has it: names of methods have no dot. Arguments: numbers of its caller's calls whose results are here, 8 bytes each."""
+"""No class has this method, because names of methods have no dot. Arguments: numbers of the caller's calls whose
+results have been received, 8 bytes each."""
 MIN = BLOB_MIN
 ASK_WITHIN = 1.0
-"""Seconds that a large call waits, once for each object, to know whether it can stay here."""
+"""Seconds that the first large call of each object waits for the answer of METHOD."""
 ASKED_MAX = 10_000
-"""Objects of which it is known; of the others it is asked again."""
+"""Number of objects whose answer is remembered. Others are asked again."""
 TRIES = 3
-"""Of reads whose memory was gone when it was to be taken."""
+"""Attempts of a read whose result was lost before it was received."""
 BYTES_MAX = 1 << 30
-"""Kept for calls that are not answered. More: who calls waits."""
+"""Bytes that are kept for unanswered calls. Beyond that, callers wait."""
 SETTLE_WITHIN = 1.0
-"""Seconds for these calls to be answered before what they were given is put at the server, so that it outlives this
-process."""
+"""Seconds within which calls must be answered at the end of this process. After that their arguments are stored at the
+server, because they must outlive this process."""
 _NUMBER = struct.Struct("<Q")
 _MARKS = (arrays.MAGIC_ELSEWHERE, buffers.SHARED)
 
 
 class Memory(Protocol):
-    """Of this process."""
+    """Memory of this process."""
 
     def keep(self, data: Data) -> Kept:
-        """A copy. Raises OSError, ValueError, ClosureError: there is no room."""
+        """Copies data. Raises OSError, ValueError or ClosureError if there is no room."""
 
     def let_go(self, kept: Kept) -> None:
-        """Waits for nothing."""
+        """Releases a copy. Does not wait."""
 
     def put(self, kept: Kept) -> None:
-        """The server has it, too, when this returns. Raises OSError."""
+        """Stores a copy at the server as well, before it returns. Raises OSError."""
 
     def open(self, name: bytes) -> memoryview:
-        """Its bytes, which may be written to. Raises whatever there is to raise."""
+        """Returns the writable bytes of a name. Can raise any exception."""
 
 
 class NotKept(Exception):
-    """A call is to go whole."""
+    """The arguments must be sent as a whole."""
 
 
 def is_marked(data: Data) -> bool:
-    """Whether arguments or a result may name what is elsewhere. Who has sent such arguments takes such results."""
+    """Returns whether arguments or a result can name data that is elsewhere. A caller that has sent such arguments
+    accepts such results.
+    """
     return bytes(data[:8]).startswith(_MARKS)
 
 
 def names_of(data: Data) -> list[bytes]:
-    """Raises ValueError, struct.error."""
+    """Returns the names of data that is elsewhere. Raises ValueError or struct.error."""
     return arrays.names_of(data) if arrays.may_be_elsewhere(data) else buffers.names_of(data)
 
 
 def numbers(args: bytes) -> list[int]:
-    """Of a call of METHOD."""
+    """Returns the numbers in the arguments of a call of METHOD."""
     return [n for n, in _NUMBER.iter_unpack(args[:len(args) // _NUMBER.size * _NUMBER.size])]
 
 
 class Keeping:
-    """What the arguments of one call name."""
+    """Stores the large arguments of one call."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -102,7 +106,7 @@ class Keeping:
 
 
 class Caller(Protocol):
-    """Makes the calls; see `Calls`."""
+    """Makes calls; see `Calls`."""
 
     def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True, plain: bool = False,
             of: Of = ("", "")) -> Call: ...
@@ -117,10 +121,10 @@ class Caller(Protocol):
 
 
 class Large:
-    """Of one caller."""
+    """The large arguments and results of one caller."""
 
     def __init__(self, calls: Caller, memory: Callable[[], Memory | None]) -> None:
-        """`memory`: None: nothing is kept here."""
+        """`memory` returns None if this process keeps nothing."""
         self._calls = calls
         self._memory = memory
         self._lock = threading.Lock()  # protects all below
@@ -128,14 +132,16 @@ class Large:
         self._slow: set[int] = set()
 
     def keeping(self, object: int, ticket: bytes, of: Any, asks: bool = True) -> Keeping | None:
-        """For a call of this object. None: it goes whole. `asks`: also where it is not known yet, which takes a while."""
+        """Returns the storage for arguments of a call of this object, or None if the call must be sent as a whole.
+        `asks`: whether to ask the object's process if its answer is unknown, which takes a while.
+        """
         if not asks and object not in self._asked:
             return None
         memory = self._memory()
         return Keeping(memory) if memory is not None and self._is_known(object, ticket, of, asks) else None
 
     def ask(self, object: int, ticket: bytes, of: Any) -> Call | None:
-        """For the next time."""
+        """Asks the object's process, for the next call."""
         with self._lock:
             asked = self._asked.get(object)
         if asked is not None or self._memory() is None:
@@ -155,13 +161,15 @@ class Large:
         if not asked.answered and asks and object not in self._slow:
             try:
                 self._calls.wait(asked, ASK_WITHIN)
-            except (WaitTimeout, RuntimeError):  # also: on the thread that takes answers
+            except (WaitTimeout, RuntimeError):  # RuntimeError: this is the thread that takes answers
                 with self._lock:
                     self._slow.add(object)
         return asked.answered and asked.error is None
 
     def take(self, call: Call) -> None:
-        """What its result names. On a thread beside the one that reads; the call is answered when this returns, or later."""
+        """Fetches the memory that a result names. Runs on a separate thread. The call is answered now, or after it
+        was repeated.
+        """
         try:
             memory = self._memory()
             if memory is None:
@@ -175,14 +183,14 @@ class Large:
             self._calls.add(call.object, METHOD, _NUMBER.pack(call.number), call.ticket, waits=False, plain=True,
                             of=call.of)
         except ClosureError:
-            pass  # it is over
+            pass  # the caller has ended
         call.views = views
         self._calls.finish(call)
 
     def _gone(self, call: Call) -> None:
         if self._calls.call_again(call):
             return
-        try:  # whoever lost it is asked how it is: its own loss is known to the server
+        try:  # a call to the same object reveals whether its task was lost
             asked = self._calls.add(call.object, METHOD, b"", call.ticket, waits=False, plain=True, of=call.of)
         except ClosureError as over:
             return self._calls.finish(call, over)
@@ -208,10 +216,10 @@ def _said(asked: Call) -> ClosureError | None:
 
 
 def is_named(encoding: int, raw: Data) -> bool:
-    """Whether a result is elsewhere."""
+    """Returns whether a result is elsewhere."""
     if encoding != BYTES or not is_marked(raw):
         return False
     try:
         return bool(names_of(raw))
     except (ValueError, struct.error):
-        return False  # who fetches it is told
+        return False  # decoding it reports the error

@@ -1,7 +1,7 @@
 """Objects of classes that workers have registered by name, in any language: arguments and results are JSON.
 
-A handle among them is ``{"$object": "obj_…", "task": "ps:0", "class": "Counter", "ticket": "<base64>"}``, whatever its
-object was made of: objects of Python read JSON, too.
+A handle in JSON is ``{"$object": "obj_…", "task": "ps:0", "class": "Counter", "ticket": "<base64>"}``. Objects of
+Python classes accept JSON too, so every handle has this form.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEYS = {_KEY, "task", "class", "ticket"}
 
 
 class NamedObject(RemoteObject):
-    """A handle whose methods take and return JSON: plain values, handles, and outputs, which are waited for."""
+    """A handle whose methods take and return JSON: plain values, handles, and outputs, which it waits for."""
 
     __slots__ = ()
 
@@ -33,7 +33,9 @@ class NamedObject(RemoteObject):
 
 
 def arguments(of: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bytes:
-    """Raises TypeError, ValueError: they are no JSON, or too large; what outputs raise."""
+    """Returns the arguments of a call as JSON. Raises TypeError if they are not JSON, ValueError if they are too
+    large, and the errors of outputs among them.
+    """
     try:
         data = _dumps({"args": list(args), "kwargs": dict(kwargs)} if kwargs else list(args)).encode()
     except TypeError as error:
@@ -43,12 +45,12 @@ def arguments(of: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None) ->
 
 
 def plain(value: Any) -> Any:
-    """An argument that is no JSON by itself: outputs are waited for. Raises TypeError: it is none at all."""
+    """Returns the JSON form of an output, which it waits for, or of a handle. Raises TypeError for other objects."""
     return value.fetch() if isinstance(value, RemoteValue) else to_json(value)
 
 
 def to_json(value: Any) -> dict[str, str]:
-    """A handle. Raises TypeError: it is none."""
+    """Returns the JSON form of a handle. Raises TypeError if `value` is not a handle, or is a variable."""
     if not isinstance(value, RemoteObject):
         raise TypeError(f"{type(value).__name__} is no JSON")
     if value._class_name == "muster.Variable":
@@ -60,11 +62,13 @@ def to_json(value: Any) -> dict[str, str]:
 _WORDS: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":"), "allow_nan": False}
 _dumps = json.JSONEncoder(default=plain, **_WORDS).encode
 dumps = json.JSONEncoder(default=to_json, **_WORDS).encode
-"""Of a result."""
+"""Encodes a result."""
 
 
 def hook(found: dict[str, Any]) -> Any:
-    """Of json.loads: a handle, where it is one and there is who calls it."""
+    """Object hook of json.loads: returns a handle for the JSON form of a handle if this process can call it,
+    otherwise the dict.
+    """
     if _KEY not in found or found.keys() != _KEYS or not all(type(v) is str for v in found.values()):
         return found
     id = found[_KEY]
@@ -82,6 +86,6 @@ def loads(text: bytes) -> Any:
 
 
 def restored(id: int, task: str, class_name: str, ticket: bytes) -> NamedObject:
-    """Called while a handle is unpickled. Raises TypeError: it is of no use here."""
+    """Called when a handle is unpickled. Raises TypeError if this process cannot call it."""
     calls: Calls = handle.calls_of(ticket, f"{class_name} on {task}")
     return NamedObject(id, task, class_name, ticket, calls, getattr(calls, "owner", lambda: None)())

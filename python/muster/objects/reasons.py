@@ -1,5 +1,6 @@
-"""Why the server itself has failed a call, as `muster.v1.FailureReason` says it, and what its caller does then.
-What the server writes beside it is for people alone."""
+"""Reasons for which the server itself fails a call (`muster.v1.FailureReason`), and how the caller reacts. The text
+of such a failure is only for people.
+"""
 from __future__ import annotations
 
 from typing import Any
@@ -7,20 +8,21 @@ from typing import Any
 from muster.errors import FailureKind, UnavailableError
 
 NO_ROOM_FOR_CALL = 1
-"""It was not executed."""
+"""The call was not executed."""
 NO_ROOM_FOR_VALUE = 2
-"""It was."""
+"""The call was executed."""
 SERVER_RESTARTED = 3
-"""An earlier process of the server had the object."""
+"""The object belonged to an earlier process of the server."""
 
 ARGUMENT_GONE = "muster.ArgumentGone"
-"""The type of the failure of a call that was not executed, as what it was given could not be had from its caller."""
+"""Type of the failure of a call that was not executed, because its caller could not provide its arguments."""
 NO_ROOM = frozenset((NO_ROOM_FOR_CALL, NO_ROOM_FOR_VALUE))
 READS = frozenset(("read", "read_rows", "gather", "info", "save", "cut_rows"))
 REPEATED = READS | frozenset(("assign_add", "assign_sub", "scatter_add", "scatter_sub", "sgd", "sgd_rows", "adam",
                               "adam_rows", "begin_cut", "end_cut", "muster.large"))
-"""Methods of variables, and the one of `large`, that may be executed behind calls that were made later: without room they are sent
-again, as nobody waits for the answer of an update."""
+"""Methods of variables, and the method of `large`, that may be executed after calls that were made later. Without
+room they are sent again, because callers do not wait for the answer of an update.
+"""
 
 
 def may_be_repeated(call: Any, reason: int) -> bool:
@@ -35,7 +37,7 @@ def may_be_given_again(call: Any, type: str) -> bool:
 
 
 def lost(call: Any) -> UnavailableError:
-    """With the server that had its object."""
+    """Returns the error of a call whose object was lost in a restart of the server."""
     task, what = call.of
     where = f" on {task}" if task else ""
     return UnavailableError(FailureKind.DEPENDENCY_LOST, "", f"UNAVAILABLE: {what or 'an object'}{where} is not there "
@@ -43,7 +45,7 @@ def lost(call: Any) -> UnavailableError:
 
 
 def result_gone(call: Any) -> UnavailableError:
-    """It was executed, and its large result went with the memory of its task before it was here."""
+    """Returns the error of an executed call whose large result was lost with the memory of its task."""
     task, what = call.of
     where = f" on {task}" if task else ""
     return UnavailableError(FailureKind.DEPENDENCY_LOST, "", f"UNAVAILABLE: what {call.method} of {what or 'an object'}{where} "

@@ -1,8 +1,8 @@
-"""Answers that are here: what of them is to be said, and what the server is not known to have heard.
+"""Acknowledgements of received answers: those still to be sent, and those that the server may not have received.
 
-What was said on a stream that broke may be lost, and the server would keep these answers for as long as it has
-their caller. So it is said again on the next stream, unless an answer has shown that it was heard: that of a call
-which went first with it or behind it.
+The server keeps an answer until it is acknowledged or its caller ends. An acknowledgement on a broken stream can be
+lost. So it is sent again on the next stream, unless an answer has proved that the server has received it: the
+answer of a call that was first sent with the acknowledgement or after it.
 """
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 
 TAKEN_MAX = 256
 TAKEN_BYTES_MAX = 64 << 10
-"""Answers that the server may keep for no reason, and bytes of them."""
+"""Limits of the answers that the server keeps unnecessarily: their number, and their bytes."""
 PER_MESSAGE = 4096
-"""The server takes 16,384 numbers in a message. What is left goes with the next one."""
+"""Numbers in a message. The server accepts 16,384. The rest is sent in the next message."""
 UNHEARD_MAX = 65_536
-"""Numbers that were said and are not known to be heard; the oldest go. Answers of calls that are under way are
-fewer, so it is a bound and no rule."""
+"""Limit of acknowledgements that were sent and may be lost; the oldest are dropped. It is never reached, because there
+are fewer calls in progress."""
 
 
 class Taken:
-    """Under the lock of its calls."""
+    """Protected by the lock of its calls."""
 
     def __init__(self) -> None:
         self._unsaid: list[int] = []
         self._bytes = 0
         self._said: collections.deque[tuple[int, list[int]]] = collections.deque()
-        """With the first call whose answer shows that they were heard."""
+        """Sent acknowledgements, with the first call whose answer proves that the server has received them."""
         self._unheard = 0
 
     def __bool__(self) -> bool:
@@ -37,14 +37,16 @@ class Taken:
         return len(self._unsaid) >= TAKEN_MAX or self._bytes >= TAKEN_BYTES_MAX
 
     def add(self, number: int, size: int) -> None:
-        """An answer of so many bytes is here."""
+        """Adds the answer of call `number`, which has `size` bytes."""
         while self._said and self._said[0][0] <= number:
             self._unheard -= len(self._said.popleft()[1])
         self._unsaid.append(number)
         self._bytes += size
 
     def say(self, to: Any, first: int) -> None:
-        """`first`: the number that the next call has which was never sent before, in this message or a later one."""
+        """Appends acknowledgements to a message. `first`: the number of the next call that is sent for the first
+        time, in this message or later.
+        """
         now, self._unsaid = self._unsaid[:PER_MESSAGE], self._unsaid[PER_MESSAGE:]
         to.extend(now)
         self._said.append((first, now))
@@ -54,7 +56,7 @@ class Taken:
         self._bytes = 0
 
     def again(self) -> None:
-        """There is another stream."""
+        """Starts another stream: all acknowledgements that may be lost are sent again."""
         self._unsaid = [n for _, numbers in self._said for n in numbers] + self._unsaid
         self._said.clear()
         self._unheard = 0

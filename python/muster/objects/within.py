@@ -1,4 +1,4 @@
-"""What this thread executes, where that is a method of an object on a worker. Never imports grpc."""
+"""The method of an object that this thread executes on a worker. Never imports grpc."""
 from __future__ import annotations
 
 import threading
@@ -7,32 +7,34 @@ from typing import Protocol, Sequence
 from muster._pickled.buffers import Data
 
 Name = tuple[int, bool, int]
-"""Of a call: its caller, whether that is a worker, and its number."""
+"""A call: its caller, whether the caller is a worker, and the number of the call."""
 
 
 class Shelf(Protocol):
-    """Where large results stay until their callers have them. See `muster.worker.shelf`."""
+    """Memory for large results, until their callers have received them. See `muster.worker.shelf`."""
 
     def take(self, data: Data) -> bytes:
-        """A copy, for who made the call that this thread executes; its name. Raises OSError: there is no room."""
+        """Copies data for the caller of the method that this thread executes. Returns the name of the copy. Raises
+        OSError if there is no room.
+        """
 
     def undo(self) -> None:
-        """What was taken of this call is for nobody."""
+        """Drops the copies of the current call."""
 
     def show(self, names: Sequence[bytes]) -> None:
-        """Other calls may have these, too."""
+        """Allows other calls to use these copies."""
 
     def again(self, names: Sequence[bytes]) -> bool:
-        """This call has what was shown. False: it is gone."""
+        """Lets the current call use shown copies. Returns False if they no longer exist."""
 
     def hide(self, names: Sequence[bytes]) -> None:
-        """No other call may have what was shown."""
+        """Ends the use of shown copies by other calls."""
 
 
 class _Within(threading.local):
     call: Name | None = None
     shelf: Shelf | None = None
-    """None: its caller takes results whole."""
+    """None: the caller accepts only whole results."""
 
 
 within = _Within()

@@ -1,6 +1,6 @@
-"""A checkpoint on disk: ``PATH/checkpoint-7`` with a file ``data`` and, written last, ``manifest.json``, which has
-what lies where and the SHA-256 of both. It is made as ``checkpoint-7.tmp``, brought to the disk, and then renamed:
-whatever dies on the way leaves the ones before. Knows nothing of clusters.
+"""Checkpoints on disk. ``PATH/checkpoint-7`` contains a file ``data`` and, written last, ``manifest.json`` with the
+offsets and SHA-256 of all data and of the manifest itself. A checkpoint is written as ``checkpoint-7.tmp``, synced
+to disk, and then renamed. So earlier checkpoints survive any crash. This module is independent of clusters.
 """
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ from muster.objects import arrays
 
 FORMAT = 1
 JSON = "json"
-"""The encoding of an object's state; of pickles it is not said."""
+"""Encoding of an object's state. Pickles have no such mark."""
 DEPTH_MAX = 200
-"""Of what is JSON, as others have limits."""
+"""Depth of JSON. Other readers have such limits."""
 _NAME = re.compile(r"checkpoint-(\d+)(\.tmp)?$")
 Path = Union[str, "os.PathLike[str]"]
 Saved = tuple[str, Any]
-"""The name of a slot, or "" of the variable itself, and its array."""
+"""The name of a slot, or "" for the variable itself, and its array."""
 
 
 class Torn(Exception):
-    """It is not whole; why."""
+    """The checkpoint is incomplete or damaged. The text says why."""
 
 
 def numbers(path: Path, unfinished: bool = False) -> list[int]:
-    """Of those that are there, whole or not; or of those that were not finished. Oldest first."""
+    """Returns the numbers of existing checkpoints, complete or not, or with `unfinished` of those that were not
+    renamed. Oldest first.
+    """
     try:
         names = os.listdir(path)
     except FileNotFoundError:
@@ -42,8 +44,9 @@ def numbers(path: Path, unfinished: bool = False) -> list[int]:
 
 
 class Writer:
-    """Of the next checkpoint, until `finish`; `abandon` leaves nothing. One thread, and one program at a time
-    for a path. Raises OSError."""
+    """Writes the next checkpoint, until `finish` or `abandon`. Only one thread, and one program at a time per path,
+    may use it. Raises OSError.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = pathlib.Path(path).absolute()
@@ -63,7 +66,7 @@ class Writer:
         self._variables[name] = {"shape": list(shape), "dtype": dtype, "parts": []}
 
     def rows(self, name: str, begin: int, saved: Sequence[Saved], version: int) -> None:
-        """A part of a variable, from row `begin` on, with what of its slots belongs to it."""
+        """Writes a part of a variable from row `begin` on, with the matching part of its slots."""
         kept = []
         for slot, array in saved:
             place = self._put(memoryview(arrays.numpy().ascontiguousarray(array).reshape(-1).view("uint8"))
@@ -72,7 +75,9 @@ class Writer:
         self._variables[name]["parts"].append({"begin": begin, "arrays": kept, "version": version})
 
     def object(self, name: str, state: Any) -> None:
-        """As JSON where that has all of it, so that other languages read it; else as a pickle."""
+        """Writes the state of an object: as JSON if that preserves it, so that other languages can read it,
+        otherwise as a pickle.
+        """
         if is_plain(state, set()):
             self._objects[name] = {**self._put(json.dumps(state).encode()), "encoding": JSON}
         else:
@@ -86,7 +91,7 @@ class Writer:
         return {"offset": self._at - size, "bytes": size}
 
     def finish(self) -> int:
-        """Its number, once it is there for good."""
+        """Completes the checkpoint, and returns its number once it is on disk."""
         self._data.flush()
         os.fsync(self._data.fileno())
         self._data.close()
@@ -108,7 +113,7 @@ class Writer:
 
 
 def is_plain(state: Any, seen: set[int], depth: int = 0) -> bool:
-    """JSON gives back the same: no other types, none that is in it twice."""
+    """Returns whether JSON preserves the state: it has only JSON types, and contains no object twice."""
     kind = type(state)
     if kind is dict or kind is list:
         if id(state) in seen or depth == DEPTH_MAX:
@@ -116,35 +121,35 @@ def is_plain(state: Any, seen: set[int], depth: int = 0) -> bool:
         seen.add(id(state))
         if kind is list:
             return all(is_plain(one, seen, depth + 1) for one in state)
-        return all(type(key) is str and not key.startswith("$") and is_plain(key, seen) and  # which handles begin with
+        return all(type(key) is str and not key.startswith("$") and is_plain(key, seen) and  # "$" marks handles
                    is_plain(one, seen, depth + 1) for key, one in state.items())
     if kind is str:
         return not any("\ud800" <= c <= "\udfff" for c in state)
     if kind is int:
-        return bool(-2**63 <= state < 2**64)  # as far as C++ reads them
+        return bool(-2**63 <= state < 2**64)  # the range that C++ can read
     return state is None or kind is bool or (kind is float and math.isfinite(state))
 
 
 def check_keep(keep: int | None) -> None:
-    """Raises TypeError, ValueError."""
+    """Raises TypeError or ValueError if `keep` is invalid."""
     if keep is not None and arrays.integer("keep", keep) < 1:
         raise ValueError(f"keep: {keep}, must be at least 1")
 
 
 def tidy(path: Path, newest: int, keep: int | None) -> None:
-    """Removes what was never finished before `newest`, and all whole ones but `keep`."""
+    """Removes unfinished checkpoints before `newest`, and all complete ones except the newest `keep`."""
     whole = numbers(path)
     old = [] if keep is None else whole[:max(0, len(whole) - keep)]
     for number in old:
         folder = pathlib.Path(path) / f"checkpoint-{number}"
-        os.rename(folder, f"{folder}.tmp")  # a half of it is never taken for a whole one
+        os.rename(folder, f"{folder}.tmp")  # so that a partly deleted checkpoint does not look complete
     for number in numbers(path, unfinished=True):
         if number < newest:
             shutil.rmtree(pathlib.Path(path) / f"checkpoint-{number}.tmp", ignore_errors=True)
 
 
 class Reader:
-    """Of one that is whole: all of it is read once to know. Raises Torn, OSError."""
+    """Reads a checkpoint. The constructor reads all data once to verify it. Raises Torn or OSError."""
 
     def __init__(self, path: Path, number: int) -> None:
         folder = pathlib.Path(path) / f"checkpoint-{number}"
@@ -175,11 +180,13 @@ class Reader:
             raise Torn(f"{folder}/data is not as it was written: {size} bytes of {manifest['bytes']}")
 
     def arrays_of(self, name: str) -> int:
-        """How many a part of the variable has, its slots with it."""
+        """Returns how many arrays a part of the variable has: itself and its slots."""
         return max((len(part["arrays"]) for part in self.variables[name]["parts"]), default=1)
 
     def rows(self, name: str, begin: int, end: int) -> tuple[list[Saved], int]:
-        """Rows of a variable with their slots, and its version, however it was divided when it was saved."""
+        """Returns rows of a variable with their slots, and its version. The shards can differ from those that were
+        saved.
+        """
         v = self.variables[name]
         np = arrays.numpy()
         shape = (end - begin, *v["shape"][1:]) if v["shape"] else ()
@@ -213,7 +220,7 @@ class Reader:
         return np.frombuffer(self._data.read(size), dtype).reshape(shape)
 
     def object(self, name: str) -> Any:
-        """Its state."""
+        """Returns the state of an object."""
         place = self.objects[name]
         self._data.seek(place["offset"])
         state = self._data.read(place["bytes"])
@@ -224,7 +231,7 @@ class Reader:
 
 
 def newest(path: Path) -> tuple[Reader | None, list[str]]:
-    """The newest that is whole, if there is one; and what is wrong with newer ones."""
+    """Returns the newest complete checkpoint or None, and the faults of newer ones."""
     while True:
         wrong: list[str] = []
         there = numbers(path)
@@ -234,7 +241,7 @@ def newest(path: Path) -> tuple[Reader | None, list[str]]:
             except Torn as error:
                 wrong.append(str(error))
         if numbers(path) == there:
-            return None, wrong  # else who writes has made newer ones meanwhile, and removed these
+            return None, wrong  # otherwise the writer has added checkpoints and removed these; look again
 
 
 def _hash_of(manifest: dict[str, Any]) -> str:

@@ -1,4 +1,6 @@
-"""What of a coordinator is saved, and how: its variables, and objects that it has made to be saved."""
+"""The variables, objects and datasets of a coordinator that its checkpoints contain, and how they are saved and
+loaded.
+"""
 from __future__ import annotations
 
 import collections
@@ -18,32 +20,32 @@ from muster.variables.sharded import ShardedVariable
 log = logging.getLogger("muster")
 
 WITH_SLOTS = 4
-"""A variable with its slots has so many times its bytes at most."""
+"""Upper limit of the size of a variable with its slots, relative to the variable."""
 AHEAD_BYTES = 32 << 20
-"""Of what is asked for while something else is written."""
+"""Bytes that are requested ahead of the data that is being written."""
 AHEAD = 4
-"""Pieces of a large shard, the same."""
+"""Pieces of a large shard that are requested ahead."""
 DELETED_MAX = 10_000
-"""Names of what was deleted that are remembered."""
+"""Number of remembered names of deleted things."""
 Handle = Union[RemoteVariable, ShardedVariable, RemoteObject, DistributedDataset]
 _VARIABLES = (RemoteVariable, ShardedVariable)
-"""Others say what of them is saved."""
+"""Other handles have `save_state` and `load_state`."""
 
 
 class Known:
-    """Any thread. One that saves or loads at a time."""
+    """Methods can be called from any thread. Only one thread at a time saves or loads."""
 
     def __init__(self) -> None:
-        self._turn = threading.Lock()  # of who saves or loads
+        self._turn = threading.Lock()  # held while saving or loading
         self._lock = threading.Lock()  # protects all below
         self._named: dict[str, Handle] = {}
         self._unnamed: dict[int, str] = {}
         self._deleted: collections.OrderedDict[str, None] = collections.OrderedDict()
-        """Names that were there."""
+        """Names of deleted things."""
         self._restarted = False
-        """Something is lost, or was made again: what is there now may not take the place of what was saved."""
+        """Whether something was lost or created again. Then the present content must not replace saved content."""
         self._continued: set[str] = set()
-        """Paths from which it was restored, or to which it was saved."""
+        """Paths from which this coordinator has restored, or to which it has saved."""
 
     def add(self, handle: Handle, name: str) -> None:
         with self._lock:
@@ -52,10 +54,10 @@ class Known:
                 return
             before = self._named.get(name)
             self._restarted |= name in self._deleted or (before is not None and _ids(before) != _ids(handle))
-            self._named[name] = handle._unowned()  # the session ends when nobody else has it
+            self._named[name] = handle._unowned()  # must not keep the session open
 
     def forget(self, id: int) -> None:
-        """It was deleted."""
+        """Notes that an object was deleted."""
         with self._lock:
             self._unnamed.pop(id, None)
             for name in [n for n, h in self._named.items() if id in _ids(h)]:
@@ -65,7 +67,7 @@ class Known:
                     self._deleted.popitem(last=False)
 
     def _listed(self) -> dict[str, Handle]:
-        """Under the lock."""
+        """Returns what a checkpoint contains. Called under the lock. Raises ValueError if something has no name."""
         if self._unnamed:
             raise ValueError(f"{next(iter(self._unnamed.values()))} has no name, by which it would be saved "
                              "and found again: make it with name=, or delete it before")
@@ -78,11 +80,11 @@ class Known:
             return self._save(path, keep, handles)
 
     def save_unless_restarted(self, path: Path, keep: int | None) -> int | None:
-        """None: it would put what was just made in the place of what is to be restored."""
+        """Saves, or returns None if newly created content would replace content that should be restored first."""
         with self._turn:
             try:
                 before = checkpoint.numbers(path)
-                with self._lock:  # what is made again from here on is not among these handles
+                with self._lock:  # things that are created again after this are not among these handles
                     if self._restarted or (before and os.path.abspath(path) not in self._continued):
                         return None
                     handles = self._listed()
@@ -97,7 +99,8 @@ class Known:
         out = Writer(path)
         try:
             shards = []
-            # Where data is read is known before what came of it: it may be read again, and is not left out.
+            # Positions of datasets are saved before variables. So after a restore, data can be read twice, but no data
+            # is skipped.
             for name, handle in sorted(handles.items(), key=lambda one: not isinstance(one[1], DistributedDataset)):
                 if not isinstance(handle, _VARIABLES):
                     out.object(name, handle.save_state().fetch())
@@ -131,7 +134,7 @@ class Known:
                 for name, handle in handles.items():
                     _check(reader, name, handle)
                 with self._lock:
-                    self._restarted = True  # it may fail half-way
+                    self._restarted = True  # loading can fail halfway
                 self._load(reader, handles)
             finally:
                 reader.close()
@@ -140,7 +143,9 @@ class Known:
             return reader.number
 
     def _may_go_on(self, path: Path, loaded: dict[str, Handle]) -> None:
-        """Under the lock. What was made again meanwhile was not loaded."""
+        """Allows saving again. Called under the lock. Things that were created again in the meantime were not
+        loaded.
+        """
         self._restarted = any(name in self._named and _ids(self._named[name]) != _ids(handle)
                               for name, handle in loaded.items())
         for name in [n for n in self._deleted if n not in loaded]:
@@ -150,7 +155,7 @@ class Known:
     def _load(self, reader: Reader, handles: dict[str, Handle]) -> None:
         pending: list[Any] = []
         for name, handle in handles.items():
-            if isinstance(handle, DistributedDataset):  # refused while functions read: nothing is loaded then
+            if isinstance(handle, DistributedDataset):  # first, because the server refuses it while functions read
                 handle.load_state(reader.object(name)).fetch()
         for name, handle in handles.items():
             if isinstance(handle, DistributedDataset):
@@ -169,7 +174,7 @@ def _ids(handle: Handle) -> list[int]:
 
 
 def _shards(handle: RemoteVariable | ShardedVariable) -> list[tuple[RemoteVariable, int]]:
-    """With the row where each begins."""
+    """Returns the shards, each with its first row."""
     if isinstance(handle, ShardedVariable):
         return list(zip(handle.shards, handle.bounds))
     return [(handle, 0)]
@@ -189,7 +194,7 @@ def _check(reader: Reader, name: str, handle: Handle) -> None:
 
 
 def _save_shards(out: Writer, shards: list[tuple[str, RemoteVariable, int]]) -> None:
-    """Some are asked for ahead. Calls of a shard that are under way are executed before it is cut."""
+    """Saves shards. Some are requested ahead. A shard executes the calls that are in progress before it is saved."""
     ahead: collections.deque[tuple[str, int, Any, int]] = collections.deque()
 
     def write_one() -> int:
@@ -216,7 +221,7 @@ def _save_large(out: Writer, name: str, shard: RemoteVariable, low: int) -> None
         number = shard._call("begin_cut").fetch()
     except UnavailableError:
         raise
-    except ClosureError:  # a worker of another language, which gives it whole
+    except ClosureError:  # a worker of another language cannot copy, and returns the whole shard
         _write(out, name, low, shard._call("save").fetch())
         return
     ahead: collections.deque[tuple[int, Any]] = collections.deque()

@@ -1,4 +1,4 @@
-"""How a coordinator makes and finds variables, whole or in shards."""
+"""Creates and finds variables, whole or in shards."""
 from __future__ import annotations
 
 import math
@@ -18,12 +18,13 @@ AnyVariable = Union[RemoteVariable, ShardedVariable]
 ROW_MAX = 7 << 20
 """Largest row, in bytes. A piece consists of whole rows. In a checkpoint one call also carries their momentum and Adam slots."""
 IN_SHARDS = "muster.ShardedVariable"
-"""The class of the index of a sharded variable. The index has the variable's name and stores the first row of each shard, so that
-clients find the shards and nobody else takes the name."""
+"""Class of the index of a sharded variable. The index has the variable's name and stores the first row of each
+shard. So clients find the shards, and no other object can use the name.
+"""
 
 
 def task_of(task: str) -> tuple[str, int]:
-    """Raises ValueError."""
+    """Returns job and index of a task. Raises ValueError."""
     job, _, index = task.rpartition(":")
     if not job or not index.isdecimal() or len(index) > 9:
         raise ValueError(f"task: {task!r} is not as 'ps:0'")
@@ -32,8 +33,9 @@ def task_of(task: str) -> tuple[str, int]:
 
 def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
          partitioner: Partitioner | None, detached: bool) -> AnyVariable:
-    """Makes a variable of `array`, which can be an Initial. Waits until the server has accepted the variable, and until all pieces of a
-    large array have arrived. Raises InputError, ValueError, TypeError, UnavailableError."""
+    """Creates a variable of `array`, which can be an Initial. Waits until the server has accepted it, and until all
+    pieces of a large array have arrived. Raises InputError, ValueError, TypeError or UnavailableError.
+    """
     initial = array if isinstance(array, Initial) else _Given(array)
     row = math.prod(initial.shape[1:]) * arrays.numpy().dtype(initial.dtype).itemsize
     if row > ROW_MAX:
@@ -132,12 +134,16 @@ def _make_one(objects: SessionObjects, initial: Initial, low: int, high: int, na
 
 
 def find(objects: SessionObjects, name: str) -> AnyVariable:
-    """Returns the variable with the name. Raises NotServedError if there is none, and TypeError if the object is not a variable."""
+    """Returns the variable with the name. Raises NotServedError if there is none, and TypeError if the object is
+    not a variable.
+    """
     return handle_of(objects, objects.look_for(name), name)
 
 
 def handle_of(objects: SessionObjects, found: Any, name: str) -> AnyVariable:
-    """Returns the variable of an object. Waits for its shape. Raises TypeError if it is not a variable, and the errors of its calls."""
+    """Returns the variable of an object. Waits for its shape. Raises TypeError if it is not a variable, and the
+    errors of its calls.
+    """
     if found.class_name == IN_SHARDS:
         index = _one_of(objects, found, name)
         bounds = [int(n) for n in index.read().fetch()]

@@ -1,4 +1,4 @@
-"""Checkpoints that a thread makes from time to time."""
+"""Checkpoints that a thread saves periodically."""
 from __future__ import annotations
 
 import contextlib
@@ -18,8 +18,9 @@ log = logging.getLogger("muster")
 
 
 class Checkpoints:
-    """Of :meth:`ClusterCoordinator.checkpoints`, until `stop`, the end of a ``with`` block, or that of the
-    coordinator. `last` is the number of the newest that it has made, or None."""
+    """Saves checkpoints until `stop`, the end of a ``with`` block, or the end of the coordinator. Returned by
+    :meth:`ClusterCoordinator.checkpoints`. `last` is the number of the last checkpoint, or None.
+    """
 
     def __init__(self, known: Known, session: Session, path: Path, every: float, keep: int | None,
                  quiesce: bool, timeout: float | None = None) -> None:
@@ -36,12 +37,12 @@ class Checkpoints:
         self._timeout = timeout
         self._error: Exception | None = None
         self._stopped = False
-        self._waits_for_restore = False  # the log has said so
+        self._waits_for_restore = False  # this has been logged
         self._thread = threading.Thread(target=self._run, name="muster-checkpoints", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Returns when none is being made any more."""
+        """Stops saving. Returns when no save is in progress."""
         self._stopped = True
         self._session.notify()
         self._thread.join()
@@ -50,7 +51,7 @@ class Checkpoints:
         while not self._session.over_within(self._every, lambda: self._stopped):
             try:
                 self._save()
-            except UnavailableError as error:  # the session tells it by itself
+            except UnavailableError as error:  # the session reports it
                 log.warning("no checkpoint was made: %s", error)
             except Exception as error:
                 log.warning("no checkpoint was made: %s", error)
@@ -60,7 +61,7 @@ class Checkpoints:
     def _save(self) -> None:
         with self._session.quiet(self._timeout) if self._quiesce else contextlib.nullcontext(True) as good:
             if not good:
-                return  # an error has cancelled what was scheduled, and is yet to be raised
+                return  # an error has cancelled the scheduled calls, and has not been raised yet
             made = self._known.save_unless_restarted(self._path, self._keep)
         if made is not None:
             self.last = made

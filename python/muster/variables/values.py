@@ -1,4 +1,4 @@
-"""Several calls as one value."""
+"""Values that consist of several calls."""
 from __future__ import annotations
 
 import contextlib
@@ -14,15 +14,15 @@ from muster.objects.calls import Calls
 from muster.objects.handle import CallValue
 
 WINDOW = 8
-"""Calls of one value that are under way."""
+"""Number of calls of one value that are in progress."""
 TOO_LARGE = "muster.ResultTooLarge"
-"""The type of the failure of a call whose result would be more than a call carries."""
+"""Type of the failure of a call whose result is too large for a call."""
 Request = tuple[str, bytes]
-"""A method, and its arguments."""
+"""A method and its arguments."""
 
 
 class JoinedValue(CallValue):
-    """What `join` makes of the values of `parts`, once all are there."""
+    """The result of `join` for the values of `parts`, once all are available."""
 
     __slots__ = ("_parts", "_join", "_joined", "_lock", "_added")
 
@@ -33,7 +33,7 @@ class JoinedValue(CallValue):
         self._join = join
         self._lock = threading.Lock()  # protects _joined
         self._joined: list[Any] | None = None
-        self._added: list[tuple[Callable[[], None], Callable[[], None]]] = []  # callbacks, and what each part calls
+        self._added: list[tuple[Callable[[], None], Callable[[], None]]] = []  # callbacks, and the callback of each part
 
     def _fetch(self, timeout: float | None = None, stops: bool = False) -> Any:
         end = None if timeout is None else time.monotonic() + timeout
@@ -103,7 +103,7 @@ class JoinedValue(CallValue):
 
 
 class OrPieces(CallValue):
-    """The result of a call, or what comes in pieces where whoever has it has no memory for it."""
+    """The result of a call, or the same data in pieces if the object's process has no memory for the result."""
 
     __slots__ = ("_pieces", "_made", "_lock")
 
@@ -127,7 +127,7 @@ class OrPieces(CallValue):
 
 
 class Later(CallValue):
-    """A call that is made when one before it has been answered."""
+    """A call that is made when an earlier call has been answered."""
 
     __slots__ = ("_made", "_error", "_lock", "_waiters")
 
@@ -227,5 +227,5 @@ class _Window:
 
 def in_window(calls: Calls, object: int, ticket: bytes, owner: Any, of: Of, requests: Sequence[Request],
               join: Callable[[list[Any]], Any]) -> RemoteValue[Any]:
-    """Makes the calls, never more than some at a time, so that answers do not heap up at the server."""
+    """Makes the calls, WINDOW at a time, so that answers do not accumulate at the server."""
     return JoinedValue(_Window(calls, object, ticket, owner, of, requests).values, join, owner)

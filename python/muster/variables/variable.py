@@ -1,4 +1,4 @@
-"""The class behind "muster.variable", in the worker. Each method is atomic. Never imports grpc."""
+"""The class behind "muster.variable" on workers. Each method is atomic. Never imports grpc."""
 from __future__ import annotations
 
 import collections
@@ -12,27 +12,27 @@ NAME = "muster.variable"
 CLASS_NAME = "muster.Variable"
 DTYPES = ("float32", "float64", "int32", "int64", "uint8", "bool")
 ONLY_ASSIGNED = ("uint8", "bool")
-"""They cannot be added to."""
+"""Dtypes without addition."""
 STEPPED = ("float32", "float64")
-"""By optimizers; of integers their steps would be cut off."""
+"""Dtypes that optimizers can update. Steps on integers would be truncated."""
 FILLS = {"zeros": 0, "ones": 1}
 CUTS_MAX = 4
-"""Copies for checkpoints of several coordinators at once."""
+"""Number of simultaneous copies for checkpoints of different coordinators."""
 LARGE = 1 << 20
-"""Bytes of data above which an answer stays in memory, where its caller takes that."""
+"""Bytes above which an answer stays in memory, if the caller accepts that."""
 Cut = tuple[Any, dict[str, Any], int]
-"""An array, its slots, and their version."""
+"""An array, its slots and their version."""
 
 
 class Shown(NamedTuple):
     answer: Encoded
     names: list[bytes]
-    """Memory that it names."""
+    """Names of the memory of the answer."""
     shelf: Shelf
 
 
 def converted(number: Any, dtype: Any) -> Any:
-    """Integers to a dtype that may have fewer. Raises ValueError."""
+    """Converts numbers to a dtype. Raises ValueError if an integer does not fit."""
     if number.size and number.dtype.kind in "iu" and dtype.kind in "biu":
         low, high = (0, 1) if dtype.kind == "b" else (numpy().iinfo(dtype).min, numpy().iinfo(dtype).max)
         for n in (int(number.min()), int(number.max())):
@@ -42,19 +42,19 @@ def converted(number: Any, dtype: Any) -> Any:
 
 
 def checked_dtype(dtype: Any) -> None:
-    """Raises TypeError."""
+    """Raises TypeError if variables do not support the dtype."""
     if dtype.name not in DTYPES:
         raise TypeError(f"a variable has no dtype {dtype}: {', '.join(DTYPES)}")
 
 
 def checked_initializer(name: str) -> None:
-    """Raises ValueError."""
+    """Raises ValueError if there is no such initializer."""
     if name not in FILLS:
         raise ValueError(f"a variable has no initializer {name!r}: {', '.join(FILLS)}")
 
 
 def make(args: bytes) -> Variable:
-    """Of [array], or [shape, dtype, initializer]. Raises ValueError, TypeError."""
+    """Creates a variable of the arguments [array] or [shape, dtype, initializer]. Raises ValueError or TypeError."""
     given = decode(args)
     if len(given) == 3 and isinstance(given[1], str):
         shape, dtype, fill = given
@@ -73,13 +73,13 @@ def _answer(values: Sequence[Any]) -> Encoded:
     if shelf is not None:
         try:
             return Encoded(encode(values, shelf.take, LARGE))
-        except OSError:  # there is no room
+        except OSError:  # no room
             shelf.undo()
     return Encoded(encode(values))
 
 
 class Variable:
-    """`array` is its own."""
+    """A variable. It owns `array`."""
 
     def __init__(self, array: Any) -> None:
         checked_dtype(array.dtype)
@@ -90,10 +90,10 @@ class Variable:
         self._cuts: collections.OrderedDict[int, Cut] = collections.OrderedDict()
         self._last_cut = 0
         self._shown: Shown | None = None
-        """The answer of `read`, as long as nothing changes."""
+        """The answer of `read`, until the content changes."""
 
     def read(self) -> Encoded:
-        """What is large is copied once for all that read it before it changes."""
+        """Returns the array. A large array is copied once for all readers, until it changes."""
         with self._lock:
             if within.shelf is None or self._array.nbytes <= LARGE:
                 return _answer([self._array])
@@ -107,16 +107,16 @@ class Variable:
             return self._shown.answer
 
     def _change_all(self) -> None:
-        """Nothing of it stays. Under the lock."""
+        """Called under the lock before all content is replaced."""
         self._version += 1
         if self._shown is not None:
             shown, self._shown = self._shown, None
             shown.shelf.hide(shown.names)
 
     def _change(self) -> None:
-        """Before some of it changes. Under the lock."""
+        """Called under the lock before a part of the content changes."""
         self._change_all()
-        if not self._array.flags.writeable:  # it lies where it was assigned from
+        if not self._array.flags.writeable:  # memory of the caller that assigned it
             self._array = self._array.copy()
 
     def read_rows(self, begin: Any, end: Any) -> Encoded:
@@ -133,7 +133,7 @@ class Variable:
             array = self._same(array, adds=False)
             if array.shape == self._array.shape and is_mapped(array):
                 array.flags.writeable = False
-                self._array = array  # as it is, until something else changes it
+                self._array = array  # without a copy, until a part of it changes
                 self._change_all()
                 return
             self._change()
@@ -181,7 +181,7 @@ class Variable:
             indices = self._indices(indices)
             rows = self._same_rows(rows, len(indices))
             self._change()
-            if (indices[1:] > indices[:-1]).all():  # none twice, and much faster so
+            if (indices[1:] > indices[:-1]).all():  # no duplicates, so the much faster way is possible
                 self._array[indices] = update(self._array[indices], rows)
             else:
                 update.at(self._array, indices, rows)
@@ -214,7 +214,7 @@ class Variable:
 
     def adam_rows(self, indices: Any, rows: Any, learning_rate: Any, beta1: Any, beta2: Any,
                   epsilon: Any) -> None:
-        """Moments of other rows stay as they are."""
+        """Performs a step of Adam for some rows. The moments of other rows are unchanged."""
         with self._lock:
             indices, rows = self._summed(indices, rows)
             self._adam(indices, rows, learning_rate, beta1, beta2, epsilon)
@@ -231,7 +231,7 @@ class Variable:
         step += 1
         m[where] = own(b1) * m[where] + own(1 - b1) * g
         v[where] = own(b2) * v[where] + own(1 - b2) * (g * g)
-        root = (1 - b2 ** int(step)) ** 0.5  # of the correction, taken out of the paper's root of v
+        root = (1 - b2 ** int(step)) ** 0.5  # the bias correction, moved out of the square root of v in the paper
         rate = rate * root / (1 - b1 ** int(step))
         self._change()
         self._array[where] -= own(rate) * m[where] / (np.sqrt(v[where]) + own(epsilon * root))
@@ -243,7 +243,7 @@ class Variable:
             return Encoded(_saved(self._array, self._slots, self._version))
 
     def load(self, array: Any, *more: Any) -> None:
-        """Slots that are not named go."""
+        """Replaces the content, version and slots. Slots that are not given are dropped."""
         with self._lock:
             slots = self._given_slots(more)
             array = self._same(array, adds=False, scalar=False)
@@ -253,8 +253,9 @@ class Variable:
             self._version = int(more[-1])
 
     def begin_cut(self) -> int:
-        """Copies what save would give, for `cut_rows`, until `end_cut`; its number. Of too many the oldest goes:
-        who began it may be gone, too."""
+        """Copies the content for `cut_rows`, until `end_cut`, and returns the number of the copy. If there are too
+        many, the oldest is dropped: its coordinator may have ended.
+        """
         with self._lock:
             while len(self._cuts) >= CUTS_MAX:
                 self._cuts.popitem(last=False)
@@ -264,7 +265,7 @@ class Variable:
             return self._last_cut
 
     def cut_rows(self, number: Any, begin: Any, end: Any) -> Encoded:
-        """These rows as `save` gives all; slots of another shape whole."""
+        """Returns some rows of a copy in the form of `save`. Slots of a different shape are returned whole."""
         with self._lock:
             cut = self._cuts.get(int(number))
             if cut is None:
@@ -279,7 +280,7 @@ class Variable:
             self._cuts.pop(int(number), None)
 
     def load_rows(self, begin: Any, array: Any, *more: Any) -> None:
-        """`load` of some rows. Of the first rows: slots that are not named go."""
+        """Replaces some rows, as `load` does. With the first row, slots that are not given are dropped."""
         with self._lock:
             begin = int(begin)
             rows = self._rows(begin, begin + (len(array) if array.ndim else 0))
@@ -295,7 +296,7 @@ class Variable:
             self._array[rows] = array
             self._version = int(more[-1])
 
-    # What is given. All under the lock.
+    # Checks of arguments. All run under the lock.
 
     def _given_slots(self, more: tuple[Any, ...]) -> dict[str, Any]:
         names, slots = more[:-1:2], more[1::2]
