@@ -1,7 +1,8 @@
-"""Loads the library of large values, which the C++ client contains as well. ``client/blobs/values.h`` describes its functions.
+"""Loads the library of large values, which the C++ client also contains. ``client/blobs/values.h`` describes its
+functions.
 
 The library is installed beside the program `muster`. Without it Python shares no memory: large values are sent through
-the server, as between hosts that do not reach each other.
+the server, as between hosts that cannot reach each other.
 """
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Got = Callable[[int], None]
 
 
 class Full(OSError):
-    """The content does not fit into the limits of this process."""
+    """The value does not fit into the limits of this process."""
 
 
 class NotTaken(OSError):
@@ -37,8 +37,9 @@ class Store:
     def __init__(self, bytes_max: int, on_dropped: Callable[[bytes], None] = lambda name: None) -> None:
         """Opens a store that holds at most `bytes_max`.
 
-        `on_dropped` is called when the holder of a kept content drops it or ends. The store's thread calls it, or the
-        thread that takes the content. Raises OSError if the library refuses."""
+        `on_dropped` is called when the holder of a kept value drops it or ends, by the store's thread or by the thread
+        that takes the value. Raises OSError if the library refuses.
+        """
         self._library = library.loaded()
         self._number = self._library.open(bytes_max)
         self._on_dropped = on_dropped
@@ -70,14 +71,14 @@ class Store:
             self._thread.join(5.0)
 
     def reserve(self, size: int) -> None:
-        """Reserves room for a content that will be added. Raises Full."""
+        """Reserves room for a value that will be added. Raises Full."""
         try:
             self._library.reserve(self._number, size)
         except library.Failed as error:
             raise Full(str(error)) from error
 
     def unreserve(self, size: int) -> None:
-        """Returns the room of a content that will not be added."""
+        """Releases the room of a value that will not be added."""
         try:
             self._library.unreserve(self._number, size)
         except library.Failed:
@@ -91,14 +92,14 @@ class Store:
             return 0
 
     def add(self, name: bytes, fd: int, size: int) -> None:
-        """Adds a content for which room is reserved. The store owns the descriptor."""
+        """Adds a value for which room is reserved. The store owns the descriptor."""
         try:
             self._library.add(self._number, name, fd, size)
         except library.Failed:
             pass
 
     def drop(self, name: bytes) -> bool:
-        """Drops a content. Returns False if the store does not hold it."""
+        """Drops a value. Returns False if the store does not hold it."""
         try:
             self._library.drop(self._number, name)
             return True
@@ -106,14 +107,14 @@ class Store:
             return False
 
     def opened(self, name: bytes) -> int:
-        """Returns a descriptor that the caller owns. Raises KeyError if the store does not hold the content."""
+        """Returns a descriptor that the caller owns. Raises KeyError if the store does not hold the value."""
         try:
             return int(self._library.opened(self._number, name))
         except library.Failed as error:
             raise KeyError(name) from error
 
     def held(self) -> dict[bytes, int]:
-        """Returns the names of all contents with their sizes."""
+        """Returns the names of all values with their sizes."""
         room = 64
         while True:
             names, sizes = ctypes.create_string_buffer(room * NAME), (ctypes.c_uint64 * room)()
@@ -127,9 +128,10 @@ class Store:
             room = count
 
     def take(self, holder: str, name: bytes, size: int, got: Got, keep: bool) -> None:
-        """Takes a content from a process of this host, and calls `got` with it.
+        """Takes a value from a process of this host, and calls `got` with it.
 
-        `keep`: the holder reports when it drops the content. Raises NotTaken, and the errors of `got`."""
+        `keep`: the holder reports when it drops the value. Raises NotTaken, and the errors of `got`.
+        """
         if keep:
             with self._lock:
                 self._taking[name] = self._taking.get(name, 0) + 1
@@ -140,14 +142,14 @@ class Store:
                 self._on_dropped(name)
 
     def take_from_peer(self, peer: str, ticket: bytes, name: bytes, size: int, certificate: str) -> int:
-        """Takes a content from a process of another host. Returns a descriptor that the caller owns. Raises NotTaken."""
+        """Takes a value from a process of another host. Returns a descriptor that the caller owns. Raises NotTaken."""
         def take() -> int:
             return self._taken(self._library.take_from_peer, peer.encode(), ticket, certificate.encode(), name, size)
 
         return _interruptible(take) if threading.current_thread() is threading.main_thread() else take()
 
     def by_server(self, size: int, seconds: float) -> None:
-        """Notes how long the server took for a value: another host has to be faster."""
+        """Records how long the server took for a value, because another host must be faster."""
         try:
             self._library.by_server(self._number, size, seconds)
         except library.Failed:
@@ -162,7 +164,7 @@ class Store:
         self._library.certificate(self._number, certificate.encode(), key.encode())
 
     def expect(self, ticket: bytes, name: bytes) -> None:
-        """Accepts this ticket, once, for a content. Raises OSError."""
+        """Accepts this ticket once, for a value. Raises OSError."""
         self._library.expect(self._number, ticket, name)
 
     def _taken(self, function: Any, *arguments: Any) -> int:

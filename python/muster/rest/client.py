@@ -23,14 +23,22 @@ POLL = 30.0
 
 
 class Client:
-    """Client of the REST API, for example ``muster.Client("http://127.0.0.1:8477")``.
+    """Client of the REST API.
+
+    The methods raise ServerError if the server refuses a request, and NoServer if no server answers.
 
     Args:
-        url: Address of the server, several with commas between. None: MUSTER_URL, else http://127.0.0.1:8477.
-        token: Sent with every request. Empty: MUSTER_TOKEN.
-        ca: PEM file with the CA certificates that verify the server, for https://. None: MUSTER_CA, else those of the system.
+        url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
+        token: Token for the server. Empty: MUSTER_TOKEN.
+        ca: PEM file with the CA certificates that verify the server, for https://. None: MUSTER_CA, else those of the
+            system.
         cert: PEM file with the client certificate, for a server that asks for one. None: MUSTER_CERT.
         key: PEM file with the private key of `cert`. None: MUSTER_KEY.
+
+    Example:
+        ::
+
+            muster.Client("http://127.0.0.1:8477").jobs(limit=10)
     """
 
     def __init__(self, url: str | None = None, *, token: str = "", ca: str | None = None,

@@ -176,7 +176,7 @@ class Rounds:
         """Raises the reason that keeps this node out of every round. Returns True while that is undecided."""
         if self._world is None:
             for rival in sorted(r for r, changed in seen.rivals.items() if changed):
-                # Of two jobs that start at the same time, the first in sort order continues.
+                # If two jobs start at the same time, the first in sort order continues.
                 if not (rival < self._at or self._has_world(rival)):
                     continue
                 if self._is_heard(rival, seen.rivals[rival]):

@@ -31,8 +31,8 @@ class BlobCache:
                  tls: Tls = Tls(),
                  token: str = "", shm_bytes_max: int = 0, used_again: bool = False, transfer: tuple[str, str] = ("", "")) -> None:
         """`shm_bytes_max`: bytes of memory that may be held for others; 0: shared memory is not used. `used_again`: a
-        quarter of it is for unused memory that the processes keep. `transfer`: address for other hosts, and the
-        address that they are told; see `WorkerOptions`.
+        quarter of it is for unused memory that the processes keep. `transfer`: address to listen at for other hosts,
+        and the address that they use; see `WorkerOptions`.
         """
         self._transfer = transfer
         self.folder = folder

@@ -150,7 +150,7 @@ class Blobs:
 
 
 def _mapped(path: str, digest: bytes) -> memoryview:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # does not wait for a process that has a lease on the file
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # does not wait for the holder of a lease
     try:
         if not memory.is_named(fd, digest):  # the link's descriptor was closed and its number used again
             raise FileNotFoundError(path)

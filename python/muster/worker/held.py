@@ -149,7 +149,7 @@ class Held:
         for closure, attempt in zip(m.returned_closure, m.returned_attempt):
             if self.attempts.get(closure) != attempt:
                 continue
-            if offered:  # the server may expect this worker to continue it, so it must be told
+            if offered:  # the server may still expect an answer from this worker
                 self._kept[closure] = WorkerMessage(returned_closure=[closure], returned_attempt=[attempt])
             else:
                 self._forget(closure)

@@ -31,7 +31,7 @@ from muster.worker.waits import Waits
 RESULT_BYTES_MAX = 32 << 20
 TEXT_MAX = 64 << 10
 WORTH_REPORTING = 0.02
-"""Seconds of execution after which the server is told that a closure has started."""
+"""Seconds of execution after which the start of a closure is reported to the server."""
 ANSWERS_WAIT = 0.001
 """Seconds that an answer may wait in order to be sent together with others."""
 
@@ -142,7 +142,7 @@ class Runner:
 
     @property
     def untold(self) -> bool:
-        """Whether a closure waits whose wait the server may have to be told."""
+        """Whether a wait may have to be reported to the server."""
         return self._waits.untold
 
     def stopping(self) -> list[Job]:

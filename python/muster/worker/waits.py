@@ -53,7 +53,7 @@ class Waits:
         job.waits += 1
 
     def end(self, job: Job) -> bool:
-        """Ends a wait. Returns whether the server must be told that the closure continues."""
+        """Ends a wait. Returns whether to report to the server that the closure continues."""
         if job.waits == 0:
             return False  # the closure was answered
         job.waits -= 1

@@ -194,7 +194,7 @@ class Worker:
 
     def _home(self) -> Home:
         o = self._options
-        ca, cert, key = (path and os.path.abspath(path) for path in (o.ca, o.cert, o.key))  # functions may change directory
+        ca, cert, key = (path and os.path.abspath(path) for path in (o.ca, o.cert, o.key))  # functions may chdir
         return Home(tuple(o.servers), o.cluster, o.token, ca, cert, key)
 
     def _free_bytes_max(self) -> int:
