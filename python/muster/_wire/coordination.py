@@ -33,7 +33,7 @@ METHODS = {name: Method(f"/{package}CoordinationService/{name}", named(f"{packag
 _Payloads = named("tensorflow.distributed_runtime.GrpcPayloadContainer")
 _Error = named(XLA + "CoordinationServiceError")
 _BarrierError = named(XLA + "BarrierError")
-# The keys have this prefix in both dialects.
+# The keys have this prefix in both protocols.
 _KEY = "type.googleapis.com/tensorflow."
 
 

@@ -11,7 +11,7 @@ import time
 UNFINISHED_MAX = 16 << 10
 """Maximum bytes of an unfinished line; a longer one counts as a complete line."""
 STANDS_FOR = 1.0
-"""Seconds."""
+"""Seconds after which an unfinished line is reported."""
 
 
 def overwritten(line: str) -> str:

@@ -237,7 +237,7 @@ class Runner:
                     if self._finishing:
                         return None
                     with self._waits.standing_back():
-                        self._changed.wait()  # no deadline: closures come, or the end
+                        self._changed.wait()  # no deadline: woken by closures and finish()
                 job = self._queue.popleft()
         job.began = time.monotonic()
         return job
@@ -249,7 +249,7 @@ class Runner:
                 while not self._queue or self._waits.over >= 0:
                     if self._finishing:
                         return
-                    self._changed.wait()  # no deadline: closures come, or the end
+                    self._changed.wait()  # no deadline: woken by closures and finish()
                 job = self._queue.popleft()
                 self._waits.over += 1
             job.began = time.monotonic()
