@@ -134,7 +134,7 @@ def _load_shared(view: memoryview, blob: Open | None) -> Any:
             found.append(bytearray(view[offset:offset + size]))
             continue
         if blob is None:
-            raise ValueError("there are no blobs here")
+            raise ValueError("blobs are not supported here")
         opened = blob(digest)
         if len(opened) != size:
             raise ValueError(f"a blob has {len(opened)} bytes, not {size}")

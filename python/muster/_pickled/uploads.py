@@ -120,7 +120,7 @@ def _files_of(what: Uploadable) -> Iterator[tuple[str, pathlib.Path]]:
     elif path.suffix == ".py" and path.exists():
         yield path.name, path
     else:
-        raise FileNotFoundError(f"upload: {what} is no directory and no file.py")
+        raise FileNotFoundError(f"upload: {what} is neither a directory nor a .py file")
 
 
 def _files_of_module(module: types.ModuleType) -> Iterator[tuple[str, pathlib.Path]]:
@@ -133,8 +133,8 @@ def _files_of_module(module: types.ModuleType) -> Iterator[tuple[str, pathlib.Pa
         return
     file = getattr(top, "__file__", None)
     if top.__name__ == "__main__" or not file or not os.path.exists(file):
-        raise TypeError(f"upload: the module {top.__name__} has no files; what __main__ defines goes "
-                        "along by itself")
+        raise TypeError(f"upload: the module {top.__name__} has no files; definitions of __main__ "
+                        "are sent automatically")
     yield os.path.basename(file), pathlib.Path(file)
 
 

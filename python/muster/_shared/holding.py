@@ -217,7 +217,7 @@ class Holding:
         except ValueError:  # the channel is closed
             return grpc.StatusCode.UNAVAILABLE
         except Exception:  # for example out of threads or memory: the held values are reported again
-            log.exception("what this process holds is told of again")
+            log.exception("the stream of held values failed; it is opened again")
             return grpc.StatusCode.UNAVAILABLE
         finally:
             ended.set()
@@ -287,7 +287,7 @@ class Holding:
             for ticket in message.ticket:
                 self._store.expect(ticket.ticket, ticket.name)
         except OSError as error:
-            log.error("no value can be given to other hosts: %s", error)
+            log.error("other hosts cannot fetch values from this process: %s", error)
 
     # The uploading thread.
 
@@ -328,5 +328,5 @@ class Holding:
                     break
                 if self._over.wait(min(0.1 * attempt, 1.0)):
                     return False
-        log.warning("%s cannot be put: %s", name.hex(), last)
+        log.warning("value %s cannot be uploaded: %s", name.hex(), last)
         return False

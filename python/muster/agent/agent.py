@@ -412,7 +412,7 @@ def _address(address: str | None, cluster: str | None, url: str | None, *how: An
     """Returns the address, and a hint for the error message if the service does not answer."""
     if cluster is None:
         if url is not None:
-            raise ValueError("url: of no use without a cluster")
+            raise ValueError("url: used only with cluster=")
         named = os.environ.get("MUSTER_COORDINATOR")
         if address is None and named:
             return named, " (MUSTER_COORDINATOR; 'muster run' has a service there with --server or --declare only)"

@@ -83,7 +83,7 @@ class Connection:
                 log.warning("%s waits at %s for the other tasks: 'muster tasks' shows who is missing",
                             self.names.own, where)
             else:
-                log.warning("no server has answered at %s for %g s; it is waited for%s", where, SAY_AFTER,
+                log.warning("no server has answered at %s for %g s; still trying%s", where, SAY_AFTER,
                             self.service.hint)
         timer = threading.Timer(SAY_AFTER, say)
         timer.daemon = True

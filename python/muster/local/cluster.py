@@ -111,7 +111,7 @@ class LocalCluster(Hints):
         ended = self._process.poll() is not None
         self._close()
         raise MusterError("the local cluster has not started: " + (
-            "its workers have ended; they have said why on stderr" if ended else
+            "its workers have ended; stderr contains the reason" if ended else
             f"its {count} workers have not attached within {START_TIMEOUT:g} s"))
 
     def forked(self) -> None:

@@ -215,7 +215,7 @@ def _add(tar: tarfile.TarFile, item: Item) -> None:
         with item.at.open("rb") as content:
             tar.addfile(entry, content)
             if content.read(1):
-                raise ValueError(f"'{item.path}' has changed while it was packed")
+                raise ValueError(f"'{item.path}' changed while it was being packed")
         return
     tar.addfile(entry)
 

@@ -101,7 +101,7 @@ class CoordinationClient:
                 if error.status != 504:
                     raise
             if end is not None and time.monotonic() >= end:
-                raise WaitTimeout(f"nobody has set {key!r} within {timeout:g} s")
+                raise WaitTimeout(f"the key {key!r} was not set within {timeout:g} s")
 
     def try_get(self, key: str) -> bytes | None:
         """Returns the value of a key, or None if it does not exist.
@@ -173,7 +173,7 @@ class CoordinationClient:
             ValueError: The client has no `task`.
         """
         if self.task is None:
-            raise ValueError("barrier: the client was made without a task")
+            raise ValueError("barrier: the client was made without a task; pass task= to its constructor")
         named = None if participants is None else ",".join(participants)
         try:
             passed = self._http.json("POST", f"{self._at}/barriers/{segment(id)}/wait", {},
@@ -228,7 +228,7 @@ class CoordinationClient:
         """
         job, colon, index = (task or self.task or "").rpartition(":")
         if not colon:
-            raise ValueError("report_error: name the task as 'worker:1', or make the client with task=")
+            raise ValueError("report_error: pass task='worker:1', or create the client with task=")
         self._http.json("POST", f"{self._at}/tasks/{segment(job)}/{segment(index)}/error",
                         {"message": message, "code": code})
 

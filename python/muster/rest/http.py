@@ -70,7 +70,7 @@ class Http:
         self._urls = [u.rstrip("/") if re.match(r"https?://", u) else "http://" + u.rstrip("/")
                       for u in url.split(",") if u]
         if not self._urls:
-            raise ValueError("url: none")
+            raise ValueError("url: empty; expected 'http://HOST:PORT'")
         self.url = self._urls[0]
         self._token = token or os.environ.get("MUSTER_TOKEN", "")
         self._chosen = len(self._urls) == 1

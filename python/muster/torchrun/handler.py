@@ -144,8 +144,8 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
             store.wait(["round"], left())
             found = store.get("round").decode(errors="replace")
             if found != self._name(world):
-                log.warning("muster: round %d of '%s' finds the key space of %s; another round", world.number, self._job,
-                            found)
+                log.warning("muster: round %d of '%s' found the key space of %s; starting another round",
+                            world.number, self._job, found)
                 return None
             store.set(f"here/{world.nodes.index(self._rounds.node)}", "")
             store.wait([f"here/{rank}" for rank in range(len(world.nodes))], left())
@@ -153,7 +153,7 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
         except dist.DistStoreError as error:
             if isinstance(error, dist.DistNetworkError):
                 raise
-            log.warning("muster: not all nodes of round %d of '%s' have come to its store; another round",
+            log.warning("muster: not all nodes of round %d of '%s' have reached its store; starting another round",
                         world.number, self._job)
             return None
 

@@ -233,8 +233,8 @@ class Rounds:
             self._keys.get(ready, timeout=self._settings.dead_after)
             return True
         except WaitTimeout:
-            log.warning("muster: round %d of '%s' got no key space from %s; another round", world.number, self.job,
-                        world.by)
+            log.warning("muster: round %d of '%s' received no key space from %s; starting another round",
+                        world.number, self.job, world.by)
             return False
 
     def _too_few(self, target: int, come: list[Node], slow: list[str]) -> str:
@@ -378,7 +378,8 @@ class Rounds:
                     self._stopped.wait(self._settings.interval)
             except Exception as error:  # catches everything: without this thread the node counts as dead
                 if not is_unheard:
-                    log.warning("muster: the server is not told that this node of '%s' lives: %s", self.job, error)
+                    log.warning("muster: cannot report to the server that this node of '%s' is alive: %s",
+                                self.job, error)
                 is_unheard = True
                 self._stopped.wait(self._settings.interval)
                 heard_since = time.monotonic()
@@ -408,7 +409,7 @@ class Rounds:
         if not gone or len(world.nodes) - len(gone) < self._settings.min_nodes:
             return False
         if self._asked_for <= world.number:
-            log.warning("muster: %s of '%s' is gone; another round", ", ".join(gone), self.job)
+            log.warning("muster: %s of '%s' is dead; starting another round", ", ".join(gone), self.job)
         return True
 
 

@@ -336,7 +336,7 @@ class Attachment:
                 return
             self._link = None
             if not self._leaving or self._held.attempts:
-                log.error("%s: its process %d %s; %d closures go back", self._name(), link.pid, how,
+                log.error("%s: its process %d %s; %d closures are returned to the server", self._name(), link.pid, how,
                           len(self._held.attempts))
             if self._killed and self._out:
                 # Closures that had not begun are returned without counting as lost.
@@ -384,7 +384,7 @@ class Attachment:
             if stuck is not None and out and self._link:
                 self._kill(stuck, out)
             if self._leave_by and now >= self._leave_by and self._held.attempts:
-                log.warning("%s gives %d closures back: not done within the drain time-out",
+                log.warning("%s returns %d closures: they did not end within the drain timeout",
                             self._name(), len(self._held.attempts))
                 self._held.attempts.clear()
                 self._drained = True

@@ -83,8 +83,8 @@ class Blobs:
                 except ConnectionError as reason:
                     raise Unreachable(f"blob {digest.hex()} cannot be fetched: {reason}") from reason
                 except OSError as reason:
-                    raise BlobError(f"blob {digest.hex()} cannot be had: {reason}") from reason
-        raise BlobError(f"blob {digest.hex()} does not stay: {why}")
+                    raise BlobError(f"blob {digest.hex()} is not available: {reason}") from reason
+        raise BlobError(f"blob {digest.hex()} was deleted before it could be opened: {why}")
 
     def keep(self, parts: list[Data]) -> bytes:
         """Makes a blob of the parts of a value, in memory or at the server. Raises BlobError, Unreachable."""

@@ -233,7 +233,7 @@ class ForkServer:
         if left:
             _await_ends(left)
         if not closing:
-            log.error("the forkserver %d %s; the next process gets another one, those that run go on",
+            log.error("the forkserver %d %s; running processes continue, and the next one starts a new forkserver",
                       self._process.pid, _ended(self._process.wait()))
 
     def _heard(self, words: list[bytes]) -> None:

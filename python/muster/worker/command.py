@@ -16,7 +16,7 @@ from muster.worker.log_lines import LineFormatter
 def _seconds(text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text)
     if not found:
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration, as 30s or 250ms")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 30s or 250ms")
     return float(found[1]) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
@@ -30,7 +30,7 @@ def _bytes(text: str) -> int:
 def _pairs(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         if "=" not in word:
-            raise ValueError(f"{word!r}: KEY=VALUE is expected")
+            raise ValueError(f"{word!r}: expected KEY=VALUE")
     return dict(word.split("=", 1) for word in words)
 
 

@@ -124,7 +124,7 @@ def context() -> Context:
     """
     found = _current.context
     if found is None:
-        raise RuntimeError("muster.context() outside of a function that a worker runs")
+        raise RuntimeError("muster.context() can only be called in a function that a worker executes")
     return found
 
 

@@ -25,7 +25,7 @@ def message_of(error: BaseException) -> str:
     try:
         return str(error)
     except BaseException as other:
-        return f"<{type(error).__qualname__}, whose text cannot be had: {type_name_of(other)}>"
+        return f"<{type(error).__qualname__}, whose text is not available: {type_name_of(other)}>"
 
 
 def traceback_of(error: BaseException) -> str:

@@ -96,7 +96,7 @@ def register(name: str, f: Callable[..., Any]) -> None:
     if not name or len(name.encode()) > 256:
         raise ValueError(f"a function's name has 1 to 256 bytes: {name!r}")
     if _registered.get(name, f) is not f:
-        raise ValueError(f"there is a function named {name!r} already")
+        raise ValueError(f"a function named {name!r} already exists")
     _registered[name] = f
 
 
@@ -244,7 +244,7 @@ def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept,
     """Calls a function with JSON arguments."""
     if encoding == BYTES:
         if any(beside):
-            raise Refused("a function with a name takes outputs of other closures and per-worker values "
+            raise Refused("a named function takes outputs of other closures and per-worker values "
                           "as JSON arguments, not beside bytes")
         return f(bytes(args))
 
