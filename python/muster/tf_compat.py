@@ -148,7 +148,7 @@ class Variable:
 
     Args:
         initial_value: An array, or a callable that returns one.
-        trainable: Whether ``trainable`` is set. None: it is.
+        trainable: Value of the attribute ``trainable``. None: True.
         name: Name of the variable.
         dtype: Type of the elements. None: the type of `initial_value`.
         **ignored: Accepted and ignored.

@@ -77,7 +77,7 @@ class Client:
             function: Name of the function.
             args: One sequence of arguments for each call.
             name: Name of the job. Empty: none.
-            **body: Further members of the request in REST, such as ``options``.
+            **body: Further members of the request in REST, such as ``options`` of the job, for example ``{"weight": 2}``.
 
         Returns:
             The job.
@@ -175,10 +175,10 @@ class Client:
         return self._list("/api/v1/clusters", "clusters", 1000)
 
     def events(self, after: int | None = None, limit: int = 100) -> list[dict[str, Any]]:
-        """Returns events of the server, as REST shows them.
+        """Returns events of the server, oldest first, as REST shows them.
 
         Args:
-            after: Only events with a higher number than this. None: the newest events.
+            after: Only events with a larger number than this. None: the newest events.
             limit: Maximum number of events.
         """
         return self._list("/api/v1/events", "events", limit, after=after)

@@ -34,7 +34,7 @@ class ServerError(MusterError):
         code: Name of the gRPC status, for example ``"NOT_FOUND"``.
         detail: Text of the server.
         field: Name of the invalid field, or None.
-        limit: The limit that was exceeded, or None.
+        limit: The limit that was reached, or None.
     """
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:

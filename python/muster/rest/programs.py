@@ -396,6 +396,7 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: str | None = None, 
         NoServer: No server answers.
         TypeError: `command` is a str.
         ValueError: `upload` is not a directory, is too large, or contains a link that leads out of it.
+        OSError: `upload` cannot be read.
 
     Example:
         ::

@@ -112,6 +112,7 @@ class WorkerOptions:
 
     @property
     def tls(self) -> Tls:
+        """TLS settings from `ca`, `cert` and `key`."""
         return Tls.of(self.ca, self.cert, self.key)
 
     def index_of(self, number: int) -> int | None:
@@ -124,6 +125,7 @@ class WorkerOptions:
 
     @property
     def channel_options(self) -> list[tuple[str, int]]:
+        """Options of the gRPC channel to the server."""
         return [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 

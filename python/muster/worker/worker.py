@@ -106,7 +106,7 @@ class Worker:
         self._functions[name] = f
 
     def run(self) -> int:
-        """Executes calls until `stop` is called, the server drains the worker, or the server refuses it finally.
+        """Executes calls until `stop` is called, the server drains the worker, or the server rejects it permanently.
 
         Returns:
             0 after an orderly end, else 1; the logger ``muster.worker`` contains the reason.
