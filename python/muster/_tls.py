@@ -63,7 +63,8 @@ class Tls:
             if self.cert:
                 load_certificate(context, texts["cert"] + b"\n" + texts["key"])
         except ssl.SSLError as error:
-            raise ValueError(f"cert, key: {self.cert} and {self.key} are no certificate and its key: {error}") from error
+            raise ValueError(f"cert, key: {self.cert} and {self.key} are not a certificate and its key: "
+                             f"{error}") from error
 
     def channel(self, server: str, options: Sequence[tuple[str, Any]]) -> Any:
         import grpc  # REST clients do not need it

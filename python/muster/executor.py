@@ -278,7 +278,7 @@ class Executor(concurrent.futures.Executor):
 
     def _finish(self) -> None:
         _join(self._coordinator)
-        concurrent.futures.wait(list(self._futures))  # terminates: the calls have ended, so each gets a value or an error
+        concurrent.futures.wait(list(self._futures))  # ends: all calls have ended, so each future gets its outcome
         self._coordinator.close()
 
     def _check(self) -> None:

@@ -655,9 +655,9 @@ class ClusterCoordinator(Scheduling, State):
         """
         data = [b"".join(calls.dump_inline((split,), {})) for split in splits]
         if not 0 < epochs < 1 << 32:
-            raise ValueError(f"epochs: {epochs}, there is at least one")
+            raise ValueError(f"epochs: {epochs}, must be at least 1")
         if position is not None and not {"epoch", "done"} <= set(position):
-            raise ValueError("position: it is one that DistributedDataset.position has given")
+            raise ValueError("position: must be a result of DistributedDataset.position")
         objects = self._session.objects_known(datasets=True)
         id = objects.make_dataset(name, data, epochs, position)
         made = DistributedDataset(id, name, epochs, read, objects.ticket, objects, owner=self._owner)

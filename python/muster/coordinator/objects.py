@@ -117,8 +117,8 @@ class SessionObjects(Calls):
 
     def _ask(self, message: Any) -> Any:
         if self._on_reader():
-            raise RuntimeError("a callback cannot make or look for objects, as the answer comes by its thread: do so on "
-                               "a thread of your own")
+            raise RuntimeError("a callback cannot create or find objects, because its thread receives the answer; "
+                               "use a thread of your own")
         asked = Asked(message)
         with self._lock:
             if self._over is not None:

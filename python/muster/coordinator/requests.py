@@ -132,10 +132,10 @@ def check_returns(f: Callable[..., Any]) -> None:
     if not (isinstance(f, types.FunctionType) and f.__code__.co_flags & _NO_PLAIN_FUNCTION):
         return
     if f.__code__.co_flags & inspect.CO_COROUTINE:
-        raise TypeError(f"{f.__qualname__} is an async function, and its coroutine cannot come back from "
-                        "a worker: schedule a plain function, which may call asyncio.run")
-    raise TypeError(f"{f.__qualname__} is a generator, which cannot come back from a worker: return a "
-                    "list of it, or give it to create_per_worker_dataset")
+        raise TypeError(f"{f.__qualname__} is an async function, and a worker cannot return its coroutine; "
+                        "schedule a plain function that calls asyncio.run")
+    raise TypeError(f"{f.__qualname__} is a generator, which a worker cannot return; return a list, or pass the "
+                    "generator to create_per_worker_dataset")
 
 
 def given(call: str, f: Any, args: Any, kwargs: Any) -> tuple[Sequence[Any], Mapping[str, Any] | None]:

@@ -59,8 +59,9 @@ class Session(SessionWaits):
                 if not may():
                     drains = self._generation.cancelling if own_errors else not self._generation.settled
                     if drains and self._is_reading():
-                        raise RuntimeError("a callback cannot schedule before what an error or cancel ends has ended, "
-                                           "which it hears by its thread: schedule on a thread of your own")
+                        raise RuntimeError("a callback cannot schedule until the calls that an error or cancel stops "
+                                           "have ended, because its thread receives their outcomes; use a thread of "
+                                           "your own")
                     self._signal()
                     with waiting():  # back-pressure; ends with the session
                         self._changed.wait_for(may)
@@ -117,8 +118,8 @@ class Session(SessionWaits):
         """
         as_text("name", name)
         if self._is_reading():
-            raise RuntimeError("a callback cannot create values of workers, as the answer comes by its thread: do so on "
-                               "a thread of your own")
+            raise RuntimeError("a callback cannot create values of workers, because its thread receives the answer; "
+                               "use a thread of your own")
         with self._lock:
             self._throw_if_over()
             self._last_token += 1
@@ -140,9 +141,9 @@ class Session(SessionWaits):
         self._heard.wait()  # ends with the session at the latest
         if not self.has_objects:
             self._throw_if_over()
-            raise unavailable("the server knows no objects on tasks: it is one of before")
+            raise unavailable("the server does not support objects on tasks; upgrade it")
         if datasets and not self.has_datasets:
-            raise unavailable("the server deals out no datasets: it is one of before")
+            raise unavailable("the server does not support distributed datasets; upgrade it")
         return self.objects
 
     # Closures and errors.

@@ -172,8 +172,8 @@ class SessionWaits(SessionStreams):
     def _wait(self, ended: Callable[[float | None], bool], timeout: float | None,
               of: Callable[[], Sequence[Record]]) -> bool:
         if self._is_reading() and not ended(0.0):
-            raise RuntimeError("a callback cannot wait, as what it waits for comes by its thread: wait on a thread of "
-                               "your own")
+            raise RuntimeError("a callback cannot wait, because its thread delivers the results; wait on a "
+                               "thread of your own")
         end = None if timeout is None else time.monotonic() + timeout
         with waiting():
             while True:

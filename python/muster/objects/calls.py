@@ -149,7 +149,8 @@ class Calls:
             return False
         if len(self._pending) >= 2 * CALLS_MAX or self._bytes >= 2 * BYTES_MAX:
             raise RuntimeError(f"{len(self._pending)} calls of {self._bytes} bytes are not answered, the limits are "
-                               f"{CALLS_MAX} and {BYTES_MAX}, and a callback cannot wait: call from a thread of your own")
+                               f"{CALLS_MAX} and {BYTES_MAX}, and a callback cannot wait; call from a thread of your "
+                               "own")
         return True
 
     def _await_room(self, args: bytes, kept: Sequence[Kept], oldest: Call) -> None:
@@ -433,8 +434,8 @@ class Calls:
         if answered.is_set():
             return
         if self._on_reader():
-            raise RuntimeError(f"a callback cannot wait for the call of {call.method}, as answers come by its thread: "
-                               "wait on a thread of your own")
+            raise RuntimeError(f"a callback cannot wait for the call of {call.method}, because its thread receives the "
+                               "answers; wait on a thread of your own")
         wait = self.begin_wait(call)
         try:
             if answered.wait(SLOT_KEPT if timeout is None else min(timeout, SLOT_KEPT)):

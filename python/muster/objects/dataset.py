@@ -188,11 +188,12 @@ class DistributedDataset:
         """
         drop = getattr(self._calls, "drop", None)
         if drop is None:
-            raise TypeError("functions on workers draw from datasets, coordinators delete them")
+            raise TypeError("a function on a worker cannot delete a dataset; delete it with its coordinator")
         drop(self._id)
 
     def _ask(self, method: str) -> Any:
-        return CallValue(self._calls, self._call(method, b""), self._owner).fetch()  # ends: the server answers at once, or the session ends
+        # This ends: the server answers at once, or the session ends.
+        return CallValue(self._calls, self._call(method, b""), self._owner).fetch()
 
     def _call(self, method: str, args: bytes) -> Call:
         return self._calls.add(self._id, method, args, self._ticket, of=self._of())

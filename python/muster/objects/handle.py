@@ -67,7 +67,7 @@ class CallValue(RemoteValue[Any]):
         return RemoteValueStatus.ABORTED if lost else RemoteValueStatus.READY
 
     def logs(self, timeout: float = 10.0) -> Logs:
-        raise TypeError("what methods print is in the output of their worker")
+        raise TypeError("a method call has no log lines; methods print to the output of their worker")
 
     def cancel(self) -> None:
         """Does nothing: a method call cannot be cancelled."""
@@ -194,7 +194,7 @@ class RemoteObject:
         """
         drop = getattr(self._calls, "drop", None)
         if drop is None:
-            raise TypeError("functions on workers call objects, coordinators delete them")
+            raise TypeError("a function on a worker cannot delete an object; delete it with its coordinator")
         drop(self._id)
 
     def __eq__(self, other: object) -> bool:
@@ -247,5 +247,6 @@ def calls_of(ticket: bytes, what: str) -> Calls:
     """
     calls = here.calls or _sessions.get(ticket) or (_process[0] if _process else None)
     if calls is None:
-        raise TypeError(f"a handle of {what} is of use where its session is, and in what that runs on workers")
+        raise TypeError(f"a handle of {what} can be used only in the process of its session, and in the session's "
+                        "functions and methods on workers")
     return calls

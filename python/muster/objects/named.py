@@ -54,7 +54,7 @@ def to_json(value: Any) -> dict[str, str]:
     if not isinstance(value, RemoteObject):
         raise TypeError(f"{type(value).__name__} is no JSON")
     if value._class_name == "muster.Variable":
-        raise TypeError("a variable is no JSON: give its name, by which whoever runs the function finds it")
+        raise TypeError("a variable is no JSON; pass its name, and find it by name in the function")
     return {_KEY: f"{_PREFIX}{value._id:016x}", "task": value._task, "class": value._class_name,
             "ticket": base64.b64encode(value._ticket).decode()}
 

@@ -16,7 +16,9 @@ from muster.variables.variable import CLASS_NAME, NAME, checked_dtype, checked_i
 AnyVariable = Union[RemoteVariable, ShardedVariable]
 
 ROW_MAX = 7 << 20
-"""Largest row, in bytes. A piece consists of whole rows. In a checkpoint one call also carries their momentum and Adam slots."""
+"""Largest row, in bytes. A piece consists of whole rows. In a checkpoint one call also carries their momentum and
+Adam slots.
+"""
 IN_SHARDS = "muster.ShardedVariable"
 """Class of the index of a sharded variable. The index has the variable's name and stores the first row of each
 shard. So clients find the shards, and no other object can use the name.

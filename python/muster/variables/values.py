@@ -33,7 +33,7 @@ class JoinedValue(CallValue):
         self._join = join
         self._lock = threading.Lock()  # protects _joined
         self._joined: list[Any] | None = None
-        self._added: list[tuple[Callable[[], None], Callable[[], None]]] = []  # callbacks, and the callback of each part
+        self._added: list[tuple[Callable[[], None], Callable[[], None]]] = []  # callbacks, and those of the parts
 
     def _fetch(self, timeout: float | None = None, stops: bool = False) -> Any:
         end = None if timeout is None else time.monotonic() + timeout
@@ -151,7 +151,7 @@ class Later(CallValue):
     def _fetch(self, timeout: float | None = None, stops: bool = False) -> Any:
         end = None if timeout is None else time.monotonic() + timeout
         if not self._made.wait(timeout):
-            raise WaitTimeout("a part of the value has not come in time")
+            raise WaitTimeout("a part of the value was not received in time")
         if self._error is not None:
             raise self._error.again(stops)
         return super()._fetch(None if end is None else max(0.0, end - time.monotonic()), stops)
