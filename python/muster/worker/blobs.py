@@ -150,7 +150,8 @@ class Blobs:
 
 
 def _mapped(path: str, digest: bytes) -> memoryview:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # does not wait for the holder of a lease
+    # O_NONBLOCK: fails at once if a lease holder is writing another value into this memory.
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if not memory.is_named(fd, digest):  # the link's descriptor was closed and its number used again
             raise FileNotFoundError(path)

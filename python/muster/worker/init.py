@@ -20,7 +20,7 @@ def run_as_init() -> None:
         return
     signals = signal.valid_signals() - _FAULTS
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would not be reported
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # an ignored SIGCHLD is not reported
     sys.stdout.flush()
     sys.stderr.flush()
     program = os.fork()

@@ -27,7 +27,7 @@ class WorkerOptions:
         nested_max: Maximum number of calls of each task that wait for values of others and have given their slots
             back, within `credits` minus `slots`. A further call that waits raises RuntimeError. 0: waiting calls keep
             their slots.
-        labels: Labels that calls and programs can select.
+        labels: Labels that calls can require.
         resources: Resources of each task, for example ``{"gpu": 1}``.
         host: Name of this host. Empty: its host name.
         version: Version that the server shows.

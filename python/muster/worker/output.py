@@ -186,7 +186,7 @@ def idle_wait(*descriptors: int) -> Callable[[], list[tuple[int, int]]]:
 
     def wait() -> list[tuple[int, int]]:
         while True:
-            ready = [event for event in poll.poll() if event[0] != own]  # no deadline: woken by closures or the end
+            ready = [event for event in poll.poll() if event[0] != own]  # no deadline: woken by closures or the worker's end
             if ready:
                 return ready
             d.drain(None)

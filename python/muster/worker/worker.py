@@ -37,8 +37,8 @@ class Worker:
     """Connects to a server and executes calls until it is stopped.
 
     It provides the functions that ``@muster.function`` has registered in `modules`, those added with `function`, and,
-    unless ``pickled=False``, any callable that a client with the same Python version schedules. **Anyone who can reach
-    the server can then run code on this machine.**
+    unless ``pickled=False``, any callable that a client with the same Python version schedules. Anyone who can reach
+    the server can then run code on this machine.
 
     Args:
         servers: gRPC addresses ``"host:port"``, as a list or separated by commas.
