@@ -184,7 +184,7 @@ class DependencyLost(MusterError):
 
     Args:
         message: Text of the error.
-        tasks: The lost tasks, such as ``"ps:1"``. At least one.
+        *tasks: The lost tasks, such as ``"ps:1"``. At least one.
 
     Raises:
         ValueError: No task is given.

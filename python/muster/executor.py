@@ -111,19 +111,19 @@ class Executor(concurrent.futures.Executor):
 
     Args:
         server: The address "host:port", or several. None: as for :class:`muster.ClusterCoordinator`.
-        options: Fields of :class:`muster.CoordinatorOptions`.
+        **options: Fields of :class:`muster.CoordinatorOptions`.
 
     Raises:
         TypeError: An option is unknown.
         ValueError: An option or the address is invalid, or `continue_on_error` is False.
 
     Example:
-        ::
+        ```python
+        import muster
 
-            import muster
-
-            with muster.LocalCluster(workers=2) as cluster, muster.Executor(cluster.address) as executor:
-                print(executor.submit(pow, 2, 10).result())  # 1024
+        with muster.LocalCluster(workers=2) as cluster, muster.Executor(cluster.address) as executor:
+            print(executor.submit(pow, 2, 10).result())  # 1024
+        ```
     """
 
     def __init__(self, server: str | Sequence[str] | None = None,
@@ -163,8 +163,8 @@ class Executor(concurrent.futures.Executor):
 
         Args:
             fn: A callable.
-            args: Positional arguments.
-            kwargs: Keyword arguments.
+            *args: Positional arguments.
+            **kwargs: Keyword arguments.
 
         Returns:
             A future. Its `cancel` and `running` ask the server.
@@ -224,10 +224,10 @@ class Executor(concurrent.futures.Executor):
 
         Args:
             fn: A callable.
-            iterables: The n-th call gets the n-th element of each.
+            *iterables: The n-th call gets the n-th element of each.
             timeout: Seconds from now after which iterating raises WaitTimeout. None: no limit.
-            chunksize: Number of calls in one closure. None: one for up to 256 elements, more for thousands.
-            buffersize: Number of closures that are submitted ahead of the results that you have read. None: all.
+            chunksize: Number of calls that are sent together. None: one for up to 256 elements, more for thousands.
+            buffersize: Number of chunks that are submitted ahead of the results that you have read. None: all.
 
         Raises:
             RuntimeError: The executor was shut down.

@@ -34,7 +34,7 @@ def initialize(**more: Any) -> None:
     'gloo')`` first.
 
     Args:
-        more: Further arguments. They override the settings.
+        **more: Further arguments. They override the settings.
 
     Raises:
         RuntimeError: The process was not started by `muster run`.

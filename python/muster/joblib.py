@@ -2,13 +2,14 @@
 
 Importing this module registers the backend.
 
-Example::
-
+Example:
+    ```python
     import joblib
     import muster.joblib
 
     with joblib.parallel_config(backend="muster", server="127.0.0.1:8476"):
         print(joblib.Parallel()(joblib.delayed(pow)(i, 2) for i in range(4)))  # [0, 1, 4, 9]
+    ```
 """
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
 
     `n_jobs=-1` uses all workers of the job, connected or not: the number that the coordinator (``num_workers=``) or
     the cluster declares, otherwise the highest index plus one. `n_jobs=-2` uses one worker less. Several short
-    calls share a closure. As with joblib's own processes, do not change an array while calls that use it are being
+    calls are sent together. As with joblib's own processes, do not change an array while calls that use it are being
     submitted.
 
     Args:
@@ -43,7 +44,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
         nesting_level: Set by joblib.
         initializer: Called once in each process of a worker, before the first call there.
         initargs: Arguments of `initializer`.
-        options: Fields of :class:`muster.CoordinatorOptions`.
+        **options: Fields of :class:`muster.CoordinatorOptions`.
     """
 
     supports_retrieve_callback = True

@@ -65,9 +65,9 @@ def resolver(text: str, *, credentials: Any = None, service: Any = None,
         FileNotFoundError: The program ``muster`` was not found.
 
     Example:
-        ::
-
-            muster.resolver("slurm").cluster_spec()
+        ```python
+        muster.resolver("slurm").cluster_spec()
+        ```
     """
     return Resolver(text, credentials, service, list_devices, start_coordinator, environment)
 

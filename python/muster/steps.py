@@ -60,13 +60,13 @@ def step(n: int) -> bool:
         ValueError: `n` is out of range.
 
     Example:
-        ::
-
-            for n in range(start, 10_000):
-                train(n)
-                if muster.step(n):
-                    save(n)
-                    break
+        ```python
+        for n in range(start, 10_000):
+            train(n)
+            if muster.step(n):
+                save(n)
+                break
+        ```
     """
     global _words, _looked
     words = _words

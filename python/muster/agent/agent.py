@@ -85,11 +85,11 @@ class Agent(Keys):
         NoServer: With `cluster`: no server answers at `url`.
 
     Example:
-        ::
-
-            with muster.Agent("127.0.0.1:8476", task="worker:0") as a:
-                a.set("address/0", "10.0.0.1:99")
-                a.barrier("ready", timeout=60)
+        ```python
+        with muster.Agent("127.0.0.1:8476", task="worker:0") as a:
+            a.set("address/0", "10.0.0.1:99")
+            a.barrier("ready", timeout=60)
+        ```
     """
 
     def __init__(self, address: str | None = None, *, cluster: str | None = None, url: str | None = None,

@@ -1,11 +1,12 @@
 """Runs functions on the workers of a cluster, and waits for their results.
 
-Example::
-
+Example:
+    ```python
     c = muster.ClusterCoordinator("127.0.0.1:8476")
     a = c.submit(load, "part-0")
     b = c.submit(train, a, rate=0.1)   # an output as an argument
     print(b.fetch())                   # raises the error of the function, if there is one
+    ```
 
 Each call runs at least once and ends once. Calls can run in any order. There are two kinds of calls:
 
@@ -109,7 +110,7 @@ class Scheduling(Hints):
                 is sent to each worker once. Workers import these modules in preference to their own. They are added
                 to the uploads of this object.
             name: Name that people see instead of the function's name. 1 to 256 bytes.
-            changes: Fields of :class:`muster.ClosureOptions`. Fields that are not given keep their value.
+            **changes: Fields of :class:`muster.ClosureOptions`. Fields that are not given keep their value.
 
         Returns:
             An object with the methods `submit`, `schedule`, `map` and others, on the same session.
@@ -120,13 +121,13 @@ class Scheduling(Hints):
             ValueError: A value is out of range, `name` is invalid, or an upload is larger than 1 GiB as a zip file.
 
         Example:
-            ::
+            ```python
+            import muster
 
-                import muster
-
-                with muster.LocalCluster(workers=1) as cluster, cluster.coordinator() as c:
-                    value = c.options(retries=2, timeout=60, task="worker:0").submit(pow, 2, 10)
-                    print(value.fetch())  # 1024
+            with muster.LocalCluster(workers=1) as cluster, cluster.coordinator() as c:
+                value = c.options(retries=2, timeout=60, task="worker:0").submit(pow, 2, 10)
+                print(value.fetch())  # 1024
+            ```
         """
         options = self._options
         if changes:
@@ -182,9 +183,9 @@ class Scheduling(Hints):
             fn: A callable, or the name of a function that workers provide. A callable is pickled. A plain function
                 is pickled when it is first used, so workers see the variables that it captured at that time. A
                 named function takes JSON arguments.
-            args: Positional arguments. RemoteValues and PerWorkerValues can be anywhere in the arguments. The
+            *args: Positional arguments. RemoteValues and PerWorkerValues can be anywhere in the arguments. The
                 function receives their values.
-            kwargs: Keyword arguments.
+            **kwargs: Keyword arguments.
 
         Returns:
             A RemoteValue. Its `fetch` waits for the result.
@@ -195,13 +196,13 @@ class Scheduling(Hints):
             UnavailableError: The session has ended.
 
         Example:
-            ::
+            ```python
+            import muster
 
-                import muster
-
-                with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
-                    total = c.submit(sum, [1, 2, 3])
-                    print(c.submit(pow, total, 2).fetch())  # 36
+            with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
+                total = c.submit(sum, [1, 2, 3])
+                print(c.submit(pow, total, 2).fetch())  # 36
+            ```
         """
         return self._submit(fn, args, kwargs, self._along())
 
@@ -221,8 +222,8 @@ class Scheduling(Hints):
 
         Args:
             fn: As for `submit`.
-            args: Positional arguments.
-            kwargs: Keyword arguments.
+            *args: Positional arguments.
+            **kwargs: Keyword arguments.
 
         Returns:
             A RemoteValue.
@@ -325,15 +326,15 @@ class Scheduling(Hints):
 
         Args:
             fn: A callable. It is pickled when `map` is called.
-            iterables: The n-th call gets the n-th element of each. The shortest iterable determines the number of
+            *iterables: The n-th call gets the n-th element of each. The shortest iterable determines the number of
                 calls.
-            chunksize: Number of calls in one closure. None: one for up to 256 elements, otherwise enough for about
-                256 closures, at most 512. If the length is unknown: 16. With `buffersize`: 1. If one call in a
-                closure of several raises an exception, it is repeated in its own closure. If the closure itself
-                fails, for example because it lost its worker too often, all of its calls are repeated.
+            chunksize: Number of calls that are sent together as a chunk. None: one for up to 256 elements,
+                otherwise enough for about 256 chunks, at most 512. If the length is unknown: 16. With `buffersize`:
+                1. If a call in a chunk raises an exception, it is repeated separately. If the whole chunk fails,
+                for example because it lost its worker too often, each of its calls is repeated separately.
             timeout: Seconds from now until the last result must be available. None: no limit.
             progress: Whether to show a progress bar, if tqdm is installed.
-            buffersize: Number of closures that are submitted ahead of the results that you have read. None: all are
+            buffersize: Number of chunks that are submitted ahead of the results that you have read. None: all are
                 submitted before `map` returns. Set it for long or endless iterables.
 
         Returns:
@@ -345,12 +346,12 @@ class Scheduling(Hints):
             UnavailableError: The session has ended.
 
         Example:
-            ::
+            ```python
+            import muster
 
-                import muster
-
-                with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
-                    print(list(c.map(pow, [1, 2, 3], [2, 2, 2])))  # [1, 4, 9]
+            with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
+                print(list(c.map(pow, [1, 2, 3], [2, 2, 2])))  # [1, 4, 9]
+            ```
         """
         if not iterables:
             raise TypeError("map needs at least one iterable")
@@ -426,20 +427,20 @@ class ClusterCoordinator(Scheduling, State):
         server: "host:port", or several addresses, which are tried in turn. None: in a function on a worker, the
             server and cluster of this worker, with the worker's token and TLS files. Otherwise 127.0.0.1:8476.
         upload: Modules for all calls of this coordinator. See `options`.
-        options: Fields of :class:`muster.CoordinatorOptions`.
+        **options: Fields of :class:`muster.CoordinatorOptions`.
 
     Raises:
         TypeError: An option is unknown.
         ValueError: An option or the address is invalid.
 
     Example:
-        ::
+        ```python
+        import muster
 
-            import muster
-
-            with muster.LocalCluster(workers=2) as cluster:
-                with muster.ClusterCoordinator(cluster.address) as c:
-                    print(c.submit(sum, [1, 2, 3]).fetch())  # 6
+        with muster.LocalCluster(workers=2) as cluster:
+            with muster.ClusterCoordinator(cluster.address) as c:
+                print(c.submit(sum, [1, 2, 3]).fetch())  # 6
+        ```
     """
 
     def __init__(self, server: str | Sequence[str] | None = None, *,
@@ -558,7 +559,7 @@ class ClusterCoordinator(Scheduling, State):
         This applies to all workers with this Python version, including workers that connect later. The method
         returns when the server has accepted the value, before workers build it. An error of `fn` is raised as
         InputError by calls that use the value. If several workers in a row are lost while they run `fn`, such calls
-        get an InputError as well, and the server builds the value again after a pause. Errors and cancellation of
+        get an InputError as well. The server then builds the value again after a pause. Errors and cancellation of
         other calls do not affect the value.
 
         Args:
@@ -576,13 +577,13 @@ class ClusterCoordinator(Scheduling, State):
             UnavailableError: The session has ended.
 
         Example:
-            ::
+            ```python
+            import muster
 
-                import muster
-
-                with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
-                    model = c.create_per_worker_value(dict, kwargs={"weight": 3})
-                    print(c.submit(lambda m, x: m["weight"] * x, model, 2).fetch())  # 6
+            with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
+                model = c.create_per_worker_value(dict, kwargs={"weight": 3})
+                print(c.submit(lambda m, x: m["weight"] * x, model, 2).fetch())  # 6
+            ```
         """
         return PerWorkerValues(self._owner, self._build(fn, args, kwargs, name))
 
@@ -602,13 +603,13 @@ class ClusterCoordinator(Scheduling, State):
             InputError, TypeError, UnavailableError: As for `create_per_worker_value`.
 
         Example:
-            ::
+            ```python
+            import muster
 
-                import muster
-
-                with muster.LocalCluster(workers=1) as cluster, cluster.coordinator() as c:
-                    numbers = iter(c.create_per_worker_dataset(lambda: range(10)))
-                    print(c.submit(next, numbers).fetch(), c.submit(next, numbers).fetch())  # 0 1
+            with muster.LocalCluster(workers=1) as cluster, cluster.coordinator() as c:
+                numbers = iter(c.create_per_worker_dataset(lambda: range(10)))
+                print(c.submit(next, numbers).fetch(), c.submit(next, numbers).fetch())  # 0 1
+            ```
         """
         make = MakeDataset(dataset)
         named = name or names.builder_name(dataset)
@@ -645,13 +646,13 @@ class ClusterCoordinator(Scheduling, State):
             UnavailableError: The session has ended, or the server is too old.
 
         Example:
-            ::
+            ```python
+            import muster
 
-                import muster
-
-                with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
-                    dataset = c.create_distributed_dataset([10, 20, 30])
-                    print(c.submit(sum, dataset).fetch())  # 60
+            with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
+                dataset = c.create_distributed_dataset([10, 20, 30])
+                print(c.submit(sum, dataset).fetch())  # 60
+            ```
         """
         data = [b"".join(calls.dump_inline((split,), {})) for split in splits]
         if not 0 < epochs < 1 << 32:
@@ -712,15 +713,15 @@ class ClusterCoordinator(Scheduling, State):
             UnavailableError: The session has ended.
 
         Example:
-            ::
+            ```python
+            import collections
 
-                import collections
+            import muster
 
-                import muster
-
-                with muster.LocalCluster(workers=1) as cluster, cluster.coordinator() as c:
-                    counter = c.create(collections.Counter, ("abca",), name="letters")
-                    print(counter.most_common(1).fetch())  # [('a', 2)]
+            with muster.LocalCluster(workers=1) as cluster, cluster.coordinator() as c:
+                counter = c.create(collections.Counter, ("abca",), name="letters")
+                print(counter.most_common(1).fetch())  # [('a', 2)]
+            ```
         """
         self._owner.session.check_process()
         job, index = task_of(task) if task is not None else ("", 0)

@@ -160,8 +160,8 @@ class Link:
 
         Returns:
             The tokens of closures that run or have ended other than by a cancel, and tokens that the session on the
-            server does not have. With `dry_run`, the second set also contains cancelled closures. None: an older
-            server does not have the method.
+                server does not have. With `dry_run`, the second set also contains cancelled closures. None: an older
+                server does not have the method.
 
         Raises:
             UnavailableError: There is no connection, or the server refused the call.

@@ -43,6 +43,7 @@ class CoordinatorOptions:
     Raises:
         ValueError: A value is out of range, or a TLS file cannot be used.
     """
+
     name: str = ""
     """Name that operators see. Empty: the name of the script, or "notebook"."""
     cluster: str = ""
@@ -101,8 +102,8 @@ class CoordinatorOptions:
     pending_bytes_max: int = 64 << 20
     """Bytes of calls that can wait in this process to be sent."""
     shm_bytes_max: int | None = None
-    """Bytes of shared memory for large arguments, which workers of this host map. Data that does not fit is sent
-    through the server. 0: all data is. None: 4 GiB, or half of the available memory if that is less.
+    """Bytes of shared memory for large arguments, which workers of this host map. Other large arguments are sent
+    through the server. 0: no shared memory. None: 4 GiB, or half of the available memory if that is less.
     """
 
     show_arguments: bool = True
@@ -152,6 +153,7 @@ class ClosureOptions:
     Raises:
         ValueError: A value is negative or cannot be sent, or `task` is not of the form "worker" or "worker:3".
     """
+
     priority: int = 0
     """Calls of a session with a higher priority start first."""
     delay: float = 0.0

@@ -56,6 +56,7 @@ class RemoteValueStatus(enum.Enum):
     """State of a value. READY: the call has ended, with a result or an error. ABORTED: the call lost its worker too
     often, or its object was lost with its task.
     """
+
     NOT_READY = "NOT_READY"
     READY = "READY"
     """The call has ended with a result, or with an error of the function."""

@@ -80,13 +80,13 @@ class as_completed:
         WaitTimeout: While iterating: some calls have not ended within `timeout`.
 
     Example:
-        ::
+        ```python
+        import muster
 
-            import muster
-
-            with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
-                for value in muster.as_completed([c.submit(pow, i, 2) for i in range(3)]):
-                    print(value.fetch())
+        with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
+            for value in muster.as_completed([c.submit(pow, i, 2) for i in range(3)]):
+                print(value.fetch())
+        ```
     """
 
     def __init__(self, values: Iterable[RemoteValue[Any]], timeout: float | None = None, *,

@@ -34,14 +34,14 @@ def wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: floa
         RuntimeError: A callback of a value calls this. It would block the thread that delivers the results.
 
     Example:
-        ::
+        ```python
+        import muster
 
-            import muster
-
-            with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
-                values = [c.submit(pow, i, 2) for i in range(3)]
-                ended, pending = muster.wait(values, num_returns=3)
-                print(c.fetch(ended), pending)  # [0, 1, 4] []
+        with muster.LocalCluster(workers=2) as cluster, cluster.coordinator() as c:
+            values = [c.submit(pow, i, 2) for i in range(3)]
+            ended, pending = muster.wait(values, num_returns=3)
+            print(c.fetch(ended), pending)  # [0, 1, 4] []
+        ```
     """
     each = _checked(values, num_returns)
     ended = threading.Event()

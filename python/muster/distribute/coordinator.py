@@ -59,21 +59,21 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
 
     Returns:
         The result of the function if it runs once in this thread in a cluster, otherwise None. A task that only
-        serves returns when its server has ended.
+            serves returns when its server has ended.
 
     Raises:
         ValueError: The cluster or the task is invalid. Nothing was started.
         RuntimeError: It was called in a worker function, or functions still run after `stop_grace`.
 
     Example:
-        ::
+        ```python
+        import muster
 
-            import muster
+        def train(strategy):
+            print(muster.get_current_worker_context().task_id)
 
-            def train(strategy):
-                print(muster.get_current_worker_context().task_id)
-
-            muster.run_distribute_coordinator(train, cluster_spec={"worker": ["localhost:1"]})  # 0
+        muster.run_distribute_coordinator(train, cluster_spec={"worker": ["localhost:1"]})  # 0
+        ```
     """
     outer = get_current_worker_context()
     if outer is not None:

@@ -64,7 +64,7 @@ def worker_servers(server: str | None = None, functions: Callable[[Worker], None
     Args:
         server: Address of the Muster server. None: MUSTER_COORDINATOR.
         functions: Called with each worker, to register the functions of this task.
-        options: Options of muster.Worker.
+        **options: Options of muster.Worker.
 
     Raises:
         ValueError: When a server is created: there is no Muster server, or the cluster does not contain the task.

@@ -59,12 +59,12 @@ class LocalCluster(Hints):
         MusterError: The cluster did not start.
 
     Example:
-        ::
+        ```python
+        import muster
 
-            import muster
-
-            with muster.LocalCluster(workers=4) as cluster, cluster.coordinator() as c:
-                print(c.submit(pow, 2, 10).fetch())  # 1024
+        with muster.LocalCluster(workers=4) as cluster, cluster.coordinator() as c:
+            print(c.submit(pow, 2, 10).fetch())  # 1024
+        ```
     """
 
     _instead = LOCAL_CLUSTER

@@ -24,12 +24,12 @@ def handle_parameter_server_failure() -> Iterator[None]:
         SystemExit: The block raised an UnavailableError, and the variable is set.
 
     Example:
-        ::
+        ```python
+        import muster
 
-            import muster
-
-            with muster.handle_parameter_server_failure():
-                print("training")
+        with muster.handle_parameter_server_failure():
+            print("training")
+        ```
     """
     try:
         yield

@@ -36,9 +36,9 @@ class Client:
         key: PEM file with the private key of `cert`. None: MUSTER_KEY.
 
     Example:
-        ::
-
-            muster.Client("http://127.0.0.1:8477").jobs(limit=10)
+        ```python
+        muster.Client("http://127.0.0.1:8477").jobs(limit=10)
+        ```
     """
 
     def __init__(self, url: str | None = None, *, token: str = "", ca: str | None = None,
@@ -201,7 +201,7 @@ class Client:
 
         Returns:
             A mapping with ``state`` (``TAKEN``, ``NATIVE`` for C and C++ functions, or the reason why there is no
-            stack), ``stack`` (text in the format of faulthandler) and ``closures`` (the calls that run there).
+                stack), ``stack`` (text in the format of faulthandler) and ``closures`` (the calls that run there).
         """
         path = f"/api/v1/closures/{segment(what)}/stacks"
         if ":" in what:

@@ -32,10 +32,10 @@ class CoordinationClient:
         key: PEM file with the private key of `cert`. None: MUSTER_KEY.
 
     Example:
-        ::
-
-            k = muster.CoordinationClient("http://127.0.0.1:8477", cluster="train", task="worker:3")
-            k.set("address/3", "10.0.0.3:99")
+        ```python
+        k = muster.CoordinationClient("http://127.0.0.1:8477", cluster="train", task="worker:3")
+        k.set("address/3", "10.0.0.3:99")
+        ```
     """
 
     def __init__(self, url: str | None = None, *, cluster: str = "default",

@@ -146,8 +146,8 @@ class Program:
 
         Returns:
             Groups of ranks with the same stack, the smallest group first. Each has ``state`` (``TAKEN``, ``NATIVE``,
-            or the reason why there is no stack, such as ``STOPPED`` or ``AWAY``), ``stack`` (text in the format of
-            faulthandler; for ``NATIVE``, with C and C++ functions) and ``ranks``.
+                or the reason why there is no stack, such as ``STOPPED`` or ``AWAY``), ``stack`` (text in the format
+                of faulthandler; for ``NATIVE``, with C and C++ functions) and ``ranks``.
         """
         groups: list[dict[str, Any]] = self._http.json("GET", self._path("/stacks"))["groups"]
         return groups
@@ -164,9 +164,9 @@ class Program:
             number: Number of the attempt, from 1.
 
         Returns:
-            A mapping with ``events`` (failures that the coordination cluster reported, and lost workers), ``barriers``
-            and ``latecomers``, ``stacks`` of killed ranks (as in :meth:`stacks`), and ``ended`` with the last lines of
-            each rank.
+            A mapping with ``events`` (failures that the coordination cluster reported, and lost workers),
+                ``barriers`` and ``latecomers``, ``stacks`` of killed ranks (as in :meth:`stacks`), and ``ended`` with
+                the last lines of each rank.
         """
         attempt: dict[str, Any] = self._http.json("GET", self._path(f"/attempts/{number}"))
         return attempt
@@ -399,9 +399,9 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: str | None = None, 
         OSError: `upload` cannot be read.
 
     Example:
-        ::
-
-            muster.launch(["python", "train.py"], tasks=8, resources={"gpu": 4}, max_restarts=3).wait()
+        ```python
+        muster.launch(["python", "train.py"], tasks=8, resources={"gpu": 4}, max_restarts=3).wait()
+        ```
     """
     return submit(Http(url, ca, cert, key, token), command, tasks, words)
 

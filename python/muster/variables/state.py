@@ -65,14 +65,14 @@ class State:
             ImportError: numpy is not installed.
 
         Example:
-            ::
+            ```python
+            import muster
 
-                import muster
-
-                with muster.LocalCluster(workers=1) as cluster, cluster.coordinator() as c:
-                    w = c.variable([1.0, 2.0], name="w", task="worker:0")
-                    w.assign_add(0.5)
-                    print(w.read().fetch())  # [1.5 2.5]
+            with muster.LocalCluster(workers=1) as cluster, cluster.coordinator() as c:
+                w = c.variable([1.0, 2.0], name="w", task="worker:0")
+                w.assign_add(0.5)
+                print(w.read().fetch())  # [1.5 2.5]
+            ```
         """
         if task and tasks:
             raise ValueError("task, or tasks of shards, not both")

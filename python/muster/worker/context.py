@@ -114,13 +114,13 @@ def context() -> Context:
         RuntimeError: This thread executes no call of a worker.
 
     Example:
-        ::
-
-            def work(n):
-                for i in range(n):
-                    if muster.context().cancelled():
-                        return i
-                    muster.context().progress(i / n)
+        ```python
+        def work(n):
+            for i in range(n):
+                if muster.context().cancelled():
+                    return i
+                muster.context().progress(i / n)
+        ```
     """
     found = _current.context
     if found is None:

@@ -74,11 +74,11 @@ def function(name: Any) -> Any:
         ValueError: The name is taken, empty or too long.
 
     Example:
-        ::
-
-            @muster.function("text.count")
-            def count(text):
-                return len(text.split())
+        ```python
+        @muster.function("text.count")
+        def count(text):
+            return len(text.split())
+        ```
     """
     if callable(name):
         register(name.__name__, name)

@@ -57,11 +57,11 @@ class Worker:
         ValueError: An option is invalid.
 
     Example:
-        ::
-
-            worker = muster.Worker("127.0.0.1:8476", processes=4)
-            worker.function("mean", lambda numbers: sum(numbers) / len(numbers))
-            worker.run()
+        ```python
+        worker = muster.Worker("127.0.0.1:8476", processes=4)
+        worker.function("mean", lambda numbers: sum(numbers) / len(numbers))
+        worker.run()
+        ```
     """
 
     def __init__(self, servers: str | Sequence[str] = "127.0.0.1:8476", *,
