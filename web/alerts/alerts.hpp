@@ -75,7 +75,7 @@ struct pool_facts {
   core::gangs_view gangs;
   std::vector<troubled_program> failed_programs, waiting_programs;  ///< the newest first
   std::vector<troubled_program> hung_programs;                      ///< the first first
-  std::uint64_t closures = 0, closures_max = 0;
+  std::uint64_t closures = 0, closures_max = 0;  ///< that the server keeps, finished ones included
   core::time_point disk_fails_since = core::never;
   std::vector<short_machine> short_of_memory;  ///< the first tasks_max
   static constexpr std::size_t failing_builds_max = 50;

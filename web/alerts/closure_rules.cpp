@@ -274,13 +274,18 @@ void failing_builds(pool_facts const& p, alerts& out) {
 }
 
 void nearly_full(pool_facts const& p, alerts& out) {
-  if (p.closures_max == 0 || p.closures * 10 < p.closures_max * 9) return;
+  auto const kept = p.closures;
+  if (p.closures_max == 0 || kept * 10 < p.closures_max * 9) return;
+  auto const& n = p.overview.closures;
+  auto const unfinished = std::min(kept, n.blocked + n.queued + n.running);
   alert item{.rule = "closures-full", .subject = p.cluster};
   item.severity = alert_severity::warning;
-  item.title = plural(p.closures, "closure") + " of at most " + std::to_string(p.closures_max);
-  item.detail = "full, submissions are refused: finished jobs that nobody needs can be deleted";
+  item.title = plural(kept, "closure") + " of at most " + std::to_string(p.closures_max);
+  item.detail = std::to_string(kept - unfinished) +
+                " are finished and kept; at the limit, submissions are refused: delete finished "
+                "jobs, release values, or raise --closures-max";
   item.since = core::never;  // nobody knows since when
-  item.count = p.closures;
+  item.count = kept;
   item.link = page_link("/jobs", {{"cluster", p.cluster}});
   out.push_back(std::move(item));
 }

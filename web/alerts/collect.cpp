@@ -45,8 +45,7 @@ void copy_tasks(server::hub& h, pool_facts& p) {
   };
   p.lost = in_state(core::task_state::error, p.overview.tasks_error);
   p.late = in_state(core::task_state::late, p.overview.tasks_late);
-  auto const& n = p.overview.closures;
-  p.closures = n.blocked + n.queued + n.running;
+  p.closures = core.closures().size();
   p.closures_max = core.configuration().closures_max;
   p.disk_fails_since = core.values().disk_fails_since();
   p.failing_builds = core.per_worker().failing(pool_facts::failing_builds_max);

@@ -53,6 +53,10 @@ closure_view view_of(closure_table const& closures, session_id job, slot at) {
 
 }  // namespace
 
+std::size_t closure_queries::size() const {
+  return core_.closures.size();
+}
+
 result<closure_view> closure_queries::look(closure_id id) const {
   slot const c = core_.closures.find(id);
   if (c == no_slot) return texts_.unknown_value(id);

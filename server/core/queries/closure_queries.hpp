@@ -28,6 +28,9 @@ class closure_queries {
                   value_keeping const& keeping, explainer const& why)
       : core_(core), texts_(texts), keeping_(keeping), why_(why) {}
 
+  /// Returns how many closures the server keeps, finished ones included: the number that
+  /// config::closures_max limits.
+  std::size_t size() const;
   result<closure_view> look(closure_id id) const;
   /// Of a job, in schedule order from index `from`.
   result<page<closure_view, std::uint32_t>> list(session_id id, std::uint32_t from,

@@ -337,7 +337,12 @@ TEST_F(alert_rules, limits_that_are_near) {
   pool().closures = 89;
   EXPECT_TRUE(said().empty());
   pool().closures = 90;
+  pool().overview.closures.queued = 4;
   EXPECT_EQ(only().rule, "closures-full");
+  EXPECT_EQ(only().title, "90 closures of at most 100");
+  EXPECT_EQ(only().detail,
+            "86 are finished and kept; at the limit, submissions are refused: delete finished "
+            "jobs, release values, or raise --closures-max");
   EXPECT_EQ(only().since, core::never) << "or it would seem new each second";
 }
 
