@@ -137,7 +137,10 @@ void access::begin() {
   agents_from_ = std::move(*trusted);
   if (engine_.config.is_durable()) keeper_.restore(data_.take_tokens());
   if (!engine_.config.token_file.empty()) read_file();
-  if (!is_required()) return;
+  if (!is_required()) {
+    if (engine_.config.auth == auth_mode::automatic) gate_.require_after_restart();
+    return;
+  }
   gate_.require();
   bool const looks = engine_.config.is_read_only();
   if (looks && keeper_.state().all().empty() && engine_.config.tls.roles.empty())

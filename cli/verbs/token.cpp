@@ -49,7 +49,7 @@ json::object row_of(core::token const& t) {
 json::object row_of(json::value const& t) {
   json::object o;
   for (auto const* key : {"id", "role", "allow_exec", "clusters", "expires_ms", "created_ms",
-                          "created_by", "from_file"})
+                          "created_by", "from_file", "warning"})
     if (auto const& v = field_of(t, key); !v.is_null()) o[key] = v;
   return o;
 }
@@ -103,6 +103,8 @@ int show(token_options const& o, json::object token, std::string const& credenti
   std::cerr << "token " << text_of(t, "id") << " " << what << ": a " << text_of(t, "role") << "'s, "
             << (expires ? "expires " + when(expires) : std::string("never expires"))
             << "; it is shown this once\n";
+  if (auto const warning = text_of(t, "warning"); !warning.empty())
+    std::cerr << "warning: " << for_terminal(warning) << '\n';
   std::cout << credential << '\n';
   return exit_ok;
 }

@@ -25,6 +25,7 @@ std::vector<alert> alerts_of(alert_facts const& f) {
   alerts items;
   journal_fails(f.journal, items);
   disk_full(f.journal, items);
+  tokens_ignored(f, items);
   for (auto const& p : f.pools) {
     lost_tasks(p, items);
     failed_jobs(p, items);

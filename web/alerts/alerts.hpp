@@ -108,6 +108,8 @@ struct alert_facts {
   journal_facts journal;       ///< of the server
   std::vector<pool_facts> pools;
   std::vector<agents_facts> agents;
+  /// Tokens exist, and the server requires them only after it has been restarted.
+  bool tokens_ignored = false;
 };
 
 /// Tells items apart: rows of the topic are named so.
@@ -137,6 +139,7 @@ void disk_fails(pool_facts const& p, alerts& out);
 void short_of_memory(pool_facts const& p, alerts& out);
 void journal_fails(journal_facts const& j, alerts& out);
 void disk_full(journal_facts const& j, alerts& out);
+void tokens_ignored(alert_facts const& f, alerts& out);
 void failed_run(agents_facts const& a, alerts& out);
 void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out);
 void agents_in_error(agents_facts const& a, alerts& out);

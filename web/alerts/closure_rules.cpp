@@ -324,4 +324,17 @@ void disk_full(journal_facts const& j, alerts& out) {
   out.push_back(std::move(item));
 }
 
+void tokens_ignored(alert_facts const& f, alerts& out) {
+  if (!f.tokens_ignored) return;
+  alert item{.rule = "tokens-ignored", .subject = {}};
+  item.severity = alert_severity::warning;
+  item.title = "Requests without a token are accepted until the server restarts";
+  item.detail =
+      "tokens exist, and the server was started without any; restart the server to require them";
+  item.since = core::never;
+  item.link = "/";
+  item.command = "muster token list";
+  out.push_back(std::move(item));
+}
+
 }  // namespace muster::web

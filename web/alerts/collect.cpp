@@ -11,6 +11,7 @@
 #include "server/core/queries/worker_queries.hpp"
 #include "server/history/jobs/job_pages.hpp"
 #include "server/hub/access/program_scope.hpp"
+#include "server/hub/access/token_keeper.hpp"
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
 
@@ -115,6 +116,7 @@ first_look begin_look(engine_services& services) {
   l.facts.now = services.pools.main().now();
   l.facts.late_after = services.pools.main().state().configuration().late_after();
   l.facts.worker_address = worker_address(services);
+  l.facts.tokens_ignored = services.tokens && services.tokens->required_after_restart();
   if (auto const durable = services.coordination.durable())
     l.facts.journal = {durable->failed_since, durable->failure, durable->store.full_since,
                        durable->store.full};

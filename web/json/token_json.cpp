@@ -98,6 +98,7 @@ void members(member_list const& m, core::token const& t) {
 void members(member_list const& m, server::new_token const& t) {
   token_members(m, t.token, false);
   m("token", t.credential, "to be sent as 'Authorization: Bearer …'");
+  m.some("warning", t.warning, "the server accepts requests without a token, and why");
 }
 
 void write(json_out& out, session_state const& s) {

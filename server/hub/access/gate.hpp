@@ -51,6 +51,13 @@ class gate {
   void require() { required_ = true; }
   /// Whether callers must have a token.
   bool required() const { return required_; }
+  /// Notes that the server requires tokens as soon as it starts with some. Before anybody is
+  /// served.
+  void require_after_restart() { after_restart_ = true; }
+  /// Returns whether tokens exist that are required only after the next start of the server.
+  bool required_after_restart() const {
+    return after_restart_ && !required_ && !std::atomic_load(&tokens_)->empty();
+  }
   /// Who shows a certificate of this common name, and no token, is this. As require.
   void allow_certificates(token_set all) { certificates_ = std::move(all); }
   /// From now on these are the tokens. Engine thread.
@@ -92,7 +99,8 @@ class gate {
 
   std::function<core::time_point()> const now_;
   std::atomic<bool> required_ = false;
-  token_set certificates_;  // fixed once somebody is served
+  bool after_restart_ = false;  // fixed once somebody is served
+  token_set certificates_;      // fixed once somebody is served
   std::shared_ptr<token_set const> tokens_ = std::make_shared<token_set const>();
   std::atomic<std::uint64_t> generation_ = 0;  // of tokens_, unlike any other gate's
   std::shared_ptr<std::atomic<int>> const waiting_ = std::make_shared<std::atomic<int>>(0);

@@ -57,6 +57,14 @@ muster::status token_keeper::can_keep() const {
           "its --token-file"};
 }
 
+std::string token_keeper::warning() const {
+  if (gate_.required()) return {};
+  return std::string("this server accepts requests without a token ") +
+         (gate_.required_after_restart()
+              ? "until it restarts, since it was started without tokens; restart it"
+              : "(--auth off)");
+}
+
 muster::result<new_token> token_keeper::create(wanted_token const& w, core::caller const& by) {
   if (auto bad = can_keep(); !bad.ok()) return bad;
   auto made = make_token(w, by ? by->id : std::string(), now());
@@ -64,6 +72,7 @@ muster::result<new_token> token_keeper::create(wanted_token const& w, core::call
   publish();
   if (started_) arm();
   dependencies_.write_down({made.token.id, tokens_.find(made.token.id)});
+  made.warning = warning();
   return made;
 }
 
@@ -77,6 +86,7 @@ muster::result<new_token> token_keeper::rotate(std::string const& id) {
   dependencies_.ended(id);
   made.token = *tokens_.find(id);
   dependencies_.write_down({id, tokens_.find(id)});
+  made.warning = warning();
   return made;
 }
 

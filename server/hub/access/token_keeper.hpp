@@ -39,6 +39,7 @@ struct wanted_token {
 struct new_token {
   core::token token{};
   std::string credential{};
+  std::string warning{};  // that requests without a token are accepted; empty: they are not
 };
 new_token make_token(wanted_token const& w, std::string created_by, core::time_point now);
 
@@ -64,6 +65,8 @@ class token_keeper {
   muster::status revoke(std::string const& id);
 
   core::token_table const& state() const { return tokens_; }
+  /// See gate::required_after_restart.
+  bool required_after_restart() const { return gate_.required_after_restart(); }
   core::time_point now() const { return dependencies_.now(); }
 
   /// `by` did `what` from this address.
@@ -76,6 +79,7 @@ class token_keeper {
   void publish();
   void arm();
   muster::status can_keep() const;
+  std::string warning() const;
 
   server::gate& gate_;
   keeper_dependencies const dependencies_;

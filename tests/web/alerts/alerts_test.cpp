@@ -346,6 +346,13 @@ TEST_F(alert_rules, limits_that_are_near) {
   EXPECT_EQ(only().since, core::never) << "or it would seem new each second";
 }
 
+TEST_F(alert_rules, tokens_that_are_not_required_yet) {
+  facts.tokens_ignored = true;
+  EXPECT_EQ(only().rule, "tokens-ignored");
+  EXPECT_EQ(only().severity, alert_severity::warning);
+  EXPECT_NE(only().detail.find("restart the server"), std::string::npos);
+}
+
 TEST_F(alert_rules, a_disk_that_takes_nothing) {
   pool().disk_fails_since = now - 1min;
   EXPECT_EQ(only().rule, "disk-fails");
