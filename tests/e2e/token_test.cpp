@@ -203,6 +203,39 @@ TEST(tokens, outlive_the_server_and_are_changed_while_it_is_stopped) {
   EXPECT_EQ(c.as(rotated.out.substr(0, rotated.out.find('\n')), {"token", "list"}).status, 0);
 }
 
+TEST(tokens, of_a_server_that_started_without_any_are_required_from_its_next_start) {
+  cluster c;
+  auto const data = c.file("data").string();
+  auto& first = c.serve({"--data-dir", data});
+  auto const made = c.run({"token", "create", "--role", "admin"});
+  EXPECT_EQ(made.status, 0) << made.err;
+  EXPECT_NE(
+      made.err.find("warning: this server accepts requests without a token until it restarts"),
+      std::string::npos)
+      << made.err;
+  EXPECT_EQ(c.run({"jobs"}).status, 0);
+  EXPECT_NE(c.run({"doctor"}).out.find("accepted until the server restarts"), std::string::npos);
+  first.signal(SIGTERM);
+  ASSERT_EQ(first.wait(), 0);
+  c.serve({"--data-dir", data});
+  EXPECT_EQ(c.run({"jobs"}).status, 1);
+  EXPECT_EQ(c.run({"jobs"}, {}, {{"MUSTER_TOKEN", made.out.substr(0, made.out.find('\n'))}}).status,
+            0);
+}
+
+TEST(tokens, can_rotate_and_revoke_themselves) {
+  guarded c;
+  auto own = c.make({"--role", "admin"});
+  for (int i = 0; i < 3; ++i) {
+    auto const rotated = c.as(own, {"token", "rotate", id_of(own)});
+    ASSERT_EQ(rotated.status, 0) << rotated.err;
+    own = rotated.out.substr(0, rotated.out.find('\n'));
+  }
+  auto const revoked = c.as(own, {"token", "revoke", id_of(own)});
+  EXPECT_EQ(revoked.status, 0) << revoked.err;
+  EXPECT_EQ(c.as(own, {"token", "list"}).status, 1);
+}
+
 TEST(tokens, of_a_file_are_those_that_stand_there_now) {
   cluster c;
   std::string const a(40, 'a'), b(40, 'b');

@@ -30,9 +30,10 @@ struct request {
   std::string host, origin, content_type, content_encoding, accept, accept_encoding;
   std::string if_none_match, authorization, cookie;
   std::string idempotency_key;
-  std::string address;      // of the client: "10.0.0.3"
-  std::string certificate;  // the common name in the one that it showed
-  core::caller who;         // known to be; null: nobody in particular
+  std::string address;          // of the client: "10.0.0.3"
+  std::string certificate;      // the common name in the one that it showed
+  core::caller who;             // known to be; null: nobody in particular
+  bool ends_own_token = false;  // its answer is sent although the caller's token ends with it
   bool has_body = false;
   std::optional<std::uint64_t> content_length;
   bool http_1_0 = false;

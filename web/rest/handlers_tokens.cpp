@@ -56,7 +56,13 @@ coro::task<response> create_token(web_context& context, exchange& ex) {
   co_return token ? with_secret(*token, 201) : problem_response(submission_problem(token.error()));
 }
 
+// Lets the caller receive the answer if the request ends the caller's own token.
+void note_own_token(request& req) {
+  req.ends_own_token = req.who && req.who->id == req.capture("id");
+}
+
 coro::task<response> rotate_token(web_context& context, exchange& ex) {
+  note_own_token(ex.req);
   auto work = keeping<made>([id = std::string(ex.req.capture("id"))](server::token_keeper& keeper) {
     return keeper.rotate(id);
   });
@@ -65,6 +71,7 @@ coro::task<response> rotate_token(web_context& context, exchange& ex) {
 }
 
 coro::task<response> revoke_token(web_context& context, exchange& ex) {
+  note_own_token(ex.req);
   auto work =
       keeping<muster::status>([id = std::string(ex.req.capture("id"))](
                                   server::token_keeper& keeper) { return keeper.revoke(id); });

@@ -24,8 +24,11 @@ class open_connection {
   virtual void finish() = 0;
   /// Ends now.
   virtual void abort() = 0;
-  /// Its last request came with this token.
+  /// Returns whether its last request came with this token.
   virtual bool is_of(std::string const& token) const = 0;
+  /// Ends the connection of a token that has ended: at once, or after the answer to the request
+  /// that ended the token.
+  virtual void end_access() = 0;
 };
 
 /// The connections that are open. REQUIRES: outlives them.

@@ -65,6 +65,13 @@ void connection::abort() {
   close();
 }
 
+void connection::end_access() {
+  if (req.ends_own_token)
+    access_ended_ = true;
+  else
+    abort();
+}
+
 void connection::begin_idle() {
   idle_ = true;
   if (half_open_.number == 0) idle_place_ = set_.idle.insert(set_.idle.end(), this);
@@ -214,13 +221,15 @@ coro::task<bool> connection::one_exchange() {
   // Of a stream HEAD asks only for what stands before it; to the handler that is a client that is
   // gone.
   bool const cut_off = r.close && !(r.streamed && req.is_head());
-  bool const keep = parser_->keep_alive() && !cut_off && !unread && !set_.stopping && !set_.scarce;
+  bool const keep = parser_->keep_alive() && !cut_off && !unread && !set_.stopping &&
+                    !set_.scarce && !access_ended_;
   if (r.streamed) {
     if (cut_off) close();  // an orderly end would make it look whole
     co_return keep && !req.http_1_0;
   }
   bool const written = co_await write(r, keep);
-  co_return written&& keep;
+  req.ends_own_token = false;
+  co_return written&& keep && !access_ended_;
 }
 
 coro::task<bool> connection::upgrade() {

@@ -39,6 +39,7 @@ class connection final : public exchange, public peer_watch, public open_connect
   }
   void abort() override;
   bool is_of(std::string const& token) const override { return req.who && req.who->id == token; }
+  void end_access() override;
 
  private:
   coro::task<bool> begin_tls();
@@ -72,6 +73,7 @@ class connection final : public exchange, public peer_watch, public open_connect
   bool idle_ = false;  // nothing of the next request is there
   std::string address_;
   bool leaving_ = false;
+  bool access_ended_ = false;  // closed after the answer in flight
   bool expects_100_ = false;
   bool lowered_ = false;  // see readable_at
   bool wants_websocket_ = false;

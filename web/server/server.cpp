@@ -317,7 +317,7 @@ void web_server::end_all_of(std::string const& token) {
   asio::post(impl_->context, [s = impl_.get(), token] {
     auto const open = s->connections.open;
     for (auto* c : open)
-      if (c->is_of(token)) c->abort();
+      if (c->is_of(token)) c->end_access();
   });
 }
 

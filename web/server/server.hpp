@@ -36,8 +36,8 @@ class web_server {
   /// Serves until stopped. REQUIRES: `listen` succeeded.
   void run();
 
-  /// Cuts off the connections whose last request came with this token, WebSockets among them.
-  /// Soon; any thread.
+  /// Closes the connections whose last request came with this token, WebSockets included. A request
+  /// that ended the token itself is answered first. Soon; any thread.
   void end_all_of(std::string const& token);
 
   /// Stops accepting, lets exchanges in flight finish for at most `grace`, then closes what is

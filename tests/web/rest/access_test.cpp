@@ -276,6 +276,48 @@ TEST_F(access, tokens_are_made_listed_rotated_and_revoked) {
     EXPECT_EQ(send_as(admin_, "POST", "/api/v1/tokens", wrong).status / 100, 4u) << wrong;
 }
 
+TEST_F(access, a_token_that_ends_itself_gets_the_answer) {
+  start_guarded();
+  server::wanted_token w;
+  w.role = core::role::admin;
+  auto own = make_token(w);
+  auto const id = text_at(json::parse(send_as(own, "GET", "/api/v1/session").body), "/id");
+  for (int i = 0; i < 5; ++i) {
+    auto const rotated = send_as(own, "POST", "/api/v1/tokens/" + id + "/rotate");
+    ASSERT_EQ(rotated.status, 200u) << rotated.body;
+    EXPECT_EQ(rotated.header("Connection"), "close");
+    EXPECT_EQ(send_as(own, "GET", "/api/v1/tokens").status, 401u);
+    own = text_at(json::parse(rotated.body), "/token");
+    EXPECT_EQ(send_as(own, "GET", "/api/v1/tokens").status, 200u);
+  }
+  EXPECT_EQ(send_as(own, "DELETE", "/api/v1/tokens/" + id).status, 204u);
+  EXPECT_EQ(send_as(own, "GET", "/api/v1/tokens").status, 401u);
+}
+
+TEST_F(access, tokens_that_are_not_required_yet_are_warned_of) {
+  engine_ = std::make_unique<engine>(core::config{}, 2, core::coordination::limits{}, true);
+  engine_->gate().require_after_restart();
+  web_options options;
+  options.gate = &engine_->gate();
+  start(options);
+  EXPECT_TRUE(get_json("/api/v1/attention").at("items").as_array().empty());
+  auto const made = post_json("/api/v1/tokens", R"({"role":"admin"})", 201);
+  EXPECT_NE(text_at(made, "/warning").find("accepts requests without a token until it restarts"),
+            std::string::npos)
+      << made;
+  EXPECT_EQ(get("/api/v1/jobs").status, 200u);
+  auto const alerts = get_json("/api/v1/attention").at("items").as_array();
+  ASSERT_EQ(alerts.size(), 1u);
+  EXPECT_EQ(text_at(alerts[0], "/rule"), "tokens-ignored");
+  engine_->gate().require();
+  auto const own = text_at(made, "/token");
+  auto const later = send_as(own, "POST", "/api/v1/tokens", R"({"role":"viewer"})");
+  EXPECT_EQ(later.body.find("warning"), std::string::npos) << later.body;
+  EXPECT_EQ(later.status, 201u);
+  auto const none = json::parse(send_as(own, "GET", "/api/v1/attention").body);
+  EXPECT_TRUE(none.at("items").as_array().empty());
+}
+
 TEST_F(access, tokens_of_a_file_are_shown_and_changed_there_alone) {
   std::string const admin(40, 'a');
   start_guarded({}, false);

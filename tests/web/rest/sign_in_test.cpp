@@ -70,6 +70,18 @@ TEST_F(sign_in, cookie_holds_a_random_identifier_and_its_name_the_port) {
   EXPECT_EQ(jobs_with(name + token), 401u) << "a token is no sign-in";
 }
 
+TEST_F(sign_in, that_ends_its_own_token_or_itself_gets_the_answer) {
+  start_guarded();
+  auto const first = make_token(core::role::admin);
+  auto cookie = cookie_in(sign_in_with(first));
+  auto const rotated = request("POST", "/api/v1/tokens/" + id_of(first) + "/rotate", cookie);
+  ASSERT_EQ(rotated.status, 200u) << rotated.body;
+  EXPECT_EQ(jobs_with(cookie), 401u);
+  cookie = cookie_in(sign_in_with(text_at(json::parse(rotated.body), "/token")));
+  EXPECT_EQ(request("DELETE", "/api/v1/session", cookie).status, 204u);
+  EXPECT_EQ(jobs_with(cookie), 401u);
+}
+
 TEST_F(sign_in, cookie_opens_the_websocket) {
   start_guarded();
   auto const cookie = cookie_in(sign_in_with(make_token(core::role::viewer)));
