@@ -3,9 +3,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iostream>
 #include <random>
+#include <string_view>
 #include <thread>
 #include <utility>
+
+#include "cli/table.hpp"
+#include "cli/waiting_reason.hpp"
 
 namespace muster::cli {
 namespace {
@@ -41,23 +46,33 @@ std::chrono::seconds retry_after(muster::http_response const& response) {
   return std::clamp(std::chrono::seconds(seconds), std::chrono::seconds(0), retry_after_max);
 }
 
-/// What is left of `chunk` behind its first `count` lines.
-std::string behind_lines(std::string const& chunk, std::int64_t count) {
+/// Returns the first `count` lines of `text`, or all of it.
+std::string_view first_lines(std::string_view text, std::size_t count) {
   std::size_t at = 0;
-  for (; count > 0 && at < chunk.size(); --count) at = chunk.find('\n', at) + 1;
-  return chunk.substr(at);
+  for (; count > 0 && at < text.size(); --count) at = text.find('\n', at) + 1;
+  return text.substr(0, at);
 }
 
-/// The answer of a server that was away meanwhile, if it comes back within `patience`.
-muster::http_response send_again(rest& server, std::string const& path, std::string const& chunk) {
+std::size_t lines_in(std::string_view text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+void pause_before_retry(muster::http_response const& response, wait_limit const& limit) {
+  auto const left = std::max(limit.end - wait_limit::clock::now(), wait_limit::clock::duration());
+  std::this_thread::sleep_for(std::min<wait_limit::clock::duration>(retry_after(response), left));
+}
+
+/// Returns the answer of a server, which is awaited for two minutes if it is away.
+muster::http_response send_again(rest& server, std::string const& path, std::string const& lines,
+                                 wait_limit const& limit) {
   constexpr auto patience = std::chrono::minutes(2);
-  auto const until = std::chrono::steady_clock::now() + patience;
+  auto const until = std::min(wait_limit::clock::now() + patience, limit.end);
   for (;;) {
-    bool const last = std::chrono::steady_clock::now() >= until;
+    bool const last = wait_limit::clock::now() >= until;
     try {
-      auto response = server.send("POST", path, chunk, "application/x-ndjson");
+      auto response = server.send("POST", path, lines, "application/x-ndjson");
       if (response.status != 503 || last) return response;
-      std::this_thread::sleep_for(retry_after(response));
+      pause_before_retry(response, limit);
     } catch (command_error const& e) {
       if (e.status() != exit_unreachable || last) throw;
       std::this_thread::sleep_for(retry_after_default);
@@ -65,23 +80,88 @@ muster::http_response send_again(rest& server, std::string const& path, std::str
   }
 }
 
-/// Sends until the server has taken it all, as the closures from position `first` on; a full server
-/// says how far it came and when to come back, and one that was away meanwhile passes over what it
-/// has. False: the job takes nothing any more, since it has failed or was cancelled.
-bool append(rest& server, std::string const& job, std::string chunk, std::int64_t first) {
-  for (;;) {
-    auto const path = "/api/v1/jobs/" + job + "/closures?first=" + std::to_string(first);
-    auto const response = send_again(server, path, chunk);
-    if (response.ok()) return true;
-    if (response.status == 409) return false;
-    if (response.status != 429) throw rest::problem(response);
-    boost::system::error_code ec;
-    auto const accepted = number_of(json::parse(response.body, ec), "accepted");
-    chunk = behind_lines(chunk, accepted);
-    first += accepted;
-    std::this_thread::sleep_for(retry_after(response));
+/// Reports that --timeout passed while the server had no room.
+class no_room_error : public command_error {
+ public:
+  using command_error::command_error;
+};
+
+/// Appends closures to an open job as fast as the server takes them. If it has no room, it is asked
+/// with ever fewer lines, and then once a second for one.
+class appender {
+ public:
+  /// @param whole all closures are one gang, which must be sent at once
+  appender(rest& server, std::string job, bool whole, room_wait const& wait)
+      : server_(server), job_(std::move(job)), whole_(whole), wait_(wait) {}
+
+  /// Sends all lines of `chunk` as the closures from position `first` on. A server that was away
+  /// passes over the lines that it has.
+  /// @return false if the job has failed or was cancelled.
+  bool append(std::string_view chunk, std::int64_t first) {
+    while (!chunk.empty()) {
+      auto const part = whole_ ? chunk : first_lines(chunk, lines_at_once_);
+      auto const path = "/api/v1/jobs/" + job_ + "/closures?first=" + std::to_string(first);
+      auto const response = send_again(server_, path, std::string(part), wait_.limit);
+      if (response.status == 409) return false;
+      if (!response.ok() && response.status != 429) throw rest::problem(response);
+      auto const lines = lines_in(part);
+      auto const accepted = response.ok() ? lines : accepted_lines(response);
+      chunk.remove_prefix(first_lines(chunk, accepted).size());
+      first += static_cast<std::int64_t>(accepted);
+      if (accepted > 0) refused_since_.reset();
+      if (response.ok())
+        lines_at_once_ = std::min(chunk_lines_max, 2 * lines_at_once_);
+      else if (!whole_ && lines > 1)
+        lines_at_once_ = std::max<std::size_t>(1, lines / 2);
+      else
+        wait_for_room(response, first);
+    }
+    return true;
   }
-}
+
+ private:
+  static std::size_t accepted_lines(muster::http_response const& response) {
+    boost::system::error_code ec;
+    return count_of(json::parse(response.body, ec), "accepted");
+  }
+
+  /// Returns the reason that the server gave, without the number of the line.
+  static std::string reason_of(muster::http_response const& response) {
+    std::string text = rest::problem(response).what();
+    auto const colon = text.find(": ");
+    return text.starts_with("line ") && colon != text.npos ? text.substr(colon + 2) : text;
+  }
+
+  void wait_for_room(muster::http_response const& response, std::int64_t accepted) {
+    auto const now = wait_limit::clock::now();
+    if (!refused_since_) refused_since_ = now;
+    auto const reason = reason_of(response);
+    if (wait_.limit.is_over())
+      throw no_room_error(exit_failed, "after " + to_string(*wait_.limit.timeout) +
+                                           " the server has no room for more: " + reason +
+                                           "; it has accepted " + std::to_string(accepted) +
+                                           " closures");
+    if (!wait_.quiet && now - *refused_since_ >= std::chrono::seconds(1)) print_once(reason);
+    pause_before_retry(response, wait_.limit);
+  }
+
+  // A reason whose numbers alone have changed is the same one.
+  void print_once(std::string const& reason) {
+    auto kind = reason;
+    std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
+    if (std::exchange(printed_, kind) == kind) return;
+    auto const cause = waiting_reason(server_, job_, wait_limit::clock::now()).ask().cause;
+    std::cerr << "waiting: " << for_terminal(reason + (cause.empty() ? "" : "; " + cause)) << '\n';
+  }
+
+  rest& server_;
+  std::string const job_;
+  bool const whole_;
+  room_wait const& wait_;
+  std::size_t lines_at_once_ = chunk_lines_max;
+  std::optional<wait_limit::clock::time_point> refused_since_;  // nothing: it takes lines
+  std::string printed_;
+};
 
 // `head`: the closure's JSON up to its arguments.
 std::string closure_line(std::string const& head, std::string_view line, std::string const& name,
@@ -94,9 +174,10 @@ std::string closure_line(std::string const& head, std::string_view line, std::st
   return head + std::string(line) + "}\n";
 }
 
-/// All but the first `skipped` that the job has already. False as in append.
+/// Sends all lines but the first `skipped`, which the job has already. Returns as append.
 bool send_lines(rest& server, std::string const& job, job_request const& request,
-                std::istream& lines, std::string const& name, std::int64_t skipped) {
+                std::istream& lines, std::string const& name, std::int64_t skipped,
+                room_wait const& wait) {
   auto head = "{\"function\":" + json::serialize(json::value(request.function));
   auto const options = request.closure.body();
   if (!options.empty()) head += ",\"options\":" + json::serialize(options);
@@ -104,6 +185,7 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
     head += std::string(",\"kwargs\":{\"check\":") + (*request.check ? "true}" : "false}");
   head += ",\"args\":";
   bool const whole = options.contains("gang");  // a gang is of one request
+  appender closures(server, job, whole, wait);
   std::string chunk, line;
   std::size_t number = 0, in_chunk = 0;
   auto first = skipped;  // position of the chunk's first
@@ -114,11 +196,19 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
     chunk += closure_line(head, line, name, number);
     ++in_chunk;
     if (whole || (in_chunk < chunk_lines_max && chunk.size() < chunk_bytes_max)) continue;
-    if (!append(server, job, std::exchange(chunk, {}), first)) return false;
+    if (!closures.append(std::exchange(chunk, {}), first)) return false;
     first += static_cast<std::int64_t>(std::exchange(in_chunk, 0));
   }
   if (lines.bad()) throw command_error(exit_failed, name + ": cannot be read to its end");
-  return chunk.empty() || append(server, job, std::move(chunk), first);
+  return closures.append(chunk, first);
+}
+
+/// Cancels a job whose submission failed. The first error is the one to report.
+void cancel_submission(rest& server, std::string const& job) {
+  try {
+    server.post("/api/v1/jobs/" + job + "/cancel", {});
+  } catch (command_error const&) {
+  }
 }
 
 }  // namespace
@@ -173,7 +263,7 @@ json::value submit_one(rest& server, job_request const& request,
 }
 
 json::value submit_lines(rest& server, job_request const& request, std::istream& lines,
-                         std::string const& name) {
+                         std::string const& name, room_wait const& wait) {
   auto body = job_body(request);
   bool const has_key = !body.emplace("idempotency_key", key_of_its_own()).second;
   body["open"] = true;
@@ -187,13 +277,18 @@ json::value submit_lines(rest& server, job_request const& request, std::istream&
   }
   auto const there = number_of(field_of(job, "counts"), "total");
   try {
-    if (send_lines(server, id, request, lines, name, there))
+    if (send_lines(server, id, request, lines, name, there, wait))
       server.post("/api/v1/jobs/" + id + "/seal", {});
+  } catch (no_room_error const& e) {
+    if (has_key)
+      throw command_error(exit_failed, std::string(e.what()) + ", and " + id +
+                                           " stays open: run the command again to continue it");
+    cancel_submission(server, id);
+    throw command_error(exit_failed, std::string(e.what()) + ", and " + id +
+                                         " was cancelled; raise --timeout, or make room: connect "
+                                         "workers, or delete finished jobs");
   } catch (...) {
-    try {
-      server.post("/api/v1/jobs/" + id + "/cancel", {});
-    } catch (command_error const&) {  // the first error is the one to tell
-    }
+    cancel_submission(server, id);
     throw;
   }
   return job;

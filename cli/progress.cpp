@@ -116,22 +116,20 @@ command_error too_late(waiting_reason& reason, std::string const& id, duration t
                            id + "'"};
 }
 
-json::value wait_for_job(rest& server, std::string const& id, std::optional<duration> timeout,
-                         bool quiet) {
+json::value wait_for_job(rest& server, std::string const& id, wait_limit const& limit, bool quiet) {
   screen shown(quiet);
   bool const terminal = shown.drawing();
   auto const path = "/api/v1/jobs/" + percent_encoded(id);
   duration const pause = quiet ? poll_max : terminal ? duration(redraw_every) : look_every;
-  auto const deadline = timeout ? steady::now() + *timeout : steady::time_point::max();
   progress_text text;
   waiting_reason reason(server, id, steady::now());
   auto next_report = steady::now() + report_every;
   for (;;) {
-    auto const left = std::chrono::floor<duration>(deadline - steady::now());
+    auto const left = std::chrono::floor<duration>(limit.end - steady::now());
     auto const wait = std::clamp(left, duration(1ms), pause);
     auto const joined = server.get(path + "/join?timeout=" + to_string(wait), wait + 30s);
     if (is_true(joined, "done")) return server.get(path);
-    if (steady::now() >= deadline) throw too_late(reason, id, *timeout);
+    if (limit.is_over()) throw too_late(reason, id, *limit.timeout);
     if (quiet) continue;
     auto const counts = counts_of(joined);
     auto const now = steady::now();

@@ -71,13 +71,26 @@ class screen {
   std::string text_;
 };
 
+/// The value of --timeout, which counts from the construction of this.
+struct wait_limit {
+  using clock = std::chrono::steady_clock;
+
+  /// @param wanted nothing: there is no limit
+  explicit wait_limit(std::optional<duration> wanted)
+      : timeout(wanted), end(wanted ? clock::now() + *wanted : clock::time_point::max()) {}
+  bool is_over() const { return clock::now() >= end; }
+
+  std::optional<duration> timeout;
+  clock::time_point end;
+};
+
 /// The job still runs after the time that was given.
 command_error too_late(waiting_reason& reason, std::string const& id, duration timeout);
 
-/// Waits until the job has ended and gives its last state; throws command_error (failed) when
-/// `timeout` passes first. Tells what it waits for once nothing has run for a second. `quiet`:
-/// shows nothing.
-json::value wait_for_job(rest& server, std::string const& id, std::optional<duration> timeout,
-                         bool quiet);
+/// Waits until the job has ended and returns its last state. Tells what it waits for once nothing
+/// has run for a second.
+/// @param quiet show nothing
+/// @throws command_error (failed) if the limit ends first.
+json::value wait_for_job(rest& server, std::string const& id, wait_limit const& limit, bool quiet);
 
 }  // namespace muster::cli

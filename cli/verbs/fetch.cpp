@@ -51,7 +51,7 @@ int run_fetch(fetch_options& o) {
   auto const what = find_target(server, o.id, {target::value, target::job}, {.cluster = o.cluster});
   o.id = what.id;
   if (what.kind == target::value) return fetch_value(server, o);
-  auto const job = wait_for_job(server, o.id, o.timeout, o.quiet);
+  auto const job = wait_for_job(server, o.id, wait_limit(o.timeout), o.quiet);
   print_results(server, o.id, o.output);
   return report_end(job);
 }

@@ -34,7 +34,7 @@ struct submit_options {
   result_format output = result_format::values;
 };
 
-json::value send(rest& server, submit_options const& o) {
+json::value send(rest& server, submit_options const& o, wait_limit const& limit) {
   auto const words = leftover_words(*o.verb, *o.literal);
   if (o.job.check && o.job.function != "muster.exec")
     throw command_error(exit_usage,
@@ -48,10 +48,11 @@ json::value send(rest& server, submit_options const& o) {
     throw command_error(exit_usage,
                         "arguments and --map exclude each other: each line of the "
                         "file is a whole argument list");
-  if (o.map == "-") return submit_lines(server, o.job, std::cin, "standard input");
+  if (o.map == "-")
+    return submit_lines(server, o.job, std::cin, "standard input", {limit, o.quiet});
   auto file = std::ifstream(o.map);
   if (!file) throw command_error(exit_usage, "cannot read --map " + o.map);
-  return submit_lines(server, o.job, file, o.map);
+  return submit_lines(server, o.job, file, o.map, {limit, o.quiet});
 }
 
 constexpr auto redraw_every = 200ms;
@@ -82,15 +83,15 @@ void print_results_until(std::atomic<bool> const& unwanted, submit_options const
 
 // Prints lines until the job has ended. On a terminal, the newest unfinished line stands behind the
 // bar.
-void print_lines(rest& server, std::string const& id, submit_options const& o, screen& shared) {
-  auto const deadline = o.timeout ? steady::now() + *o.timeout : steady::time_point::max();
+void print_lines(rest& server, std::string const& id, submit_options const& o,
+                 wait_limit const& limit, screen& shared) {
   auto const pause = shared.drawing() ? duration(redraw_every) : duration(look_every);
   progress_text text;
   waiting_reason reason(server, id, steady::now());
   std::uint64_t after = 0;
   std::string unfinished, source;
   for (;;) {
-    auto const left = std::chrono::floor<duration>(deadline - steady::now());
+    auto const left = std::chrono::floor<duration>(limit.end - steady::now());
     auto const look = look_at_log(server, id, after, std::clamp(left, duration(1ms), pause));
     after = look.after;
     auto const counts = counts_of(server.get("/api/v1/jobs/" + percent_encoded(id)));
@@ -111,7 +112,7 @@ void print_lines(rest& server, std::string const& id, submit_options const& o, s
     if (auto const news = o.quiet ? std::string() : reason.news(counts, steady::now());
         !news.empty())
       shared.above([&] { std::cerr << for_terminal(news) << '\n'; });
-    if (steady::now() >= deadline) throw too_late(reason, id, *o.timeout);
+    if (limit.is_over()) throw too_late(reason, id, *limit.timeout);
     shared.draw(text.bar(counts, steady::now()) + unfinished);
   }
 }
@@ -119,14 +120,15 @@ void print_lines(rest& server, std::string const& id, submit_options const& o, s
 /// Stays with a job until it ends: two loops, each with a connection of its own, that share the
 /// screen. Results go to stdout in schedule order, on a second thread; lines and the bar to stderr,
 /// here. The job's last state. Throws as wait_for_job, or when the server went away.
-json::value follow_job(rest& server, std::string const& id, submit_options const& o) {
+json::value follow_job(rest& server, std::string const& id, submit_options const& o,
+                       wait_limit const& limit) {
   screen shared(o.quiet);
   result_printer printer(o.output);
   std::atomic<bool> unwanted = false;
   auto results = std::async(std::launch::async,
                             [&] { print_results_until(unwanted, o, id, printer, shared); });
   try {
-    print_lines(server, id, o, shared);
+    print_lines(server, id, o, limit, shared);
   } catch (...) {
     unwanted = true;  // and the thread is waited for
     throw;
@@ -137,8 +139,9 @@ json::value follow_job(rest& server, std::string const& id, submit_options const
 }
 
 int run_submit(submit_options& o) {
+  wait_limit const limit(o.timeout);
   rest server(o.rest);
-  auto const job = send(server, o);
+  auto const job = send(server, o, limit);
   auto const id = text_of(job, "id");
   if (o.no_wait) {
     std::cout << id << '\n';
@@ -147,8 +150,8 @@ int run_submit(submit_options& o) {
   if (!o.quiet && ::isatty(STDERR_FILENO) == 1) std::cerr << "job " << id << '\n';
   std::optional<interrupt_note> note("job " + id + " goes on; 'muster fetch " + id +
                                      "' waits for it, 'muster cancel " + id + "' ends it");
-  if (o.follow) return report_end(follow_job(server, id, o));
-  auto const ended = wait_for_job(server, id, o.timeout, o.quiet);
+  if (o.follow) return report_end(follow_job(server, id, o, limit));
+  auto const ended = wait_for_job(server, id, limit, o.quiet);
   note.reset();
   print_results(server, id, o.output);
   return report_end(ended);
@@ -217,7 +220,10 @@ void add_submit(CLI::App& app, choice& chosen) {
   verb->add_flag("--follow", o->follow,
                  "Print results while the job runs and, on stderr, the output of its closures");
   verb->add_flag("--quiet", o->quiet, "Show no progress");
-  add_duration(*verb, "--timeout", o->timeout, "Stop waiting after this time; the job continues");
+  add_duration(
+      *verb, "--timeout", o->timeout,
+      "Stop waiting after this time; the job continues. If the server had no room for all of "
+      "--map, the job is cancelled, unless --idempotency-key is set");
   add_result_option(*verb, o->output);
   add_rest_options(*verb, o->rest);
   verb->footer(

@@ -75,6 +75,62 @@ TEST(work, a_full_queue_slows_the_submitter_down_and_loses_nothing) {
   EXPECT_TRUE(f.out == expected) << lines(f.out).size() << " lines";
 }
 
+TEST(work, a_queue_smaller_than_a_request_takes_all_lines) {
+  cluster c;
+  c.serve({"--queue-capacity", "10"});
+  c.worker({"--slots", "2"});
+  auto const input = c.write("input", numbers(50));
+  auto const f = c.run({"submit", "muster.echo", "--map", input, "--timeout", "60s"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_EQ(lines(f.out).size(), 50u);
+}
+
+TEST(work, timeout_counts_while_the_server_has_no_room) {
+  cluster c;
+  c.serve({"--queue-capacity", "10"});
+  auto const input = c.write("input", numbers(50));
+  words submit{"submit", "muster.echo", "--map", input, "--timeout", "2500ms"};
+  auto const f = c.run(submit);
+  EXPECT_EQ(f.status, 1);
+  auto const id = std::string(c.get("/api/v1/jobs").at("jobs").at(0).at("id").as_string());
+  EXPECT_EQ(first_line(f.err), "waiting: " + id +
+                                   " has 10 queued closures, its limit is 10; no worker is "
+                                   "connected, none has had the function 'muster.echo' since this "
+                                   "server began.");
+  EXPECT_EQ(count(f.err, "waiting: "), 1u) << f.err;
+  EXPECT_NE(f.err.find("after 2s500ms the server has no room for more"), std::string::npos)
+      << f.err;
+  EXPECT_NE(f.err.find("it has accepted 10 closures, and " + id + " was cancelled"),
+            std::string::npos)
+      << f.err;
+  EXPECT_EQ(c.get("/api/v1/jobs/" + id).at("state").as_string(), "CANCELLED");
+  submit.insert(submit.end(), {"--idempotency-key", "k", "--quiet"});
+  auto const kept = c.run(submit);
+  EXPECT_EQ(kept.status, 1);
+  EXPECT_EQ(kept.err.find("waiting: "), std::string::npos) << kept.err;
+  EXPECT_NE(kept.err.find("stays open"), std::string::npos) << kept.err;
+  c.worker({"--slots", "2"});
+  submit[5] = "60s";
+  auto const rest = c.run(submit);
+  EXPECT_EQ(rest.status, 0) << rest.err;
+  EXPECT_EQ(lines(rest.out).size(), 50u);
+}
+
+TEST(work, timeout_counts_while_the_server_keeps_too_many_closures) {
+  cluster c;
+  c.serve({"--closures-max", "20"});
+  c.worker();
+  auto const twenty = c.write("twenty", numbers(20));
+  EXPECT_EQ(c.run({"submit", "muster.echo", "--map", twenty, "--timeout", "20s"}).status, 0);
+  auto const f = c.run({"submit", "muster.echo", "--map", twenty, "--timeout", "2500ms"});
+  EXPECT_EQ(f.status, 1);
+  EXPECT_EQ(first_line(f.err), "waiting: the server holds 20 closures, its limit is 20");
+  EXPECT_NE(f.err.find("delete finished jobs"), std::string::npos) << f.err;
+  auto const alerts = c.get("/api/v1/attention").at("items").as_array();
+  ASSERT_EQ(alerts.size(), 1u);
+  EXPECT_EQ(alerts[0].at("rule").as_string(), "closures-full");
+}
+
 TEST(work, a_line_that_is_no_list_is_named_and_cancels_the_job) {
   cluster c;
   c.serve();
