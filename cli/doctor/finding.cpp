@@ -29,6 +29,11 @@ std::string fixed(double n, int digits = 1) {
   return out.str();
 }
 
+// Returns "0.1.0" for "0.1.0 (python 3.11.7)".
+std::string without_interpreter(std::string const& version) {
+  return version.substr(0, version.find(" ("));
+}
+
 std::string size(std::uint64_t bytes) {
   constexpr double gib = 1 << 30;
   return fixed(static_cast<double>(bytes) / gib) + " GiB";
@@ -207,11 +212,15 @@ findings judge_versions(std::string const& here, std::string const& server,
             (names.size() > 1 ? ", …)" : ")");
   if (workers.empty()) return all;
   all.push_back({"version", result::ok, "workers: " + for_terminal(text, 400)});
-  if (workers.size() == 1) return all;
+  bool const all_are_servers = std::all_of(workers.begin(), workers.end(), [&](auto const& w) {
+    return (w.first.empty() && workers.size() == 1) || without_interpreter(w.first) == server;
+  });
+  if (all_are_servers) return all;
   all.back().is = result::warning;
+  all.back().text += "; the server is " + server;
   all.back().fix =
-      "start the older workers again with the newer program, one after the other: 'muster drain "
-      "TASK' lets one finish what it has";
+      "install the server's version on the workers and start them again, one after the other: "
+      "'muster drain TASK' lets one finish what it has";
   return all;
 }
 

@@ -51,6 +51,29 @@ TEST(doctor, of_several_servers_tells_the_first_that_it_knows_something_about) {
          "getent");
 }
 
+json::value worker_of(std::string const& version, std::int64_t index) {
+  return json::object{{"kind", "worker"},
+                      {"state", "CONNECTED"},
+                      {"version", version},
+                      {"job", "worker"},
+                      {"index", index}};
+}
+
+TEST(doctor, warns_of_workers_whose_version_is_not_the_servers) {
+  auto const same = judge_versions("0.1.0", "0.1.0",
+                                   {worker_of("0.1.0", 0), worker_of("0.1.0 (python 3.11.7)", 1)});
+  ASSERT_EQ(same.size(), 2u);
+  EXPECT_EQ(same[1].is, result::ok) << same[1].text;
+  auto const other =
+      judge_versions("0.1.0", "0.1.0", {worker_of("0.0.9", 0), worker_of("0.0.9", 1)});
+  ASSERT_EQ(other.size(), 2u);
+  EXPECT_EQ(other[1].is, result::warning);
+  EXPECT_EQ(other[1].text, "workers: 2 of 0.0.9 (worker:0, …); the server is 0.1.0");
+  EXPECT_NE(other[1].fix.find("install the server's version"), std::string::npos);
+  auto const untold = judge_versions("0.1.0", "0.1.0", {worker_of("", 0)});
+  EXPECT_EQ(untold[1].is, result::ok) << untold[1].text;
+}
+
 TEST(doctor, names_what_to_do_about_each_refusal) {
   expect(answered(401, "UNAUTHENTICATED", "", false), "token", "--token-file FILE");
   expect(answered(401, "UNAUTHENTICATED", "", true), "token", "muster token list");
