@@ -4,13 +4,14 @@
 #   deploy/kubernetes/tokens.sh | kubectl apply -n ml -f -
 #
 # `tokens` is for the server, which reads it again when it changes; the others are for who they are named after:
-# `worker` for workers and tasks, `submitter` and `admin` for people and programs:
+# `worker` for workers and tasks, `submitter` and `admin` for people and programs. `launcher` is a submitter that can
+# also run programs on workers (`muster launch`, `muster.exec`); the other tokens cannot:
 #
 #   export MUSTER_TOKEN=$(kubectl get -n ml secret muster-tokens -o 'go-template={{.data.submitter | base64decode}}')
 set -eu
 
 secret() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
-admin=$(secret) submitter=$(secret) worker=$(secret)
+admin=$(secret) submitter=$(secret) launcher=$(secret) worker=$(secret)
 
 cat <<END
 apiVersion: v1
@@ -22,9 +23,11 @@ type: Opaque
 stringData:
   admin: "$admin"
   submitter: "$submitter"
+  launcher: "$launcher"
   worker: "$worker"
   tokens: |
     admin $admin
     submitter $submitter
+    submitter $launcher allow-exec
     worker $worker
 END

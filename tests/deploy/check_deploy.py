@@ -146,6 +146,7 @@ class Yaml(unittest.TestCase):
     def test_tokens_are_new_ones_each_time_and_mounted_by_who_needs_them(self):
         tokens, others = new_tokens(), new_tokens()
         self.assertFalse(set(tokens.values()) & set(others.values()))
+        self.assertIn(f"submitter {tokens['launcher']} allow-exec", tokens["tokens"].splitlines())
         env = {e["name"]: e for e in self.jobset_pod()["spec"]["containers"][0]["env"]}
         reference = env["MUSTER_TOKEN"]["valueFrom"]["secretKeyRef"]
         self.assertIn(reference["key"], tokens)
