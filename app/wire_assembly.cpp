@@ -139,7 +139,7 @@ endpoint wire_assembly::open() {
       throw start_error("--cluster-ports: " + address.error().message);
   }
   auto const grpc = grpc_.start();
-  if (!grpc) throw start_error("--grpc: " + grpc.error + ": in use, or not of this machine");
+  if (!grpc) throw start_error("--grpc: " + grpc.error);
   if (looks) return {};
   endpoint const bound{engine_.config.grpc.address, static_cast<std::uint16_t>(grpc.ports.at(0))};
   ports_.set_main_address(to_string(bound));

@@ -16,6 +16,7 @@
 #include "cli/durations.hpp"
 #include "cli/rest.hpp"
 #include "cli/verbs/logging_flags.hpp"
+#include "server/net/incoming.hpp"
 #include "server/relay/relay.hpp"
 
 namespace muster::cli {
@@ -125,8 +126,8 @@ relay::relay_options relay_options_of(proxy_options const& o) {
 void begin_listening(relay::relay& relay, proxy_options const& o, server::endpoint const& where) {
   asio::ip::tcp::endpoint bound(asio::ip::make_address(where.address), where.port);
   if (auto const error = relay.listen(bound))
-    throw command_error(exit_usage, "--listen: cannot listen on " + server::to_string(where) +
-                                        ": " + muster::lower(error.message()));
+    throw command_error(exit_usage,
+                        "--listen: " + net::listen_failure(server::to_string(where), error));
   auto const text = server::to_string({bound.address().to_string(), bound.port()});
   if (!o.ready_file.empty())
     if (auto const done = server::write_ready_file(o.ready_file, R"({"listen":")" + text + "\"}");

@@ -59,10 +59,12 @@ coro::start_result accepting_server::start() {
   builder().AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(handshake));
   coro::start_result result;
   for (auto const& port : ports_) {
-    result.ports.push_back(listen(port));
-    if (result.ports.back() != 0) continue;
-    result.error = "cannot listen on " + port.address;
-    return result;
+    auto const bound = listen(port);
+    if (!bound) {
+      result.error = bound.error().message;
+      return result;
+    }
+    result.ports.push_back(*bound);
   }
   result.error = coro::grpc_server::start().error;
   if (!result) return result;
@@ -81,8 +83,7 @@ coro::start_result accepting_server::start() {
   return result;
 }
 
-// Gives the port, 0 when there is none.
-int accepting_server::listen(listening_port const& port) {
+muster::result<int> accepting_server::listen(listening_port const& port) {
   auto const colon = std::min(port.address.rfind(':'), port.address.size());
   auto host = port.address.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -90,7 +91,8 @@ int accepting_server::listen(listening_port const& port) {
   auto const* const end = port.address.data() + port.address.size();
   if (colon == port.address.size() ||
       std::from_chars(port.address.data() + colon + 1, end, number).ptr != end)
-    return 0;
+    return muster::status{code::invalid_argument,
+                          "cannot listen on " + port.address + ": it is not HOST:PORT"};
   using connection_type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
   std::shared_ptr<gate> const into = builder().experimental().AddExternalConnectionAcceptor(
       connection_type::FROM_FD, port.credentials);
@@ -100,7 +102,10 @@ int accepting_server::listen(listening_port const& port) {
     give_guarded(*into, std::move(accepted), spoken);
   };
   auto const bound = listener_.listen("grpc", host, number, hand_on, port.spoken);
-  return bound ? bound->port : 0;
+  if (bound) return static_cast<int>(bound->port);
+  if (bound.error().code != code::invalid_argument) return bound.error();
+  return muster::status{code::invalid_argument,
+                        "cannot listen on " + port.address + ": " + bound.error().message};
 }
 
 // TLS sessions are made within.

@@ -82,7 +82,8 @@ class accepting_server final : public coro::grpc_server {
   };
   using gate = grpc::experimental::ExternalConnectionAcceptor;
 
-  [[nodiscard]] int listen(listening_port const& port);
+  // Returns the bound port, or why it cannot be listened on.
+  [[nodiscard]] muster::result<int> listen(listening_port const& port);
   void give_guarded(gate& to, accepted_socket accepted, wire spoken);
 
   accepting_server_options const options_;

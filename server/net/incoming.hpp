@@ -34,6 +34,20 @@ inline std::string text_of(boost::asio::ip::tcp::endpoint const& e) {
   return address.is_v6() && !v4 ? "[" + host + "]" + port : host + port;
 }
 
+/// Returns why `address` ("HOST:PORT") cannot be listened on, and what to do.
+inline std::string listen_failure(std::string_view address, boost::system::error_code ec) {
+  namespace errc = boost::system::errc;
+  auto const why = [&]() -> std::string {
+    if (ec == errc::address_in_use)
+      return "another program uses the port; stop it ('ss -ltnp' lists it), or choose another port";
+    if (ec == errc::address_not_available)
+      return "this machine does not have the address; choose one that 'ip address' lists";
+    if (ec == errc::permission_denied) return "permission denied; choose a port of 1024 or above";
+    return ec.message();
+  };
+  return "cannot listen on " + std::string(address) + ": " + why();
+}
+
 /// The other end of a socket, or (`::getsockname`) its own. Port 0: it is no connection of TCP.
 inline boost::asio::ip::tcp::endpoint endpoint_of(int socket,
                                                   decltype(::getpeername) ask = ::getpeername) {

@@ -211,8 +211,7 @@ muster::result<port_listener::listening> port_listener::listen(std::string const
   ec = s.open(p->acceptor, name, endpoint);
   auto const bound = ec ? tcp::endpoint() : p->acceptor.local_endpoint(ec);
   if (ec)
-    return muster::status{muster::code::failed_precondition,
-                          "cannot listen on " + text_of(endpoint) + ": " + ec.message()};
+    return muster::status{muster::code::failed_precondition, listen_failure(text_of(endpoint), ec)};
   auto const id = ++s.last_id;
   s.names[id] = name;
   asio::post(s.context, [&s, id, p] {

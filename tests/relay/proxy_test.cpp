@@ -103,7 +103,7 @@ TEST(proxy, says_what_is_wrong_with_its_flags) {
   complains({"--listen", "127.0.0.1:0", "--upstream", "a:1", "--held-max", "0"}, "--held-max");
   complains({"--listen", "127.0.0.1:0", "--upstream", "a:1", "--hold-max", "0"}, "--hold-max");
   complains({"--listen", "192.0.2.1:0", "--insecure", "--upstream", "a:1"},
-            "--listen: cannot listen on 192.0.2.1:0");
+            "--listen: cannot listen on 192.0.2.1:0: this machine does not have the address");
 }
 
 }  // namespace

@@ -115,8 +115,7 @@ struct web_server::impl {
     if (ec) {
       error_code ignored;
       acceptor.close(ignored);
-      return muster::status{muster::code::unavailable,
-                            "cannot listen on " + wanted + ": " + ec.message()};
+      return muster::status{muster::code::unavailable, net::listen_failure(wanted, ec)};
     }
     return endpoint_text(acceptor.local_endpoint());
   }

@@ -52,9 +52,8 @@ muster::result<std::string> torch_server::open(std::uint64_t cluster, std::strin
   if (!ec) acceptor.listen(asio::socket_base::max_listen_connections, ec);
   if (!ec) acceptor.non_blocking(true, ec);
   if (ec)
-    return muster::status{
-        muster::code::failed_precondition,
-        "cannot serve torch on " + host + ":" + std::to_string(where.port) + ": " + ec.message()};
+    return muster::status{muster::code::failed_precondition,
+                          net::listen_failure(host + ":" + std::to_string(where.port), ec)};
   auto address = net::text_of(acceptor.local_endpoint());
   s.addresses[cluster] = address;
   auto store = std::make_shared<served_store>(s.all, name, where.early, std::move(acceptor));
