@@ -22,6 +22,9 @@ std::string remark_on_task(json::value const& task) {
   if (is("cordoned")) return "cordoned: nothing new until muster uncordon";
   if (!field_of(task, "starts_ms").is_null()) return "starts later (--start-delay)";
   auto const& error = field_of(task, "error");
+  bool const has_left =
+      text_of(task, "state") == "DISCONNECTED" && text_of(task, "error") == "left";
+  if (has_left) return {};  // the state says so
   if (error.is_string()) return std::string(error.get_string());
   if (!error.is_null()) {
     return (is_true(error, "casualty") ? "(casualty) " : "") + text_of(error, "code") + ": " +

@@ -38,7 +38,9 @@ void print_charts(json::value const& samples) {
     rows.add(std::move(cells));
   }
   rows.print(std::cout);
-  if (times.empty()) std::cout << "nothing is kept of that time\n";
+  if (times.empty())
+    std::cout << "no sample is kept of that time; a server takes the first one 10 s after its "
+                 "start\n";
 }
 
 std::uint64_t sum(json::array const& all) {

@@ -23,7 +23,7 @@ TEST(cordon, a_worker_gets_nothing_new_until_it_is_uncordoned) {
   EXPECT_EQ(f.out, "worker:0 is cordoned: it gets nothing new until it is uncordoned\n");
   EXPECT_NE(c.run({"tasks"}).out.find("cordoned"), std::string::npos);
   auto const job = first_word(c.run({"submit", "muster.echo", "1", "--no-wait"}).out);
-  EXPECT_NE(c.run({"explain", job}).out.find("1 are cordoned"), std::string::npos);
+  EXPECT_NE(c.run({"explain", job}).out.find("1 is cordoned"), std::string::npos);
   EXPECT_NE(c.run({"events"}).out.find("was cordoned"), std::string::npos);
   EXPECT_EQ(c.run({"uncordon", "worker:0"}).status, 0);
   auto const value = c.run({"fetch", job, "--timeout", "20s"});

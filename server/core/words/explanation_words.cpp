@@ -51,9 +51,14 @@ std::string text(unmet_need const& n, std::string const& function) {
   return "of " + plural(n.of, "worker") + " with '" + function + "' none " + what();
 }
 
+// Returns "1 is", "2 are".
+std::string number_with_is(std::uint64_t n) {
+  return std::to_string(n) + (n == 1 ? " is" : " are");
+}
+
 std::string held_back(worker_lack const& l) {
-  auto said = "of the workers that could run it " + std::to_string(l.draining) +
-              " are draining and " + std::to_string(l.cordoned) + " are cordoned";
+  auto said = "of the workers that could run it " + number_with_is(l.draining) + " draining and " +
+              number_with_is(l.cordoned) + " cordoned";
   if (l.cordoned > 0)
     said += ", such as " + l.cordoned_task + ": muster uncordon " + l.cordoned_task;
   return said;
@@ -122,9 +127,9 @@ std::string exclusive(explanation const& e) {
 
 std::string busy(explanation const& e) {
   return plural(e.function_workers, "worker") + " with '" + e.function +
-         "' are busy or about to be served; the function has " +
-         plural(e.function_queued, "closure") + " queued and " +
-         std::to_string(e.function_running) + " running.";
+         (e.function_workers == 1 ? "' is" : "' are") +
+         " busy or about to be served; the function has " + plural(e.function_queued, "closure") +
+         " queued and " + std::to_string(e.function_running) + " running.";
 }
 
 bool starts_later(explanation const& e) {
@@ -136,7 +141,8 @@ std::string before(explanation const& e) {
   std::string said;
   if (e.workers_lost > 0)
     said = " It lost its worker " + std::to_string(e.workers_lost) +
-           " times, so it runs alone: its worker does nothing else meanwhile.";
+           (e.workers_lost == 1 ? " time" : " times") +
+           ", so it runs alone: its worker does nothing else meanwhile.";
   if (e.lost_attempt == 0 || starts_later(e)) return said;
   if (e.lost.how == attempt_end::value_lost)
     return said + " Attempt " + std::to_string(e.lost_attempt) + " " + text(e.lost) + ".";
@@ -199,7 +205,8 @@ std::string text_of_versions(std::vector<std::string> const& present) {
 std::string text(gang_wait const& g) {
   auto const of = std::to_string(g.size) + " closures of gang '" + g.name + "'";
   if (g.ready < g.size)
-    return std::to_string(g.size - g.ready) + " of the " + of + " are not ready to start yet";
+    return std::to_string(g.size - g.ready) + " of the " + of +
+           (g.size - g.ready == 1 ? " is" : " are") + " not ready to start yet";
   if (!g.possible)
     return "the connected workers have no room for the " + of + " at one time, even when idle";
   return "the " + of + " wait until as many slots are idle at one time";
@@ -219,13 +226,14 @@ std::string text(worker_lack const& l) {
       return "none of the " + plural(l.connected, "connected worker") + " has the function '" +
              l.function + "'";
     case closure_reason::workers_closed:
-      return "of the workers with '" + l.function + "' " + std::to_string(l.draining) +
-             " are draining" +
-             (l.cordoned > 0 ? ", " + std::to_string(l.cordoned) + " are cordoned" : "") + " and " +
-             std::to_string(l.away) + " have lost their connection";
+      return "of the workers with '" + l.function + "' " + number_with_is(l.draining) +
+             " draining" + (l.cordoned > 0 ? ", " + number_with_is(l.cordoned) + " cordoned" : "") +
+             " and " + std::to_string(l.away) +
+             (l.away == 1 ? " has lost its connection" : " have lost their connection");
     case closure_reason::workers_start:
       return plural(l.starting, "worker") + " with '" + l.function +
-             "' came lately and starts staggered, the first in " + ago(l.starts_in);
+             (l.starting == 1 ? "' came lately and starts" : "' came lately and start") +
+             " staggered, the first in " + ago(l.starts_in);
     case closure_reason::unsatisfiable:
       return l.need ? text(*l.need, l.function) : "no connected worker has all that it asks for";
     case closure_reason::workers_held_back:

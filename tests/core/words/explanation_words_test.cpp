@@ -81,9 +81,9 @@ TEST(explanation_words, of_a_lack_of_workers) {
       {absent, "none of the 1 connected worker has the function 'f'."},
       {lack(closure_reason::server_stops), "the server is shutting down."},
       {closed,
-       "of the workers with 'f' 0 are draining, 1 are cordoned and 0 have lost their connection."},
+       "of the workers with 'f' 0 are draining, 1 is cordoned and 0 have lost their connection."},
       {held_back,
-       "of the workers that could run it 0 are draining and 1 are cordoned, such as worker:0: "
+       "of the workers that could run it 0 are draining and 1 is cordoned, such as worker:0: "
        "muster uncordon worker:0."},
   };
   for (auto const& [l, said] : all) {
@@ -152,7 +152,7 @@ TEST(explanation_words, of_a_gang) {
   EXPECT_EQ(text(gang_wait{"g", 2, 2, true}),
             "the 2 closures of gang 'g' wait until as many slots are idle at one time");
   EXPECT_EQ(text(gang_wait{"g", 2, 1, true}),
-            "1 of the 2 closures of gang 'g' are not ready to start yet");
+            "1 of the 2 closures of gang 'g' is not ready to start yet");
 }
 
 TEST(explanation_words, of_one_behind_others) {
@@ -164,6 +164,10 @@ TEST(explanation_words, of_one_behind_others) {
   EXPECT_EQ(text(e),
             "QUEUED for 0 ms: 2 workers with 'f' are busy or about to be served; the function has "
             "3 closures queued and 2 running.");
+  e.function_workers = 1;
+  EXPECT_EQ(text(e),
+            "QUEUED for 0 ms: 1 worker with 'f' is busy or about to be served; the function has 3 "
+            "closures queued and 2 running.");
 }
 
 TEST(explanation_words, of_one_that_waits_for_a_time_or_an_input) {
