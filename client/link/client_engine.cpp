@@ -31,6 +31,15 @@ std::optional<std::string> contents(std::string const& path) {
   return text ? std::optional(std::move(*text)) : std::nullopt;
 }
 
+/// Returns MUSTER_TOKEN, else the first line of the file MUSTER_TOKEN_FILE. A file that cannot be
+/// read is no token.
+std::string token_of_environment() {
+  auto token = setting("MUSTER_TOKEN");
+  if (!token.empty()) return token;
+  auto const text = contents(setting("MUSTER_TOKEN_FILE")).value_or("");
+  return text.substr(0, text.find_first_of("\r\n"));
+}
+
 std::shared_ptr<grpc::ChannelCredentials> credentials(tls_options const& tls) {
   if (!tls.on()) return grpc::InsecureChannelCredentials();
   // "unreadable" is not a certificate, so it verifies no server. An empty text would select the CA
@@ -116,7 +125,7 @@ std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_opti
 }
 
 void add_token(grpc::ClientContext& context, std::string const& token) {
-  static std::string const of_environment = setting("MUSTER_TOKEN");
+  static std::string const of_environment = token_of_environment();
   auto const& which = token.empty() ? of_environment : token;
   if (!which.empty()) context.AddMetadata("authorization", "Bearer " + which);
 }

@@ -38,6 +38,20 @@ def lines_seen_by(server: Server, token: str, session: str) -> Any:
         return [line.text for line in answer.line]
 
 
+def test_token_file_of_the_environment_is_read(guarded: Server, tmp_path: pathlib.Path,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUSTER_TOKEN_FILE", str(tmp_path / "data" / "admin.token"))
+    assert muster.Client(guarded.http).jobs() == []
+    with muster.ClusterCoordinator(guarded.grpc) as c:
+        c.wait_open()
+    monkeypatch.setenv("MUSTER_TOKEN_FILE", "/nowhere/token")
+    with pytest.raises(ValueError, match="MUSTER_TOKEN_FILE /nowhere/token: No such file"):
+        muster.Client(guarded.http)
+    monkeypatch.setenv("MUSTER_TOKEN", "wrong")
+    with pytest.raises(muster.MusterError, match="token"):
+        muster.Client(guarded.http).jobs()
+
+
 def test_everything_carries_the_token(guarded: Server, tmp_path: pathlib.Path,
                                       monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "worker.token").write_text(token(guarded, tmp_path, "worker") + "\n")

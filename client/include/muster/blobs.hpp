@@ -72,7 +72,8 @@ class blob_bytes {
 struct blobs_options {
   std::string server = "127.0.0.1:8476";  // "host:port", or several of which one serves: comma
   tls_options tls{};                      // else plaintext
-  /// Where the server asks for a token. Empty: MUSTER_TOKEN of the environment.
+  /// Where the server asks for a token. Empty: MUSTER_TOKEN or
+  /// MUSTER_TOKEN_FILE of the environment.
   std::string token{};
   /// What get() has fetched stays here, up to so many bytes together; what was not used for longest
   /// goes. 0: nothing stays.

@@ -16,8 +16,8 @@ namespace muster {
 struct coordination_options {
   std::string server = "127.0.0.1:8476";  // "host:port" of the cluster's port
   tls_options tls{};                      // else plaintext; the server's `agents=tls`
-  /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN of the
-  /// environment.
+  /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN or
+  /// MUSTER_TOKEN_FILE of the environment.
   std::string token{};
   /// Which task of the cluster this process is, from 0, counted through its jobs as declared.
   std::uint32_t task = 0;

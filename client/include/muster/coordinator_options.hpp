@@ -18,8 +18,8 @@ struct coordinator_options {
   tls_options tls{};                      // else plaintext
   std::string cluster{};                  // empty: the default cluster
   std::string name{};                     // shown to operators
-  /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN of the
-  /// environment.
+  /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN or
+  /// MUSTER_TOKEN_FILE of the environment.
   std::string token{};
   /// Every closure runs, whatever the others do, and join raises nothing: each value has its own
   /// error. Else the first error cancels what is left and is raised.

@@ -17,8 +17,8 @@ struct session_options {
   tls_options tls{};                      // else plaintext
   std::string cluster{};                  // empty: the default cluster
   std::string name{};                     // shown to operators
-  /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN of the
-  /// environment.
+  /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN or
+  /// MUSTER_TOKEN_FILE of the environment.
   std::string token{};
   /// Else the first error cancels what is queued.
   bool continue_on_error = false;

@@ -20,8 +20,8 @@ struct worker_options {
   std::string server{};
   tls_options tls{};      // else plaintext
   std::string cluster{};  // empty: that of the server's port
-  /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN of the
-  /// environment.
+  /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN or
+  /// MUSTER_TOKEN_FILE of the environment.
   std::string token{};
   /// Where the server has no such cluster: true, try again until it is declared; false, run()
   /// returns 1, unless the server has welcomed this worker before.

@@ -2,18 +2,14 @@
 from __future__ import annotations
 
 import collections
-import os
 from typing import Any, Callable
 
 import grpc
 
+from muster._token import token_of
+
 _Details = collections.namedtuple(
     "_Details", ("method", "timeout", "metadata", "credentials", "wait_for_ready", "compression"))
-
-
-def token_of(given: str = "") -> str:
-    """Returns `given`, or MUSTER_TOKEN of the environment; empty if there is no token."""
-    return given or os.environ.get("MUSTER_TOKEN", "")
 
 
 def with_token(channel: grpc.Channel, token: str = "") -> grpc.Channel:

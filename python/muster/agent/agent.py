@@ -65,7 +65,7 @@ class Agent(Keys):
         url: URL of the server's REST API; only with `cluster`. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
         task: ``"worker:3"``, ``("worker", 3)``, or its number, counted across all jobs of the cluster. None:
             MUSTER_TASK_TYPE and MUSTER_TASK_INDEX, which `muster run` sets.
-        token: Token for the server. Empty: MUSTER_TOKEN.
+        token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
         ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
         cert: PEM file with the client certificate. None: MUSTER_CERT.
         key: PEM file with the private key of `cert`. None: MUSTER_KEY.

@@ -8,9 +8,9 @@ from typing import Any
 import grpc
 
 from muster._tls import Tls
+from muster._token import token_of
 from muster._wire import addresses
 from muster._wire.coordination import METHODS, Refusal, refusal
-from muster._wire.credentials import token_of
 from muster.agent.errors import BarrierError, CoordinationError
 
 _OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1),

@@ -49,7 +49,7 @@ class CoordinatorOptions:
     cluster: str = ""
     """Name of the cluster. Empty: the default cluster."""
     token: str = dataclasses.field(default="", repr=False)
-    """Token for a server that requires one. Empty: MUSTER_TOKEN of the environment."""
+    """Token for a server that requires one. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE of the environment."""
     continue_on_error: bool = False
     """Whether each scheduled call has its own error, as with `submit`. Then an error cancels no other call, and
     `join` does not raise it. False: the first error of a scheduled call cancels the others and is raised.

@@ -29,7 +29,7 @@ class Client:
 
     Args:
         url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
-        token: Token for the server. Empty: MUSTER_TOKEN.
+        token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
         ca: PEM file with the CA certificates that verify the server, for https://. None: MUSTER_CA, else those of the
             system.
         cert: PEM file with the client certificate, for a server that asks for one. None: MUSTER_CERT.

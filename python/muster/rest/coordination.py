@@ -26,7 +26,7 @@ class CoordinationClient:
         url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
         cluster: Name of the cluster.
         task: Task that it stands in for, for example ``"worker:3"``. None: barriers cannot be used.
-        token: Token for the server. Empty: MUSTER_TOKEN.
+        token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
         ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
         cert: PEM file with the client certificate. None: MUSTER_CERT.
         key: PEM file with the private key of `cert`. None: MUSTER_KEY.

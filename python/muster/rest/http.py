@@ -12,6 +12,7 @@ import urllib.request
 from typing import Any, Mapping
 
 from muster._tls import Tls
+from muster._token import token_of
 from muster.errors import MusterError
 
 FAIL_OVER_SECONDS = 15.0
@@ -72,7 +73,7 @@ class Http:
         if not self._urls:
             raise ValueError("url: empty; expected 'http://HOST:PORT'")
         self.url = self._urls[0]
-        self._token = token or os.environ.get("MUSTER_TOKEN", "")
+        self._token = token_of(token)
         self._chosen = len(self._urls) == 1
         self._answered = False  # whether a server has answered; if so, it may be restarting
         # Servers of a cluster are reached directly, whatever proxies the environment names.

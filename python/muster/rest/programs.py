@@ -371,7 +371,7 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: str | None = None, 
         tasks: Number of ranks, or a mapping from role to a number or settings, for example ``{"worker": 8, "ps":
             {"count": 2, "command": ["python", "ps.py"]}}``.
         url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
-        token: Token for the server. Empty: MUSTER_TOKEN.
+        token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
         ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
         cert: PEM file with the client certificate. None: MUSTER_CERT.
         key: PEM file with the private key of `cert`. None: MUSTER_KEY.
@@ -415,7 +415,7 @@ def programs(limit: int = 100, *, state: str | None = None, url: str | None = No
         limit: Maximum number of programs.
         state: Only programs in this state, for example ``"RUNNING"``. None: all.
         url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
-        token: Token for the server. Empty: MUSTER_TOKEN.
+        token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
         ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
         cert: PEM file with the client certificate. None: MUSTER_CERT.
         key: PEM file with the private key of `cert`. None: MUSTER_KEY.
@@ -431,7 +431,7 @@ def get_program(name_or_id: str, *, url: str | None = None, token: str = "",
     Args:
         name_or_id: Id of the program, or its name. If several programs have the name, the newest is returned.
         url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
-        token: Token for the server. Empty: MUSTER_TOKEN.
+        token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
         ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
         cert: PEM file with the client certificate. None: MUSTER_CERT.
         key: PEM file with the private key of `cert`. None: MUSTER_KEY.

@@ -8,7 +8,7 @@ import re
 import sys
 from typing import NoReturn, Sequence
 
-from muster._bounded_file import read_bounded_file
+from muster._token import first_line
 from muster.worker import init
 from muster.worker.log_lines import LineFormatter
 
@@ -32,17 +32,6 @@ def _pairs(words: Sequence[str]) -> dict[str, str]:
         if "=" not in word:
             raise ValueError(f"{word!r}: expected KEY=VALUE")
     return dict(word.split("=", 1) for word in words)
-
-
-def _first_line(path: str) -> str:
-    """Returns the first line of a file. Raises ValueError if it is empty or cannot be read."""
-    try:
-        line = read_bounded_file(path).partition(b"\n")[0].decode().strip()
-    except OSError as error:
-        raise ValueError(f"--token-file {path}: {error.strerror}") from None
-    if not line:
-        raise ValueError(f"--token-file {path}: its first line is empty")
-    return line
 
 
 class _Parser(argparse.ArgumentParser):
@@ -125,7 +114,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         token = given.token
         if given.token_file and not token:
-            token = _first_line(given.token_file)
+            token = first_line(given.token_file, "--token-file")
         worker = Worker(
             given.server or [os.environ.get("MUSTER_SERVER") or "127.0.0.1:8476"],
             processes=processes, threads=given.threads, modules=given.modules,

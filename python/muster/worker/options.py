@@ -19,7 +19,7 @@ class WorkerOptions:
     Attributes:
         servers: gRPC addresses ``"host:port"``; they are tried in turn.
         cluster: Name of the cluster. Empty: the main cluster.
-        token: Sent with every call if the server requires a token. Empty: MUSTER_TOKEN.
+        token: Sent with every call if the server requires a token. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
         job: Job of the tasks.
         index: Index of the first task; the others follow. None: the server chooses.
         slots: Number of calls that each task executes at one time.
