@@ -67,7 +67,8 @@ rank_runner::rank_runner(program_options o)
     : options_(std::move(o)),
       owner_(owner_of_files(options_.user)),
       spool_(options_.directory),
-      stack_files_(spool_.stacks(), owner_, options_.stack_signal, {options_.stack_reader, owner_}),
+      stack_files_(spool_.stacks(), spool_.works(), owner_, options_.stack_signal,
+                   {options_.stack_reader, owner_}),
       step_watch_({spool_.steps(), owner_},
                   [this](step_watch::all_seen all) {
                     engine_->post([this, all = std::move(all)] { on_steps(all); });

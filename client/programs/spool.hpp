@@ -34,6 +34,8 @@ class spool {
   };
   std::filesystem::path uploads() const { return root_ / "uploads"; }
   std::filesystem::path stacks() const { return root_ / "stacks"; }
+  /// Contains the working directories of all attempts: works()/ATTEMPT/RANK.
+  std::filesystem::path works() const { return root_ / "work"; }
   std::filesystem::path steps() const { return root_ / "steps"; }
   /// Where an attempt has its logs and files, made or not.
   attempt directories_of(std::uint64_t program, std::uint32_t number) const;

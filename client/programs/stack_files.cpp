@@ -173,6 +173,20 @@ std::string without_addresses(std::string const& text) {
   return all;
 }
 
+// Removes WORKS/ATTEMPT/RANK/ from the beginning of file names.
+std::string without_directory(std::string text, std::string const& works) {
+  auto const begin = "File \"" + works + "/";
+  constexpr std::size_t name_at = sizeof "File \"" - 1;
+  for (auto at = text.find(begin); at != std::string::npos; at = text.find(begin, at + name_at)) {
+    auto const rank = text.find_first_of("/\"\n", at + begin.size());
+    if (rank == std::string::npos || text[rank] != '/') continue;
+    auto const file = text.find_first_of("/\"\n", rank + 1);
+    if (file != std::string::npos && text[file] == '/')
+      text.erase(at + name_at, file + 1 - (at + name_at));
+  }
+  return text;
+}
+
 // With its file opened when it is needed: a worker may have as many ranks as files.
 struct asked {
   pid_t pid = 0;
@@ -240,10 +254,12 @@ int default_stack_signal() {
   return SIGRTMIN + 5;
 }
 
-stack_files::stack_files(fs::path directory, std::optional<std::pair<uid_t, gid_t>> owner,
-                         int signal, native_stacks native)
+stack_files::stack_files(fs::path directory, fs::path const& works,
+                         std::optional<std::pair<uid_t, gid_t>> owner, int signal,
+                         native_stacks native)
     : modules_(fs::weakly_canonical(fs::absolute(directory)) / "modules"),
       now_(fs::weakly_canonical(fs::absolute(directory)) / "now"),  // as /proc has it
+      works_(fs::absolute(works)),
       signal_(signal),
       native_(std::move(native)) {
   if (signal_ == 0) return;
@@ -295,7 +311,8 @@ struct stack_files::look {
     }
     return some;
   }
-  std::string text_of(std::uint32_t rank, pid_t first, std::size_t most) const {
+  std::string text_of(std::uint32_t rank, pid_t first, std::size_t most,
+                      fs::path const& works) const {
     std::string own, others;
     auto const add = [&](pid_t pid, std::string const& text) {
       if (pid == first)
@@ -308,7 +325,11 @@ struct stack_files::look {
     if (own.empty() && others.empty())
       for (auto const& [pid, text] : native)
         if (rank_of(pid, ranks, seen) == rank) add(pid, text);
-    return shortened(own + others, most);
+    std::error_code ignored;
+    auto text = without_directory(own + others, works.string());
+    auto const canonical = fs::weakly_canonical(works, ignored);  // Python may have resolved links
+    if (canonical != works) text = without_directory(std::move(text), canonical.string());
+    return shortened(text, most);
   }
 };
 
@@ -364,7 +385,7 @@ void stack_files::take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStack
     s.set_state(v1::STACK_UNKNOWN);
     if (!p) continue;
     s.set_process(in_words(pid, p->state));
-    if (l) s.set_text(l->text_of(rank, pid, most));
+    if (l) s.set_text(l->text_of(rank, pid, most, works_));
     bool const by_python = l && l->any_asked(rank, [](asked const& a) { return a.size > 0; });
     bool const registered = !l || l->any_asked(rank, [](asked const&) { return true; });
     s.set_state(by_python ? v1::STACK_TAKEN

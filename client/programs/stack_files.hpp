@@ -34,10 +34,13 @@ class stack_files {
   /// Of all ranks that are asked for at one time. More are not asked.
   static constexpr std::size_t processes_max = 1'024;
 
+  /// `works`: directory of the ranks' working directories, works/ATTEMPT/RANK. File names below a
+  /// working directory are returned relative to it, so that ranks with their own copies of the same
+  /// code have equal stacks.
   /// `owner`: whose processes the ranks are, unless they are this one's. `signal` 0: nothing is
   /// prepared, and take() says OFF. `native`: of whoever writes nothing. Errors: std::system_error.
-  stack_files(std::filesystem::path directory, std::optional<std::pair<uid_t, gid_t>> owner,
-              int signal, native_stacks native);
+  stack_files(std::filesystem::path directory, std::filesystem::path const& works,
+              std::optional<std::pair<uid_t, gid_t>> owner, int signal, native_stacks native);
 
   /// Removes files of processes that are gone.
   void tidy() const;
@@ -58,7 +61,7 @@ class stack_files {
   void ask(look& l) const;
   void look_from_outside(look& l, std::chrono::steady_clock::time_point until) const;
 
-  std::filesystem::path const modules_, now_;
+  std::filesystem::path const modules_, now_, works_;
   int const signal_;
   native_stacks const native_;
   mutable std::timed_mutex taking_;  // two at one time would write into the same files

@@ -70,11 +70,16 @@ constexpr known_frame known_frames[] = {
     {"torch.distributed", "", "c10d::"},
 };
 
+// Names of files that a rank was given by an upload are relative to its directory.
+bool ends_with_path(std::string_view file, std::string_view end) {
+  return file.ends_with(end) || file == end.substr(1);
+}
+
 bool is(frame const& f, known_frame const& k) {
   if (!f.function.starts_with(k.function_begin)) return false;
   if (k.file_end.empty()) return f.number.empty() || !f.file.ends_with(".py");
-  return k.file_end.ends_with('/') ? f.file.find(k.file_end) != f.file.npos
-                                   : f.file.ends_with(k.file_end);
+  if (!k.file_end.ends_with('/')) return ends_with_path(f.file, k.file_end);
+  return f.file.find(k.file_end) != f.file.npos || f.file.starts_with(k.file_end.substr(1));
 }
 
 }  // namespace

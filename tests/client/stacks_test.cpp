@@ -67,6 +67,33 @@ TEST_F(ranks_of_a_worker, in_python_say_in_which_line_they_are) {
   }});
 }
 
+TEST_F(ranks_of_a_worker, with_own_copies_of_the_code_have_equal_stacks) {
+  std::ofstream(file("wait.py")) << script(file("up"));
+  std::filesystem::create_directory_symlink(directory.path(), file("link"));
+  for (auto const& root : {directory.path().string(), file("link")}) {
+    SCOPED_TRACE(root);
+    program_options o;
+    o.directory = root;
+    serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+            s->Write(start(2, "mkdir -p code && cp " + file("wait.py") +
+                                  " code && exec python3 \"$(pwd -P)/code/wait.py\""));
+            heard h(s);
+            ASSERT_TRUE(h.until(2, 0));
+            for (auto const* up : {"up0", "up1"}) ASSERT_TRUE(there(file(up)));
+            auto const all = ask(h, {0, 1});
+            ASSERT_EQ(all.stack_size(), 2);
+            auto const& text = all.stack(0).text();
+            EXPECT_EQ(text, all.stack(1).text());
+            EXPECT_NE(text.find("File \"code/wait.py\", line 4 in waits_here"), std::string::npos)
+                << text;
+            s->Write(stop(0));
+            ASSERT_TRUE(h.until(2, 2));
+          }},
+          o);
+    for (auto const* up : {"up0", "up1"}) std::filesystem::remove(file(up));
+  }
+}
+
 // As a service of systemd with DynamicUser has it.
 TEST_F(ranks_of_a_worker, say_where_they_are_also_behind_a_symbolic_link) {
   temporary_directory real;

@@ -99,6 +99,22 @@ def test_one_that_has_left_the_meeting_is_elsewhere_than_the_others(url: str, tm
     p.cancel()
 
 
+def test_ranks_with_own_copies_of_an_upload_are_compared(url: str, tmp_path: pathlib.Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "s.py").write_text("import os, socket\n"
+                               "near, far = socket.socketpair()\n"
+                               "def load():\n    near.recv(1)\n"
+                               "def wait():\n    near.recv(1)\n"
+                               "load() if os.environ['RANK'] == '2' else wait()\n")
+    p = muster.launch([sys.executable, "s.py"], tasks=4, hang_after=AFTER, upload=code)
+    hang = until(lambda: hang_of(p), "it is found")
+    assert (hang["evidence"], hang["rank"], hang["line"]) == ("STACK", 2, "s.py:4 in load"), hang
+    groups = p.stacks()["groups"] if isinstance(p.stacks(), dict) else p.stacks()
+    assert sorted(len(g["ranks"]) for g in groups) == [1, 3], groups
+    p.cancel()
+
+
 def test_it_begins_again_where_that_is_wanted(url: str, tmp_path: pathlib.Path) -> None:
     script = ("import os, time, sys\n"
               "if os.environ['MUSTER_ATTEMPT'] == '1':\n"
@@ -115,7 +131,7 @@ def test_it_begins_again_where_that_is_wanted(url: str, tmp_path: pathlib.Path) 
 
 def test_it_fails_where_that_is_wanted_and_says_where(url: str, tmp_path: pathlib.Path) -> None:
     p = launched(tmp_path, "sleep", on_hang="abort", max_restarts=3)
-    with pytest.raises(muster.ProgramFailedError, match="rank 1 on .* hangs: .*ranks_that_meet.py:.* in hang") as e:
+    with pytest.raises(muster.ProgramFailedError, match="rank 1 on .* blocks the others: .*ranks_that_meet.py:.* in hang") as e:
         p.wait(DEADLINE)
     assert e.value.cause and e.value.cause["kind"] == "HANG"
     assert [a["end"] for a in p.attempts()] == ["HUNG"]
