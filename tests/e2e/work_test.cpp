@@ -147,14 +147,12 @@ TEST(work, submit_says_after_a_second_what_it_waits_for) {
   auto const none = c.run({"submit", "muster.echo", "1", "--timeout", "1500ms"});
   EXPECT_EQ(none.status, 1);
   EXPECT_EQ(first_line(none.err),
-            "waiting: no worker is connected, none has had the function 'muster.echo' since this "
-            "server began.");
+            "waiting: no worker is connected; start one with 'muster worker'.");
   auto const id = first_line(c.run({"submit", "muster.echo", "1", "--no-wait"}).out);
   auto const why = c.run({"explain", id});
   EXPECT_EQ(why.status, 0) << why.err;
   EXPECT_EQ(first_line(why.out), id + " is QUEUED");
-  EXPECT_NE(why.out.find(": no worker is connected, none has had the function 'muster.echo' since "
-                         "this server began."),
+  EXPECT_NE(why.out.find(": no worker is connected; start one with 'muster worker'."),
             std::string::npos)
       << why.out;
   auto const json = json::parse(c.run({"explain", id, "--output", "json"}).out);

@@ -3,6 +3,7 @@
 #include <set>
 #include <thread>
 
+#include "server/core/words/explanation_words.hpp"
 #include "tests/support/hand_worker.hpp"
 #include "tests/support/test_server.hpp"
 
@@ -43,7 +44,7 @@ TEST(session_stream, may_insist_that_somebody_has_the_function) {
   ASSERT_EQ(all.size(), 1u);
   ASSERT_EQ(all[0].failure_size(), 1);
   EXPECT_EQ(all[0].failure(0).kind(), v1::STALE_HANDLE);
-  EXPECT_EQ(all[0].failure(0).message(), "no worker since this server began has had 'f'");
+  EXPECT_EQ(all[0].failure(0).message(), core::text_of_missing_function("f"));
 }
 
 TEST(session_stream, protocol_errors_name_the_field) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "server/core/words/explanation_words.hpp"
 #include "server/hub/id_parsing.hpp"
 #include "web/alerts/alerts.hpp"
 #include "web/alerts/words.hpp"
@@ -205,8 +206,8 @@ void without_worker(pool_facts const& p, alert_facts const& f, alerts& out) {
     alert item{.rule = "no-function", .subject = p.cluster + "/" + fn.name};
     item.count = fn.queued;
     item.title = plural(fn.queued, "closure") + " of " + fn.name + " queued, no worker has it";
-    item.detail = fn.ever_had ? "the workers that had it have gone"
-                              : "no worker has had it since the server began: is its name right?";
+    item.detail = fn.ever_had ? "the workers that provided it have left"
+                              : core::text_of_missing_function(fn.name);
     item.since = p.waits_since;
     item.link = page_link("/jobs", {{"state", "UNFINISHED"}, {"cluster", p.cluster}});
     out.push_back(std::move(item));

@@ -153,7 +153,7 @@ void google_credentials::refresh(key_file const& file) {
   std::string remedy;
   if (type == "service_account") {
     request.body = service_account_grant(top, url, time_);
-    remedy = "does the key of " + file.path + " still exist, and is this machine's clock right?";
+    remedy = "check that the key of " + file.path + " exists, and this machine's clock";
   } else if (type == "authorized_user") {
     request.body = user_grant(top);
     remedy = "log in again with 'gcloud auth application-default login'";
@@ -191,7 +191,7 @@ api_service google_credentials::service() const {
 api_service google_credentials::sign_in(std::string const& token_file, std::string const& right) {
   auto service = this->service();
   service.remedy = [right](unsigned status) -> std::string {
-    if (status == 401) return "the token is not accepted; has it expired?";
+    if (status == 401) return "the token is invalid or has expired; get a new one";
     if (status == 403)
       return "grant the service account " + right + ", and the machine the scope cloud-platform";
     return {};

@@ -53,7 +53,8 @@ muster::http_response google_metadata::ask(std::string const& path) {
   try {
     answer = client_.send(request);
   } catch (cluster_error const& e) {
-    throw cluster_error(e.kind(), std::string(e.what()) + "; is this a machine of Google Cloud?");
+    throw cluster_error(e.kind(),
+                        std::string(e.what()) + "; this works only on a machine of Google Cloud");
   }
   if (answer.header(flavor_header) != "Google")
     throw cluster_error(cluster_error::code::unreachable,

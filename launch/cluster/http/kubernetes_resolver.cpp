@@ -199,7 +199,7 @@ cluster::api_service kubernetes_resolver::service(access const& a) const {
   if (!a.token_file.empty())
     s.token = [a] {
       return cluster::read_secret(a.token_file, cluster_error::code::denied,
-                                  "is a service account's token mounted there?");
+                                  "mount a service account's token there");
     };
   s.remedy = [a](unsigned status) -> std::string {
     auto const where = a.name_space == "*" ? "all namespaces" : "namespace " + a.name_space;
@@ -207,7 +207,7 @@ cluster::api_service kubernetes_resolver::service(access const& a) const {
     if (status == 401) return "the token of " + a.token_file + " is of another cluster or expired";
     if (status == 403)
       return "allow the account the verb list on pods in " + where + " (a Role and a RoleBinding)";
-    if (status == 404) return "is " + a.server + " a Kubernetes API server?";
+    if (status == 404) return "check that " + a.server + " is a Kubernetes API server";
     return {};
   };
   s.limits = options_.limits;

@@ -257,7 +257,7 @@ def _unreadable(error: Exception, record: Record) -> Exception:
     call = record.called.name if record.called is not None else "the call"
     text = f"the value of {call} cannot be unpickled here: {type(error).__name__}: {error}"
     if getattr(error, "name", "") == "__dict__":
-        text += "; its class has __slots__, which the process that pickled it has lost: is its version of muster older?"
+        text += "; its class has __slots__, which older versions of muster do not pickle: update muster on the workers"
     for kind in (ModuleNotFoundError, ImportError, AttributeError, TypeError, ValueError):
         if isinstance(error, kind):
             made = kind(text)

@@ -56,6 +56,23 @@ std::string number_with_is(std::uint64_t n) {
   return std::to_string(n) + (n == 1 ? " is" : " are");
 }
 
+constexpr std::string_view needs_exec = "muster.exec";
+
+/// "3.11" of "python:3.11"; empty for other functions.
+std::string python_version(std::string const& function) {
+  constexpr std::string_view family = "python:";
+  return function.starts_with(family) ? function.substr(family.size()) : std::string();
+}
+
+/// Which command starts a worker that provides the function.
+std::string how_to_start(std::string const& function) {
+  if (auto const version = python_version(function); !version.empty())
+    return "start one with 'python" + version + " -m muster worker'";
+  if (function == needs_exec) return "start one with 'muster worker --allow-exec'";
+  if (function.starts_with("muster.")) return "start one with 'muster worker'";
+  return "start one that provides '" + function + "'";
+}
+
 std::string held_back(worker_lack const& l) {
   auto said = "of the workers that could run it " + number_with_is(l.draining) + " draining and " +
               number_with_is(l.cordoned) + " cordoned";
@@ -192,6 +209,14 @@ std::string ended(explanation const& e) {
 
 }  // namespace
 
+std::string text_of_missing_function(std::string const& function) {
+  if (auto const version = python_version(function); !version.empty())
+    return "no Python " + version + " worker is connected; " + how_to_start(function);
+  auto const missing = "no connected worker provides '" + function + "'; ";
+  return missing + (function == needs_exec ? how_to_start(function)
+                                           : "'muster functions' lists the functions of workers");
+}
+
 std::string text_of_versions(std::vector<std::string> const& present) {
   constexpr std::size_t shown = 5;
   std::string said;
@@ -213,18 +238,15 @@ std::string text(gang_wait const& g) {
 }
 
 std::string text(worker_lack const& l) {
-  // A server that took over knows nothing of what workers had before.
-  auto const never_had = "has had the function '" + l.function + "' since this server began";
   switch (l.why) {
     case closure_reason::server_stops:
       return "the server is shutting down";
     case closure_reason::no_worker:
-      return "no worker is connected" + (l.ever_had ? "" : ", none " + never_had);
+      return "no worker is connected; " + how_to_start(l.function);
     case closure_reason::function_unseen:
-      return "no worker " + never_had + ". Is its name right?";
+      return text_of_missing_function(l.function);
     case closure_reason::function_absent:
-      return "none of the " + plural(l.connected, "connected worker") + " has the function '" +
-             l.function + "'";
+      return text_of_missing_function(l.function) + "; workers that provided it have left";
     case closure_reason::workers_closed:
       return "of the workers with '" + l.function + "' " + number_with_is(l.draining) +
              " draining" + (l.cordoned > 0 ? ", " + number_with_is(l.cordoned) + " cordoned" : "") +
@@ -244,10 +266,7 @@ std::string text(worker_lack const& l) {
 }
 
 std::string cause(explanation const& e) {
-  if (e.lack) {
-    auto said = text(*e.lack);
-    return said.ends_with('?') ? said : said + ".";
-  }
+  if (e.lack) return text(*e.lack) + ".";
   switch (e.why) {
     case closure_reason::input_not_ready:
     case closure_reason::input_read_back:

@@ -14,6 +14,9 @@ std::string text(explanation const& e);
 std::string cause(explanation const& e);
 /// Why no worker can have it, without a full stop.
 std::string text(worker_lack const& l);
+/// Says that no connected worker provides the function, and how to change that. Without a full
+/// stop.
+std::string text_of_missing_function(std::string const& function);
 /// What a gang waits for, without a full stop.
 std::string text(gang_wait const& g);
 /// "python:3.11 and python:3.12": the first five.

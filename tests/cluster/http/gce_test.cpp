@@ -215,7 +215,7 @@ TEST_F(metadata, elsewhere_there_is_none) {
   cluster::google_metadata m(environment({{"GCE_METADATA_HOST", "127.0.0.1:1"}}), {},
                              time_.source());
   auto const line = fault_of([&] { m.project(); }, code::unreachable);
-  EXPECT_TRUE(holds(line, "is this a machine of Google Cloud?")) << line;
+  EXPECT_TRUE(holds(line, "this works only on a machine of Google Cloud")) << line;
   cluster::google_metadata here(machine(), {}, time_.source());
   EXPECT_TRUE(holds(fault_of([&] { here.get("instance/attributes/none"); }, code::missing), "404"));
   says("project/project-id", "two\nlines");

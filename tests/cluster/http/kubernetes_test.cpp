@@ -186,7 +186,7 @@ TEST_F(kubernetes, refusals_say_what_to_do) {
   EXPECT_TRUE(holds(fault(401, code::denied), "401: no; the token of " + account_.path()));
   EXPECT_TRUE(holds(fault(403, code::denied),
                     "403: no; allow the account the verb list on pods in namespace ml"));
-  EXPECT_TRUE(holds(fault(404, code::missing), "a Kubernetes API server?"));
+  EXPECT_TRUE(holds(fault(404, code::missing), "is a Kubernetes API server"));
   EXPECT_TRUE(holds(fault(500, code::unreachable), "500: no"));
 }
 

@@ -74,11 +74,13 @@ TEST(explanation_words, of_a_lack_of_workers) {
   held_back.cordoned = 1;
   held_back.cordoned_task = "worker:0";
   std::vector<std::pair<worker_lack, std::string>> const all = {
-      {lack(closure_reason::no_worker), "no worker is connected."},
-      {unseen, "no worker is connected, none has had the function 'f' since this server began."},
+      {lack(closure_reason::no_worker), "no worker is connected; start one that provides 'f'."},
+      {unseen, "no worker is connected; start one that provides 'f'."},
       {lack(closure_reason::function_unseen),
-       "no worker has had the function 'f' since this server began. Is its name right?"},
-      {absent, "none of the 1 connected worker has the function 'f'."},
+       "no connected worker provides 'f'; 'muster functions' lists the functions of workers."},
+      {absent,
+       "no connected worker provides 'f'; 'muster functions' lists the functions of workers; "
+       "workers that provided it have left."},
       {lack(closure_reason::server_stops), "the server is shutting down."},
       {closed,
        "of the workers with 'f' 0 are draining, 1 is cordoned and 0 have lost their connection."},
@@ -92,6 +94,25 @@ TEST(explanation_words, of_a_lack_of_workers) {
     EXPECT_EQ(text(e), "QUEUED for 0 ms: " + said);
     EXPECT_EQ(cause(e), said);
   }
+}
+
+TEST(explanation_words, of_a_missing_function_name_the_command_that_starts_a_worker_with_it) {
+  std::vector<std::tuple<std::string, std::string, std::string>> const all = {
+      {"python:3.11", "no Python 3.11 worker is connected; ",
+       "start one with 'python3.11 -m muster worker'"},
+      {"muster.exec", "no connected worker provides 'muster.exec'; ",
+       "start one with 'muster worker --allow-exec'"},
+  };
+  for (auto const& [function, missing, remedy] : all) {
+    auto l = lack(closure_reason::function_unseen);
+    l.function = function;
+    EXPECT_EQ(text(l), missing + remedy);
+    l.why = closure_reason::no_worker;
+    EXPECT_EQ(text(l), "no worker is connected; " + remedy);
+  }
+  auto l = lack(closure_reason::no_worker);
+  l.function = "muster.echo";
+  EXPECT_EQ(text(l), "no worker is connected; start one with 'muster worker'");
 }
 
 TEST(explanation_words, of_what_no_worker_has) {

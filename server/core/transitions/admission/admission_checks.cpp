@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "server/core/api/placeholders.hpp"
 #include "server/core/transitions/admission/admission.hpp"
+#include "server/core/words/explanation_words.hpp"
 
 namespace muster::core {
 
@@ -118,10 +119,7 @@ status admission::valid(std::vector<closure_spec> const& specs, session_spec con
 
 std::string admission::unserved(function_id f, session_spec const& session) const {
   if (!session.require_function || core_.book.functions[f].workers > 0) return {};
-  auto const& function = core_.book.functions[f];
-  return (function.ever_had ? "no connected worker has '"
-                            : "no worker since this server began has had '") +
-         function.name + "'";
+  return text_of_missing_function(core_.book.functions[f].name);
 }
 
 status admission::served(std::vector<closure_spec> const& specs,
