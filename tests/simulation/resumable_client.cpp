@@ -210,7 +210,7 @@ void resumable_client::on_outcome(core::outcome const& o) {
   auto const value = o.value.view();
   bool const dropped = !o.ok && o.failure->kind == core::failure_kind::cancelled &&
                        o.failure->message.find("was released") != std::string::npos;
-  if (it->second.spec.own_error && !o.ok && o.failure->message.starts_with("an earlier closure"))
+  if (it->second.spec.own_error && !o.ok && o.failure->message.starts_with("cancelled because"))
     throw violation("an error of others has ended a closure with an error of its own");
   if (dropped && it->second.asked < 2) throw violation("a value was dropped before it was told");
   auto const& args = it->second.spec.args;

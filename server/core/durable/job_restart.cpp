@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/core/words/reason_words.hpp"
+
 namespace muster::core {
 namespace {
 
@@ -265,11 +267,13 @@ void job_restart::go_on(session& s) {
     core_.step.alarms.set(s.deadline, alarm_kind::job_deadline, raw(s.id));
   }
   if (s.traits().resumable) flow_.renew_lease(s, core_.step.now);
+  if (s.stopping && !s.closed && s.first_error)
+    s.stopped_because = cancelled_because_of(s.id, *s.first_error);
   if (std::exchange(s.stopping, false))
     life_.stop_session(
         s,
         s.closed        ? std::string("the client is gone")
-        : s.first_error ? "an earlier closure of " + text(s.id) + " failed"
+        : s.first_error ? s.stopped_because
                         : "cancelled",
         !s.closed && s.first_error ? lifecycle::stops::but_own_errors : lifecycle::stops::all);
   flow_.settle_later(s);

@@ -46,6 +46,7 @@ struct session : job_fact {
   bool full = false;             // told to hold back; a notice follows
   bool owns_per_worker = false;  // values that go with it
   bool unsettled = false;        // listed to be settled at the end of the step
+  std::string stopped_because;   // while it is stopping: the message of what is cancelled for it
   bool durable = false;          // what changes of it is said as facts
 
   // Of a resumable session.

@@ -1,5 +1,6 @@
 #include "server/core/words/reason_words.hpp"
 
+#include "base/utf8.hpp"
 #include "server/core/api/id_text.hpp"
 
 namespace muster::core {
@@ -12,6 +13,16 @@ std::string in_seconds(duration d) {
 
 std::string bytes(std::uint64_t b) {
   return std::to_string(b) + " bytes";
+}
+
+/// "ZeroDivisionError: division by zero (on worker:0)".
+std::string short_text(failure const& error) {
+  constexpr std::size_t message_bytes_max = 200;
+  auto const dot = error.type.rfind('.');
+  auto said = error.type.substr(dot == std::string::npos ? 0 : dot + 1);
+  if (!said.empty()) said += ": ";
+  said += shortened(error.message, message_bytes_max);
+  return error.worker.empty() ? said : said + " (on " + error.worker + ")";
 }
 
 std::string reason(release_reason why, config const& c) {
@@ -56,6 +67,14 @@ std::string when_and_why(release_reason why, duration ago, config const& c) {
 
 std::string released(closure_id of, release_reason why, duration ago, config const& c) {
   return "the value of " + text(of) + " was released " + when_and_why(why, ago, c);
+}
+
+std::string cancelled_because_of(closure_id of, std::string const& function, failure const& error) {
+  return "cancelled because call " + text(of) + " (" + function + ") failed: " + short_text(error);
+}
+
+std::string cancelled_because_of(session_id job, failure const& error) {
+  return "cancelled because " + text(job) + " failed: " + short_text(error);
 }
 
 std::string absence(bool lost, duration away, std::string const& error) {

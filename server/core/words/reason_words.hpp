@@ -14,6 +14,12 @@ namespace muster::core {
 std::string when_and_why(release_reason why, duration ago, config const& c);
 /// "the value of cl_… was released 12 s ago: …".
 std::string released(closure_id of, release_reason why, duration ago, config const& c);
+/// Returns why the other closures of a job are cancelled after an error:
+/// "cancelled because call cl_… (train_step) failed: ZeroDivisionError: division by zero (on
+/// worker:0)". The message of the error is shortened.
+std::string cancelled_because_of(closure_id of, std::string const& function, failure const& error);
+/// Returns the same where the closure that failed is unknown, as after a restart.
+std::string cancelled_because_of(session_id job, failure const& error);
 /// "has been lost for 1800 s and is given up (connection lost)". `lost`: else it said good-bye.
 std::string absence(bool lost, duration away, std::string const& error);
 

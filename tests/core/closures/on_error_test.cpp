@@ -14,13 +14,38 @@ TEST(fail_fast, the_first_error_cancels_what_is_queued_and_asks_what_runs_to_sto
   EXPECT_EQ(c.fx().stop_requests, (std::vector{stop_request{b, job[1], 1}}));
   for (auto const queued : {job[2], job[3]}) {
     EXPECT_EQ(c.state(queued), closure_state::cancelled);
-    EXPECT_EQ(c.core.closures().look(queued)->error,
-              (failure{failure_kind::cancelled, "",
-                       "an earlier closure of job_0000000000000001 failed", "", "", 0}));
+    EXPECT_EQ(
+        c.core.closures().look(queued)->error,
+        (failure{failure_kind::cancelled, "",
+                 "cancelled because call " + text(job[0]) + " (f) failed: first (on worker:0)", "",
+                 "", 0}));
   }
   EXPECT_EQ(c.state(job[1]), closure_state::running);
   EXPECT_TRUE(c.core.closures().look(job[1])->cancel_requested);
   EXPECT_EQ(c.held(a), closures{}) << "nothing of it is handed out any more";
+}
+
+TEST(fail_fast, a_running_closure_that_is_stopped_for_an_error_names_that_error) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2});
+  auto const job = c.open({"f", "f"});
+  auto const message = "first " + std::string(300, 'x');
+  c.fail(w, job[0], message);
+  c.fail(w, job[1], "closure 2 was asked to stop", failure_kind::cancelled);
+  auto const error = c.core.closures().look(job[1])->error;
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind, failure_kind::cancelled);
+  EXPECT_EQ(error->message, "cancelled because call " + text(job[0]) +
+                                " (f) failed: " + message.substr(0, 200) + "… (on worker:0)");
+}
+
+TEST(fail_fast, a_running_closure_that_its_user_cancels_keeps_the_message_of_its_worker) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  c.ask(cancel_session{{}, job.id});
+  c.fail(w, job[0], "it was asked to stop", failure_kind::cancelled);
+  EXPECT_EQ(c.core.closures().look(job[0])->error->message, "it was asked to stop");
 }
 
 TEST(fail_fast, the_job_has_failed_only_when_nothing_of_it_runs) {

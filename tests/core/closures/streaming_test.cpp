@@ -1,4 +1,5 @@
 // Sessions that take their outcomes as they come: the gRPC streams.
+#include "server/core/words/explanation_words.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -7,7 +8,8 @@ namespace {
 failure cancelled(std::string why, std::uint32_t attempt = 0) {
   return {failure_kind::cancelled, "", std::move(why), "", "", attempt};
 }
-char const* const after_failure = "an earlier closure of job_0000000000000001 failed";
+char const* const after_failure =
+    "cancelled because call cl_0000000000000001 (f) failed: first (on worker:0)";
 char const* const while_stopping = "the session is stopping after an error or a cancel";
 
 TEST(streaming, outcomes_carry_the_clients_token_and_nothing_is_kept) {
@@ -229,7 +231,7 @@ TEST(streaming, that_insists_on_the_function_fails_those_that_nobody_has_and_no_
     EXPECT_EQ(o.token, tokens[1]);
     ASSERT_TRUE(o.failure);
     EXPECT_EQ(o.failure->kind, failure_kind::stale_handle);
-    EXPECT_EQ(o.failure->message, "no worker since this server began has had 'g'");
+    EXPECT_EQ(o.failure->message, text_of_missing_function("g"));
     EXPECT_EQ(c.job(s).counts.failed, 1u);
   }
 }
@@ -241,7 +243,7 @@ TEST(streaming, by_call_refuses_the_call_that_names_what_nobody_has) {
   spec.require_function = true;
   auto const s = c.open({}, spec).id;
   EXPECT_EQ(c.status_of(schedule{{}, s, c.specs({"f", "g"})}),
-            wrong_field("closures[1].function", "no worker since this server began has had 'g'", 0,
+            wrong_field("closures[1].function", text_of_missing_function("g"), 0,
                         code::failed_precondition));
   EXPECT_EQ(c.job(s).counts.total(), 0u);
 }

@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "server/core/words/attempt_words.hpp"
+#include "server/core/words/reason_words.hpp"
 
 namespace muster::core {
 
@@ -179,13 +180,17 @@ void lifecycle::fail(slot c, closure_state as, core::failure f) {
     core_.sessions.tell(s);
   }
   r.with_details().failure = std::move(f);
+  auto const id = core_.closures.id_of(c);
+  auto const function = r.function;
   finish(c, as);
   if (first && s.spec.on_error == on_error::fail_fast && !s.stopping)
-    fail_session(s, *s.first_error, "an earlier closure of " + text(s.id) + " failed");
+    fail_session(s, *s.first_error,
+                 cancelled_because_of(id, core_.book.functions[function].name, *s.first_error));
 }
 
 void lifecycle::fail_session(session& s, core::failure f, std::string_view why, bool all_fail) {
   s.first_error = std::move(f);
+  s.stopped_because = why;
   if (s.traits().generations) {
     core_.step.fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
     flow_.tell_failed(s);

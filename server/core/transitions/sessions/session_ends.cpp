@@ -117,6 +117,7 @@ void session_ends::settle(session& s) {
       s.raised_generation = s.generation;
     }
     s.first_error.reset();
+    s.stopped_because.clear();
     if (idle) core_.stateful.forget(s.number);
     ++s.generation;
     core_.sessions.tell(s);
