@@ -11,6 +11,14 @@ _combined: dict[tuple[type, type], type] = {}
 _FRAME = re.compile(r'([ |+-]*)File "(.+)", line (\d+), in ')
 
 
+_PLACE = re.compile(r"\(on [\w.-]+:\d+\)$")
+
+
+def names_a_task(message: str) -> bool:
+    """Returns whether the message ends with a place, as "(on worker:3)"."""
+    return _PLACE.search(message) is not None
+
+
 def class_named(name: str) -> type | None:
     """Returns the class with this name if its module is imported, otherwise None."""
     module, _, attribute = name.rpartition(".")

@@ -109,7 +109,8 @@ class ClosureError(MusterError):
 
     def __str__(self) -> str:
         f = self._failure
-        where = f" (on {f.worker})" if f.worker else ""
+        # An error that came through another call has the place where it was raised already.
+        where = f" (on {f.worker})" if f.worker and not _failures.names_a_task(f.message) else ""
         name = f.type.rpartition(".")[2] or f.kind.name
         # Python shows the name of the class in front of this text.
         if name == type(self).__name__ or f.kind not in (FailureKind.USER, FailureKind.INPUT):

@@ -6,8 +6,10 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -402,6 +404,38 @@ def test_an_error_two_levels_deep_is_caught_by_its_class(cluster: Cluster) -> No
         assert isinstance(caught.value, muster.ClosureError)
         with muster.Executor(server) as executor, pytest.raises(ValueError, match="no number"):
             executor.submit(above).result(20)
+
+
+def nested_failure(server: str, depth: int) -> None:
+    if depth == 0:
+        raise RuntimeError("no more")
+    with muster.ClusterCoordinator(server) as c:
+        c.submit(nested_failure, server, depth - 1).fetch(20)
+
+
+def test_the_place_of_an_error_is_named_once_however_deep_it_was_raised(cluster: Cluster) -> None:
+    with cluster.coordinator() as c, pytest.raises(RuntimeError) as caught:
+        c.submit(nested_failure, cluster.server.grpc, 2).fetch(20)
+    assert re.fullmatch(r"no more \(on worker:\d\)", str(caught.value)), str(caught.value)
+
+
+def test_a_call_that_is_cancelled_for_the_error_of_another_names_that_error(cluster: Cluster) -> None:
+    def train_step(path: str) -> None:
+        while not os.path.exists(path):
+            time.sleep(0.01)
+        raise ZeroDivisionError("no batches")
+
+    with cluster.coordinator() as c, tempfile.TemporaryDirectory() as folder:
+        long = c.schedule(time.sleep, args=(60,))
+        c.schedule(train_step, args=(os.path.join(folder, "go"),))
+        until(lambda: cluster.server.running() == 2, "both run")
+        open(os.path.join(folder, "go"), "w").close()
+        with pytest.raises(muster.CancelledError) as caught:
+            long.fetch(20)
+        assert re.fullmatch(r"cancelled because call cl_[0-9a-f]{16} \(.*train_step\) failed: "
+                            r"ZeroDivisionError: no batches \(on worker:\d\)", str(caught.value)), str(caught.value)
+        with pytest.raises(ZeroDivisionError):
+            c.join(20)
 
 
 def test_who_waits_for_a_cancelled_closure_is_not_cancelled(cluster: Cluster) -> None:
