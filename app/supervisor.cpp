@@ -26,6 +26,12 @@ namespace muster::server {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// "SIGKILL"; "signal 40" of one without a name.
+std::string signal_name(int number) {
+  auto const* const name = ::sigabbrev_np(number);
+  return name ? "SIG" + std::string(name) : "signal " + std::to_string(number);
+}
 using clock = std::chrono::steady_clock;
 
 constexpr auto marker = "MUSTER_SUPERVISOR_PID";
@@ -233,11 +239,10 @@ class supervisor {
   }
 
   void tell(int status) const {
-    auto const how = WIFEXITED(status)
-                         ? "ended with status " + std::to_string(WEXITSTATUS(status))
-                         : std::string("was killed by ") + ::strsignal(WTERMSIG(status));
+    auto const how = WIFEXITED(status) ? "ended with status " + std::to_string(WEXITSTATUS(status))
+                                       : "was killed by " + signal_name(WTERMSIG(status));
     auto const when = pause_ == 0ms ? "now" : "in " + std::to_string(pause_.count()) + " ms";
-    say("the server " + (restart_ ? "makes room for a new one" : how) + "; starting it again " +
+    say("the server " + (restart_ ? "was stopped for a restart" : how) + "; starting it again " +
         when);
   }
 

@@ -64,8 +64,9 @@ void print_generation(std::string const& title, json::value const& g) {
 }
 
 std::string how_told(std::string const& delivery) {
-  return delivery == "auto" ? "heartbeat where the server survives its process, else by poll (auto)"
-                            : delivery;
+  return delivery == "auto"
+             ? "heartbeat if the cluster survives a restart of the server, otherwise by poll (auto)"
+             : delivery;
 }
 
 // Which of the rules are other than most clusters have them.
@@ -113,7 +114,7 @@ void print_cluster(json::value const& c, output_format output) {
             << ", connection closed " << ms_text(c, "connection_grace_ms") << ", register "
             << ms_text(c, "register_timeout_ms") << ", shutdown "
             << ms_text(c, "shutdown_timeout_ms") << '\n'
-            << (rules.empty() ? "" : "rules         " + rules + "\n") << "errors        told by "
+            << (rules.empty() ? "" : "rules         " + rules + "\n") << "errors        sent by "
             << how_told(text_of(c, "error_delivery")) << '\n'
             << "barriers      " << text_of(field_of(g, "barriers"), "running") << " running\n"
             << "keys          " << text_of(g, "keys") << ", " << text_of(g, "key_bytes")
@@ -185,7 +186,8 @@ void fail_task(rest& server, action_words const& words, clusters_options const& 
   if (o.code) body["code"] = *o.code;
   auto const t =
       server.post(path + "/tasks/" + task_path(words, *o.task) + "/error", json::serialize(body));
-  if (!printed_as_json(o.output, t)) std::cout << *o.task << " has failed, the others are told\n";
+  if (!printed_as_json(o.output, t))
+    std::cout << *o.task << " has failed; the other tasks receive the error\n";
 }
 
 void fail(rest& server, action_words const& words, clusters_options const& o,

@@ -115,8 +115,8 @@ int run_postmortem(postmortem_options& o) {
   }
   write(o.file, text);
   std::cerr << o.file << ": on " << for_terminal(on) << ", " << (text.size() + 1023) / 1024
-            << " KiB, for you alone: it has what was printed" << (said.empty() ? "" : ". ") << said
-            << '\n';
+            << " KiB, readable only by you because it contains printed output"
+            << (said.empty() ? "" : ". ") << said << '\n';
   return exit_ok;
 }
 

@@ -31,7 +31,7 @@ int init(action_words const& words, tls_options const& o) {
   auto const at = [&](char const* file) { return (directory / file).string(); };
   auto const& host =
       o.hosts.empty() ? std::string("localhost") : o.hosts.front();  // that the certificate names
-  std::cout << at("ca.pem") << (fresh ? " is a new authority" : " is the authority as before")
+  std::cout << at("ca.pem") << (fresh ? " is a new authority" : " is the existing authority")
             << "; server, worker and client have new certificates\n"
             << "  muster serve --tls-cert " << at("server.pem") << " --tls-key " << at("server.key")
             << " --tls-client-ca " << at("ca.pem") << "\n"
@@ -40,7 +40,8 @@ int init(action_words const& words, tls_options const& o) {
             << "  muster jobs --url https://" << host << ":8477 --ca " << at("ca.pem") << " --cert "
             << at("client.pem") << " --key " << at("client.key") << '\n';
   if (fresh)
-    std::cout << "who has " << at("ca.key") << " can pass for anybody: keep it elsewhere\n";
+    std::cout << "whoever has " << at("ca.key")
+              << " can issue trusted certificates: move it to a safe place\n";
   return exit_ok;
 }
 

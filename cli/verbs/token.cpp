@@ -100,9 +100,9 @@ int show(token_options const& o, json::object token, std::string const& credenti
   }
   json::value const t(std::move(token));
   auto const expires = number_of(t, "expires_ms");
-  std::cerr << "token " << text_of(t, "id") << " " << what << ": a " << text_of(t, "role") << "'s, "
-            << (expires ? "expires " + when(expires) : std::string("never expires"))
-            << "; it is shown this once\n";
+  std::cerr << "token " << text_of(t, "id") << " " << what << ": role " << text_of(t, "role")
+            << ", " << (expires ? "expires " + when(expires) : std::string("never expires"))
+            << "; the token is shown only once\n";
   if (auto const warning = text_of(t, "warning"); !warning.empty())
     std::cerr << "warning: " << for_terminal(warning) << '\n';
   std::cout << credential << '\n';

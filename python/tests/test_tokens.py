@@ -89,7 +89,7 @@ def test_everything_carries_the_token(guarded: Server, tmp_path: pathlib.Path,
 def test_a_wrong_token_is_said(guarded: Server, tmp_path: pathlib.Path) -> None:
     with pytest.raises(muster.MusterError, match="unknown, revoked or expired"):
         muster.Client(guarded.http, token="muster.x.y").jobs()
-    with pytest.raises(muster.MusterError, match="a viewer's, who may not submit"), muster.ClusterCoordinator(guarded.grpc,
+    with pytest.raises(muster.MusterError, match="has the role viewer, which cannot submit"), muster.ClusterCoordinator(guarded.grpc,
                                    token=token(guarded, tmp_path, "viewer")) as c:
         c.schedule(abs, args=(1,)).fetch()
     refused = subprocess.run([sys.executable, "-m", "muster", "worker", "--server", guarded.grpc,

@@ -7,9 +7,9 @@ namespace {
 
 constexpr auto notice = "RECEIVED_PREEMPTION_NOTICE";
 constexpr auto deaf_of_one =
-    "/job:worker/task:1 hears no preemption notice any more: the wait for it ended with a "
-    "connection, or with the server before. JAX does not wait again by itself; "
-    "muster.jax.renew_preemption_sync() in each of them does";
+    "/job:worker/task:1 no longer receives preemption notices: a connection or the earlier server "
+    "that JAX waited with has ended. JAX does not wait again by itself; call "
+    "muster.jax.renew_preemption_sync() in each of these tasks";
 
 struct notices : testing::Test {
   scene s{{.tasks = 3}};
@@ -54,7 +54,7 @@ TEST_F(notices, a_restart_loses_every_wait_and_those_who_live_are_told_of_as_one
   EXPECT_EQ(s.current().notices_unheard().count, 3u);
   s.advance(notice_listeners::together);
   ASSERT_EQ(told().size(), 1u);
-  EXPECT_TRUE(told()[0].starts_with("/job:worker/task:0-2 hear no preemption notice any more"))
+  EXPECT_TRUE(told()[0].starts_with("/job:worker/task:0-2 no longer receive preemption notices"))
       << told()[0];
 }
 

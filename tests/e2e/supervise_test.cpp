@@ -37,7 +37,7 @@ TEST(supervised_server, comes_back_on_its_ports_with_what_it_knew) {
     EXPECT_EQ(address("train"), train);
     EXPECT_EQ(address("eval"), eval);
   }
-  EXPECT_TRUE(parent.says("the server was killed by Killed; starting it again now"));
+  EXPECT_TRUE(parent.says("the server was killed by SIGKILL; starting it again now"));
   EXPECT_TRUE(parent.says("starting it again in 100 ms"));
   parent.signal(SIGTERM);
   EXPECT_EQ(parent.wait(), 0);
@@ -100,7 +100,7 @@ TEST(supervised_server, sighup_replaces_it_and_its_parents_death_stops_it) {
   parent.signal(SIGHUP);
   ASSERT_TRUE(await_child(parent, server));
   EXPECT_EQ(c.status_of("/readyz"), 200u);
-  EXPECT_TRUE(parent.says("the server makes room for a new one; starting it again now"));
+  EXPECT_TRUE(parent.says("the server was stopped for a restart; starting it again now"));
   auto const second = first_child_of(parent.pid());
   parent.signal(SIGKILL);
   EXPECT_TRUE(await([&] { return !alive(second); })) << "it outlived its parent";

@@ -122,7 +122,8 @@ TEST_F(doctor_of_programs, says_which_rank_hangs_and_that_it_moves_again) {
   live(2s);
   EXPECT_FALSE(h.programs().doctor().hang_of(id));
   ASSERT_EQ(events.size(), 2u);
-  EXPECT_TRUE(events[0].starts_with("program_hangs: 'train' hangs: rank 2 on host-2 hangs: "));
+  EXPECT_TRUE(
+      events[0].starts_with("program_hangs: 'train' hangs: rank 2 on host-2 blocks the others: "));
   EXPECT_EQ(events[1],
             "program_moves_again: 'train' makes progress again after it was reported as hanging");
 }

@@ -114,13 +114,15 @@ void unheard_notices(agents_facts const& a, alerts& out) {
   auto const& cluster = a.view.spec.name;
   alert item{.rule = "notice-unheard", .subject = cluster, .count = u.count};
   if (!u.notice_is_set) item.severity = alert_severity::warning;
-  item.title = (u.count == 1 ? u.first[0] + " of cluster " + cluster + " hears"
-                             : plural(u.count, "task") + " of cluster " + cluster + " hear") +
-               (u.notice_is_set ? " nothing of the preemption notice that is set"
-                                : " no preemption notice any more");
+  item.title =
+      (u.count == 1 ? u.first[0] + " of cluster " + cluster +
+                          (u.notice_is_set ? " does" : " no longer receives")
+                    : plural(u.count, "task") + " of cluster " + cluster +
+                          (u.notice_is_set ? " do" : " no longer receive")) +
+      (u.notice_is_set ? " not receive the preemption notice that is set" : " preemption notices");
   item.detail = (u.count > 1 ? some_of(u.first, u.count) + "; " : "") +
                 "the wait for it was lost with a connection or an earlier server, and JAX does not "
-                "wait again: muster.jax.renew_preemption_sync() does";
+                "wait again; call muster.jax.renew_preemption_sync() in these tasks";
   item.since = u.since;
   item.link = page_link("/tasks", {{"cluster", cluster}});
   out.push_back(std::move(item));

@@ -126,7 +126,7 @@ struct web_options {
   std::string version = std::string(muster::version());
   std::uint64_t boot = 0;  // random; tells this run of the server from the one before
   web_outlets outlets;
-  /// The server shows what one that is gone has left: whatever would change something is refused.
+  /// The server is read-only: it shows the data of a stopped server and refuses changes.
   bool read_only = false;
   std::string dashboard_dir;  // serve the page from this directory, for its developers
   web_tls tls;

@@ -74,7 +74,8 @@ void token_members(member_list const& m, core::token const& t, bool from_files) 
 void session_members(member_list const& m, session_state const& s) {
   m("required", s.required, "whether anybody is asked who they are");
   m("signed_in", s.signed_in);
-  m.when(s.read_only)("read_only", s.read_only, "what a server that is gone has left is shown");
+  m.when(s.read_only)("read_only", s.read_only,
+                      "the data of a stopped server is shown, and changes are refused");
 }
 
 }  // namespace

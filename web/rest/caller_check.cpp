@@ -84,7 +84,7 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
   if (context.options.read_only && needs != core::permission::nothing &&
       !core::allows(core::role::viewer, needs))
     return make_problem(403, muster::code::permission_denied,
-                        "this server shows what one that is gone has left, and changes nothing");
+                        "this server is read-only: it shows the data of a stopped server");
   auto* const gate = context.options.gate;
   if (!gate || !gate->required()) return {};
   auto const credential = server::bearer_of(req.authorization);

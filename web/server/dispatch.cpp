@@ -201,7 +201,7 @@ coro::task<response> checked(web_context& context, exchange& ex) {
     co_return r;
   }
   auto p = make_problem(405, muster::code::unimplemented,
-                        req.method + " is not possible here; " + found.allow + " is");
+                        req.method + " is not supported for this path; it supports " + found.allow);
   p.allow = found.allow;
   co_return problem_response(p);
 }

@@ -25,13 +25,13 @@ def test_a_lost_worker_is_reported_until_its_ranks_are_given_up(tmp_path: pathli
     assert (told["worker"], told["host"], told["ranks"], told["next_attempt"], told["next_hosts"]) == (
         worker, host, 1, 2, ["host2"])
     assert 0 < told["given_up_ms"] - time.time() * 1000 < 10_000
-    assert told["text"].startswith(f"{worker} on {host} is lost since ")
+    assert told["text"].startswith(f"{worker} on {host} has been lost for ")
     assert told["text"].endswith(" s (--program-lease), then attempt 2 begins on host2")
     assert [r.get("worker_lost", False) for r in p.ranks()] == [False, True]
 
     def said(*words: str) -> str:
         return subprocess.run([binary(), *words, "--url", server.http], capture_output=True, text=True, check=True).stdout
-    sentence = f"{worker} on {host} is lost since "
+    sentence = f"{worker} on {host} has been lost for "
     assert sentence in said("programs", "show", "long") and "LOST" in said("programs", "show", "long")
     assert f"long ({p.id}) is RUNNING: {sentence}" in said("explain", p.id)
     assert sentence in json.loads(said("explain", p.id, "--output", "json"))["explanation"]

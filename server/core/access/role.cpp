@@ -8,7 +8,7 @@ std::string_view description(permission p) {
     case permission::nothing:
       return "do this";
     case permission::view:
-      return "look at anything";
+      return "view the server's data";
     case permission::submit:
       return "submit";
     case permission::work:
@@ -16,7 +16,7 @@ std::string_view description(permission p) {
     case permission::share:
       return "exchange blobs";
     case permission::coordinate:
-      return "be a task of a cluster";
+      return "join a cluster as a task";
     case permission::read_keys:
       return "read keys of a cluster";
     case permission::administer:

@@ -15,11 +15,11 @@ std::string why(hang const& h) {
     case hang_evidence::stopped:
       return "was stopped by a signal or a debugger";
     case hang_evidence::in_kernel:
-      return "is in a call of the kernel that does not return";
+      return "is in a system call that does not return";
     case hang_evidence::stack:
-      return "is elsewhere than the others";
+      return "is not where the others wait";
     case hang_evidence::ended:
-      return "has ended, and the others wait";
+      return "has exited, and the others wait for it";
     case hang_evidence::collective:
       return "is not in the collective operation that the others wait in";
     case hang_evidence::undecided:
@@ -36,9 +36,10 @@ std::string seconds(duration d) {
 }  // namespace
 
 std::string text(hang const& h) {
-  auto said = h.rank < 0 ? why(h)
-                         : rank_label(static_cast<std::uint32_t>(h.rank), h.task) + " on " +
-                               h.host + " hangs: it " + why(h);
+  auto said = h.rank < 0
+                  ? why(h)
+                  : rank_label(static_cast<std::uint32_t>(h.rank), h.task) + " on " + h.host +
+                        (h.waits > 0 ? " blocks the others: it " : " hangs: it ") + why(h);
   if (!h.line.empty()) said += ", at " + h.line;
   if (h.rank >= 0 && h.line.empty() && !h.process.empty()) said += ", " + h.process;
   if (h.waits > 0) {

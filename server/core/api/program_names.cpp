@@ -17,8 +17,8 @@ void describe_losses(program_view& p, time_point now) {
     return std::to_string(std::max<std::int64_t>(whole, 0)) + " s";
   };
   for (auto& l : p.lost_workers) {
-    l.text = l.worker + " on " + l.host + " is lost since " + seconds(now - l.since) + "; its " +
-             (l.ranks == 1 ? "rank is" : "ranks are") + " given up in " +
+    l.text = l.worker + " on " + l.host + " has been lost for " + seconds(now - l.since) +
+             "; its " + (l.ranks == 1 ? "rank is" : "ranks are") + " given up in " +
              seconds(l.given_up - now) + " (--program-lease), then ";
     if (l.next_attempt == 0) {
       l.text += "the program ends";

@@ -100,14 +100,14 @@ struct words {
     bool const one = !i.task.empty();
     auto const what =
         i.set ? "a preemption notice was set, and " + i.tasks + (one ? " does" : " do") +
-                    " not hear it, so the others wait for them in vain at PREEMPTION_SYNC_BARRIER"
-              : i.tasks + (one ? " hears" : " hear") +
-                    " no preemption notice any more: the wait for it ended with a connection, or "
-                    "with the server before";
+                    " not receive it, so the others cannot pass PREEMPTION_SYNC_BARRIER"
+              : i.tasks + " no longer " + (one ? "receives" : "receive") +
+                    " preemption notices: a connection or the earlier server that JAX waited "
+                    "with has ended";
     return {i.set ? severity::error : severity::warning, kind::notice_unheard, cluster, i.task,
             what +
-                ". JAX does not wait again by itself; muster.jax.renew_preemption_sync() in "
-                "each of them does"};
+                ". JAX does not wait again by itself; call muster.jax.renew_preemption_sync() in "
+                "each of these tasks"};
   }
   cluster_event operator()(incidents::port_changed const& i) const {
     return {severity::warning,

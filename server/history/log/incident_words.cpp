@@ -54,7 +54,7 @@ struct words {
   log_event operator()(incidents::task_cordoned const& i) const {
     if (!i.on) return {kind::task_uncordoned, i.task, "was uncordoned"};
     return {kind::task_cordoned, i.task,
-            "was cordoned: nothing new goes there until it is uncordoned"};
+            "was cordoned: it receives no new work until it is uncordoned"};
   }
   log_event operator()(incidents::dependency_reported const& i) const {
     return {kind::dependency_lost, i.name,

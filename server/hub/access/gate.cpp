@@ -103,8 +103,8 @@ verdict gate::judge(asking const& a) {
                   refusals::kind::wrong);
   if (core::allows(v.who->role, a.needs)) return v;
   return refuse({code::permission_denied,
-                 "token '" + v.who->id + "' is a " + std::string(core::name(v.who->role)) +
-                     "'s, who may not " + std::string(core::description(a.needs))},
+                 "token '" + v.who->id + "' has the role " + std::string(core::name(v.who->role)) +
+                     ", which cannot " + std::string(core::description(a.needs))},
                 a, refusals::kind::forbidden);
 }
 

@@ -131,7 +131,8 @@ TEST_F(hangs_of_programs, end_the_attempt_hung_and_count_as_failures) {
   EXPECT_EQ(first.cause->rank, 1);
   EXPECT_EQ(first.cause->hang, some_hang());
   EXPECT_EQ(first.cause->text,
-            "rank 1 on host0 hangs: it is elsewhere than the others, at train.py:12 in step; 3 "
+            "rank 1 on host0 blocks the others: it is not where the others wait, at train.py:12 in "
+            "step; 3 "
             "ranks wait at train.py:40 in reduce; found after 2.3 s");
   ASSERT_EQ(b.look(p).attempt, 2u);
   EXPECT_EQ(b.look(p).restarts, 1u);

@@ -20,7 +20,7 @@ TEST(cordon, what_runs_goes_on_and_nothing_new_comes) {
   EXPECT_EQ(
       c.said(),
       (std::vector{log_event{log_event_kind::task_cordoned, "worker:0",
-                             "was cordoned: nothing new goes there until it is uncordoned"}}));
+                             "was cordoned: it receives no new work until it is uncordoned"}}));
   EXPECT_TRUE(c.task(0).cordoned);
   EXPECT_FALSE(c.task(0).draining);
   EXPECT_EQ(c.core.overview(c.now()).tasks_cordoned, 1u);

@@ -26,7 +26,7 @@ TEST(postmortem, of_a_program_that_failed_is_one_file_for_its_owner_that_begins_
   auto const file = c.file("train.html");
   auto const r = c.run({"postmortem", "train", "-o", file.string(), "--url", c.url()});
   EXPECT_EQ(r.status, 0) << r.err;
-  EXPECT_TRUE(has(r.err, ", for you alone")) << r.err;
+  EXPECT_TRUE(has(r.err, ", readable only by you")) << r.err;
   auto const page = read_file(file);
   struct stat there {};
   EXPECT_EQ(::stat(file.c_str(), &there), 0);

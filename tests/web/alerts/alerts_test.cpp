@@ -249,9 +249,11 @@ TEST_F(alert_rules, a_function_that_nobody_has_is_named) {
   f.queued = 2;
   pool().unserved = {f};
   EXPECT_EQ(only().title, "2 closures of trian queued, no worker has it");
-  EXPECT_EQ(only().detail, "no worker has had it since the server began: is its name right?");
+  EXPECT_EQ(only().detail,
+            "no connected worker provides 'trian'; 'muster functions' lists the functions of "
+            "workers");
   pool().unserved[0].ever_had = true;
-  EXPECT_EQ(only().detail, "the workers that had it have gone");
+  EXPECT_EQ(only().detail, "the workers that provided it have left");
 }
 
 TEST_F(alert_rules, demand_that_no_connected_worker_meets) {
@@ -432,13 +434,13 @@ TEST_F(alert_rules, agents_that_hear_no_preemption_notice) {
   auto const i = only();
   EXPECT_EQ(i.rule, "notice-unheard");
   EXPECT_EQ(i.severity, alert_severity::warning);
-  EXPECT_EQ(i.title, "2 tasks of cluster train hear no preemption notice any more");
+  EXPECT_EQ(i.title, "2 tasks of cluster train no longer receive preemption notices");
   EXPECT_TRUE(i.detail.starts_with("/job:worker/task:0, /job:worker/task:1; ")) << i.detail;
   EXPECT_EQ(i.since, now - 20s);
   u = {1, {"/job:worker/task:1"}, now, true};
   EXPECT_EQ(
       only().title,
-      "/job:worker/task:1 of cluster train hears nothing of the preemption notice that is set");
+      "/job:worker/task:1 of cluster train does not receive the preemption notice that is set");
   EXPECT_EQ(only().severity, alert_severity::error);
 }
 

@@ -100,7 +100,8 @@ TEST_F(access, without_or_with_a_wrong_token_is_a_problem_that_says_what_to_do) 
   auto const viewer = send_as(make_token(core::role::viewer), "POST", "/api/v1/jobs", echo);
   EXPECT_EQ(viewer.status, 403u);
   EXPECT_EQ(json::parse(viewer.body).at("field"), "role");
-  EXPECT_NE(viewer.body.find("a viewer's, who may not submit"), std::string::npos) << viewer.body;
+  EXPECT_NE(viewer.body.find("has the role viewer, which cannot submit"), std::string::npos)
+      << viewer.body;
   EXPECT_EQ(send_as({}, "GET", "/api/v1/nothing").status, 404u);
   EXPECT_EQ(send_as({}, "GET", "/").status, 200u);
 }

@@ -61,7 +61,7 @@ export function dataAge(): number {
   return performance.now() - socket.lastHeard;
 }
 
-// The server's clock stands: it shows what one that is gone has left.
+// The server's clock stands: it shows the data of a stopped server.
 export const stands = computed(() => session.value?.read_only ?? false);
 
 // The server's clock now; while the picture stands still, so does its clock, or healthy heartbeats would seem to age.
