@@ -1,5 +1,5 @@
 // Which cluster this process belongs to, and who it is there:  resolver [KIND], tf-config unless
-// told; see docs/clusters.md for the others.
+// told; see docs/resolvers.md for the others.
 #include <cstdio>
 #include <muster/cluster_error.hpp>
 #include <muster/cluster_spec.hpp>

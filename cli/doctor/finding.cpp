@@ -95,7 +95,7 @@ std::optional<advice> on_answer(request_end const& end, bool with_token) {
                                "token create' makes another"}
                       : advice{"token",
                                "--token-file FILE, or MUSTER_TOKEN; an admin makes one: 'muster "
-                               "token create' (docs/security.md)"};
+                               "token create' (docs/tokens.md)"};
   if (end.status == 403 && end.field == "role")
     return advice{"token",
                   "a viewer's token is enough: an admin makes one with 'muster token create --role "

@@ -340,14 +340,14 @@ void add_data(CLI::App& app, choice& chosen) {
       "Exit status: 0 done, 1 damaged or failed, 2 not such a directory, in use, or of a newer "
       "server.\n"
       "Examples:\n"
-      "  muster data check /var/lib/muster\n"
-      "  muster data dump /var/lib/muster --kind key --cluster train | jq -r .key\n"
-      "  muster data backup /var/lib/muster /backup/muster-$(date +%F)\n"
-      "  muster data restore /backup/muster-2026-01-31 /var/lib/muster\n"
+      "  muster data check /var/lib/muster/data\n"
+      "  muster data dump /var/lib/muster/data --kind key --cluster train | jq -r .key\n"
+      "  muster data backup /var/lib/muster/data /backup/muster-$(date +%F)\n"
+      "  muster data restore /backup/muster-2026-01-31 /var/lib/muster/data\n"
       "  muster data backup etcd://10.0.0.1:2379,10.0.0.2:2379/muster /backup/muster-$(date +%F)\n"
       "  muster data repair etcd://10.0.0.1:2379/muster --dry-run\n"
       "  muster data repair etcd://10.0.0.1:2379/muster /backup/muster-before-repair\n"
-      "See docs/durability.md.");
+      "See docs/backup-and-restore.md.");
 }
 
 }  // namespace muster::cli

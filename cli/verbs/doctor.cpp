@@ -198,7 +198,7 @@ void add_doctor(CLI::App& app, choice& chosen) {
       "Exit status: 0 no problem (warnings do not count), 1 problems, 3 no server answers.\n"
       "Examples:\n"
       "  muster doctor --url http://10.0.0.1:8477\n"
-      "  muster doctor --data-dir /var/lib/muster --check-cert /etc/muster/server.pem\n"
+      "  muster doctor --data-dir /var/lib/muster/data --check-cert /etc/muster/server.pem\n"
       "  muster doctor --output json | jq -r '.findings[] | select(.result != \"ok\") | .fix'");
 }
 

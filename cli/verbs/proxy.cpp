@@ -207,7 +207,8 @@ void add_proxy(CLI::App& app, choice& chosen) {
       "  muster proxy --listen :9000 --insecure --upstream a:9000,b:9000   # a cluster's own port\n"
       "  muster proxy --listen 127.0.0.1:8476 --upstream a:8476 --upstream-tls --ca ca.pem \\\n"
       "      --cert worker.pem --key worker.key\n"
-      "SIGTERM or Ctrl-C: reset all connections and end. See docs/one-address.md.");
+      "SIGTERM or Ctrl-C: reset all connections and end. See\n"
+      "docs/high-availability.md#one-address-for-jax-and-tensorflow.");
 }
 
 }  // namespace muster::cli

@@ -305,7 +305,7 @@ void add_resolve(CLI::App& app, choice& chosen) {
                "  srun -n 4 muster resolve slurm --task --master\n"
                "  muster resolve tpu:name=my-tpu --wait-healthy --timeout 20m\n"
                "  muster resolve file:/etc/cluster.json --watch --interval 5s\n"
-               "See docs/clusters.md.");
+               "See docs/resolvers.md.");
 }
 
 }  // namespace muster::cli

@@ -408,7 +408,7 @@ void add_serve(CLI::App& app, choice& chosen) {
       "  muster serve --store etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379/muster\n"
       "  muster serve --config muster.toml --print-config\n"
       "SIGTERM or Ctrl-C stops the server in order; a second one stops it at once. See "
-      "docs/operations.md.");
+      "docs/run-a-server.md.");
 }
 
 }  // namespace muster::cli

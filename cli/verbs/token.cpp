@@ -205,13 +205,13 @@ void add_token(CLI::App& app, choice& chosen) {
       "create and rotate print only the token, on stdout. It cannot be printed again, since the\n"
       "server stores a digest. revoke also ends the streams and requests that use the token.\n"
       "Examples:\n"
-      "  muster token create --role admin --data-dir /var/lib/muster > admin.token\n"
+      "  muster token create --role admin --data-dir /var/lib/muster/data > admin.token\n"
       "  muster token create --role admin --store etcd://10.0.0.1:2379/muster > admin.token\n"
       "  muster token create --role worker --name gpu --cluster train --expires 30d \\\n"
       "      --token-file admin.token\n"
       "  muster token list --token-file admin.token\n"
       "  muster token revoke gpu-7f3a9c --token-file admin.token\n"
-      "See docs/security.md.");
+      "See docs/tokens.md.");
 }
 
 }  // namespace muster::cli

@@ -66,8 +66,8 @@ int run_version(version_options& o) {
   }
   std::cout << "server " << text_of(theirs, "version") << " at " << text_of(theirs, "url") << '\n';
   if (text_of(theirs, "version") != version())
-    std::cerr
-        << "muster: the server is of another version; docs/upgrades.md says what that means\n";
+    std::cerr << "muster: the server has another version; docs/upgrade.md lists which versions "
+                 "work together\n";
   return exit_ok;
 }
 

@@ -41,7 +41,7 @@ def resolver(text: str, *, credentials: Any = None, service: Any = None,
     """Creates a cluster resolver from a text such as ``"tf-config"``, ``"slurm"`` or
     ``"tpu:name=my-tpu;zone=us-central1-b"``.
 
-    ``muster resolve`` takes the same texts; docs/clusters.md lists the kinds and their keys. The resolver runs the
+    ``muster resolve`` takes the same texts; docs/resolvers.md lists the kinds and their keys. The resolver runs the
     program ``muster`` to answer.
 
     Args:
@@ -49,7 +49,7 @@ def resolver(text: str, *, credentials: Any = None, service: Any = None,
         credentials: For kinds with the key ``token_file``. A token; a callable that returns one; or an object of
             google-auth (``refresh`` and ``token``) or oauth2client (``get_access_token``). The token is read for each
             request, and passed to the program in a file in memory that no other user can read. None or ``"default"``:
-            the credentials that docs/clusters.md lists.
+            the credentials that docs/resolvers.md lists.
         service: For a TPU: an object as returned by ``googleapiclient.discovery.build("tpu", "v1")``, or one with the
             same calls. It is used in place of the API, with its own credentials.
         list_devices: Returns names of devices such as ``"/job:worker/replica:0/task:0/device:TPU:0"``, which

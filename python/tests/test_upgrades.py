@@ -1,5 +1,5 @@
 """Servers and workers of one version before: what they said over the wire is said again to those of this
-one, both ways. The transcripts were recorded by transcripts/record.py; docs/upgrades.md has the promise."""
+one, both ways. The transcripts were recorded by transcripts/record.py; docs/upgrade.md states which versions work together."""
 from __future__ import annotations
 
 import base64

@@ -1,6 +1,6 @@
 """Client programs of one version before: what they and their server said in sessions is said again, the
 client's words to this version's server and the server's to this version's clients, C++ and Python. See
-transcripts/record.py; docs/upgrades.md has the promise."""
+transcripts/record.py; docs/upgrade.md states which versions work together."""
 from __future__ import annotations
 
 import base64

@@ -1,5 +1,5 @@
-"""Links and anchors of all pages lead somewhere, the navigation of the site has each page of docs/ once, and the commands of
-each page that is a task are run by a test.
+"""Links and anchors of all pages lead somewhere, as do the names of pages in code and messages, the navigation of the site has
+each page of docs/ once, and the commands of each page that is a task are run by a test.
 
   check_pages.py PROJECT_FOLDER
 """
@@ -26,6 +26,21 @@ def navigation(*sections):
             for page in re.findall(r"^(?: +- )?(?:[^:\n]+: )?(\S+(?:\.md|/))$", section, re.M)]
 
 
+PAGE_NAME = re.compile(r"\bdocs/([\w./-]+\.md)(?:#([\w-]+))?")
+NOT_SOURCES = ("build", "node_modules", "dist", "site")
+
+
+def sources(folder):
+    """Yields the text files below a folder, but not what was built or installed there."""
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or path.name in NOT_SOURCES or path.is_symlink():
+            continue
+        if path.is_dir():
+            yield from sources(path)
+        elif path.stat().st_size < 1 << 20:
+            yield path
+
+
 def runs(page):
     """Returns whether a page has a block that a reader can run."""
     return any(block.language in ("sh", "python") and not block.comment.startswith("not run:") for block in blocks_of(page.read_text()))
@@ -40,6 +55,20 @@ class Pages(unittest.TestCase):
                     self.assertTrue(target.exists(), "there is no such file")
                     if anchor and target.suffix == ".md":
                         self.assertIn(anchor, anchors_of(target.read_text()))
+
+    def test_pages_that_code_and_messages_name_exist(self):
+        anchors = {}
+        for file in sources(PROJECT):
+            text = file.read_bytes().decode(errors="replace")
+            for found in PAGE_NAME.finditer(text):
+                name, anchor = found.groups()
+                page = PROJECT / "docs" / name
+                with self.subTest(file=f"{file.relative_to(PROJECT)}:{text.count(chr(10), 0, found.start()) + 1}", page=found[0]):
+                    self.assertTrue(page.is_file(), "there is no such page")
+                    if anchor:
+                        if page not in anchors:
+                            anchors[page] = anchors_of(page.read_text())
+                        self.assertIn(anchor, anchors[page])
 
     def test_navigation_has_each_page_once(self):
         listed = navigation()

@@ -17,7 +17,7 @@
 // What has more than 1 MiB stays in memory of the process that has put it, where processes of its
 // user on its host take it. What functions put the worker's process holds for as long as a value
 // names it, and other hosts take it there by a ticket of the server. All else they have from the
-// server, which asks for it. See docs/cpp.md.
+// server, which asks for it. See docs/cpp.md#blobs.
 #pragma once
 
 #include <boost/json/conversion.hpp>

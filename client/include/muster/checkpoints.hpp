@@ -1,4 +1,4 @@
-// Checkpoints of what a coordinator has on tasks; see docs/objects.md.
+// Checkpoints of what a coordinator has on tasks; see docs/variables.md#checkpoints.
 //
 //   c.restore("/ckpt");                            // after everything is made
 //   auto const saved = c.checkpoints("/ckpt", std::chrono::minutes(1));

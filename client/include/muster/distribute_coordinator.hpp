@@ -7,7 +7,7 @@
 //   }
 //
 // Which task this process is comes from the options, from TF_CONFIG (`muster run` sets it) or from
-// the strategy's resolver. See docs/run.md for the modes.
+// the strategy's resolver. See docs/distribute-coordinator.md for the modes.
 #pragma once
 
 #include <any>

@@ -7,7 +7,7 @@
 //
 // Calls return at once; what is wrong with them is thrown where they are made. Each is atomic on
 // each shard. Of more than 24 MiB a shard, what can go in pieces does, each atomic. Copies are the
-// same variable. Any thread. See docs/objects.md.
+// same variable. Any thread. See docs/variables.md.
 #pragma once
 
 #include <cstdint>
