@@ -4,6 +4,7 @@ from __future__ import annotations
 import asyncio
 import collections
 import dataclasses
+import sys
 import threading
 import time
 from typing import Any, Callable
@@ -195,6 +196,7 @@ def test_without_workers_of_python_it_waits_and_says_so(make_cluster: Any) -> No
     (waiting,) = until(lambda: cluster.server.get(path)["closures"], "it is scheduled")
     assert waiting["state"] == "QUEUED"
     explained = cluster.server.get(f"/api/v1/closures/{waiting['id']}/explain")["explanation"]
-    assert "No worker of 'python' is connected, whatever its version." in explained
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert f"no worker is connected; start one with 'python{version} -m muster worker'." in explained
     cluster.add("--processes", "1")
     assert value.fetch(20) == 1

@@ -168,10 +168,8 @@ std::string before(explanation const& e) {
 }
 
 std::string of_versions(explanation const& e) {
-  if (!e.version) return {};
+  if (!e.version || e.version->present.empty()) return {};
   auto const& v = *e.version;
-  if (v.present.empty())
-    return " No worker of '" + v.family + "' is connected, whatever its version.";
   return " Connected workers have " + text_of_versions(v.present) + "; unless one with " +
          v.wanted + " comes within " + milliseconds(v.fails_in) + ", it fails.";
 }
