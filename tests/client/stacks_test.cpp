@@ -70,7 +70,7 @@ TEST_F(ranks_of_a_worker, in_python_say_in_which_line_they_are) {
 TEST_F(ranks_of_a_worker, with_own_copies_of_the_code_have_equal_stacks) {
   std::ofstream(file("wait.py")) << script(file("up"));
   std::filesystem::create_directory_symlink(directory.path(), file("link"));
-  for (auto const& root : {directory.path().string(), file("link")}) {
+  for (auto const& root : {directory.path(), file("link")}) {
     SCOPED_TRACE(root);
     program_options o;
     o.directory = root;

@@ -1,4 +1,5 @@
 // What the first error of a job does to the rest of it.
+#include "server/core/api/id_text.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
