@@ -55,8 +55,8 @@ inline array_view text_view(std::string_view text) {
 /// "(3, 2)", as numpy says it.
 std::string shown(detail::shape const& of);
 
-/// Returns the arrays as bytes (docs/variables.md#the-wire-of-variables). REQUIRES: dtypes that the
-/// format has, each with as many bytes as its shape says.
+/// Returns the arrays as bytes (docs/variables.md#wire-format-of-variables). REQUIRES: dtypes that
+/// the format has, each with as many bytes as its shape says.
 std::string encode(std::span<array_view const> all);
 /// One array of rows that lie in several; of the dtype of the first.
 std::string encode_rows(shape const& of, std::span<array_view const> parts);
