@@ -110,7 +110,7 @@ def test_ranks_with_own_copies_of_an_upload_are_compared(url: str, tmp_path: pat
     p = muster.launch([sys.executable, "s.py"], tasks=4, hang_after=AFTER, upload=code)
     hang = until(lambda: hang_of(p), "it is found")
     assert (hang["evidence"], hang["rank"], hang["line"]) == ("STACK", 2, "s.py:4 in load"), hang
-    groups = p.stacks()["groups"] if isinstance(p.stacks(), dict) else p.stacks()
+    groups = p.stacks()
     assert sorted(len(g["ranks"]) for g in groups) == [1, 3], groups
     p.cancel()
 
