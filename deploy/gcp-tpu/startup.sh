@@ -1,13 +1,13 @@
 #!/bin/bash
 # Startup script for the hosts of a Cloud TPU slice. Each host starts the program as one task of the
-# slice; a Muster server that all of them reach is the coordination service.
+# slice. A Muster server that all hosts can reach is the coordination service.
 #
 #   gcloud compute tpus tpu-vm create slice --zone=us-central2-b --accelerator-type=v4-32 \
 #     --version=tpu-ubuntu2204-base --metadata-from-file=startup-script=startup.sh \
 #     --metadata=muster-tpu=slice,muster-server=10.128.0.2:8476,muster-command='python3 /opt/train.py'
 #
-# The hosts need the muster program and a service account that may read the TPU (tpu.nodes.get). On
-# the server, with the network of the hosts, whose agents cannot send a token:
+# The hosts need the muster program and a service account that may read the TPU (tpu.nodes.get). Start
+# the server with the hosts' network in --agents-from, because their agents cannot send a token:
 #   muster serve --cluster 'training:worker=4' --grpc 0.0.0.0:8476 --data-dir /var/lib/muster/data \
 #     --agents-from 10.128.0.0/9
 set -euo pipefail

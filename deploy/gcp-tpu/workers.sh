@@ -1,19 +1,19 @@
 #!/bin/bash
-# Startup script for the hosts of a Cloud TPU slice that are to run programs of a Muster server: one
-# worker a host, with its chips as the resource tpu.
+# Startup script for the hosts of a Cloud TPU slice that run programs of a Muster server. It starts one
+# worker per host, with the host's chips as the resource tpu.
 #
 #   gcloud compute tpus tpu-vm create v4 --zone=us-central2-b --accelerator-type=v4-32 \
 #     --version=tpu-ubuntu2204-base --metadata-from-file=startup-script=workers.sh \
 #     --metadata=muster-tpu=v4,muster-server=10.128.0.2:8476
 #   muster launch --tasks 4 --resource tpu=4 --label slice=v4 -- python3 /opt/train.py
 #
-# Startup scripts run as root, so ranks have the rights of the user of --program-user, which is made
-# here: with root's they could read the worker's token.
-# The hosts need the muster program, and what programs run. The server:
+# Startup scripts run as root. Ranks run as the user of --program-user, which this script creates; as root
+# they could read the worker's token.
+# The hosts need the muster program, and the software of your programs. Start the server with:
 #   muster serve --grpc 0.0.0.0:8476 --data-dir /var/lib/muster/data --auth on
-# with a worker's token in /etc/muster/worker.token of the hosts. A host that is stopped, as for
-# maintenance, sends SIGTERM: ranks have their grace, calls have --drain-timeout (30 s by default). A
-# spot TPU stops after 30 s: launch programs with --grace 20s there.
+# and put a worker's token into /etc/muster/worker.token on the hosts. If a host is stopped, for example
+# for maintenance, the worker gets SIGTERM: ranks get their grace, calls get --drain-timeout (30 s by
+# default). A spot TPU stops after 30 s: launch programs with --grace 20s there.
 set -euo pipefail
 
 metadata() {

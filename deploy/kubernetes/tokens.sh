@@ -1,11 +1,11 @@
 #!/bin/sh
-# Prints the Secret with the tokens that the other manifests use, new ones each time:
+# Prints a Secret with new tokens, which the other manifests use:
 #
 #   deploy/kubernetes/tokens.sh | kubectl apply -n ml -f -
 #
-# `tokens` is for the server, which reads it again when it changes; the others are for who they are named after:
-# `worker` for workers and tasks, `submitter` and `admin` for people and programs. `launcher` is a submitter that can
-# also run programs on workers (`muster launch`, `muster.exec`); the other tokens cannot:
+# The server reads `tokens`, and reads it again when it changes. Workers and tasks use `worker`; people and programs
+# use `submitter` or `admin`. `launcher` is a submitter that can also run programs on workers (`muster launch`,
+# `muster.exec`); the other tokens cannot:
 #
 #   export MUSTER_TOKEN=$(kubectl get -n ml secret muster-tokens -o 'go-template={{.data.submitter | base64decode}}')
 set -eu

@@ -1,5 +1,5 @@
-// What GCC 12's runtime libraries ask of a glibc newer than 2.34, so that a program which contains them
-// starts on 2.34, too. Where glibc has a function of these, that one is called.
+// Implements functions of newer glibc versions that GCC 12's runtime libraries need, so that a program
+// that contains them starts on glibc 2.34, too. If glibc has such a function, it is called instead.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -37,14 +37,14 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *data) {
   return 1;
 }
 
-// Since glibc 2.35; whoever throws an exception looks for the tables of an address by it.
+// In glibc since 2.35. Exception handling finds the unwind tables of an address with it.
 int _dl_find_object(void *address, struct dl_find_object *found) {
   if (of_glibc) return of_glibc(address, found);
   struct search s = {(ElfW(Addr))address, found};
   return dl_iterate_phdr(look_at, &s) ? 0 : -1;
 }
 
-// Since glibc 2.36; std::random_device calls it.
+// In glibc since 2.36. std::random_device calls it.
 uint32_t arc4random(void) {
   uint32_t number;
   if (getrandom(&number, sizeof number, 0) != sizeof number) abort();  // it takes so few bytes at once

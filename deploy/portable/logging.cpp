@@ -1,4 +1,4 @@
-// The compiled parts of spdlog and fmt, which Debian has as shared libraries only.
+// Compiles the parts of spdlog and fmt that Debian ships only as shared libraries.
 #define SPDLOG_COMPILED_LIB
 #define SPDLOG_FMT_EXTERNAL
 #include <fmt/format-inl.h>
