@@ -1,5 +1,5 @@
-// One task of a cluster: tells the others where it is, meets them, shares a counter with them:
-// agent TASK [HOST:PORT]
+// One task of a cluster: publishes its address, waits for the other tasks at a barrier, and shares
+// a counter with them:  agent TASK [HOST:PORT]
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +30,7 @@ int main(int argc, char** argv) try {
   agent.barrier("done", 60s);
   agent.shutdown();
 } catch (muster::agent_error const&) {
-  return 2;  // on_error has said why
+  return 2;  // on_error has printed the reason
 } catch (std::exception const& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return 1;

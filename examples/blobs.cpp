@@ -1,7 +1,7 @@
-// Large contents that closures name:
+// Sends large values as blobs, which calls pass by reference:
 //   blobs worker HOST:PORT [SHM_BYTES_MAX [TRANSFER_LISTEN [TRANSFER_ADVERTISE]]]
 //   blobs send HOST:PORT MEGABYTES [ROUNDS [SHM_BYTES_MAX]]
-// TLS as MUSTER_CA, MUSTER_CERT and MUSTER_KEY say.
+// MUSTER_CA, MUSTER_CERT and MUSTER_KEY configure TLS.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -16,7 +16,7 @@ namespace {
 muster::worker* running = nullptr;
 
 int serve(muster::blobs_options const& o) {
-  muster::blobs store(o);  // outlives the worker: it holds what values name
+  muster::blobs store(o);  // outlives the worker: values refer to its blobs
   muster::worker w({.server = o.server, .tls = o.tls});
   w.function("length", [&store](muster::blob const& b) { return store.get(b)->size(); });
   w.function("doubled", [&store](muster::blob const& b) {
@@ -33,7 +33,7 @@ int serve(muster::blobs_options const& o) {
   return w.run();
 }
 
-// Each round another content, there and back.
+// Sends different bytes in each round and gets a copy back.
 void send(muster::blobs_options const& o, std::size_t megabytes, int rounds) {
   muster::blobs store(o);
   muster::cluster_coordinator c({.server = o.server, .tls = o.tls, .name = "blobs"});

@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
     std::vector<muster::remote_value<std::uint64_t>> primes;
     for (std::uint64_t below = 1000; below <= 64'000; below *= 2)
       primes.push_back(coordinator.submit<std::uint64_t>("count_primes", below));
-    // Their outputs are sent from worker to worker; nothing waits here.
+    // Workers send the outputs to each other; this does not block.
     auto const mean = coordinator.submit<double>("mean", primes);
     auto const nothing = coordinator.submit<double>("mean", std::vector<double>{});
     std::printf("mean %g\n", mean.fetch());

@@ -1,4 +1,4 @@
-// Calls the functions in worker.cpp from a coroutine, which blocks no thread:
+// Calls the functions in worker.cpp from a coroutine, without blocking a thread:
 // coroutine [HOST:PORT]
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>

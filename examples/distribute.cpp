@@ -1,5 +1,5 @@
-// Training with parameter servers in small: each worker counts, ps 0 keeps the sum. Every task runs
-// this program; on one machine:
+// A minimal example of parameter servers: each worker counts, and ps 0 keeps the sum. Every task
+// runs this program. On one machine:
 //
 //   muster serve &
 //   echo '{"worker": ["localhost:1", "localhost:2"], "ps": ["localhost:3"]}' > cluster.json
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int steps = 100;
 
-// Every worker does the same as the others, each on its own data.
+// A strategy in which every worker does the same work on its own data.
 class parameter_servers : public muster::strategy {
  public:
   std::unique_ptr<strategy> copy() const override {
@@ -36,7 +36,7 @@ class parameter_servers : public muster::strategy {
   bool first_ = true;
 };
 
-// What ps 0 knows.
+// The state of ps 0.
 struct ledger {
   std::mutex mutex;  // protects the following
   std::condition_variable changed;
@@ -70,8 +70,8 @@ struct ledger {
 
 muster::standard_server* serving = nullptr;
 
-// What each task's own server runs for others; only that of ps 0 is asked. Two closures at a time:
-// one may wait for what another does.
+// Returns a factory of the server that each task runs. Only the server of ps 0 is called. It runs
+// two calls at a time, because one can wait for the other.
 muster::standard_server_factory servers() {
   auto const own = std::make_shared<ledger>();
   auto const make =

@@ -1,4 +1,4 @@
-// Weights on a parameter server, which functions on workers read and update:
+// Keeps weights on a parameter server; functions on workers read and update them:
 //   objects ps HOST:PORT    objects worker HOST:PORT    objects train HOST:PORT [CHECKPOINTS]
 #include <cstdio>
 #include <exception>
@@ -17,7 +17,7 @@ struct weights {
   std::vector<double> w;
 };
 
-// One step towards w = (part, part, …) for the part of the data that it gets.
+// Makes one step towards w = (part, part, …) for one part of the data.
 void train(muster::remote_object const& model, double part) {
   auto delta = model.call<std::vector<double>>("read").fetch();
   for (auto& d : delta) d = 0.1 * (part - d);

@@ -1,5 +1,5 @@
-// Which cluster this process belongs to, and who it is there:  resolver [KIND], tf-config unless
-// told; see docs/resolvers.md for the others.
+// Prints the jobs of this process's cluster, and its own task:  resolver [KIND]
+// KIND is tf-config by default; see docs/resolvers.md for other kinds.
 #include <cstdio>
 #include <muster/cluster_error.hpp>
 #include <muster/cluster_spec.hpp>

@@ -1,5 +1,4 @@
-// Schedules closures of the functions in worker.cpp and prints what comes back:  session
-// [HOST:PORT]
+// Schedules calls of the functions in worker.cpp and prints the results:  session [HOST:PORT]
 #include <cstdio>
 #include <future>
 #include <muster/session.hpp>
@@ -12,7 +11,7 @@ int main(int argc, char** argv) {
   options.continue_on_error = true;
   muster::session session(options);
   try {
-    // Closures run at the same time on whatever workers there are.
+    // Calls run at the same time on all available workers.
     std::vector<std::future<std::uint64_t>> primes;
     for (std::uint64_t below = 1000; below <= 64'000; below *= 2)
       primes.push_back(session.call<std::uint64_t>("count_primes", below));

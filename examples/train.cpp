@@ -1,12 +1,12 @@
-// Trains a classifier of handwritten digits, asynchronously: two parameter servers hold the
-// weights, workers read them, compute gradients of small batches and send these back, none waits
-// for another.
+// Trains a classifier of handwritten digits asynchronously. Two parameter servers hold the weights.
+// Workers read them, compute gradients of small batches and send these back, without waiting for
+// each other.
 //   train ps HOST:PORT      train worker HOST:PORT DIGITS.csv
 //   train coordinator HOST:PORT DIGITS.csv CHECKPOINTS
-// The last saves from time to time, and goes on from the newest checkpoint that is whole: when it
-// is started again, and by itself when a parameter server is lost; workers may come and go. A line
-// of DIGITS.csv is an image of 8 x 8 numbers from 0 to 16, and its digit; the last 397 are to test
-// with. Parameter servers and workers may as well be others: examples/python has them in Python.
+// The coordinator saves checkpoints. After a restart, or when a parameter server is lost, it
+// continues from the newest complete checkpoint. Workers can join and leave at any time. A line of
+// DIGITS.csv is an image of 8 x 8 numbers from 0 to 16, and its digit; the last 397 are the test
+// set. Parameter servers and workers can also run in Python: see examples/python.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -58,7 +58,7 @@ weights read(variables const& model) {
   return found;
 }
 
-// bias + in · w
+// Returns bias + in · w.
 floats layer(floats const& in, floats const& w, floats const& bias) {
   floats out = bias;
   for (std::size_t i = 0; i < in.size(); ++i)
@@ -97,7 +97,7 @@ void add_gradients(weights& to, weights const& w, floats const& image, std::size
   for (std::size_t j = 0; j < classes; ++j) to["b2"][j] += a.chances[j];
 }
 
-// Some steps, on a worker. They are at least once: after a loss of the worker some are made again.
+// Runs some steps on a worker, at least once each: if the worker is lost, some steps run again.
 void train(digits const& data, variables const& model, muster::variable<std::int64_t> const& steps,
            unsigned seed) {
   std::mt19937 dice(seed);
@@ -125,7 +125,7 @@ double accuracy(digits const& data, weights const& w) {
 }
 
 void coordinate(std::string const& server, digits const& data, std::string const& checkpoints) {
-  // One that was killed keeps its names for the grace.
+  // The names of a killed coordinator stay in use during session_grace.
   muster::cluster_coordinator c(
       {.server = server, .name = "digits", .session_grace = std::chrono::seconds(1)});
   std::mt19937 dice(0);

@@ -1,4 +1,4 @@
-// A worker with two functions of its own:  worker [HOST:PORT]
+// A worker that provides two functions:  worker [HOST:PORT]
 #include <csignal>
 #include <muster/function_error.hpp>
 #include <muster/worker.hpp>
@@ -16,7 +16,7 @@ double mean(std::vector<double> const& numbers) {
   return sum / static_cast<double>(numbers.size());
 }
 
-// Long functions take the context and look at cancelled() now and then.
+// Long functions take the context and check cancelled() regularly.
 std::uint64_t count_primes(muster::context& context, std::uint64_t below) {
   std::uint64_t count = 0;
   for (std::uint64_t n = 2; n < below; ++n) {

@@ -1,4 +1,4 @@
-"""The two examples of TensorFlow's page on ClusterCoordinator, on Muster and without TensorFlow.
+"""Runs the two examples of TensorFlow's page on ClusterCoordinator with Muster, without TensorFlow.
 
     muster serve &
     python -m muster worker --job ps &

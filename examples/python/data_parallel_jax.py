@@ -1,10 +1,10 @@
-"""Trains a classifier of handwritten digits on all processes of a `muster run`, each with its part of
+"""Trains a classifier of handwritten digits on all processes of a `muster run`. Each process has a part of
 scikit-learn's 1,797 images:
 
     muster run --nproc 4 -- python data_parallel_jax.py
 
-Every process holds all parameters and an equal part of the images. A step's gradient is that of all
-images: XLA sums it over the processes, which met at the server that `muster run` has started.
+Every process holds all parameters and an equal part of the images. XLA sums the gradient of each step over all
+processes. The processes find each other through the server that `muster run` has started.
 """
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ MOMENTUM = 0.9
 
 
 def start():
-    """Weights and biases of two layers: 64 brightnesses, 64 features, 10 digits. The same everywhere."""
+    """Returns weights and biases of two layers: 64 brightnesses, 64 features, 10 digits; equal in all processes."""
     random = np.random.default_rng(0)
 
     def layer(inputs, outputs):
@@ -53,7 +53,7 @@ def main():
     muster.jax.initialize()
     images, digits = load_digits(return_X_y=True)
     images = (images / 16).astype(np.float32)
-    order = np.random.default_rng(0).permutation(len(images))  # the same everywhere
+    order = np.random.default_rng(0).permutation(len(images))  # the same in all processes
     rank, size = jax.process_index(), jax.process_count()
     mine = order[:TRAIN - TRAIN % size][rank::size]
 

@@ -1,10 +1,10 @@
-"""Training with PyTorch's DistributedDataParallel as the ranks of a program, or of `muster run`: each
-process has its part of the data, and all end with the same weights.
+"""Trains with PyTorch's DistributedDataParallel as the ranks of a program, or of `muster run`. Each process
+has a part of the data, and all end with the same weights.
 
     muster launch --tasks 4 -- python3 data_parallel_torch.py
     muster run --nproc 4 -- python3 data_parallel_torch.py
 
-Nothing of Muster is in it: MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE say who meets where.
+It uses no Muster API: MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE configure torch.distributed.
 """
 import torch
 import torch.distributed

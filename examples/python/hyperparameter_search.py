@@ -1,9 +1,9 @@
-"""Finds the best parameters of a classifier of handwritten digits, on the 1,797 images that
-scikit-learn brings:  hyperparameter_search.py [--kill-one]
+"""Finds the best parameters of a classifier of handwritten digits, on the 1,797 images of
+scikit-learn:  hyperparameter_search.py [--kill-one]
 
-Every worker prepares the data once and keeps it; a closure tries one pair of parameters. With
---kill-one a worker's process is killed on the way, which costs nothing but its time. MUSTER_SERVER
-names a server, else one is started on this machine, with two workers.
+Every worker prepares the data once and keeps it; each call tries one pair of parameters. --kill-one kills a
+worker's process during the search; only the time of its call is lost. MUSTER_SERVER is the address of a server.
+Without it the program starts a server with two workers on this machine.
 """
 import contextlib
 import itertools
@@ -17,14 +17,14 @@ GRID = list(itertools.product([0.1, 1, 10], [1e-4, 1e-3]))  # C, gamma
 
 
 def data():
-    """Images as (1797, 64) brightnesses of 0 to 16, and their digits."""
+    """Returns images as (1797, 64) brightnesses of 0 to 16, and their digits."""
     from sklearn.datasets import load_digits
 
     return load_digits(return_X_y=True)
 
 
 def score(images, c, gamma):
-    """Accuracy of three-fold cross-validation, 0 to 1."""
+    """Returns the accuracy of three-fold cross-validation, 0 to 1."""
     from sklearn.model_selection import cross_val_score
     from sklearn.svm import SVC
 
@@ -32,12 +32,12 @@ def score(images, c, gamma):
 
 
 def search(coordinator, kill_one=False):
-    """The best score, with its C and gamma."""
+    """Returns the best score, with its C and gamma."""
     images = coordinator.create_per_worker_value(data)
     values = {pair: coordinator.submit(score, images, *pair) for pair in GRID}
     if kill_one:
         victim = coordinator.options(priority=1).submit(os.getpid)
-        os.kill(victim.fetch(), signal.SIGKILL)  # of this machine
+        os.kill(victim.fetch(), signal.SIGKILL)  # the worker runs on this machine
     scores = coordinator.fetch(values)
     best = max(scores, key=scores.get)
     return scores[best], *best

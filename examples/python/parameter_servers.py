@@ -1,12 +1,11 @@
-"""Trains a classifier of the handwritten digits that scikit-learn brings, asynchronously: parameter servers
-hold the weights, workers read them, compute gradients of small batches and send these back, none waits for
-another.
+"""Trains a classifier of scikit-learn's handwritten digits asynchronously. Parameter servers hold the weights.
+Workers read them, compute gradients of small batches and send these back, without waiting for each other.
 
     parameter_servers.py CHECKPOINTS
 
-goes on from the newest checkpoint in that directory, and does so by itself when a parameter server is lost.
-Workers may come and go. MUSTER_SERVER names a server with tasks ps:0 and ps:1 and some workers, else all of it
-is started on this machine.
+It starts from the newest checkpoint in that directory, and returns to it when a parameter server is lost. Workers
+can join and leave at any time. MUSTER_SERVER is the address of a server with tasks ps:0 and ps:1 and some workers.
+Without it the program starts all of them on this machine.
 """
 import contextlib
 import os
@@ -25,7 +24,7 @@ PS = ["ps:0", "ps:1"]
 
 
 def data():
-    """Of each worker: images as brightnesses of 0 to 1, and their digits; the last 397 are to test with."""
+    """Returns a worker's data: images as brightnesses of 0 to 1, and their digits. The last 397 are the test set."""
     from sklearn.datasets import load_digits
 
     images, digits = load_digits(return_X_y=True)
@@ -33,7 +32,7 @@ def data():
 
 
 def make(c):
-    """The weights of two layers: in two shards each, one on each parameter server. And how many steps were made."""
+    """Creates the weights of two layers, with one shard on each parameter server, and a counter of steps."""
     dice = np.random.default_rng(0)
     halves = muster.FixedShardsPartitioner(2)
 
@@ -58,7 +57,7 @@ def forward(w, images):
 
 
 def train(held, model, steps, seed):
-    """Some steps, on a worker. They are at least once: after a loss of the worker some are made again."""
+    """Runs some steps on a worker, at least once each: if the worker is lost, some steps run again."""
     images, digits = held
     dice = np.random.default_rng(seed)
     for _ in range(PER_CLOSURE):
@@ -95,7 +94,7 @@ def run(c, checkpoints):
 
 @contextlib.contextmanager
 def here():
-    """A server, three workers and two parameter servers."""
+    """Starts a server, three workers and two parameter servers."""
     with muster.LocalCluster(workers=3) as cluster:
         ps = subprocess.Popen([sys.executable, "-m", "muster", "worker", "--job", "ps", "--index", "0",
                                "--processes", "2", "--server", cluster.address])

@@ -1,8 +1,8 @@
 """Counts the words of files on the cluster, as map and reduce:  word_count.py FILE…
 
-Each file is split into counts by the first letter of the words, one part for each reducer; parts go
-from worker to worker, and only the sums come here. MUSTER_SERVER names a server, else one is started
-on this machine, with two workers.
+Each file is split into counts by the first letter of the words, one part for each reducer; workers send
+parts to each other, and only the sums return to this program. MUSTER_SERVER is the address of a server.
+Without it the program starts a server with two workers on this machine.
 """
 import collections
 import contextlib
