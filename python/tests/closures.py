@@ -1,4 +1,4 @@
-"""Functions that tests schedule, and how they wait for one to run."""
+"""Functions that tests schedule, and how tests wait until one runs."""
 from __future__ import annotations
 
 import pathlib
@@ -24,14 +24,14 @@ def bad(message: str = "bad") -> None:
 
 
 def wait_for_file(path: pathlib.Path) -> str:
-    """Waits until the test has made a file. Returns its name."""
+    """Waits until the test has created the file. Returns its name."""
     while not path.exists():
         time.sleep(0.01)
     return path.name
 
 
 def wait_until_stopped(limit: float = 60) -> None:
-    """Ends when it is cancelled, as an operation of TensorFlow does."""
+    """Ends when it is cancelled, as a TensorFlow operation does."""
     c = muster.context()
     if c.wait_cancelled(limit):
         raise RuntimeError("stopped")

@@ -1,5 +1,5 @@
-"""The names of TensorFlow's tests: None for one that has a counterpart of the same name here (words
-apart, in lower case), else why it can have none."""
+"""Names of TensorFlow's tests. The value is None if a test here has the same name in lower case with underscores,
+else the reason why there is no counterpart."""
 from __future__ import annotations
 
 GRAPHS = "about tracing tf.functions into graphs; callables are pickled here"

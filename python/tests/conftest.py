@@ -1,4 +1,4 @@
-"""Real servers and real workers. MUSTER_BINARY names the program, else it is found in PATH."""
+"""Real servers and real workers. MUSTER_BINARY names the program; the default is `muster` in PATH."""
 from __future__ import annotations
 
 import json
@@ -19,7 +19,7 @@ import muster
 
 HERE = pathlib.Path(__file__).parent
 DEADLINE = 20.0
-"""Seconds for anything that is waited for."""
+"""Time limit in seconds for each wait."""
 
 
 def binary() -> str:
@@ -30,7 +30,7 @@ def binary() -> str:
 
 
 def until(what: Callable[[], Any], said: str = "it") -> Any:
-    """The first true result."""
+    """Returns the first true result."""
     end = time.monotonic() + DEADLINE
     while time.monotonic() < end:
         result = what()
@@ -41,7 +41,7 @@ def until(what: Callable[[], Any], said: str = "it") -> Any:
 
 
 def state_and_parent(pid: int) -> tuple[str, int]:
-    """As /proc has them, such as ``("S", 1)``; ``("X", 0)`` for a process that is gone."""
+    """Returns state and parent from /proc, such as ``("S", 1)``; ``("X", 0)`` if the process has ended."""
     try:
         state, parent = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
     except OSError:
@@ -66,7 +66,7 @@ class Server:
                      *self.words], stderr=log, stdout=log)
 
         def is_ready() -> Any:
-            # A port of before was free for a moment, in which somebody may have been given it to dial from.
+            # The previous port was free for a moment, in which another process may have got it as a source port.
             if self.process.poll() and not grpc.endswith(":0"):
                 time.sleep(0.1)
                 begin()
@@ -108,7 +108,7 @@ class Server:
 
 
 class WorkerProcess:
-    """``python -m muster worker``."""
+    """Runs ``python -m muster worker``."""
 
     def __init__(self, folder: pathlib.Path, number: int, server: str, words: tuple[str, ...]
                  ) -> None:
@@ -141,9 +141,9 @@ class Cluster:
         self._coordinators: list[muster.ClusterCoordinator] = []
 
     def add(self, *words: str) -> WorkerProcess:
-        """Waits until it is attached: `--processes` connected tasks that were not before.
+        """Waits until the worker is attached: `--processes` connected tasks that were not connected before.
 
-        Not a higher count: one that was just killed may still be listed as connected.
+        A higher count would not suffice: a process that was just killed may still be listed as connected.
         """
         before = self.connected()
         worker = WorkerProcess(self.folder, len(self.workers), self.server.grpc, words)
@@ -154,7 +154,7 @@ class Cluster:
         return worker
 
     def connected(self) -> set[tuple[int, str]]:
-        """Indexes and incarnations."""
+        """Returns the indexes and incarnations of the connected tasks."""
         return {(t["index"], t["incarnation"]) for t in self.server.tasks()
                 if t["state"] == "CONNECTED"}
 
@@ -186,7 +186,7 @@ class Cluster:
 
 
 class Workers:
-    """`muster worker --allow-programs` beside a server; gone with the test."""
+    """Workers started by `muster worker --allow-programs` for a server; they end with the test."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
@@ -223,7 +223,7 @@ def _shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture
 def cluster(_shared: Cluster) -> Iterator[Cluster]:
-    """One for all tests: three workers with a process each."""
+    """One cluster for all tests: three workers with one process each."""
     _shared.wait_connected(3)
     yield _shared
     _shared.close_coordinators()
@@ -231,7 +231,7 @@ def cluster(_shared: Cluster) -> Iterator[Cluster]:
 
 @pytest.fixture
 def make_cluster(tmp_path: pathlib.Path) -> Iterator[Callable[..., Cluster]]:
-    """Clusters of a test's own: words for the server, workers are added."""
+    """Starts clusters for a single test. The words are passed to the server; workers are added by the test."""
     made: list[Cluster] = []
 
     def make(*words: str) -> Cluster:

@@ -1,4 +1,4 @@
-"""Servers with a cluster for agents, agents of this process, and a wire between them that can break."""
+"""Servers with a cluster for agents, agents of this process, and a connection between them that can break."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -16,7 +16,7 @@ _threads = concurrent.futures.ThreadPoolExecutor(32)
 
 
 def beside(f: Callable[..., T], *args: Any, **kwargs: Any) -> concurrent.futures.Future[T]:
-    """In a thread of its own."""
+    """Runs `f` on a thread of its own."""
     return _threads.submit(f, *args, **kwargs)
 
 
@@ -45,17 +45,17 @@ def connected(address: str, tasks: list[Any], **options: Any) -> Iterator[list[m
 
 
 def parked(server: Server, calls: int, cluster: str = "train") -> bool:
-    """Whether so many tasks wait at barriers of users, or for keys."""
+    """Returns whether at least `calls` tasks wait at barriers of users, or for keys."""
     tasks = server.get(f"/api/v1/clusters/{cluster}/tasks")["tasks"]
     return sum(1 for t in tasks if t.get("waiting_for")) >= calls
 
 
 class Wire(Proxy):
-    """Can hold the answers of the server, and can be cut."""
+    """Can hold back the server's answers, and can break the connections."""
 
     def __init__(self, address: str) -> None:
         self.answers = threading.Event()
-        """Answers pass while it is set."""
+        """Answers pass while this is set."""
         self.answers.set()
         super().__init__(address)
 

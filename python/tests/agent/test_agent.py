@@ -1,4 +1,4 @@
-"""What agents can do: register, keys, barriers, tasks."""
+"""Operations of agents: registration, keys, barriers, tasks."""
 from __future__ import annotations
 
 import pathlib
@@ -87,7 +87,7 @@ def test_without_a_server_connecting_ends_with_its_time(monkeypatch: pytest.Monk
         a.connect(0.3)
 
 
-def test_what_is_wrong_is_said_when_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_constructor_refuses_invalid_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MUSTER_TASK_TYPE", raising=False)
     wrong: Any
     for task in ("worker", True, 3.0, ("worker", None), ("worker", 1.0), ("worker",), ("worker", 1, 2), (None, 1), "",
@@ -119,7 +119,7 @@ def test_nothing_is_asked_before_it_is_connected() -> None:
         muster.Agent("127.0.0.1:1", task=0).try_get("k")
 
 
-def test_a_service_that_listens_everywhere_is_dialled_at_the_host_of_the_url() -> None:
+def test_service_that_listens_everywhere_is_dialled_at_the_host_of_the_url() -> None:
     for address, url, dialled in [("0.0.0.0:1", "http://h:8477", "h:1"),
                                   ("[::]:1", "https://[fd00::1]:8477", "[fd00::1]:1"),
                                   (":1", "http://h", "h:1"), ("10.0.0.1:1", "http://h:8477", "10.0.0.1:1")]:
@@ -136,7 +136,7 @@ def test_a_cluster_is_found_by_its_name(server: Server) -> None:
         muster.Agent(cluster="third", url=server.http, task=0)
 
 
-def test_keys(both: list[muster.Agent]) -> None:
+def test_keys_can_be_set_read_incremented_listed_and_deleted(both: list[muster.Agent]) -> None:
     a = both[0]
     assert a.try_get("a/b") is None
     a.set("a/b", b"1\0")
@@ -160,8 +160,8 @@ def test_keys(both: list[muster.Agent]) -> None:
             a.set("like", wrong)
 
 
-def test_a_watch_that_is_refused_says_so_once(both: list[muster.Agent], caplog: pytest.LogCaptureFixture,
-                                              monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watch_that_is_refused_reports_it_once(both: list[muster.Agent], caplog: pytest.LogCaptureFixture,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
     a = both[0]
     a.set("w/a", "1")
     told: queue.Queue[Any] = queue.Queue()
@@ -202,7 +202,7 @@ def test_a_watch_tells_what_is_there_and_what_changes(both: list[muster.Agent]) 
     watch.stop()
     a.set("f/z", "5")
     made: queue.Queue[Any] = queue.Queue()
-    ended = a.watch("f", lambda *_: made.get(timeout=DEADLINE).stop())  # by itself
+    ended = a.watch("f", lambda *_: made.get(timeout=DEADLINE).stop())  # the watch ends itself
     made.put(ended)
     until(lambda: not ended._thread.is_alive())
     with pytest.raises(ValueError, match="interval"):
@@ -225,7 +225,7 @@ def test_a_key_is_waited_for_until_it_is_set_or_the_time_is_up(server: Server, b
     assert "other" in of_code("DEADLINE_EXCEEDED", both[0].get, "other", 0.2).message
 
 
-def test_a_wait_may_be_without_end_and_must_be_a_number(server: Server, both: list[muster.Agent]) -> None:
+def test_wait_accepts_an_infinite_timeout_and_refuses_values_that_are_not_numbers(server: Server, both: list[muster.Agent]) -> None:
     endless = float("inf")
     waiting = [beside(both[1].get, "endless", endless), beside(both[1].barrier, "endless", endless),
                beside(both[1].wait_for_error, endless), beside(both[1].get, "endless", 1e15)]
@@ -249,7 +249,7 @@ def test_a_barrier_that_times_out_counts_as_a_use(both: list[muster.Agent]) -> N
     error = of_code("DEADLINE_EXCEEDED", both[0].barrier, "late", 0.05)
     assert isinstance(error, muster.BarrierError) and isinstance(error, muster.WaitTimeout) and error.use == 0
     assert "task:1" in error.message
-    # The other one counts from 0 still, and learns from its refusal.
+    # The other task still counts from 0, and learns the number from the refusal.
     with pytest.raises(muster.BarrierError):
         both[1].barrier("late", DEADLINE)
     other = beside(both[1].barrier, "late", DEADLINE)
@@ -257,7 +257,7 @@ def test_a_barrier_that_times_out_counts_as_a_use(both: list[muster.Agent]) -> N
 
 
 def test_a_barrier_is_cancelled_for_all_by_anyone(server: Server, both: list[muster.Agent]) -> None:
-    for use in range(2):  # of the second the other one learns from the refusal
+    for use in range(2):  # the other task learns of the second use from the refusal
         waiting = beside(both[0].barrier, "cancelled", DEADLINE)
         until(lambda: parked(server, 1))
         both[1].cancel_barrier("cancelled")
@@ -309,7 +309,7 @@ def test_tasks_are_listed_and_counted_alive(both: list[muster.Agent]) -> None:
     assert [s.state for s in waiting.result(DEADLINE)] == ["CONNECTED", "DISCONNECTED"]
 
 
-def test_it_sends_its_token(tmp_path: pathlib.Path) -> None:
+def test_agent_sends_its_token(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1", "--data-dir", str(tmp_path / "data"), "--auth", "on",
                  "--agents-from", "train=") as server:
         with muster.Agent(server.grpc, task=0, token=token(server, tmp_path, "worker")) as a:
@@ -319,7 +319,7 @@ def test_it_sends_its_token(tmp_path: pathlib.Path) -> None:
                     muster.Agent(server.grpc, task="worker:0", token=wrong).connect, DEADLINE)
 
 
-def test_it_shows_its_certificate(tmp_path: pathlib.Path) -> None:
+def test_agent_shows_its_certificate(tmp_path: pathlib.Path) -> None:
     server = SecureServer(tmp_path, "--cluster", "train:worker=1;agents=tls", "--tls-client-required")
     try:
         with muster.Agent(server.grpc, task="worker:0", **server.who("worker")) as a:
@@ -328,7 +328,7 @@ def test_it_shows_its_certificate(tmp_path: pathlib.Path) -> None:
         server.stop()
 
 
-def test_errors_are_of_the_class_of_their_code() -> None:
+def test_errors_have_the_class_of_their_code() -> None:
     for code, kind in [("UNAVAILABLE", muster.UnavailableError), ("ABORTED", muster.AbortedError),
                        ("CANCELLED", muster.CancelledError), ("DEADLINE_EXCEEDED", muster.WaitTimeout),
                        ("DATA_LOSS", muster.MusterError)]:

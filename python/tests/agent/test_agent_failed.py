@@ -1,4 +1,4 @@
-"""Runs that an operator fails: every agent hears the reason, whatever it does."""
+"""Runs that an operator fails: every agent gets the reason, whatever it is doing."""
 from __future__ import annotations
 
 import pathlib
@@ -25,9 +25,9 @@ TWO = ["worker:0", "worker:1"]
 
 @pytest.mark.parametrize("delivery", ["", ";error_delivery=heartbeat"], ids=["poll", "heartbeat"])
 @pytest.mark.parametrize("code", ["ABORTED", "INTERNAL", "FAILED_PRECONDITION"])
-def test_all_hear_why_a_run_was_failed(tmp_path: pathlib.Path, code: str, delivery: str) -> None:
+def test_all_agents_get_the_reason_of_a_failed_run(tmp_path: pathlib.Path, code: str, delivery: str) -> None:
     with serving(tmp_path, "train:worker=2;shutdown_timeout=0s" + delivery) as server:
-        # Heartbeats alone would tell the second one after 10 s.
+        # Heartbeats alone would report it to the second agent after 10 s.
         with connected(server.grpc, TWO) as both:
             polls, meets = beside(both[1].wait_for_error, DEADLINE), beside(both[0].barrier, "b", DEADLINE)
             gets = beside(both[0].get, "never", DEADLINE)
@@ -43,7 +43,7 @@ def test_all_hear_why_a_run_was_failed(tmp_path: pathlib.Path, code: str, delive
             assert both[0].state == "failed"
 
 
-def test_who_still_registers_hears_it_and_does_not_try_again(tmp_path: pathlib.Path) -> None:
+def test_registering_agent_gets_the_failure_and_does_not_retry(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=2;shutdown_timeout=0s") as server:
         a = muster.Agent(server.grpc, task="worker:0")
         connecting = beside(a.connect, DEADLINE)
@@ -53,13 +53,13 @@ def test_who_still_registers_hears_it_and_does_not_try_again(tmp_path: pathlib.P
             connecting.result(DEADLINE)
         assert a.state == "idle"
         with pytest.raises(muster.WaitTimeout):
-            a.connect(0.3)  # another time is another registration
+            a.connect(0.3)  # another timeout starts another registration
         a.close()
 
 
 @pytest.mark.parametrize("reports", [True, False])
-def test_an_error_names_the_first_task_of_all_too(tmp_path: pathlib.Path, reports: bool) -> None:
-    """Its number is 0, which the wire leaves out."""
+def test_error_names_the_first_task_of_all_too(tmp_path: pathlib.Path, reports: bool) -> None:
+    """The number of the first task is 0, which is omitted on the wire."""
     with serving(tmp_path, "train:worker=2;shutdown_timeout=0s;heartbeat_timeout=20s;connection_grace=300ms") as server:
         with connected(server.grpc, TWO) as both:
             both[0].report_error("INTERNAL", "the disk is full") if reports else both[0].close()
@@ -89,7 +89,7 @@ def test_an_operator_reports_the_error_of_one_task(tmp_path: pathlib.Path) -> No
             muster.CoordinationClient(server.http, cluster="train").report_error("x")
 
 
-def test_who_leaves_and_hears_nothing_is_as_before_and_may_leave_again(tmp_path: pathlib.Path) -> None:
+def test_shutdown_without_an_answer_leaves_the_agent_connected_and_can_be_repeated(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1") as server:
         wire = Wire(server.grpc)
         with connected(wire.address, ["worker:0"]) as (a,):
@@ -102,7 +102,7 @@ def test_who_leaves_and_hears_nothing_is_as_before_and_may_leave_again(tmp_path:
             assert a.state == "shut_down"
 
 
-def test_a_refusal_of_a_run_that_is_well_is_told_at_once(tmp_path: pathlib.Path) -> None:
+def test_refusal_by_a_healthy_run_is_raised_at_once(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1") as server, connected(server.grpc, [0]) as (a,):
         begun = time.monotonic()
         for _ in range(20):
@@ -112,7 +112,7 @@ def test_a_refusal_of_a_run_that_is_well_is_told_at_once(tmp_path: pathlib.Path)
         assert a.state == "connected" and time.monotonic() - begun < 10
 
 
-def test_a_block_whose_run_has_failed_raises_the_error_at_its_end(tmp_path: pathlib.Path) -> None:
+def test_block_whose_run_has_failed_raises_the_error_at_its_end(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1") as server:
         with pytest.raises(muster.AgentError, match="the disk is full"), muster.Agent(server.grpc, task=0) as a:
             muster.CoordinationClient(server.http, cluster="train").fail("the disk is full")
@@ -123,7 +123,7 @@ def test_a_block_whose_run_has_failed_raises_the_error_at_its_end(tmp_path: path
         assert a.state == "closed"
 
 
-def test_a_block_raises_its_own_exception_whatever_its_text(tmp_path: pathlib.Path) -> None:
+def test_block_raises_its_own_exception_whatever_its_text(tmp_path: pathlib.Path) -> None:
     class Unspeakable(Exception):
         def __str__(self) -> str:
             raise RuntimeError("of a text")
@@ -139,7 +139,7 @@ def test_a_block_raises_its_own_exception_whatever_its_text(tmp_path: pathlib.Pa
                     assert found is not None and found.message == "OSError: no file a?"
 
 
-def test_an_agent_whose_thread_fails_has_failed(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agent_whose_thread_fails_has_failed(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def breaks(self: Any, now: float) -> None:
         raise ZeroDivisionError("of a bug")
 
@@ -151,7 +151,7 @@ def test_an_agent_whose_thread_fails_has_failed(tmp_path: pathlib.Path, monkeypa
         assert error is not None and "ZeroDivisionError: of a bug" in error.message
 
 
-def test_an_agent_that_can_have_no_thread_is_not_connected(tmp_path: pathlib.Path,
+def test_agent_that_cannot_start_a_thread_is_not_connected(tmp_path: pathlib.Path,
                                                            monkeypatch: pytest.MonkeyPatch) -> None:
     begins = threading.Thread.start
 
@@ -173,7 +173,7 @@ def test_an_agent_that_can_have_no_thread_is_not_connected(tmp_path: pathlib.Pat
 @pytest.mark.parametrize("said, task, reported", [
     (b"", None, False), (b"\x20\x00", 0, False), (b"\x18\x01", 0, True), (b"\x20\x02", 2, False)],
     ids=["nobody", "task 0, spelled out", "task 0, itself", "task 2"])
-def test_a_refusal_names_the_task_that_it_began_with(said: bytes, task: Any, reported: bool) -> None:
+def test_refusal_names_the_task_that_it_began_with(said: bytes, task: Any, reported: bool) -> None:
     payloads = _Payloads()
     payloads.payloads[_KEY + "CoordinationServiceError"] = said
 
@@ -195,10 +195,10 @@ def test_uses_of_barriers_are_remembered_up_to_a_limit(monkeypatch: pytest.Monke
     run = Run(0, 1)
     for id, use in (("a", 0), ("b", 4), ("a", 1), ("c", 0)):
         run.note_use(id, use)
-    assert [run.next_use(id) for id in "abc"] == [2, 0, 1], "the one used longest ago is forgotten"
+    assert [run.next_use(id) for id in "abc"] == [2, 0, 1], "the least recently used barrier is forgotten"
 
 
-def test_an_agent_whose_token_is_revoked_says_so(tmp_path: pathlib.Path) -> None:
+def test_agent_whose_token_is_revoked_reports_it(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1", "--data-dir", str(tmp_path / "data"), "--auth", "on", "--agents-from",
                  "train=") as server:
         made = token(server, tmp_path, "worker")
@@ -225,8 +225,8 @@ def test_a_watch_is_stopped_while_it_asks(tmp_path: pathlib.Path) -> None:
             wire.answers.set()
 
 
-def test_the_number_is_asked_for_anew_with_each_registration(monkeypatch: pytest.MonkeyPatch,
-                                                             tmp_path: pathlib.Path) -> None:
+def test_task_number_is_requested_again_with_each_registration(monkeypatch: pytest.MonkeyPatch,
+                                                               tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=2;shutdown_timeout=0s") as server:
         a = muster.Agent(server.grpc, task="worker:0")
         said: list[Any] = [(0, Refusal("ABORTED", "between two runs", True)), (0, None), (1, None)]
@@ -241,7 +241,7 @@ def test_the_number_is_asked_for_anew_with_each_registration(monkeypatch: pytest
         a.close()
 
 
-def test_a_task_that_is_recoverable_comes_back_into_the_same_run(tmp_path: pathlib.Path) -> None:
+def test_recoverable_task_rejoins_the_same_run(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=2;shutdown_timeout=0s;recoverable=true") as server, connected(server.grpc, TWO) as (a, b):
         meeting = beside(b.barrier, "b", DEADLINE)
         until(lambda: parked(server, 1))
@@ -249,6 +249,6 @@ def test_a_task_that_is_recoverable_comes_back_into_the_same_run(tmp_path: pathl
         a.reset()
         a.connect()
         assert b.state == "connected" and a.service_incarnation == b.service_incarnation
-        assert a.barrier("b", DEADLINE) == meeting.result(DEADLINE) == 0, "it has waited on"
+        assert a.barrier("b", DEADLINE) == meeting.result(DEADLINE) == 0, "the other task kept waiting"
         b.set("k", "v")
         assert a.get("k", DEADLINE) == b"v"

@@ -1,4 +1,4 @@
-"""How agents live through errors, broken connections, restarts and farewells."""
+"""Behaviour of agents through errors, broken connections, restarts and shutdowns."""
 from __future__ import annotations
 
 import os
@@ -47,7 +47,7 @@ def test_an_agent_with_default_options_adopts_the_heartbeat_timeout_of_its_clust
         assert a.state == "connected", a.error
 
 
-def test_the_death_of_one_is_told_to_the_other_by_name(server: Server) -> None:
+def test_death_of_one_task_is_reported_to_the_other_by_name(server: Server) -> None:
     told: queue.Queue[muster.AgentError] = queue.Queue()
     other = program(server, 1, "import time; time.sleep(60)")
     with connected(server.grpc, ["worker:0"], on_error=told.put) as (a,):
@@ -92,7 +92,7 @@ def test_an_error_is_reported_to_all_and_a_new_run_begins(server: Server) -> Non
         before, run = both[1].incarnation, both[1].service_incarnation
         waiting = beside(both[1].barrier, "c", DEADLINE)
         until(lambda: parked(server, 1))
-        for code in ("BAD", "CANCELLED", "RESOURCE_EXHAUSTED"):  # agents do not take the latter for errors
+        for code in ("BAD", "CANCELLED", "RESOURCE_EXHAUSTED"):  # agents do not treat RESOURCE_EXHAUSTED as an error
             with pytest.raises(ValueError, match=f"code: '{code}' is none of"):
                 both[0].report_error(code, "x")
         both[0].report_error("DATA_LOSS", "a bad disk")
@@ -125,7 +125,7 @@ def test_a_task_that_has_failed_is_reset(server: Server) -> None:
 
 
 @pytest.mark.parametrize("state", ["failed", "shut_down"])
-def test_who_hears_of_the_end_finds_the_agent_in_its_new_state(tmp_path: pathlib.Path, state: str) -> None:
+def test_callback_of_the_end_finds_the_agent_in_its_new_state(tmp_path: pathlib.Path, state: str) -> None:
     class Over(threading.Event):
         def set(self) -> None:
             seen.append(a.state)
@@ -165,7 +165,7 @@ def test_a_broken_connection_is_no_error(server: Server) -> None:
         assert [a.state for a in both] == ["connected"] * 2
 
 
-def test_what_may_have_been_performed_is_not_asked_again(server: Server) -> None:
+def test_call_that_may_have_been_performed_is_not_repeated(server: Server) -> None:
     wire = Wire(server.grpc)
     with connected(wire.address, TWO) as both:
         key = server.http + "/api/v1/clusters/train/kv/n"
@@ -177,12 +177,12 @@ def test_what_may_have_been_performed_is_not_asked_again(server: Server) -> None
         wire.answers.set()
         with pytest.raises(muster.UnavailableError):
             adding.result(DEADLINE)
-        setting.result(DEADLINE)  # twice is as once
+        setting.result(DEADLINE)  # setting it twice has the same result
         assert both[1].get("n", DEADLINE) == b"2"
         assert [a.state for a in both] == ["connected"] * 2
 
 
-def test_a_wait_without_an_answer_says_that_there_was_none(tmp_path: pathlib.Path) -> None:
+def test_wait_without_an_answer_reports_that_there_was_none(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1") as server:
         wire = Wire(server.grpc)
         with connected(wire.address, [0], call_timeout=DEADLINE) as (a,):
@@ -191,7 +191,7 @@ def test_a_wait_without_an_answer_says_that_there_was_none(tmp_path: pathlib.Pat
             for among in (None, ["worker:7"]):
                 with pytest.raises(muster.WaitTimeout):
                     a.live_tasks(among, timeout=0.2)
-            assert time.monotonic() - begun < DEADLINE / 2, "its own timeout counts for all that it asks"
+            assert time.monotonic() - begun < DEADLINE / 2, "its own timeout covers all its requests"
             wire.answers.set()
         with connected(wire.address, [0], call_timeout=0.2) as (a,):
             version = a.get_task_states().version
@@ -243,7 +243,7 @@ def test_connects_before_there_is_a_server_and_again_after_it_was_restarted(tmp_
         a.close()
 
 
-def test_a_server_that_remembers_may_be_killed(tmp_path: pathlib.Path) -> None:
+def test_agents_stay_connected_when_a_durable_server_is_killed_and_restarted(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=2;shutdown_timeout=0s", "--data-dir", str(tmp_path / "data")) as server:
         with connected(server.grpc, TWO, heartbeat_timeout=2.0) as both:
             both[0].set("k", "v")
@@ -253,7 +253,7 @@ def test_a_server_that_remembers_may_be_killed(tmp_path: pathlib.Path) -> None:
             server.start(server.grpc, "127.0.0.1:0")
             assert both[1].get("k", DEADLINE) == b"v"
             assert both[1].barrier("b", DEADLINE) == meeting.result(DEADLINE) == 0
-            assert both[0].wait_for_error(2.5) is None, "heartbeats go on"
+            assert both[0].wait_for_error(2.5) is None, "heartbeats continue"
 
 
 def test_another_process_in_its_place_ends_the_first(tmp_path: pathlib.Path) -> None:
@@ -283,7 +283,7 @@ def test_all_leave_together_or_hear_who_did_not_come(tmp_path: pathlib.Path) -> 
             both[0].shutdown()
 
 
-def test_a_block_leaves_in_order_or_says_why_it_ended(tmp_path: pathlib.Path) -> None:
+def test_block_leaves_in_order_or_raises_why_it_ended(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=2") as server:
         def ends(error: Any) -> None:
             with muster.Agent(server.grpc, task="worker:1") as a:
@@ -304,7 +304,7 @@ def test_a_block_leaves_in_order_or_says_why_it_ended(tmp_path: pathlib.Path) ->
             a.close()
 
 
-def test_a_program_may_end_without_a_word(tmp_path: pathlib.Path) -> None:
+def test_program_may_end_without_shutdown(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1") as server:
         ended = program(server, 0, "import threading; threading.Thread(target=a.wait_for_error, args=(60,), "
                                    "daemon=True).start()")
@@ -312,7 +312,7 @@ def test_a_program_may_end_without_a_word(tmp_path: pathlib.Path) -> None:
         assert (said, errors, ended.returncode) == ("connected\n", "", 0)
 
 
-def test_ctrl_c_ends_a_wait_and_takes_the_call_back(server: Server) -> None:
+def test_ctrl_c_ends_a_wait_and_withdraws_the_call(server: Server) -> None:
     waits = program(server, 1, """
 try:
     a.barrier("b", 60)
@@ -337,7 +337,7 @@ except KeyboardInterrupt:
     assert (said, errors, waits.returncode) == ("", "", 0)
 
 
-def test_it_is_of_the_process_that_made_it(server: Server) -> None:
+def test_agent_refuses_calls_in_a_forked_process(server: Server) -> None:
     ran = program(server, 1, """
 import os
 if os.fork() == 0:
@@ -353,7 +353,7 @@ os.wait()
     assert "make another one here" in said, errors
 
 
-def test_a_forked_process_leaves_the_block_without_a_word(server: Server) -> None:
+def test_forked_process_leaves_the_block_without_affecting_the_agent(server: Server) -> None:
     ran = program(server, 1, """
 import contextlib, os
 with contextlib.ExitStack() as block:
@@ -372,7 +372,7 @@ print("left", a.state)
     assert "Traceback" not in errors
 
 
-def test_closed_while_it_connects() -> None:
+def test_close_ends_a_connect_that_is_under_way() -> None:
     for task in (0, "worker:0"):
         a = muster.Agent("127.0.0.1:1", task=task)
         connecting = beside(a.connect)
@@ -383,7 +383,7 @@ def test_closed_while_it_connects() -> None:
         assert a.state == "closed"
 
 
-def test_closed_calls_are_over(server: Server) -> None:
+def test_close_ends_waiting_calls_and_threads(server: Server) -> None:
     with connected(server.grpc, TWO) as both:
         waiting = beside(both[0].get, "never", DEADLINE)
         until(lambda: parked(server, 1))
@@ -400,7 +400,7 @@ def test_closed_calls_are_over(server: Server) -> None:
         time.sleep(0.01)
 
 
-def test_one_that_waits_says_for_what(server: Server, monkeypatch: Any, caplog: Any) -> None:
+def test_long_wait_to_connect_is_logged_with_its_reason(server: Server, monkeypatch: Any, caplog: Any) -> None:
     monkeypatch.setattr(connection, "SAY_AFTER", 0.2)
     for address, said in (("127.0.0.1:1", "no server has answered at 127.0.0.1:1 for 0.2 s"),
                           (server.grpc, f"worker:0 waits at {server.grpc} for the other tasks")):
@@ -412,7 +412,7 @@ def test_one_that_waits_says_for_what(server: Server, monkeypatch: Any, caplog: 
             connecting.result(DEADLINE)
 
 
-def test_one_that_connects_at_once_says_nothing(server: Server, monkeypatch: Any, caplog: Any) -> None:
+def test_immediate_connect_logs_nothing(server: Server, monkeypatch: Any, caplog: Any) -> None:
     monkeypatch.setattr(connection, "SAY_AFTER", 0.2)
     with connected(server.grpc, TWO) as both:
         both[0].wait_for_error(0.3)

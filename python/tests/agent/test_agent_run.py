@@ -1,4 +1,4 @@
-"""Plain Python processes that `muster run` and `muster launch` start: they need no address and no name."""
+"""Plain Python processes that `muster run` and `muster launch` start: they need neither address nor name."""
 from __future__ import annotations
 
 import pathlib
@@ -32,8 +32,8 @@ except muster.UnavailableError as error:
 
 @pytest.mark.parametrize("verb", [["run", "--declare", "train", "--nproc", "3"], ["launch", "--tasks", "3"]],
                          ids=lambda words: words[0])
-def test_the_others_hear_who_was_killed(tmp_path: pathlib.Path, workers: Workers,
-                                        verb: list[str]) -> None:
+def test_other_tasks_are_notified_which_task_was_killed(tmp_path: pathlib.Path, workers: Workers,
+                                                        verb: list[str]) -> None:
     server: Any = Server(tmp_path)
     try:
         if verb[0] == "launch":

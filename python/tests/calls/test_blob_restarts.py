@@ -20,7 +20,7 @@ from muster.worker.functions import CONNECTION_LOST, FunctionTable
 
 MakeCluster = Callable[..., Cluster]
 PATIENCE = 60.0
-"""Seconds for what waits for a restarted server."""
+"""Time limit in seconds for calls that wait for a restarted server."""
 
 
 def total(x: Any, seconds: float = 0) -> float:
@@ -50,7 +50,7 @@ def test_large_contents_are_waited_for_as_long_as_the_session_can_be_resumed(mak
         while not large.done():
             time.sleep(0.05)
         c.submit(time.sleep, 1.5)
-        waiting = [c.submit(total, numpy.full(300_000 + i, 2.0)) for i in range(3)]  # the worker has them already
+        waiting = [c.submit(total, numpy.full(300_000 + i, 2.0)) for i in range(3)]  # the worker already has these arguments
         chained = c.submit(total, c.submit(ones, 600_000))
         time.sleep(0.5)
         restarting = threads.submit(restart, made, 8.0)
@@ -103,7 +103,7 @@ class Broken(grpc.RpcError):  # type: ignore[misc]
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, *codes: grpc.StatusCode) -> Any:
-    """A cache whose calls fail so, the last of these again and again, and how many calls were made."""
+    """Returns a cache whose calls fail with `codes`, the last one repeatedly, and a counter of the calls."""
     calls: list[grpc.StatusCode] = []
 
     def get(channel: Any, digest: bytes, begin: Any, take: Any) -> None:
@@ -142,8 +142,8 @@ def test_only_not_found_means_that_a_blob_is_missing(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("error, kind, type", [
     (ConnectionError("refused"), FailureKind.DEPENDENCY_LOST, CONNECTION_LOST),
     (OSError("not there"), FailureKind.INPUT, "muster.InputError")])
-def test_an_attempt_that_lost_the_server_is_no_error_of_its_call(tmp_path: pathlib.Path, error: Exception,
-                                                                 kind: FailureKind, type: str) -> None:
+def test_attempt_that_lost_the_server_is_not_an_error_of_its_call(tmp_path: pathlib.Path, error: Exception,
+                                                                  kind: FailureKind, type: str) -> None:
     sent: list[bytes] = []
     asking = child_blobs.Asking(sent.append)
 

@@ -1,4 +1,4 @@
-"""How calls are given, and what is said of those that cannot be made."""
+"""Arguments and options of calls, and the errors for calls that cannot be made."""
 from __future__ import annotations
 
 import asyncio
@@ -31,14 +31,14 @@ async def later() -> int:
     return 1
 
 
-def test_no_arguments_may_be_none(cluster: Cluster) -> None:
+def test_none_is_accepted_as_args(cluster: Cluster) -> None:
     c = cluster.coordinator()
     assert c.schedule(one, args=None).fetch(DEADLINE) == 1
     assert c.schedule(add, args=None, kwargs={"a": 1, "b": 2}).fetch(DEADLINE) == 3
     assert c.schedule("echo_json", args=None, kwargs={"value": 1}).fetch(DEADLINE) == 1
 
 
-def test_arguments_that_are_no_tuple_are_named(cluster: Cluster) -> None:
+def test_arguments_that_are_not_a_tuple_are_named(cluster: Cluster) -> None:
     c: Any = cluster.coordinator()
     with pytest.raises(TypeError, match=r"schedule\(div, args=\(1, 2\)\), or submit\(div, 1, 2\)"):
         c.schedule(div, 1, 2)
@@ -50,7 +50,7 @@ def test_arguments_that_are_no_tuple_are_named(cluster: Cluster) -> None:
         c.schedule_many(div, [1])
 
 
-def test_functions_whose_results_cannot_come_back_are_named(cluster: Cluster) -> None:
+def test_functions_whose_results_cannot_be_returned_are_named(cluster: Cluster) -> None:
     c = cluster.coordinator(continue_on_error=True)
     with pytest.raises(TypeError, match="numbers is a generator"):
         c.schedule(numbers)
@@ -62,7 +62,7 @@ def test_functions_whose_results_cannot_come_back_are_named(cluster: Cluster) ->
     assert c.schedule(next, args=(iterator,)).fetch(DEADLINE) == 0
 
 
-def test_options_that_are_none_are_named(cluster: Cluster) -> None:
+def test_invalid_options_are_named(cluster: Cluster) -> None:
     c: Any = cluster.coordinator()
     with pytest.raises(TypeError, match=r"options: there is no option 'num_gpus'; you may mean "
                                         r"resources=\{'gpu': 1\}\. There are delay, labels, priority"):
@@ -74,7 +74,7 @@ def test_options_that_are_none_are_named(cluster: Cluster) -> None:
         muster.ClusterCoordinator("127.0.0.1:1", **wrong)
 
 
-def test_addresses_that_are_none_are_named(cluster: Cluster) -> None:
+def test_invalid_addresses_are_named(cluster: Cluster) -> None:
     with pytest.raises(ValueError, match="'localhost' has no port, as 'localhost:8476'"):
         muster.ClusterCoordinator("localhost")
     with pytest.raises(ValueError, match="is an address of REST"):
@@ -100,7 +100,7 @@ def test_the_pause_before_a_retry_can_be_given(cluster: Cluster) -> None:
     on = c.options(task="worker:0", retries=5, retry_delay=0.01, retry_delay_max=0.02)
     began = time.monotonic()
     assert on.schedule(at_last, args=(counted,)).fetch(DEADLINE) == 4
-    assert time.monotonic() - began < 2.5  # by default they are 1, 2 and 4 s
+    assert time.monotonic() - began < 2.5  # the default pauses are 1, 2 and 4 s
 
 
 def test_a_dataset_is_named_after_its_class(cluster: Cluster) -> None:
@@ -111,7 +111,7 @@ def test_a_dataset_is_named_after_its_class(cluster: Cluster) -> None:
 
 
 class Slow:
-    """An iterator that several threads must not be in."""
+    """An iterator that only one thread may use at a time."""
 
     def __init__(self) -> None:
         self.next = 0
@@ -174,8 +174,8 @@ async def _result(value: muster.RemoteValue[Any]) -> Any:
     return await value
 
 
-def test_a_version_that_no_worker_has_is_refused(cluster: Cluster,
-                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_version_that_no_worker_has_is_refused(cluster: Cluster,
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = calls.FUNCTION
     monkeypatch.setattr(calls, "FUNCTION", "python:2.7")
     c = cluster.coordinator()
@@ -188,7 +188,7 @@ def test_a_version_that_no_worker_has_is_refused(cluster: Cluster,
         c.join()
 
 
-def test_without_workers_of_python_it_waits_and_says_so(make_cluster: Any) -> None:
+def test_call_without_python_workers_waits_and_logs_it(make_cluster: Any) -> None:
     cluster = make_cluster()
     c = cluster.coordinator()
     value = c.schedule(one)

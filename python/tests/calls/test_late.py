@@ -44,29 +44,29 @@ WAYS: dict[str, Callable[[muster.ClusterCoordinator], Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_wait_for_a_closure(cluster: Cluster, way: str) -> None:
+def test_each_kind_of_wait_reports_why_its_closure_has_not_finished(cluster: Cluster, way: str) -> None:
     with pytest.raises(muster.WaitTimeout, match=NOBODY):
         WAYS[way](cluster.coordinator())
 
 
-def test_future_of_an_executor(cluster: Cluster) -> None:
+def test_executor_future_reports_why_it_has_not_finished(cluster: Cluster) -> None:
     with muster.Executor(cluster.server.grpc) as executor:
         future: Any = executor.submit("nobody.has.this")  # type: ignore[arg-type]
         try:
             with pytest.raises(concurrent.futures.TimeoutError, match=NOBODY):
                 future.result(0.6)
         finally:
-            future.cancel()  # the executor waits for it
+            future.cancel()  # otherwise the executor would wait for it
 
 
-def test_object_on_a_task_that_has_not_connected(cluster: Cluster) -> None:
+def test_object_reports_that_its_task_has_not_connected(cluster: Cluster) -> None:
     h = cluster.coordinator().create(Counter, task="worker:77")
     for wait in (lambda: h.add().fetch(0.6), lambda: list(muster.as_completed([h.add()], 0.6))):
         with pytest.raises(muster.WaitTimeout, match="waits for its task: no task worker:77 has connected"):
             wait()
 
 
-def test_rest_and_command_line(cluster: Cluster) -> None:
+def test_rest_and_command_line_report_why_a_job_has_not_finished(cluster: Cluster) -> None:
     value = cluster.coordinator().submit("nobody.has.this")
     with pytest.raises(muster.WaitTimeout):
         value.fetch(0.1)

@@ -1,4 +1,4 @@
-"""`map`: independent calls whose results are given out in order."""
+"""`map`: independent calls whose results are returned in order."""
 from __future__ import annotations
 
 import asyncio
@@ -28,7 +28,7 @@ def inverse(x: float) -> float:
 
 
 def noted(error: BaseException) -> str:
-    """The message and the notes of an error, as a traceback shows them."""
+    """Returns the message and the notes of an error, as a traceback shows them."""
     return "\n".join([str(error), *getattr(error, "__notes__", [])])
 
 
@@ -48,7 +48,7 @@ def calls_made(folder: pathlib.Path) -> dict[int, int]:
     return {int(file.name): file.stat().st_size for file in folder.iterdir()}
 
 
-def test_an_error_of_one_map_reaches_no_other_call(cluster: Cluster) -> None:
+def test_error_of_one_map_affects_no_other_call(cluster: Cluster) -> None:
     c = cluster.coordinator()
     bad_map = c.map(inverse, [1, 0, 2])
     good = c.map(lambda x: (time.sleep(0.1), x)[1], range(6))
@@ -60,7 +60,7 @@ def test_an_error_of_one_map_reaches_no_other_call(cluster: Cluster) -> None:
     assert c.failures() == []
 
 
-def test_a_map_that_nobody_reads_affects_nobody_and_makes_all_its_calls(cluster: Cluster,
+def test_map_whose_results_are_not_read_makes_all_its_calls(cluster: Cluster,
                                                                        tmp_path: pathlib.Path) -> None:
     c = cluster.coordinator()
     c.map(inverse, [1, 0, 2])
@@ -72,7 +72,7 @@ def test_a_map_that_nobody_reads_affects_nobody_and_makes_all_its_calls(cluster:
     assert sorted(calls_made(tmp_path)) == list(range(300))
 
 
-def test_an_error_of_what_was_scheduled_cancels_no_map_and_no_put(cluster: Cluster) -> None:
+def test_error_of_a_scheduled_call_cancels_no_map_and_no_put(cluster: Cluster) -> None:
     c = cluster.coordinator()
     held = [c.submit(wait_until_stopped) for _ in range(3)]  # all workers are busy
     results = c.map(add, [1, 2], [3, 4])
@@ -89,8 +89,8 @@ def test_an_error_of_what_was_scheduled_cancels_no_map_and_no_put(cluster: Clust
 
 
 @pytest.mark.parametrize("chunksize", [1, 40, 1000])
-def test_results_before_the_item_that_fails_are_given_out(cluster: Cluster, tmp_path: pathlib.Path,
-                                                          chunksize: int) -> None:
+def test_results_before_the_item_that_fails_are_returned(cluster: Cluster, tmp_path: pathlib.Path,
+                                                         chunksize: int) -> None:
     c = cluster.coordinator()
     got = []
     with pytest.raises(ValueError, match="no 477") as caught:
@@ -101,11 +101,11 @@ def test_results_before_the_item_that_fails_are_given_out(cluster: Cluster, tmp_
     if sys.version_info >= (3, 11):
         assert f"called as record({str(tmp_path)[:20]!r}"[:-1] in noted(caught.value)
     made = calls_made(tmp_path)
-    assert made.pop(477) == (1 if chunksize == 1 else 2)  # once more, in a closure of its own
+    assert made.pop(477) == (1 if chunksize == 1 else 2)  # made again, in a closure of its own
     assert {made[i] for i in range(477)} == {1}
 
 
-def test_the_error_names_the_item(cluster: Cluster) -> None:
+def test_error_names_the_item(cluster: Cluster) -> None:
     c = cluster.coordinator()
     numbers = list(range(1, 600))
     numbers[432] = 0
@@ -126,7 +126,7 @@ def test_the_iteration_ends_with_the_first_error(cluster: Cluster) -> None:
     assert list(results) == []
 
 
-def test_an_item_that_ends_its_process_fails_alone(make_cluster: MakeCluster) -> None:
+def test_item_that_ends_its_process_fails_alone(make_cluster: MakeCluster) -> None:
     made = make_cluster()
     made.add("--processes", "2")
     c = made.coordinator(max_worker_failures=3)
@@ -148,7 +148,7 @@ def test_items_of_one_closure_have_a_timeout_each(cluster: Cluster) -> None:
     assert got == [0, 1, 2] and "item 3 of map" in noted(caught.value)
 
 
-def test_an_input_that_failed_fails_its_item_alone(cluster: Cluster) -> None:
+def test_input_that_failed_fails_its_item_alone(cluster: Cluster) -> None:
     c = cluster.coordinator()
     inputs = [c.submit(one), c.submit(bad), c.submit(one)]
     results = c.map(add, inputs, [1, 2, 3], chunksize=3)
@@ -162,7 +162,7 @@ def test_a_failed_call_among_large_results_is_repeated(cluster: Cluster) -> None
     def large(item: Any) -> Any:
         if item[0] == 1:
             raise ValueError("one")
-        return numpy.full(300_000, item[0])  # an output of the chunk that is a blob
+        return numpy.full(300_000, item[0])  # an output of the chunk that is stored as a blob
 
     results = cluster.coordinator().map(large, [[i, b"x" * 5_000] for i in range(4)], chunksize=4)
     assert next(results)[0] == 0
@@ -170,8 +170,8 @@ def test_a_failed_call_among_large_results_is_repeated(cluster: Cluster) -> None
         next(results)
 
 
-def test_a_repeated_call_has_the_arguments_of_when_it_was_submitted(cluster: Cluster) -> None:
-    buffer = numpy.zeros(400_000)  # a blob
+def test_repeated_call_has_the_arguments_of_its_submission(cluster: Cluster) -> None:
+    buffer = numpy.zeros(400_000)  # large enough for a blob
 
     def filled(count: int) -> Iterator[Any]:
         for i in range(count):
@@ -191,7 +191,7 @@ def test_a_repeated_call_has_the_arguments_of_when_it_was_submitted(cluster: Clu
     assert list(cluster.coordinator().map(total, filled(4), chunksize=1)) == [0, 400_000, 800_000, 1_200_000]
 
 
-def test_a_repeated_call_has_its_inputs_though_the_program_has_dropped_them(cluster: Cluster) -> None:
+def test_repeated_call_has_its_inputs_after_the_program_released_them(cluster: Cluster) -> None:
     c = cluster.coordinator()
     results = c.map(add, [c.submit(add, i, 0) for i in range(4)], [1, 1, "text", 1], chunksize=4)
     gc.collect()
@@ -224,7 +224,7 @@ def test_retries_repeat_the_item_that_failed_alone(cluster: Cluster, tmp_path: p
     assert calls_made(tmp_path) == {i: 4 if i in (3, 5) else 1 for i in range(8)}
 
 
-def test_an_iteration_that_is_closed_cancels_the_rest(cluster: Cluster) -> None:
+def test_closed_iteration_cancels_the_remaining_calls(cluster: Cluster) -> None:
     c = cluster.coordinator()
     results = c.map(lambda x: wait_until_stopped(60 * x), range(20))
     next(results)
@@ -233,7 +233,7 @@ def test_an_iteration_that_is_closed_cancels_the_rest(cluster: Cluster) -> None:
     assert list(results) == []
 
 
-def test_an_iteration_that_is_dropped_cancels_the_rest_at_once(cluster: Cluster) -> None:
+def test_dropped_iteration_cancels_the_remaining_calls_at_once(cluster: Cluster) -> None:
     c = cluster.coordinator()
     results = c.map(lambda x: wait_until_stopped(60 * x), range(20))
     next(results)
@@ -270,7 +270,7 @@ def test_a_timeout_ends_the_iteration(cluster: Cluster) -> None:
     c.join(DEADLINE)
 
 
-def test_buffersize_bounds_what_is_submitted_ahead(cluster: Cluster) -> None:
+def test_buffersize_limits_the_calls_submitted_ahead(cluster: Cluster) -> None:
     c = cluster.coordinator()
     taken = itertools.count()
     results = c.map(abs, taken, buffersize=4)
@@ -302,13 +302,13 @@ def test_futures_of_an_executor_survive_an_error_of_another(cluster: Cluster) ->
         assert slow.result(DEADLINE) is None
 
 
-def test_the_iterator_says_what_it_is(cluster: Cluster) -> None:
+def test_iterator_has_a_descriptive_repr(cluster: Cluster) -> None:
     results = cluster.coordinator().map(inverse, [1, 2])
     next(results)
     assert "MapIterator of inverse: 2 calls submitted" in repr(results)
 
 
-def test_functions_that_return_nothing_of_use_are_refused(cluster: Cluster) -> None:
+def test_generator_and_async_functions_are_refused(cluster: Cluster) -> None:
     async def coroutine(x: int) -> int:
         return x
 
@@ -349,7 +349,7 @@ def test_a_chunk_makes_all_calls_and_names_those_that_raise() -> None:
 
 
 def test_an_iterator_is_closed_without_a_lock(cluster: Cluster) -> None:
-    """The collector closes iterators on any thread, also on one that holds the session's lock."""
+    """The garbage collector closes iterators on any thread, also on one that holds the session's lock."""
     c = cluster.coordinator()
     results = c.map(time.sleep, [0, 60])
     next(results)

@@ -1,4 +1,4 @@
-"""`submit`: errors that belong to their values alone; and what a wait says that comes to nothing."""
+"""`submit`: an error belongs to its value alone; and a wait that cannot end reports the reason."""
 from __future__ import annotations
 
 import logging
@@ -23,7 +23,7 @@ def div(a: float, b: float) -> float:
 
 
 def notes_of(error: BaseException) -> list[str]:
-    """But for what the worker says of the call."""
+    """Returns the notes of an error without the worker's note on the call."""
     return [note for note in getattr(error, "__notes__", []) if not note.startswith("called as ")]
 
 
@@ -61,7 +61,7 @@ def test_an_error_of_what_was_scheduled_cancels_nothing_that_was_submitted(clust
     after = c.schedule(wait_until_stopped)
     with pytest.raises(ValueError):
         failed.fetch(DEADLINE)
-    during = c.submit(one)  # waits for no drain
+    during = c.submit(one)  # does not wait until the failed calls have ended
     assert c.fetch(queued, DEADLINE) == list(range(1, 21))
     assert during.fetch(DEADLINE) == 1
     with pytest.raises(ValueError, match="bad"):
@@ -77,7 +77,7 @@ class Holder:
 
 
 @pytest.mark.parametrize("what", ["object", "variable"])
-def test_a_lost_object_or_variable_cancels_nothing_that_was_submitted(make_cluster: MakeCluster, what: str) -> None:
+def test_lost_object_or_variable_cancels_no_submitted_call(make_cluster: MakeCluster, what: str) -> None:
     made = make_cluster()
     made.add("--processes", "3", "--index", "0")
     c = made.coordinator()
@@ -97,7 +97,7 @@ def test_a_lost_object_or_variable_cancels_nothing_that_was_submitted(make_clust
     assert [r.fetch(DEADLINE) for r in running] == [None, None] and queued.fetch(DEADLINE) == 1
     assert c.submit(one).fetch(DEADLINE) == 1
     with pytest.raises(muster.UnavailableError, match="worker:0 is lost with its state"):
-        c.join(DEADLINE)  # of what was scheduled beside them, once
+        c.join(DEADLINE)  # the loss is raised once, as for scheduled calls
     assert c.schedule(one).fetch(DEADLINE) == 1
 
 
@@ -133,7 +133,7 @@ def test_a_cancel_after_an_error_ends_what_was_submitted(cluster: Cluster) -> No
         c.join(DEADLINE)
 
 
-def test_an_error_that_fetch_has_raised_says_so_when_it_is_raised_again(cluster: Cluster) -> None:
+def test_error_raised_again_notes_that_fetch_has_raised_it(cluster: Cluster) -> None:
     c = cluster.coordinator()
     failed = c.schedule(bad, args=("first",))
     with pytest.raises(ValueError, match="first"):
@@ -148,7 +148,7 @@ def test_an_error_that_fetch_has_raised_says_so_when_it_is_raised_again(cluster:
     assert not notes_of(caught.value)
 
 
-def test_what_was_submitted_comes_after_a_restart(make_cluster: MakeCluster, tmp_path: Any) -> None:
+def test_submitted_calls_return_after_a_server_restart(make_cluster: MakeCluster, tmp_path: Any) -> None:
     made = make_cluster("--data-dir", str(tmp_path / "data"))
     with made.coordinator() as c:
         c.submit(one)
@@ -165,10 +165,10 @@ def test_what_was_submitted_comes_after_a_restart(make_cluster: MakeCluster, tmp
         c.join(DEADLINE)
 
 
-# Waits that nothing comes of.
+# Waits that cannot end.
 
 
-def test_a_function_that_nobody_has_is_said_by_the_wait(
+def test_wait_reports_a_function_that_no_worker_provides(
         cluster: Cluster, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.coordinator.session_waits.LOOK_EVERY", 0.1)
     c = cluster.coordinator()
@@ -181,7 +181,7 @@ def test_a_function_that_nobody_has_is_said_by_the_wait(
     assert len(said) == 1 and "no worker has had the function 'text.cuont' since" in said[0]
 
 
-def test_busy_workers_are_no_reason_to_warn(
+def test_busy_workers_cause_no_warning(
         cluster: Cluster, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.coordinator.session_waits.LOOK_EVERY", 0.1)
     c = cluster.coordinator()
@@ -191,7 +191,7 @@ def test_busy_workers_are_no_reason_to_warn(
     c.cancel()
 
 
-def test_a_server_that_is_gone_is_said_by_the_wait(
+def test_wait_reports_an_unreachable_server(
         make_cluster: MakeCluster, caplog: pytest.LogCaptureFixture,
         monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.coordinator.session_waits.LOOK_EVERY", 0.1)
@@ -213,7 +213,7 @@ def test_a_server_that_is_gone_is_said_by_the_wait(
         c.submit(one).fetch(timeout=2)
 
 
-def test_a_closure_that_kills_worker_after_worker_is_named(
+def test_closure_that_kills_one_worker_after_another_is_named(
         make_cluster: MakeCluster, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     made = make_cluster()

@@ -1,4 +1,4 @@
-"""Who waits in a worker's process, and what its attachment knows of it."""
+"""Waiting closures of a worker process, and the reports of their waits."""
 from __future__ import annotations
 
 import threading
@@ -20,7 +20,7 @@ def some_waits(nested_max: int = 2) -> Waits:
     return made
 
 
-def test_a_short_wait_is_not_told() -> None:
+def test_short_wait_is_not_reported() -> None:
     waits, job = some_waits(), some_job(1)
     waits.begin(job, "worker:0")
     assert waits.untold
@@ -29,10 +29,10 @@ def test_a_short_wait_is_not_told() -> None:
     assert not waits.untold and waits.threads == 0
 
 
-def test_a_long_wait_is_told_once_and_its_end_as_well() -> None:
+def test_long_wait_is_reported_once_with_its_end() -> None:
     waits, job = some_waits(), some_job(1)
     waits.begin(job, "worker:0")
-    waits.begin(job, "worker:0")  # two things at one time
+    waits.begin(job, "worker:0")  # two waits at the same time
     later = time.monotonic() + WORTH_TELLING
     with waits._changed:
         assert list(waits.tell(later)) == [job]
@@ -41,10 +41,10 @@ def test_a_long_wait_is_told_once_and_its_end_as_well() -> None:
     assert not waits.end(job)
     assert waits.end(job)
     assert (waits.over, job.told) == (0, False)
-    assert not waits.end(job)  # left a second time
+    assert not waits.end(job)  # ended a second time
 
 
-def test_nothing_is_given_back_where_the_server_does_not_know_of_it() -> None:
+def test_slot_is_kept_where_the_server_does_not_support_releasing_it() -> None:
     waits, job = some_waits(), some_job(1)
     waits.granted = 0
     waits.begin(job, "worker:0")
@@ -52,7 +52,7 @@ def test_nothing_is_given_back_where_the_server_does_not_know_of_it() -> None:
     assert not waits.end(job)
 
 
-def test_a_hello_and_blame_go_by_who_waits() -> None:
+def test_waiting_closures_are_tracked_and_not_blamed() -> None:
     held = Held()
     held.sent(ServerMessage(closure=[1, 2, 3], attempt=[1, 1, 1]))
     held.waits(WorkerMessage(wait_closure=[1, 3, 3, 9], wait_attempt=[1, 1, 1, 1],
