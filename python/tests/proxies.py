@@ -7,7 +7,7 @@ import threading
 
 
 class Proxy:
-    """Passes connections on to the address "host:port". Subclasses count, hold or refuse what passes."""
+    """Forwards connections to the address "host:port". Subclasses count, hold or refuse the data."""
 
     def __init__(self, server: str) -> None:
         host, _, port = server.rpartition(":")
@@ -19,7 +19,7 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def passes(self, data: bytes, up: bool) -> bool:
-        """Returns whether the data is sent on. If not, the connection is closed. `up`: it is from the client."""
+        """Returns whether the data is forwarded. If not, the connection is closed. `up`: the data comes from the client."""
         return True
 
     def _accept(self) -> None:
@@ -44,12 +44,12 @@ class Proxy:
                 end.shutdown(socket.SHUT_RDWR)
 
     def freeze(self) -> None:
-        """Makes the connections silent: they stay open and transfer nothing more. New ones work."""
+        """Makes the connections silent: they stay open and transfer nothing further. New connections work."""
         self._frozen.set()
         self._frozen = threading.Event()
 
     def reset(self) -> None:
-        """Breaks the connections. New ones are accepted."""
+        """Breaks the connections. New connections are accepted."""
         while self._ends:
             with contextlib.suppress(OSError):
                 self._ends.pop().shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""Functions with names, as a user's module has them."""
+"""Functions with names, like those in a user's module."""
 from __future__ import annotations
 
 import base64
@@ -34,7 +34,7 @@ def die(how: str = "exit") -> None:
 
 @muster.function
 def progress(seconds: float) -> Any:
-    """A file in the folder that a test has named says that it has begun."""
+    """Reports its start by a file in the folder that a test has named."""
     if folder := os.environ.get("MUSTER_TESTS_BEGUN"):
         os.close(tempfile.mkstemp(dir=folder)[0])
     c = muster.context()
@@ -46,7 +46,7 @@ def progress(seconds: float) -> Any:
 
 @muster.function
 def deaf(seconds: float) -> None:
-    """Does not listen to anything."""
+    """Ignores cancellation."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
@@ -82,7 +82,7 @@ def from_json(text: str) -> Any:
 
 @muster.function("Tally")
 class Tally:
-    """A class with a name: made and called by whoever writes JSON."""
+    """A class with a name: created and called by clients that write JSON."""
 
     def __init__(self, start: int = 0, step: int = 1) -> None:
         self.count, self.step = start, step

@@ -1,6 +1,6 @@
 """Loads CPython's own tests of executors, for an executor on the server that MUSTER_TEST_SERVER names.
 
-They are a part of the interpreter, or of Debian's package libpython3.11-testsuite. This repository has no copy.
+They are part of the interpreter, or of Debian's package libpython3.11-testsuite. This repository has no copy.
 """
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _DEBIAN = pathlib.Path("/usr/lib/python{}.{}/test".format(*sys.version_info))
 
 
 def load() -> dict[str, Any]:
-    """Returns what the test modules define, by name. Raises ModuleNotFoundError: they are not installed."""
+    """Returns the contents of the test modules by name. Raises ModuleNotFoundError if they are not installed."""
     import test
 
     if not any(pathlib.Path(folder, name).exists() for folder in test.__path__
                for name in ("test_concurrent_futures.py", "test_concurrent_futures")):
-        test.__path__.insert(0, str(_DEBIAN))  # of another interpreter of this version
+        test.__path__.insert(0, str(_DEBIAN))  # for another interpreter of this version
     whole = importlib.import_module(MODULE)
     modules = [whole]
     for each in pkgutil.iter_modules(getattr(whole, "__path__", ())):

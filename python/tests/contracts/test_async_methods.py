@@ -86,7 +86,7 @@ def test_calls_overlap_with_concurrency(coordinator: muster.ClusterCoordinator) 
     assert coordinator.fetch(waiting, timeout=20) == ["opened", "opened"]
 
 
-def test_tasks_go_on_between_calls_and_errors_are_raised(coordinator: muster.ClusterCoordinator) -> None:
+def test_tasks_continue_between_calls_and_errors_are_raised(coordinator: muster.ClusterCoordinator) -> None:
     account = coordinator.create(Account, task="worker:0")
     account.start().fetch(20)
     assert account.started().fetch(20) == 5
@@ -98,12 +98,12 @@ def test_tasks_go_on_between_calls_and_errors_are_raised(coordinator: muster.Clu
         account.balance().fetch(20)
 
 
-def test_a_coroutine_awaits_calls_of_other_objects(coordinator: muster.ClusterCoordinator) -> None:
+def test_coroutine_awaits_calls_of_other_objects(coordinator: muster.ClusterCoordinator) -> None:
     first, second = (coordinator.create(Account, task="worker:0") for _ in range(2))
     assert first.other(second).fetch(20) == 1
 
 
-def test_a_deleted_object_ends_its_coroutines(coordinator: muster.ClusterCoordinator, tmp_path: pathlib.Path) -> None:
+def test_deleted_object_ends_its_coroutines(coordinator: muster.ClusterCoordinator, tmp_path: pathlib.Path) -> None:
     cancelled = tmp_path / "cancelled"
     account = coordinator.create(Account, task="worker:0", concurrency=2)
     waiting = account.wait_for_cancel(cancelled)

@@ -22,7 +22,7 @@ EXCLUDED = {
                            "cancelled, too; test_executor.py has the same test with a call that runs",
 }
 MIXINS = ("ExecutorTest", "ExecutorShutdownTest", "WaitTests", "AsCompletedTests")
-"""The other classes are about the threads or processes of one pool of the standard library."""
+"""The other classes test the threads or processes of one pool of the standard library."""
 
 
 def _found() -> dict[str, Any]:
@@ -30,7 +30,7 @@ def _found() -> dict[str, Any]:
         return cpython_executor.load()
     except ModuleNotFoundError as error:
         reason = f"{error}; install {cpython_executor.PACKAGE}"
-        # The package has the tests of Debian's Python; an interpreter of another version has its own, or none.
+        # The package contains the tests of Debian's Python. An interpreter of another version has its own tests, or none.
         if os.environ.get("CI") == "true" and sys.version_info[:2] == (3, 11):
             raise
         pytest.skip(reason, allow_module_level=True)
@@ -40,8 +40,8 @@ found = _found()
 
 
 def run_script(*words: str) -> tuple[int, bytes, bytes]:
-    """Runs a test's program, with this executor in place of the standard one. Lines that calls print come without the name
-    of their worker."""
+    """Runs a test's program with this executor in place of the standard one. The name of the worker is removed from the lines
+    that calls print."""
     code = words[-1].replace("from concurrent.futures import MusterExecutor",
                              "import cpython_executor; cpython_executor.load(); from cpython_executor import MusterExecutor")
     code = re.sub(r"( *)(from test\.test_concurrent.* import sleep_and_print)",
@@ -90,6 +90,6 @@ for _name in MIXINS:
     globals()[f"Test{_name}"] = _case(_name)
 
 
-def test_no_mixin_has_lost_its_tests() -> None:
+def test_each_mixin_still_has_its_tests() -> None:
     counts = {name: sum(test.startswith("test_") for test in dir(found[name])) for name in MIXINS}
     assert sum(counts.values()) >= 28 and min(counts.values()) >= 5, counts

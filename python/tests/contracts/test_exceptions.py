@@ -41,13 +41,13 @@ def end_of(values: list[int]) -> int:
 
 @pytest.mark.parametrize("kind", [MemoryError, RecursionError, StopIteration, StopAsyncIteration, KeyError, OSError, UnicodeError,
                                   AssertionError, SyntaxError, ImportError])
-def test_the_class_of_a_function_is_caught(coordinator: muster.ClusterCoordinator, kind: type) -> None:
+def test_exception_class_of_a_function_is_caught(coordinator: muster.ClusterCoordinator, kind: type) -> None:
     with pytest.raises(kind) as caught:
         coordinator.submit(raises, kind, "why").fetch(20)
     assert isinstance(caught.value, muster.ClosureError) and caught.value.args == ("why",)
 
 
-def test_the_end_of_a_dataset_is_caught_as_stop_iteration(coordinator: muster.ClusterCoordinator) -> None:
+def test_end_of_a_dataset_is_caught_as_stop_iteration(coordinator: muster.ClusterCoordinator) -> None:
     with pytest.raises(StopIteration):
         coordinator.submit(end_of, []).fetch(20)
     with pytest.raises(StopIteration):
@@ -57,7 +57,7 @@ def test_the_end_of_a_dataset_is_caught_as_stop_iteration(coordinator: muster.Cl
         coordinator.join(20)
 
 
-def test_a_stop_iteration_ends_no_coroutine_generator_or_map(coordinator: muster.ClusterCoordinator) -> None:
+def test_stop_iteration_ends_no_coroutine_generator_or_map(coordinator: muster.ClusterCoordinator) -> None:
     async def awaits(how: str) -> None:
         value = coordinator.submit(end_of, [])
         if how == "value":
@@ -83,7 +83,7 @@ def test_a_stop_iteration_ends_no_coroutine_generator_or_map(coordinator: muster
             list(coordinator.map(end_of, [[1], [], [2]], chunksize=chunksize))
 
 
-def test_the_name_of_a_class_is_shown_once(coordinator: muster.ClusterCoordinator) -> None:
+def test_class_name_is_shown_once(coordinator: muster.ClusterCoordinator) -> None:
     with pytest.raises(ZeroDivisionError) as caught:
         coordinator.submit(divmod, 1, 0).fetch(20)
     shown = traceback.format_exception_only(type(caught.value), caught.value)[0]
@@ -94,7 +94,7 @@ def test_the_name_of_a_class_is_shown_once(coordinator: muster.ClusterCoordinato
     assert str(unknown) == "Own: why"
 
 
-def test_a_class_of_a_function_that_the_client_runs_is_caught(coordinator: muster.ClusterCoordinator) -> None:
+def test_local_exception_class_of_the_client_is_caught(coordinator: muster.ClusterCoordinator) -> None:
     class Own(Exception):
         def __init__(self, code: int) -> None:
             super().__init__(f"code {code}")
@@ -109,7 +109,7 @@ def raises_own() -> None:
     import socket
 
     class Own(ValueError):
-        connection = socket.socket()  # the class cannot be pickled
+        connection = socket.socket()  # an instance of the class cannot be pickled
 
         def __init__(self, code: int) -> None:
             super().__init__(f"code {code}")
@@ -118,7 +118,7 @@ def raises_own() -> None:
     raise Own(7)
 
 
-def test_a_class_that_cannot_be_pickled_keeps_its_name_base_and_attributes(coordinator: muster.ClusterCoordinator) -> None:
+def test_class_that_cannot_be_pickled_keeps_its_name_base_and_attributes(coordinator: muster.ClusterCoordinator) -> None:
     with pytest.raises(ValueError) as caught:
         coordinator.submit(raises_own).fetch(20)
     error: Any = caught.value
@@ -136,7 +136,7 @@ def test_exceptions_are_copied_and_pickled() -> None:
         elif kind is muster.ProgramFailedError:
             view: dict[str, Any] = {"id": "pr_1", "name": "train", "state": "FAILED", "cause": {"text": "exit status 1"}}
             made = kind(Program(None, view))  # type: ignore[arg-type]
-            made.program = None  # a copy has none
+            made.program = None  # a copy has no program
         else:
             made = new(kind)
         for again in (pickle.loads(pickle.dumps(made)), copy.copy(made), copy.deepcopy(made)):
@@ -183,7 +183,7 @@ def circle() -> Any:
 circle.__wrapped__ = circle  # type: ignore[attr-defined]  # inspect.unwrap raises ValueError
 
 
-def test_an_argument_that_cannot_be_pickled_is_named(coordinator: muster.ClusterCoordinator) -> None:
+def test_argument_that_cannot_be_pickled_is_named(coordinator: muster.ClusterCoordinator) -> None:
     handle = coordinator.create(dict, task="worker:0")
     lock: Any = threading.Lock()
     for call, text in (

@@ -1,4 +1,4 @@
-"""The contract of concurrent.futures.Executor where calls run, are cancelled, or outlive the program's code."""
+"""The contract of concurrent.futures.Executor: calls that run, are cancelled, or outlive the executor and the main code."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -32,7 +32,7 @@ def touched_when(go: pathlib.Path, begun: pathlib.Path, ended: pathlib.Path) -> 
 
 
 class Gate:
-    """Calls that run until the gate is opened. The end of a block opens it, so a failed test does not wait for its calls."""
+    """Calls that run until the gate is opened. The end of the `with` block opens it, so a failed test does not wait for its calls."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
@@ -62,7 +62,7 @@ def gate(tmp_path: pathlib.Path) -> Iterator[Gate]:
 
 @pytest.fixture(scope="module")
 def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One worker, so that a second call waits."""
+    """A cluster with one worker, so that a second call waits."""
     made = Cluster(tmp_path_factory.mktemp("one"))
     made.add("--processes", "1")
     yield made
@@ -73,7 +73,7 @@ def is_sent(executor: muster.Executor, future: Any) -> bool:
     return bool(future.value._record.token <= executor._coordinator._session._last_sent)
 
 
-def test_a_running_call_is_not_cancelled(one: Cluster, gate: Gate) -> None:
+def test_running_call_is_not_cancelled(one: Cluster, gate: Gate) -> None:
     with muster.Executor(one.server.grpc) as executor, gate:
         running = executor.submit(*gate.arguments("first"))
         until(lambda: gate.begun("first"))
@@ -83,7 +83,7 @@ def test_a_running_call_is_not_cancelled(one: Cluster, gate: Gate) -> None:
         assert not running.cancel() and not running.running()
 
 
-def test_a_queued_call_is_cancelled(one: Cluster, gate: Gate) -> None:
+def test_queued_call_is_cancelled(one: Cluster, gate: Gate) -> None:
     with muster.Executor(one.server.grpc) as executor, gate:
         executor.submit(*gate.arguments("first"))
         until(lambda: gate.begun("first"))
@@ -122,8 +122,9 @@ def counted(folder: pathlib.Path, name: str) -> None:
         time.sleep(0.05)
 
 
-def test_a_cancel_that_races_with_a_start_has_one_outcome(one: Cluster, tmp_path: pathlib.Path) -> None:
-    """True: no result ever, although a worker may have begun the call. False: the result of a call that ran once."""
+def test_cancel_that_races_with_a_start_has_one_outcome(one: Cluster, tmp_path: pathlib.Path) -> None:
+    """If `cancel` returns True there is never a result, although a worker may have started the call. If it returns False the call
+    runs once and has a result."""
     with muster.Executor(one.server.grpc) as executor:
         cancelled = 0
         for turn in range(5):
@@ -142,7 +143,7 @@ def test_a_cancel_that_races_with_a_start_has_one_outcome(one: Cluster, tmp_path
         assert cancelled > 0
 
 
-def test_cancel_futures_cancels_queued_calls_alone(one: Cluster, gate: Gate) -> None:
+def test_cancel_futures_cancels_only_queued_calls(one: Cluster, gate: Gate) -> None:
     executor = muster.Executor(one.server.grpc)
     running = executor.submit(*gate.arguments("first"))
     until(lambda: gate.begun("first"))
@@ -154,7 +155,7 @@ def test_cancel_futures_cancels_queued_calls_alone(one: Cluster, gate: Gate) -> 
     assert running.result(0) == "ended" and not gate.begun("other")
 
 
-def test_a_call_that_was_not_sent_is_cancelled_without_a_server() -> None:
+def test_unsent_call_is_cancelled_without_a_server() -> None:
     executor = muster.Executor("127.0.0.1:1", connect_timeout=60)
     future = executor.submit(int)
     called = threading.Event()
@@ -163,7 +164,7 @@ def test_a_call_that_was_not_sent_is_cancelled_without_a_server() -> None:
     executor.shutdown()
 
 
-def test_an_unreachable_server_leaves_calls_uncancelled(one: Cluster, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_server_leaves_calls_uncancelled(one: Cluster, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     def unreachable(*_: Any) -> Any:
         raise muster.UnavailableError(FailureKind.DEPENDENCY_LOST, "", "no connection")
 
@@ -180,8 +181,8 @@ def test_an_unreachable_server_leaves_calls_uncancelled(one: Cluster, gate: Gate
         assert queued.result(DEADLINE) == 0
 
 
-def test_a_cancel_is_repeated_until_the_connection_is_back(make_cluster: Callable[..., Cluster], gate: Gate,
-                                                           tmp_path: pathlib.Path) -> None:
+def test_cancel_is_repeated_until_the_connection_is_restored(make_cluster: Callable[..., Cluster], gate: Gate,
+                                                             tmp_path: pathlib.Path) -> None:
     made = make_cluster("--data-dir", str(tmp_path / "data"))
     made.add("--processes", "1")
     with muster.Executor(made.server.grpc) as executor, concurrent.futures.ThreadPoolExecutor() as threads:
@@ -202,7 +203,7 @@ def test_a_cancel_is_repeated_until_the_connection_is_back(make_cluster: Callabl
 
 
 class EndsExecutor:
-    """An argument that shuts its executor down while it is pickled, and cannot be pickled."""
+    """An argument that shuts its executor down while it is pickled, and that cannot be pickled."""
 
     def __init__(self, executor: muster.Executor) -> None:
         self.executor = executor
@@ -214,7 +215,7 @@ class EndsExecutor:
         raise TypeError("cannot be pickled")
 
 
-def test_a_shutdown_ends_when_a_submit_fails(one: Cluster) -> None:
+def test_shutdown_ends_when_a_submit_fails(one: Cluster) -> None:
     executor = muster.Executor(one.server.grpc)
     with pytest.raises(TypeError):
         executor.submit(id, EndsExecutor(executor))
@@ -223,7 +224,7 @@ def test_a_shutdown_ends_when_a_submit_fails(one: Cluster) -> None:
     assert not executor._finishing.is_alive()
 
 
-def test_an_older_server_stops_calls_that_run(one: Cluster, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_older_server_stops_running_calls(one: Cluster, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Link, "_ask_on_stream", lambda *_: None)
     with muster.Executor(one.server.grpc) as executor, gate:
         running = executor.submit(*gate.arguments("first"))
@@ -282,18 +283,18 @@ def run_program(code: str, *words: str) -> Any:
                           env={**os.environ, "PYTHONPATH": path})
 
 
-def test_the_results_of_a_map_outlive_its_executor(cluster: Cluster) -> None:
+def test_map_results_outlive_their_executor(cluster: Cluster) -> None:
     results = muster.Executor(cluster.server.grpc).map(bytes, [3 << 20, 1])
     gc.collect()
     assert [len(each) for each in results] == [3 << 20, 1]
 
 
-def test_an_executor_knows_how_many_calls_run_at_the_same_time(cluster: Cluster) -> None:
+def test_executor_knows_how_many_calls_run_at_the_same_time(cluster: Cluster) -> None:
     with muster.Executor(cluster.server.grpc) as executor:
         assert executor._max_workers == 3
 
 
-def test_an_executor_names_itself_in_errors(cluster: Cluster) -> None:
+def test_executor_names_itself_in_errors(cluster: Cluster) -> None:
     with pytest.raises(TypeError, match="Executor: there is no option 'max_worker'"):
         muster.Executor(cluster.server.grpc, max_worker=3)  # type: ignore[call-arg]
     with muster.Executor(cluster.server.grpc, name="mine") as executor:
@@ -303,7 +304,7 @@ def test_an_executor_names_itself_in_errors(cluster: Cluster) -> None:
             unknown(abs, [1], chunk_size=3)
 
 
-def test_map_takes_no_more_than_buffersize_ahead(cluster: Cluster) -> None:
+def test_map_submits_at_most_buffersize_calls_ahead(cluster: Cluster) -> None:
     taken = itertools.count()
     with muster.Executor(cluster.server.grpc) as executor:
         results = executor.map(abs, taken, buffersize=4)
@@ -316,7 +317,7 @@ def test_map_takes_no_more_than_buffersize_ahead(cluster: Cluster) -> None:
 
 @pytest.fixture(autouse=True)
 def _by_value() -> None:
-    """Workers cannot import this module."""
+    """Pickles this module by value, because workers cannot import it."""
     import cloudpickle
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])

@@ -15,7 +15,7 @@ from conftest import Cluster, until
 
 
 def prepare(factor: int) -> None:
-    assert "factor" not in muster.__dict__, "it is called once in a process"
+    assert "factor" not in muster.__dict__, "the initializer ran twice in a process"
     muster.__dict__["factor"] = factor
 
 
@@ -34,20 +34,20 @@ def address(make_cluster: Any) -> str:
     return made.server.grpc
 
 
-def test_an_initializer_is_called_once_in_each_process(address: str) -> None:
+def test_initializer_is_called_once_in_each_process(address: str) -> None:
     with joblib.parallel_config(backend="muster", server=address, initializer=prepare, initargs=(3,)):
         for _ in range(2):
             assert joblib.Parallel(n_jobs=2, batch_size=1)(joblib.delayed(scaled)(i) for i in range(20)) == [
                 3 * i for i in range(20)]
 
 
-def test_an_initializer_of_parallel_is_called(address: str) -> None:
+def test_initializer_of_parallel_is_called(address: str) -> None:
     with joblib.parallel_config(backend="muster", server=address):
         assert joblib.Parallel(n_jobs=2, initializer=prepare, initargs=(5,))(
             joblib.delayed(scaled)(i) for i in range(4)) == [0, 5, 10, 15]
 
 
-def test_an_error_of_an_initializer_is_raised(address: str) -> None:
+def test_initializer_error_is_raised(address: str) -> None:
     with joblib.parallel_config(backend="muster", server=address, initializer=divmod, initargs=(1, 0)):
         with pytest.raises(ZeroDivisionError):
             joblib.Parallel(n_jobs=2)(joblib.delayed(scaled)(i) for i in range(4))
@@ -59,7 +59,7 @@ def test_unknown_options_name_the_backend(address: str) -> None:
             pass
 
 
-def test_calls_that_run_end_with_an_error_of_another(address: str, tmp_path: pathlib.Path) -> None:
+def test_running_calls_end_when_another_call_fails(address: str, tmp_path: pathlib.Path) -> None:
     cancelled = tmp_path / "cancelled"
 
     def fails(i: int) -> None:

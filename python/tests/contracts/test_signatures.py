@@ -20,7 +20,7 @@ def callables() -> Iterator[tuple[str, Any]]:
     """Yields each function and method of the package."""
     for each in pkgutil.walk_packages(muster.__path__, "muster."):
         if each.name in ("muster.__main__", "muster.tensorflow", "muster.jax") or each.name.startswith("muster.torchrun"):
-            continue  # these need packages that are not here
+            continue  # these need packages that are not installed
         module = importlib.import_module(each.name)
         for name, value in vars(module).items():
             if getattr(value, "__module__", "") != each.name:
@@ -70,7 +70,7 @@ def test_names_of_other_systems_are_explained(cluster: Cluster) -> None:
 
 
 def test_explained_names_exist() -> None:
-    """Each call of a coordinator, value or handle in the hints exists."""
+    """Each call of a coordinator, value or handle that a hint mentions exists."""
     import re
 
     owners = {"coordinator": muster.ClusterCoordinator, "value": muster.RemoteValue, "handle": muster.RemoteObject,
@@ -81,7 +81,7 @@ def test_explained_names_exist() -> None:
                 assert name == "method" or hasattr(owners[owner], name), text
 
 
-def test_protocols_of_python_see_no_explained_name(cluster: Cluster) -> None:
+def test_protocol_lookups_of_python_see_no_explained_name(cluster: Cluster) -> None:
     value = cluster.coordinator().submit(int)
     for name in ("_repr_html_", "_ipython_display_", "__deepcopy__", "__array__", "__len__", "_ipython_canary_method_should_not_exist_"):
         assert not hasattr(value, name)
@@ -90,13 +90,13 @@ def test_protocols_of_python_see_no_explained_name(cluster: Cluster) -> None:
         pickle.dumps(value)
 
 
-def test_a_coordinator_shows_its_address_and_name(cluster: Cluster) -> None:
+def test_repr_of_a_coordinator_has_its_address_and_name(cluster: Cluster) -> None:
     c = cluster.coordinator(name="epoch 3")
     assert repr(c) == f"<muster.ClusterCoordinator {cluster.server.grpc} 'epoch 3'>"
     c.close()
     assert repr(c).endswith("'epoch 3', closed>")
 
 
-def test_the_tests_of_cpython_come_from_a_package() -> None:
+def test_scripts_deps_installs_the_tests_of_cpython() -> None:
     deps = pathlib.Path(muster.__file__).parents[2] / "scripts" / "deps"
     assert "libpython3.11-testsuite" in deps.read_text()

@@ -15,7 +15,7 @@ from conftest import DEADLINE
 from muster._pickled import picklers, unpicklers
 
 
-def test_a_large_pickle_is_not_copied_to_be_read() -> None:
+def test_large_pickle_is_not_copied_while_it_is_read() -> None:
     value = [b"x" * (8 << 20), muster.FailureKind.USER]
     data = bytearray(picklers.dumps(value))
     tracemalloc.start()
@@ -36,12 +36,12 @@ def test_pickles_of_every_size_are_read(size: int) -> None:
         unpicklers.loads(memoryview(bytearray(data))[:len(data) - 1])
 
 
-def test_a_reader_reads_lines() -> None:
+def test_reader_reads_lines() -> None:
     reader = unpicklers._Reader(bytearray(b"a" * 1000 + b"\nrest"))
     assert reader.readline() == b"a" * 1000 + b"\n" and reader.readline() == b"rest" and reader.read() == b""
 
 
-def test_a_class_that_another_thread_is_making_has_its_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_class_that_another_thread_is_creating_has_its_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     class Own:
         def answer(self) -> int:
             return 42
@@ -51,7 +51,7 @@ def test_a_class_that_another_thread_is_making_has_its_attributes(monkeypatch: p
 
     class Slow(weakref.WeakSet):  # type: ignore[type-arg]
         def add(self, item: Any) -> None:
-            if not made.is_set():  # the class is known to others, and not in the set
+            if not made.is_set():  # other threads can already find the class, but it is not in the set
                 made.set()
                 assert go.wait(DEADLINE)
             super().add(item)
@@ -71,7 +71,7 @@ def test_a_class_that_another_thread_is_making_has_its_attributes(monkeypatch: p
     assert first[0].answer() == 42
 
 
-def test_copies_of_classes_of_functions_keep_their_qualified_names() -> None:
+def test_copies_of_local_classes_keep_their_qualified_names() -> None:
     class Plain:
         pass
 

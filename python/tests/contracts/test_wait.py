@@ -24,8 +24,8 @@ def wait(request: pytest.FixtureRequest) -> Callable[..., Any]:
     return waits
 
 
-def test_returns_the_values_that_have_ended_and_the_others_in_order(cluster: Cluster, tmp_path: pathlib.Path,
-                                                                    wait: Callable[..., Any]) -> None:
+def test_wait_returns_finished_values_and_the_others_in_order(cluster: Cluster, tmp_path: pathlib.Path,
+                                                              wait: Callable[..., Any]) -> None:
     c = cluster.coordinator()
     values = [c.submit(wait_for_file, tmp_path / name) for name in "abc"]
     assert wait(values, timeout=0.05) == ([], values)
@@ -38,7 +38,7 @@ def test_returns_the_values_that_have_ended_and_the_others_in_order(cluster: Clu
     assert wait(values, 3) == (values, [])
 
 
-def test_waits_for_several_coordinators_objects_and_errors(cluster: Cluster, wait: Callable[..., Any]) -> None:
+def test_wait_accepts_several_coordinators_objects_and_errors(cluster: Cluster, wait: Callable[..., Any]) -> None:
     class Adder:
         def add(self, n: int) -> int:
             return n + 1
@@ -51,7 +51,7 @@ def test_waits_for_several_coordinators_objects_and_errors(cluster: Cluster, wai
         ready[0].fetch()
 
 
-def test_leaves_no_callbacks_behind(cluster: Cluster, tmp_path: pathlib.Path, wait: Callable[..., Any]) -> None:
+def test_wait_leaves_no_callbacks_behind(cluster: Cluster, tmp_path: pathlib.Path, wait: Callable[..., Any]) -> None:
     value = cluster.coordinator().submit(wait_for_file, tmp_path / "go")
     for _ in range(3):
         assert wait([value], timeout=0.01) == ([], [value])
@@ -61,7 +61,7 @@ def test_leaves_no_callbacks_behind(cluster: Cluster, tmp_path: pathlib.Path, wa
     (tmp_path / "go").touch()
 
 
-def test_a_wait_ends_when_its_coordinator_is_closed(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+def test_wait_ends_when_its_coordinator_is_closed(cluster: Cluster, tmp_path: pathlib.Path) -> None:
     c = cluster.coordinator()
     value = c.submit(wait_for_file, tmp_path / "go")
     threading.Timer(0.2, c.close).start()
@@ -81,7 +81,7 @@ def test_wrong_arguments_are_named(cluster: Cluster, wait: Callable[..., Any]) -
             wait(values)
 
 
-def test_a_callback_cannot_wait(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+def test_wait_in_a_callback_is_refused(cluster: Cluster, tmp_path: pathlib.Path) -> None:
     c = cluster.coordinator()
     pending = c.submit(wait_for_file, tmp_path / "go")
     first = c.submit(wait_for_file, tmp_path / "first")
@@ -103,7 +103,7 @@ def test_a_callback_cannot_wait(cluster: Cluster, tmp_path: pathlib.Path) -> Non
 
 @pytest.fixture(autouse=True)
 def _by_value() -> None:
-    """Workers cannot import this module."""
+    """Pickles this module by value, because workers cannot import it."""
     import sys
 
     import cloudpickle

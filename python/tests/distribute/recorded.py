@@ -1,5 +1,5 @@
-"""A strategy that shows what was asked of it, servers that note what is done with them, contexts as worker
-functions see them, and one call of the coordinator."""
+"""A strategy that exposes how it was configured, servers that count their calls, contexts as worker functions see them,
+and helpers that run the distribute coordinator."""
 from __future__ import annotations
 
 import dataclasses
@@ -16,7 +16,7 @@ WORKERS_AND_PS = {"worker": ["w:1", "w:2", "w:3"], "ps": ["p:1", "p:2"]}
 
 
 class TraitStrategy(distribute.Strategy):
-    """Rights of task 0 alone unless said otherwise."""
+    """Only task 0 initializes, saves checkpoints and saves summaries, unless `traits` says otherwise."""
 
     def __init__(self, between_graph: bool = False, **traits: bool) -> None:
         self.between_graph = between_graph
@@ -66,7 +66,7 @@ class Servers:
 
 @dataclasses.dataclass
 class Seen:
-    """What a context says, which its function's end does not change."""
+    """A copy of a context's values that stays the same after the worker function has ended."""
 
     master: str
     num_workers: int
@@ -95,7 +95,7 @@ class Contexts:
 
 
 def on_a_thread(f: Callable[[], Any]) -> Any:
-    """Each thread has a server of its own."""
+    """Runs `f` on a thread of its own, because each thread has its own server. Returns its result or raises its error."""
     got: list[Any] = []
     errors: list[BaseException] = []
 
@@ -114,7 +114,7 @@ def on_a_thread(f: Callable[[], Any]) -> Any:
 
 
 def run_independent_tasks(f: Any, strategy: Any, cluster: dict[str, list[str]], **common: Any) -> dict[str, Any]:
-    """As if each task were a process of its own: what each returned."""
+    """Runs each task on a thread, as if it were a process of its own. Returns the result of each task."""
     got: dict[str, Any] = {}
 
     def run(job: str, index: int) -> None:

@@ -1,4 +1,4 @@
-"""The distribute coordinator: inputs, servers; processes that are tasks."""
+"""The distribute coordinator: its inputs, its servers, and processes that are tasks."""
 from __future__ import annotations
 
 import json
@@ -47,7 +47,7 @@ def test_what_is_wrong_with_a_task_is_said_before_a_server_starts(kind: Any, ind
 @pytest.mark.parametrize("cluster, said", [
     ({"cake": ["a:1"]}, "'cake' is not allowed"), ({"chief": ["a:1", "b:1"]}, "at most one"),
     ({"worker": "a:1"}, "not a list"), ({"worker": {"x": "a:1"}}, "not a list"), ("a:1", "not an object")])
-def test_what_is_wrong_with_a_cluster_is_said(cluster: Any, said: str) -> None:
+def test_invalid_cluster_is_reported(cluster: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         run(never, cluster)
 
@@ -71,7 +71,7 @@ def test_tf_config_counts_unless_a_cluster_is_given() -> None:
     assert independent(master, None, None, tf_config=config, servers=made) == "cake://t:2"
     assert made.all["worker:1"].config.environment == "here"
     assert made.all["worker:1"].config.target == "cake://t:2"
-    assert independent(master, "worker", 0, TWO, tf_config=config) == "cake://a:1", "the layer is TF_CONFIG's"
+    assert independent(master, "worker", 0, TWO, tf_config=config) == "cake://a:1", "the RPC layer is taken from TF_CONFIG"
 
 
 def test_an_index_must_come_from_somewhere() -> None:
@@ -89,7 +89,7 @@ def test_an_index_must_come_from_somewhere() -> None:
                                   '{"task": {"type": "worker", "index": -1}}', '{"task": {"type": 3, "index": 1}}',
                                   '{"task": {"type": "worker", "index": "1_0"}}',
                                   '{"rpc_layer": 3}', '{"environment": ["google"]}'])
-def test_what_is_wrong_with_tf_config_is_said(text: str) -> None:
+def test_invalid_tf_config_is_reported(text: str) -> None:
     with pytest.raises(ValueError, match="TF_CONFIG"):
         run(never, tf_config=text)
 
@@ -133,19 +133,19 @@ def test_a_server_without_a_muster_server_is_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.delenv("MUSTER_COORDINATOR", raising=False)
     with pytest.raises(ValueError, match="MUSTER_COORDINATOR"):
         independent(never, "ps", 0, {**TWO, "ps": ["p:1"]})
-    assert independent(lambda s: 1, "worker", 0, TWO) == 1, "who runs the function needs none"
+    assert independent(lambda s: 1, "worker", 0, TWO) == 1, "a task that runs the function needs no server"
     with pytest.raises(ValueError, match="MUSTER_COORDINATOR"):
         independent(never, "worker", 0, TWO, servers=distribute.worker_servers())
 
 
-def test_a_server_whose_task_the_cluster_does_not_name_is_refused() -> None:
+def test_server_whose_task_is_not_in_the_cluster_is_refused() -> None:
     config = {"cluster": TWO, "task": {"type": "evaluator", "index": 0}}
     with pytest.raises(ValueError, match="evaluator:0 has no address"):
         distribute.run_standard_server(servers=distribute.worker_servers("127.0.0.1:1"),
                                        environment={"TF_CONFIG": json.dumps(config)})
 
 
-def test_which_of_several_tasks_must_be_said() -> None:
+def test_task_id_is_required_if_the_job_has_several_tasks() -> None:
     with pytest.raises(ValueError, match="task id is missing, and job 'worker' has 2 tasks"):
         independent(never, "worker", None, TWO)
     config = {"cluster": TWO, "task": {"type": "worker"}}
@@ -154,7 +154,7 @@ def test_which_of_several_tasks_must_be_said() -> None:
     assert independent(lambda s: 1, "worker", None, {"worker": ["a:1"]}) == 1
 
 
-def test_in_the_google_environment_somebody_else_s_server_is_waited_for() -> None:
+def test_server_of_another_process_is_waited_for_in_the_google_environment() -> None:
     made: list[distribute.StandardServer] = []
 
     def servers(c: distribute.ServerConfig) -> distribute.StandardServer:
@@ -167,7 +167,7 @@ def test_in_the_google_environment_somebody_else_s_server_is_waited_for() -> Non
     assert len(made) == 1
 
 
-def test_clusters_are_lists_gaps_or_tensorflow_s() -> None:
+def test_cluster_can_be_lists_sparse_indexes_or_a_tensorflow_spec() -> None:
     class ClusterSpec:
         def as_dict(self) -> Any:
             return {"worker": {3: "a:1", 1: "b:1"}}
@@ -189,7 +189,7 @@ def test_a_standard_server_says_what_tf_config_lacks(config: Any, said: str) -> 
         distribute.run_standard_server(servers=Servers(), environment={"TF_CONFIG": json.dumps(config)})
 
 
-def test_a_standard_server_of_tf_config() -> None:
+def test_standard_server_is_configured_by_tf_config() -> None:
     made = Servers()
     config = {"cluster": {"chief": ["a:1"], "ps": ["b:1"], "evaluator": ["e:1"]}, "task": {"type": "ps"},
               "environment": "here"}
@@ -201,12 +201,12 @@ def test_a_standard_server_of_tf_config() -> None:
     assert (server.config.target, server.config.environment) == ("grpc://b:1", "here")
 
 
-def test_modes_have_names() -> None:
+def test_unknown_mode_is_refused() -> None:
     with pytest.raises(ValueError, match="cake"):
         run(never, TWO, mode="cake")
 
 
-def test_the_log_says_what_runs_and_who_waits_for_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_log_describes_the_run_and_a_barrier_that_waits_for_no_task(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "muster.distribute")
 
     def f(strategy: Any) -> None:
@@ -221,7 +221,7 @@ def test_the_log_says_what_runs_and_who_waits_for_nobody(caplog: pytest.LogCaptu
     assert len(lines) == 2
     caplog.clear()
     independent(lambda s: None, "worker", 0, {"worker": [f"host-{i}:1" for i in range(200)], "ps": ["p:1"]})
-    assert "cluster 201 tasks of 2 jobs, task worker:0" in caplog.records[0].getMessage(), "lines have a limit"
+    assert "cluster 201 tasks of 2 jobs, task worker:0" in caplog.records[0].getMessage(), "log lines are limited in length"
 
 
 PROGRAM = """
@@ -240,7 +240,7 @@ with muster.Agent() as a:
 """
 
 
-def test_independent_workers_meet_by_their_agents(tmp_path: pathlib.Path) -> None:
+def test_independent_workers_synchronise_through_their_agents(tmp_path: pathlib.Path) -> None:
     server = MusterServer(tmp_path)
     try:
         ran = subprocess.run([binary(), "run", "--url", server.http, "--declare", "train", "--nproc", "3", "--no-prefix",
@@ -254,14 +254,14 @@ def test_independent_workers_meet_by_their_agents(tmp_path: pathlib.Path) -> Non
         server.stop()
 
 
-def test_the_agent_of_another_task_is_refused_before_a_server_starts() -> None:
+def test_agent_of_another_task_is_refused_before_a_server_starts() -> None:
     made = Servers()
     with pytest.raises(ValueError, match="agent: it is worker:1, and this is worker:0"):
         independent(never, "worker", 0, TWO, agent=muster.Agent("127.0.0.1:1", task="worker:1"), servers=made)
     assert made.all == {}
 
 
-def test_an_independent_worker_is_asked_to_stop_when_its_agent_hears_of_an_error(tmp_path: pathlib.Path) -> None:
+def test_independent_worker_is_asked_to_stop_when_its_agent_gets_an_error(tmp_path: pathlib.Path) -> None:
     server = MusterServer(tmp_path, "--cluster", "train:worker=1")
     agent = muster.Agent(server.grpc, task=0, connect_timeout=DEADLINE)
 
@@ -279,7 +279,7 @@ def test_an_independent_worker_is_asked_to_stop_when_its_agent_hears_of_an_error
         server.stop()
 
 
-def test_a_standard_server_is_a_worker(tmp_path: pathlib.Path) -> None:
+def test_standard_server_is_a_worker(tmp_path: pathlib.Path) -> None:
     server = MusterServer(tmp_path)
     code = ("import muster\nmuster.run_distribute_coordinator(print, mode='independent_worker', "
             "servers=muster.distribute.worker_servers(threads=1))")

@@ -1,4 +1,4 @@
-"""What ends the tasks of a distribute coordinator: errors, ends of data, interruptions."""
+"""Events that end the tasks of a distribute coordinator: errors, the end of the data, interruptions."""
 from __future__ import annotations
 
 import json
@@ -45,7 +45,7 @@ def test_the_first_error_stops_the_others_and_is_raised() -> None:
     assert time.monotonic() - start < DEADLINE
 
 
-def test_the_end_of_the_data_stops_the_others_and_is_no_error() -> None:
+def test_end_of_the_data_stops_the_others_and_is_not_an_error() -> None:
     def f(strategy: Any) -> None:
         if context().task_id:
             raise distribute.EndOfData
@@ -54,7 +54,7 @@ def test_the_end_of_the_data_stops_the_others_and_is_no_error() -> None:
     assert run(f, TWO) is None
 
 
-def test_what_fails_later_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_later_failures_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     def f(strategy: Any) -> None:
         if context().task_id:
             raise distribute.EndOfData
@@ -67,7 +67,7 @@ def test_what_fails_later_is_in_the_log(caplog: pytest.LogCaptureFixture) -> Non
     assert line.exc_info and str(line.exc_info[1]) == "the checkpoint is not written"
 
 
-def test_a_signal_that_ends_the_program_stops_the_threads() -> None:
+def test_signal_that_ends_the_program_stops_the_threads() -> None:
     code = """
 import os, signal, sys, muster
 
@@ -88,7 +88,7 @@ muster.run_distribute_coordinator(train, cluster_spec={"worker": ["a:1", "b:1"]}
     assert (ran.returncode, ran.stdout.split()) == (3, ["stopped"] * 2), ran.stderr
 
 
-def test_a_thread_that_cannot_be_had_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thread_that_cannot_start_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     begins = threading.Thread.start
 
     def refuses(self: threading.Thread) -> None:
@@ -108,7 +108,7 @@ def test_a_thread_that_cannot_be_had_stops_the_others(monkeypatch: pytest.Monkey
     assert stopped.is_set()
 
 
-def test_who_does_not_stop_is_named(caplog: pytest.LogCaptureFixture) -> None:
+def test_task_that_does_not_stop_is_named(caplog: pytest.LogCaptureFixture) -> None:
     over = threading.Event()
 
     def f(strategy: Any) -> None:
@@ -133,7 +133,7 @@ def test_who_does_not_stop_is_named(caplog: pytest.LogCaptureFixture) -> None:
         "still running after they were asked to stop: worker:0"]
 
 
-def test_nobody_waits_for_who_has_returned_or_does_not_come() -> None:
+def test_barrier_breaks_when_a_task_has_returned_or_does_not_arrive() -> None:
     def f(strategy: Any) -> None:
         if not context().is_chief:
             context().wait_for_other_workers()

@@ -1,4 +1,4 @@
-"""The tests of TensorFlow's distribute coordinator, with its names: standalone, independent, alone."""
+"""TensorFlow's tests of the distribute coordinator, under their original names: standalone, independent and local mode."""
 from __future__ import annotations
 
 import threading
@@ -30,7 +30,7 @@ def seen_independent(strategy: Any, cluster: Any) -> tuple[dict[str, Any], Serve
 
 
 class Sum:
-    """What TensorFlow's test adds up, with a barrier on both sides."""
+    """The sum of TensorFlow's test, computed between two barriers."""
 
     def __init__(self) -> None:
         self.x = self.right = 0
@@ -107,14 +107,14 @@ def test_in_graph_context_with_eval() -> None:
     assert (seen[""].master, seen[""].num_workers) == ("grpc://w:1", 3)
     e = seen["evaluator:0"]
     assert (e.master, e.is_chief, e.distributed) == ("", True, False)
-    assert not (e.init or e.checkpoint or e.summary), "it has no strategy"
+    assert not (e.init or e.checkpoint or e.summary), "an evaluator has no strategy"
 
 
 def test_between_graph_with_an_evaluator() -> None:
     seen = seen_standalone(TraitStrategy(True), EVALUATOR)
     assert len(seen) == 4
     assert all(seen[f"worker:{i}"].num_workers == 3 and seen[f"worker:{i}"].is_chief == (i == 0) for i in range(3))
-    assert not seen["evaluator:0"].barrier, "the workers do not wait for it"
+    assert not seen["evaluator:0"].barrier, "the workers do not wait for the evaluator"
 
 
 def test_in_graph_of_independent_workers() -> None:
@@ -127,7 +127,7 @@ def test_in_graph_of_independent_workers() -> None:
     assert (seen[""].master, seen[""].num_workers, seen[""].is_chief) == ("grpc://w:1", 3, True)
     assert seen["evaluator:0"].is_chief and not seen["evaluator:0"].distributed
     assert len(made.all) == 5, "an evaluator has no server"
-    assert all("evaluator" not in s.config.cluster for s in made.all.values()), "nor is it seen"
+    assert all("evaluator" not in s.config.cluster for s in made.all.values()), "no server has the evaluator in its cluster"
 
 
 def test_between_graph_of_independent_workers() -> None:
@@ -135,14 +135,14 @@ def test_between_graph_of_independent_workers() -> None:
 
     def f(strategy: Any) -> Any:
         assert not context().has_barrier
-        context().wait_for_other_workers()  # does nothing
+        context().wait_for_other_workers()  # does nothing in this mode
         sum.add(lambda: together.wait(DEADLINE))
         return context().task_type
 
     got = run_independent_tasks(f, TraitStrategy(True), WORKERS_AND_PS, servers=made)
     assert sum.right == 3
     assert {name for name, value in got.items() if value} == {"worker:0", "worker:1", "worker:2"}
-    assert made.joined == ["ps:0", "ps:1"], "no worker's server is waited for"
+    assert made.joined == ["ps:0", "ps:1"], "no server of a worker is joined"
     assert {s.starts for s in made.all.values()} == {1} and len(made.all) == 5
 
 
@@ -166,7 +166,7 @@ def one(f: Any, kind: str, index: int, **more: Any) -> Any:
 def test_session_config_in_std_server_and_in_the_function() -> None:
     made = Servers()
     config = one(lambda s: context().session_config, "worker", 0, servers=made)
-    assert made.all["worker:0"].config.session_config == {"task": 1}, "no device filters: it is for any strategy"
+    assert made.all["worker:0"].config.session_config == {"task": 1}, "the server has no device filters, since any strategy may use it"
     assert config == {"task": 2, "device_filters": ["/job:worker/task:0", "/job:ps"]}
 
 
@@ -176,4 +176,4 @@ def test_eval_strategy_configure() -> None:
 
     config = one(never, "evaluator", 0, eval_strategy=TraitStrategy(True),
                  eval_fn=lambda s: context().session_config)
-    assert config == {"alone": 2, "device_filters": ["/job:x"]}, "with the configuration only"
+    assert config == {"alone": 2, "device_filters": ["/job:x"]}, "configured without a cluster"

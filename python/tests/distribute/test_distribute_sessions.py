@@ -19,7 +19,7 @@ def server(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUSTER_COORDINATOR", cluster.server.grpc)
 
 
-def test_the_chief_prepares_the_job_and_the_others_wait(server: None, caplog: pytest.LogCaptureFixture) -> None:
+def test_chief_prepares_the_job_and_the_others_wait(server: None, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "muster.distribute")
     steps: list[str] = []
     asked: list[int] = []
@@ -32,7 +32,7 @@ def test_the_chief_prepares_the_job_and_the_others_wait(server: None, caplog: py
         c = context()
         scaffold = Scaffold(init=lambda s: steps.append("init"), ready=ready)
         with c.session_creator(scaffold, {"given": 1, "task": 5}).create_session() as session:
-            assert session.config["given"] == 1 and session.config["task"] == 1, "the own configuration wins"
+            assert session.config["given"] == 1 and session.config["task"] == 1, "the configuration of the strategy takes precedence"
             steps.append(session.on_own_task().submit(lambda: muster.context().task).fetch(20))
 
     run(f, TWO, TraitStrategy(True))
@@ -41,7 +41,7 @@ def test_the_chief_prepares_the_job_and_the_others_wait(server: None, caplog: py
     assert "session of worker:1: waits until the chief has prepared the job, master 'grpc://b:1'" in caplog.text
 
 
-def test_a_checkpoint_is_restored_in_place_of_init(server: None) -> None:
+def test_checkpoint_is_restored_instead_of_init(server: None) -> None:
     def prepared(has: bool, **named: str) -> list[str]:
         steps: list[str] = []
 
@@ -64,7 +64,7 @@ def test_a_checkpoint_is_restored_in_place_of_init(server: None) -> None:
         run(lambda s: context().session_creator(checkpoint_dir="d"))
 
 
-def test_waits_end(server: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_session_creation_has_a_time_limit(server: None, monkeypatch: pytest.MonkeyPatch) -> None:
     never_ready = Scaffold(ready=lambda s: False)
 
     def f(strategy: Any) -> None:

@@ -20,7 +20,7 @@ TPU = "tpu:name=n;project=p;zone=z"
 
 
 class Google:
-    """Answers as the Cloud TPU API does, and records each request."""
+    """Answers like the Cloud TPU API, and records each request."""
 
     def __init__(self) -> None:
         self.node: Any = NODE
@@ -73,7 +73,7 @@ class Service:
         return self.answer
 
 
-def test_members_are_those_of_tensorflow() -> None:
+def test_resolvers_have_the_members_of_tensorflow() -> None:
     config = {"cluster": json.loads(SPEC), "task": {"type": "worker", "index": 1}, "rpc_layer": "grpc"}
     r = muster.resolver("tf-config", environment={"TF_CONFIG": json.dumps(config)})
     assert r.cluster_spec() == {"ps": {0: "c:1"}, "worker": {0: "a:1", 1: "b:1"}}
@@ -87,7 +87,7 @@ def test_members_are_those_of_tensorflow() -> None:
     assert (r.rpc_layer, r.master(), r.master(rpc_layer="grpc")) == ("", "c:1", "grpc://c:1")
 
 
-def test_each_question_asks_again(tmp_path: pathlib.Path) -> None:
+def test_each_call_reads_the_source_again(tmp_path: pathlib.Path) -> None:
     file = tmp_path / "cluster.json"
     r = muster.resolver(f"file:{file}")
     with pytest.raises(muster.ResolverError, match="No such file or directory"):
@@ -98,7 +98,7 @@ def test_each_question_asks_again(tmp_path: pathlib.Path) -> None:
     assert r.cluster_spec() == {"worker": {0: "b:1"}}
 
 
-def test_the_environment_can_be_given() -> None:
+def test_environment_can_be_given() -> None:
     config = {"TF_CONFIG": json.dumps({"cluster": {"worker": ["a:1", "b:1"]}, "rpc_layer": "grpc",
                                        "task": {"type": "worker", "index": 0}}),
               "MUSTER_MASTER": "true", "MUSTER_COORDINATOR": "x:1", "MUSTER_RESOLVE_WATCH": "true"}
@@ -114,13 +114,13 @@ def test_the_environment_can_be_given() -> None:
     ("consul", "there is no kind of resolver 'consul'"), ("simple:{]", "simple: "),
     ("tpu:name=a.b", "write addresses as grpc://"), ("tpu:nam=a", "tpu: there is no key 'nam'"),
     ("gce:group=g;time_limit=2h", "time_limit: '2h' is not a time from 1s to 1h")])
-def test_a_text_that_is_not_valid_is_a_value_error(text: str, said: str) -> None:
+def test_invalid_text_is_a_value_error(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said) as caught:
         muster.resolver(text).cluster_spec()
     assert "muster" not in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_tpu_has_hosts_health_and_accelerators(google: Google) -> None:
+def test_tpu_resolver_returns_hosts_health_and_accelerators(google: Google) -> None:
     r = muster.resolver(google.text, credentials="secret")
     assert r.cluster_spec() == {"worker": {0: "10.0.0.1:8470", 1: "10.0.0.2:8470"}}
     assert (r.master(), r.num_accelerators()) == ("grpc://10.0.0.1:8470", {"TPU": 8})
@@ -163,14 +163,14 @@ def test_credentials_are_a_token_a_callable_or_an_object(google: Google, monkeyp
             r.cluster_spec()
     assert [a for _, a in google.asked] == ["Bearer first", "Bearer second", "Bearer old", "Bearer new"]
     words = " ".join(word for command in commands for word in command)
-    assert not any(secret in words for secret in ("first", "second", "old", "new", google.text)), "others see arguments"
+    assert not any(secret in words for secret in ("first", "second", "old", "new", google.text)), "others can read arguments"
     with pytest.raises(TypeError, match="credentials: int is neither a token, nor a callable"):
         muster.resolver(google.text, credentials=3).cluster_spec()
     with pytest.raises(ValueError, match="simple: there is no key 'token_file'"):
         muster.resolver(f"simple:{SPEC}", credentials="t").cluster_spec()
 
 
-def test_a_service_object_is_asked_in_place_of_the_api() -> None:
+def test_service_object_is_used_instead_of_the_api() -> None:
     service = Service(NODE)
     r = muster.resolver(TPU, service=service, credentials="unused")
     assert r.cluster_spec() == {"worker": {0: "10.0.0.1:8470", 1: "10.0.0.2:8470"}}
@@ -194,7 +194,7 @@ def test_devices_that_the_program_lists_are_counted() -> None:
     assert (r.num_accelerators(), r.num_accelerators("worker", 1)) == ({"GPU": 1}, {"GPU": 2})
 
 
-def test_a_coordinator_without_an_address_is_started_once() -> None:
+def test_coordinator_without_an_address_is_started_once() -> None:
     started: list[str] = []
 
     def start(address: str) -> int:

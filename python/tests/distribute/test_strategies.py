@@ -1,4 +1,4 @@
-"""Strategies of TensorFlow in run_distribute_coordinator, and the isolation of their tasks."""
+"""Strategies of TensorFlow in run_distribute_coordinator, and the isolation of its tasks."""
 from __future__ import annotations
 
 import inspect
@@ -20,7 +20,7 @@ class Extended:
 
 
 class OfTensorFlow:
-    """Has the members that tf.distribute.Strategy has, and no others."""
+    """Has exactly the members of tf.distribute.Strategy."""
 
     def __init__(self, cluster_resolver: Any = None) -> None:
         self.extended = Extended()
@@ -32,7 +32,7 @@ class OfTensorFlow:
         self.seen.append((task_type, task_id))
 
 
-def test_a_strategy_of_tensorflow_has_its_flags_in_extended() -> None:
+def test_flags_of_a_tensorflow_strategy_are_read_from_extended() -> None:
     seen: dict[Any, Any] = {}
 
     def f(strategy: Any) -> None:
@@ -56,13 +56,13 @@ def test_arguments_have_the_order_of_tensorflow() -> None:
         "session_config", "rpc_layer"]
 
 
-def test_an_object_that_is_not_a_strategy_is_named() -> None:
+def test_object_that_is_not_a_strategy_is_named() -> None:
     with pytest.raises(TypeError, match="strategy: dict has no member 'between_graph'; derive it from "
                                         "muster.distribute.Strategy"):
         run(lambda s: None, TWO, {})
 
 
-def test_a_strategy_that_cannot_be_copied_is_named() -> None:
+def test_strategy_that_cannot_be_copied_is_named() -> None:
     class Locked(distribute.Strategy):
         def __init__(self) -> None:
             self.lock = threading.Lock()
@@ -71,7 +71,7 @@ def test_a_strategy_that_cannot_be_copied_is_named() -> None:
         run(lambda s: None, TWO, Locked())
 
 
-def test_the_resolver_of_a_tensorflow_strategy_is_used() -> None:
+def test_resolver_of_a_tensorflow_strategy_is_used() -> None:
     strategy = OfTensorFlow(muster.resolver('simple:{"worker":["a:1","b:1"]};task_type=worker;task_id=1'))
     assert independent(lambda s: context().master_target, None, None, strategy=strategy) == "grpc://b:1"
 

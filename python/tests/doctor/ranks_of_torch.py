@@ -1,5 +1,5 @@
-"""An ordinary program of torch.distributed of which one rank hangs, in each attempt in another way, and in
-the one behind them not at all. Run as a script; word: a directory."""
+"""A program of torch.distributed of which rank 2 hangs. Each attempt uses another kind of hang; the attempt after the last
+kind does not hang. Run as a script; argument: a directory."""
 import os
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""A rank of a program: all meet after each step, until one of them hangs. Run as a script."""
+"""A rank of a program: all ranks meet after each step, until one of them hangs. Run as a script."""
 import os
 import re
 import signal
@@ -12,7 +12,7 @@ VICTIM, AT = 1, 3
 
 
 def serve(listener):
-    """Lets everybody go when all are there; in rank 0, beside its own part."""
+    """Releases all ranks when all have arrived. Runs in rank 0, on a thread beside the rank's own work."""
     all = [listener.accept()[0] for _ in range(SIZE)]
     while True:
         for one in all:
@@ -83,7 +83,7 @@ def main():
 
 
 def leaves(kind, folder):
-    """Rank 1 leaves out a barrier and waits at the next, before the others wait for it or after."""
+    """Rank 1 skips a barrier and waits at the next one, before or after the others wait for it."""
     import muster
     with muster.Agent() as agent:
         for _ in range(AT):

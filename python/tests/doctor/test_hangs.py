@@ -1,4 +1,4 @@
-"""Which rank hangs, in which line: programs as processes."""
+"""Hang detection: the rank that hangs and its source line, with programs as processes."""
 from __future__ import annotations
 
 import os
@@ -40,8 +40,8 @@ def hang_of(program: muster.Program) -> dict[str, Any] | None:
     return program.refresh().get("hang")
 
 
-def test_the_right_rank_of_pytorch_is_named(url: str, tmp_path: pathlib.Path) -> None:
-    """Each kind of hang in an attempt of its own; nobody is named in the last one, in which all is well."""
+def test_hanging_rank_of_pytorch_is_named(url: str, tmp_path: pathlib.Path) -> None:
+    """Each kind of hang has an attempt of its own. No rank is named in the last attempt, which does not hang."""
     script = pathlib.Path(__file__).with_name("ranks_of_torch.py")
     os.mkfifo(tmp_path / "data")
     p = muster.launch([python_with_torch(), str(script), str(tmp_path)], tasks=4, hang_after=AFTER,
@@ -61,8 +61,8 @@ def test_the_right_rank_of_pytorch_is_named(url: str, tmp_path: pathlib.Path) ->
     ("sleep", "STACK", "in hang"), ("lock_held_in_c", "STACK", "in hang"), ("fifo", "STACK", "in hang"),
     ("stopped", "STOPPED", None), ("barrier", "BARRIER", "in main"), ("left_early_for", "BARRIER", None),
     ("came_late_from", "BARRIER", None)])
-def test_the_right_rank_is_named(url: str, tmp_path: pathlib.Path, kind: str, evidence: str,
-                                 line: str | None) -> None:
+def test_hanging_rank_is_named(url: str, tmp_path: pathlib.Path, kind: str, evidence: str,
+                               line: str | None) -> None:
     p = launched(tmp_path, kind)
     until((tmp_path / "hangs").exists)
     since = time.monotonic()
@@ -72,26 +72,26 @@ def test_the_right_rank_is_named(url: str, tmp_path: pathlib.Path, kind: str, ev
     if line:
         assert str(SCRIPT) in hang["line"] and hang["line"].endswith(line), hang
     assert hang["waits"] == 3 and "worker:0" in hang["waiting"]
-    assert took < 15, "about 3 s, of a loop in C 5 s, on an idle machine"
+    assert took < 15, "takes about 3 s on an idle machine, 5 s for a loop in C"
     (alert,) = [a for a in asked(url, "attention", "items") if a["rule"] == "program-hangs"]
     assert alert["title"] == f"Program {p.name} hangs" and "rank 1 on " in alert["detail"]
     p.cancel()
 
 
-def test_one_of_64_is_named(url: str, tmp_path: pathlib.Path) -> None:
+def test_hanging_rank_among_64_is_named(url: str, tmp_path: pathlib.Path) -> None:
     p = launched(tmp_path, "fifo", tasks=64)
     until((tmp_path / "hangs").exists)
     since = time.monotonic()
     hang = until(lambda: hang_of(p), "it is found")
     assert (hang["rank"], hang["evidence"], hang["waits"]) == (1, "STACK", 63), hang
     assert hang["line"].endswith("in hang")
-    assert time.monotonic() - since < 20, "about 4 s on an idle machine"
+    assert time.monotonic() - since < 20, "takes about 4 s on an idle machine"
     p.cancel()
 
 
-def test_one_that_has_left_the_meeting_is_elsewhere_than_the_others(url: str, tmp_path: pathlib.Path) -> None:
-    """Rank 1 waits at a lock. Rank 0, which serves the meeting, has one thread more, and its main thread is where
-    those of the others are."""
+def test_rank_that_left_the_barrier_early_is_distinguished_from_the_others(url: str, tmp_path: pathlib.Path) -> None:
+    """Rank 1 waits at a lock. Rank 0 serves the barrier: it has an additional thread, and its main thread has the same
+    stack as the main threads of the other ranks."""
     p = launched(tmp_path, "left_early")
     until((tmp_path / "hangs").exists)
     hang = until(lambda: hang_of(p), "it is found")
@@ -115,7 +115,7 @@ def test_ranks_with_own_copies_of_an_upload_are_compared(url: str, tmp_path: pat
     p.cancel()
 
 
-def test_it_begins_again_where_that_is_wanted(url: str, tmp_path: pathlib.Path) -> None:
+def test_hanging_program_restarts_with_on_hang_restart(url: str, tmp_path: pathlib.Path) -> None:
     script = ("import os, time, sys\n"
               "if os.environ['MUSTER_ATTEMPT'] == '1':\n"
               "    def stuck():\n        time.sleep(1000)\n"
@@ -129,7 +129,7 @@ def test_it_begins_again_where_that_is_wanted(url: str, tmp_path: pathlib.Path) 
     assert first["cause"]["hang"]["evidence"] == "STACK" and "in stuck" in first["cause"]["hang"]["line"]
 
 
-def test_it_fails_where_that_is_wanted_and_says_where(url: str, tmp_path: pathlib.Path) -> None:
+def test_hanging_program_fails_with_on_hang_abort_and_names_the_line(url: str, tmp_path: pathlib.Path) -> None:
     p = launched(tmp_path, "sleep", on_hang="abort", max_restarts=3)
     with pytest.raises(muster.ProgramFailedError, match="rank 1 on .* blocks the others: .*ranks_that_meet.py:.* in hang") as e:
         p.wait(DEADLINE)
@@ -137,7 +137,7 @@ def test_it_fails_where_that_is_wanted_and_says_where(url: str, tmp_path: pathli
     assert [a["end"] for a in p.attempts()] == ["HUNG"]
 
 
-def test_it_is_over_when_the_rank_moves_again(url: str, tmp_path: pathlib.Path) -> None:
+def test_hang_ends_when_the_rank_continues(url: str, tmp_path: pathlib.Path) -> None:
     p = launched(tmp_path, "stopped")
     hang = until(lambda: hang_of(p))
     assert hang["process"].startswith("T") and hang["evidence"] == "STOPPED", hang
@@ -152,8 +152,8 @@ def test_it_is_over_when_the_rank_moves_again(url: str, tmp_path: pathlib.Path) 
     p.cancel()
 
 
-def test_programs_that_work_are_not_said_to_hang(url: str, tmp_path: pathlib.Path) -> None:
-    # Rank 0 saves its state for a while, the others wait for it.
+def test_working_programs_are_not_reported_as_hanging(url: str, tmp_path: pathlib.Path) -> None:
+    # Rank 0 writes a checkpoint for a while, and the others wait for it.
     script = ("import os, time\n"
               "end = time.monotonic() + 8\n"
               "while os.environ['RANK'] == '0' and time.monotonic() < end:\n"
@@ -171,7 +171,7 @@ def test_programs_that_work_are_not_said_to_hang(url: str, tmp_path: pathlib.Pat
     assert [a["end"] for a in p.attempts()] == ["SUCCEEDED"]
 
 
-# Rank 0 compiles the first step, in a process of its own, and the others wait for it.
+# Rank 0 compiles the first step in a process of its own, and the others wait for it.
 COMPILES = ("import os, subprocess, sys, time\n"
             "done = sys.argv[1]\n"
             "def first_step():\n"
@@ -186,7 +186,7 @@ COMPILES = ("import os, subprocess, sys, time\n"
 
 
 @pytest.mark.parametrize("tasks", [2, 4])
-def test_a_first_step_that_takes_long_is_no_hang(url: str, tmp_path: pathlib.Path, tasks: int) -> None:
+def test_slow_first_step_is_not_a_hang(url: str, tmp_path: pathlib.Path, tasks: int) -> None:
     p = muster.launch([*python(COMPILES), str(tmp_path / "done")], tasks=tasks, on_hang="abort", hang_after=AFTER)
     assert p.wait(DEADLINE).state == "SUCCEEDED"
     assert [a["end"] for a in p.attempts()] == ["SUCCEEDED"]
@@ -194,7 +194,7 @@ def test_a_first_step_that_takes_long_is_no_hang(url: str, tmp_path: pathlib.Pat
 
 @pytest.mark.parametrize(("words", "field"), [({"on_hang": "never"}, "on_hang"), ({"hang_after": "0.5s"}, "hang_after"),
                                               ({"hang_after": "100ms"}, "hang_after")])
-def test_what_cannot_be_is_refused_by_its_field(url: str, words: dict[str, Any], field: str) -> None:
+def test_invalid_options_are_refused_with_the_name_of_the_field(url: str, words: dict[str, Any], field: str) -> None:
     with pytest.raises(muster.ServerError) as e:
         muster.launch(["true"], **words)
     assert e.value.field == field

@@ -1,4 +1,4 @@
-"""Each flag of each verb is on a page of docs/, and each verb is on that of the command line."""
+"""Each flag of each command is on a page of docs/, and each command is on the page of the command line."""
 from __future__ import annotations
 
 import pathlib
@@ -13,7 +13,7 @@ TOP = pathlib.Path(__file__).parents[3]
 DOCS = TOP / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="only beside the pages")
 NO_WORK = ("help", "bench")
-"""Verbs without flags of their own; benchmarks are described in bench/README.md."""
+"""Commands without flags of their own; benchmarks are described in bench/README.md."""
 
 
 def help_of(*words: str) -> str:
@@ -37,7 +37,7 @@ def test_every_flag_is_on_a_page() -> None:
     assert not {verb: of for verb, of in missing.items() if of}
 
 
-def test_every_verb_is_on_the_page_of_the_command_line() -> None:
+def test_every_command_is_on_the_page_of_the_command_line() -> None:
     page = (DOCS / "command-line.md").read_text()
     table = page[:page.index("## Jobs")]
     assert len(verbs()) > 30

@@ -1,4 +1,4 @@
-"""Temporary folders of killed processes are removed, and folders of living processes are kept."""
+"""Temporary folders of killed processes are removed, and folders of running processes are kept."""
 from __future__ import annotations
 
 import os
@@ -28,7 +28,7 @@ def names(folder: pathlib.Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir() if p.name.startswith("muster-"))
 
 
-def test_next_worker_removes_folders_of_killed_ones(temporary: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_next_worker_removes_folders_of_killed_workers(temporary: pathlib.Path, tmp_path: pathlib.Path) -> None:
     server = Server(tmp_path)
     alive = WorkerProcess(tmp_path, 0, server.grpc, ("--threads", "1"))
     killed = []
@@ -60,7 +60,7 @@ def test_next_worker_removes_folders_of_killed_ones(temporary: pathlib.Path, tmp
     assert names(temporary) == []
 
 
-def test_uploads_of_a_program_without_a_worker_are_removed_with_it(temporary: pathlib.Path) -> None:
+def test_uploads_of_a_program_without_a_worker_are_removed_at_its_exit(temporary: pathlib.Path) -> None:
     code = ("import os, sys, hashlib; from muster.worker import uploads; from muster._pickled.uploads import collect\n"
             "import muster.steps as module; u = collect([module]); uploads.install(u.digest, u.data)\n"
             "sys.argv[1:] and os.kill(os.getpid(), 9)")

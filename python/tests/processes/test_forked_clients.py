@@ -1,5 +1,5 @@
-"""Coordinators and other objects with threads in a process that was forked: each call raises at once, and the session of the
-parent goes on."""
+"""Coordinators and other objects with threads in a forked process: each call raises at once, and the session of the parent
+continues."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -25,8 +25,8 @@ MakeCluster = Callable[..., Cluster]
 
 
 def in_fork(f: Callable[[], Any], seconds: float = 10) -> Any:
-    """Returns the result of `f` in a process that is forked, or "Error: text" of its exception. Now and then gRPC's own hooks
-    abort such a process before it gets here; another one is forked then."""
+    """Returns the result of `f` in a forked process, or "Error: text" for an exception. gRPC's own fork hooks sometimes abort
+    such a process before it runs `f`; the fork is repeated then."""
     return _in_fork(f, seconds) or _in_fork(f, seconds) or _in_fork(f, seconds)
 
 
@@ -103,17 +103,17 @@ def test_each_call_of_a_coordinator_raises_in_a_fork(cluster: Cluster) -> None:
     assert "NOT_READY" in in_fork(lambda: repr(value))
     assert in_fork(lambda: call.fetch(1)) == 1, "what was fetched before the fork stays readable"
     value.cancel()
-    assert c.submit(one).fetch(10) == 1, "the program's goes on"
+    assert c.submit(one).fetch(10) == 1, "the session of the program continues"
 
 
-def test_it_raises_also_before_the_server_has_answered() -> None:
+def test_calls_raise_in_a_fork_before_the_server_has_answered() -> None:
     c = muster.ClusterCoordinator("127.0.0.1:9", connect_timeout=60)
     assert in_fork(lambda: c.submit(one)) == refused("coordinator")
     assert in_fork(lambda: c.create(Counter, task="ps:0")) == refused("coordinator")
     c.close()
 
 
-def test_a_fork_that_leaves_the_block_does_not_end_the_session(cluster: Cluster) -> None:
+def test_fork_that_leaves_the_block_does_not_end_the_session(cluster: Cluster) -> None:
     def leave() -> str:
         global _held
         with c:
@@ -132,8 +132,8 @@ def test_a_fork_that_leaves_the_block_does_not_end_the_session(cluster: Cluster)
 _held: Any = None
 
 
-def test_a_program_that_forks_and_ends_in_the_fork_ends(cluster: Cluster, tmp_path: pathlib.Path) -> None:
-    """By sys.exit, so that what it holds is collected there, and its finalizers run. A fork that gRPC's own hooks abort is
+def test_program_ends_after_its_fork_exits(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+    """The fork ends by sys.exit, so its objects are collected and their finalizers run. A fork that gRPC's own hooks abort is
     repeated."""
     program = f"""
 import os, signal, sys, muster
@@ -153,7 +153,7 @@ with muster.ClusterCoordinator({cluster.server.grpc!r}) as c, muster.Executor({c
 
 
 @pytest.mark.skipif(tuple(map(int, grpc.__version__.split(".")[:2])) < (1, 60), reason="grpcio itself hangs in forks")
-def test_a_coordinator_of_the_fork_itself_works(cluster: Cluster) -> None:
+def test_coordinator_created_in_the_fork_works(cluster: Cluster) -> None:
     c = cluster.coordinator()
     assert c.submit(one).fetch(10) == 1
 
@@ -164,7 +164,7 @@ def test_a_coordinator_of_the_fork_itself_works(cluster: Cluster) -> None:
     assert in_fork(another, 20) == 1
 
 
-def test_an_executor_raises_in_a_fork(cluster: Cluster) -> None:
+def test_executor_raises_in_a_fork(cluster: Cluster) -> None:
     with muster.Executor(cluster.server.grpc) as executor:
         assert executor.submit(one).result(10) == 1
         future = executor.submit(wait_until_stopped)
@@ -177,7 +177,7 @@ def test_an_executor_raises_in_a_fork(cluster: Cluster) -> None:
         assert executor.submit(one).result(10) == 1
 
 
-def test_a_worker_raises_in_a_fork(cluster: Cluster) -> None:
+def test_worker_raises_in_a_fork(cluster: Cluster) -> None:
     worker = muster.Worker(cluster.server.grpc, threads=1, job="forked")
     running = threading.Thread(target=worker.run)
     running.start()
@@ -201,8 +201,8 @@ def test_functions_that_call_objects_in_a_fork_get_an_error(cluster: Cluster) ->
     assert c.submit(calls, counter).fetch(30) == (1, refused("handle"))
 
 
-def test_a_local_cluster_outlives_a_fork_and_ends_with_its_program(tmp_path: pathlib.Path) -> None:
-    """Also while a process that was forked by C has all of its pipes."""
+def test_local_cluster_outlives_a_fork_and_ends_with_its_program(tmp_path: pathlib.Path) -> None:
+    """This holds even while a process that C code forked has all pipes of the cluster."""
     mark = tmp_path / "pids"
     program = f"""
 import ctypes, json, os, pathlib, sys, time, muster

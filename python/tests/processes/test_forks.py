@@ -1,4 +1,4 @@
-"""Programs and processes that functions start: they inherit nothing of the worker, and a worker goes on while they live."""
+"""Programs and processes that functions start inherit nothing of the worker, and do not keep the worker from continuing."""
 from __future__ import annotations
 
 import contextlib
@@ -30,7 +30,7 @@ BOTH = pytest.mark.parametrize("words", [("--processes", "1"), ("--threads", "1"
 
 @contextlib.contextmanager
 def ended(mark: pathlib.Path) -> Iterator[None]:
-    """Kills the process whose id is in the file."""
+    """Kills the process whose id is in the file at the end of the block."""
     try:
         yield
     finally:
@@ -40,7 +40,7 @@ def ended(mark: pathlib.Path) -> Iterator[None]:
 
 
 def leave_a_fork(mark: str) -> None:
-    """Forks a process that stays, and writes its id into the file."""
+    """Forks a process that keeps running, and writes its id into the file."""
     pid = os.fork()
     if pid == 0:
         time.sleep(60)
@@ -64,7 +64,7 @@ def pid() -> int:
     return os.getpid()
 
 
-def test_a_process_that_dies_is_noticed_while_its_fork_lives(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+def test_death_of_a_process_is_noticed_while_its_fork_runs(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "1")
     mark = tmp_path / "fork"
@@ -74,10 +74,10 @@ def test_a_process_that_dies_is_noticed_while_its_fork_lives(make_cluster: MakeC
             c.submit(fork_and_die, str(mark)).fetch(10)
         assert c.submit(pid).fetch(10) > 0
         assert "exited with status 3" in worker.text()
-        assert state_and_parent(int(mark.read_text()))[0] == "S", "its fork lives on"
+        assert state_and_parent(int(mark.read_text()))[0] == "S", "the fork still runs"
 
 
-def test_it_is_noticed_without_the_fork_server_as_well(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+def test_death_is_noticed_without_the_fork_server_as_well(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "1")
     mark = tmp_path / "fork"
@@ -90,8 +90,8 @@ def test_it_is_noticed_without_the_fork_server_as_well(make_cluster: MakeCluster
 
 
 @pytest.mark.parametrize("fork_server", ["alive", "dead"])
-def test_a_deaf_closure_is_killed_while_its_fork_lives(make_cluster: MakeCluster, tmp_path: pathlib.Path,
-                                                       fork_server: str) -> None:
+def test_closure_that_ignores_cancellation_is_killed_while_its_fork_runs(make_cluster: MakeCluster, tmp_path: pathlib.Path,
+                                                                         fork_server: str) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "1", "--stop-grace", "200ms")
     mark = tmp_path / "fork"
@@ -107,8 +107,8 @@ def test_a_deaf_closure_is_killed_while_its_fork_lives(make_cluster: MakeCluster
         until(lambda: state_and_parent(before)[0] in "XZ", "the deaf process is dead")
 
 
-def test_processes_end_with_a_worker_whose_fork_lives(tmp_path: pathlib.Path) -> None:
-    """The fork, by C, has all sockets of the worker."""
+def test_processes_end_with_their_worker_while_a_fork_runs(tmp_path: pathlib.Path) -> None:
+    """C code made the fork, so it has all sockets of the worker."""
     mark = tmp_path / "pids"
     program = f"""
 import ctypes, os, pathlib, time
@@ -134,8 +134,8 @@ time.sleep(60)
 
 
 @BOTH
-def test_a_fork_that_returns_from_the_function_answers_nothing(make_cluster: MakeCluster, tmp_path: pathlib.Path,
-                                                               words: Any) -> None:
+def test_fork_that_returns_from_the_function_sends_no_result(make_cluster: MakeCluster, tmp_path: pathlib.Path,
+                                                             words: Any) -> None:
     cluster = make_cluster()
     cluster.add(*words)
     c = cluster.coordinator()
@@ -156,7 +156,7 @@ def test_a_fork_that_returns_from_the_function_answers_nothing(make_cluster: Mak
 
 
 def inherited(start: str) -> dict[str, Any]:
-    """Returns the signals, descriptors and settings of a process that is started so, as /proc shows them."""
+    """Returns the signals, descriptors and settings of a process started by `start`, as /proc shows them."""
     look = ("import os, sys; own = {f'/proc/{os.getpid()}/fd', '/proc/self/fd'}; "
             "print(repr({'status': open('/proc/self/status').read(), 'umask': os.umask(0o22), 'cwd': os.getcwd(), "
             "'path': os.environ.get('PYTHONPATH'), 'fds': [(int(fd), to) for fd in os.listdir('/proc/self/fd') "
@@ -182,7 +182,7 @@ def inherited(start: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("start", ["fork", "exec"])
 @BOTH
-def test_what_a_function_starts_inherits_nothing_of_the_worker(make_cluster: MakeCluster, words: Any, start: str) -> None:
+def test_processes_started_by_functions_inherit_nothing_of_the_worker(make_cluster: MakeCluster, words: Any, start: str) -> None:
     cluster = make_cluster()
     cluster.add(*words)
     seen = cluster.coordinator().submit(inherited, start).fetch(20)
@@ -204,7 +204,7 @@ def test_what_a_function_starts_inherits_nothing_of_the_worker(make_cluster: Mak
 
 
 def limits(start: str) -> str:
-    """Returns the resource limits of a process that is started so, as /proc shows them."""
+    """Returns the resource limits of a process started by `start`, as /proc shows them."""
     if start == "exec":
         return subprocess.run(["cat", "/proc/self/limits"], stdout=subprocess.PIPE, check=True, text=True).stdout
     reading, writing = os.pipe()
@@ -239,7 +239,7 @@ def test_limits_are_those_of_the_worker_until_a_function_changes_them(make_clust
 
 
 def locks_of_a_fork() -> dict[str, bool]:
-    """Returns which locks can be taken in a fork while a thread of the forking process holds all of them."""
+    """Returns which locks can be acquired in a fork while a thread of the forking process holds all of them."""
     executor, link = (importlib.import_module(name) for name in ("muster.executor", "muster.coordinator.link"))
     own = threading.Lock()
     locks: dict[str, Callable[[], Any]] = {
@@ -289,7 +289,7 @@ def terminated(start: str) -> int:
     context: Any = multiprocessing.get_context(start)
     process = context.Process(target=time.sleep, args=(30,))
     process.start()
-    # Python before 3.10 loses a signal that comes between the fork and the exec of a process of multiprocessing.
+    # Python before 3.10 loses a signal that arrives between fork and exec in a process of multiprocessing.
     while start == "spawn" and b"spawn_main" not in pathlib.Path(f"/proc/{process.pid}/cmdline").read_bytes():
         time.sleep(0.01)
     process.terminate()
@@ -299,7 +299,7 @@ def terminated(start: str) -> int:
 
 @pytest.mark.parametrize("start", ["program", "fork", "spawn"])
 @BOTH
-def test_sigterm_ends_what_functions_start(make_cluster: MakeCluster, words: Any, start: str) -> None:
+def test_sigterm_ends_processes_that_functions_start(make_cluster: MakeCluster, words: Any, start: str) -> None:
     cluster = make_cluster()
     cluster.add(*words)
     assert cluster.coordinator().submit(terminated, start).fetch(20) == -signal.SIGTERM
@@ -318,7 +318,7 @@ def test_pools_of_functions_end(make_cluster: MakeCluster) -> None:
         assert c.submit(pool, start).fetch(20) == [1, 2]
 
 
-def test_the_process_itself_ignores_sigterm(make_cluster: MakeCluster) -> None:
+def test_worker_process_ignores_sigterm(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1")
 
@@ -331,8 +331,8 @@ def test_the_process_itself_ignores_sigterm(make_cluster: MakeCluster) -> None:
     assert c.submit(hears).fetch(10) == c.submit(pid).fetch(10)
 
 
-def test_the_output_of_a_worker_ends_with_it(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
-    """A fork that lives on does not keep who reads it waiting."""
+def test_output_of_a_worker_ends_with_the_worker(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+    """A fork that still runs does not keep the reader of the output waiting."""
     cluster = make_cluster()
     mark = tmp_path / "fork"
     worker = subprocess.Popen([sys.executable, "-m", "muster", "worker", "--server", cluster.server.grpc, "--processes", "1"],
@@ -353,7 +353,7 @@ def test_pipes_of_the_child_that_exited_first_are_closed(monkeypatch: pytest.Mon
     with ours, theirs:
         for _ in range(3):
             ends = pipes()
-            written += [os.dup(ends.write[0])]  # as what the child has left behind has it
+            written += [os.dup(ends.write[0])]  # as in a process that the child has left behind
             child = subprocess.Popen(["true"])
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
             forkserver._reap(theirs, {child.pid: Left(ends)}, left)
@@ -368,7 +368,7 @@ def test_pipes_of_the_child_that_exited_first_are_closed(monkeypatch: pytest.Mon
         os.close(fd)
 
 
-def test_a_reader_that_does_not_read_holds_up_nobody_for_long() -> None:
+def test_reader_that_does_not_read_delays_others_only_briefly() -> None:
     reading, writing = os.pipe()
     began = time.monotonic()
     for _ in range(50):
@@ -383,7 +383,7 @@ def test_a_reader_that_does_not_read_holds_up_nobody_for_long() -> None:
 
 
 def test_programs_of_a_local_cluster_with_threads_do_not_have_its_pipes() -> None:
-    """They would wait for a program that does not read, and take its word to the cluster."""
+    """A program with these pipes could block on output that is not read, and could read input that is meant for the cluster."""
     with muster.LocalCluster(threads=1) as local:
         c = local.coordinator(log_to_driver=False)
         assert c.submit(os.system, "head -c 300000 /dev/zero").fetch(20) == 0

@@ -1,4 +1,4 @@
-"""Imports of functions beside what is unpickled at the same time."""
+"""Imports by functions while another thread unpickles."""
 from __future__ import annotations
 
 import pathlib
@@ -13,9 +13,9 @@ MakeCluster = Callable[..., Cluster]
 
 
 @pytest.mark.parametrize("named_by", ["an argument", "a function"])
-def test_a_package_is_imported_while_a_call_names_what_is_in_it(make_cluster: MakeCluster, monkeypatch: pytest.MonkeyPatch,
+def test_package_is_imported_while_a_call_names_its_content(make_cluster: MakeCluster, monkeypatch: pytest.MonkeyPatch,
                                                                named_by: str) -> None:
-    """As numpy is, by `import numpy`, while an array is unpickled, which names numpy._core.numeric."""
+    """The case of numpy: `import numpy` runs while an array is unpickled, which imports numpy._core.numeric."""
     cluster = make_cluster()
     package = cluster.folder / "racing"
     (package / "deep").mkdir(parents=True)
@@ -59,8 +59,8 @@ def test_a_package_is_imported_while_a_call_names_what_is_in_it(make_cluster: Ma
             del sys.modules[name]
 
 
-def test_a_broken_module_is_said_to_be_broken(make_cluster: MakeCluster, monkeypatch: pytest.MonkeyPatch,
-                                              tmp_path: pathlib.Path) -> None:
+def test_import_error_of_a_broken_module_is_reported(make_cluster: MakeCluster, monkeypatch: pytest.MonkeyPatch,
+                                                     tmp_path: pathlib.Path) -> None:
     cluster = make_cluster()
     (cluster.folder / "broken_there.py").write_text("from os import nothing_such\n")
     (tmp_path / "good").mkdir()

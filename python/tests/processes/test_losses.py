@@ -1,5 +1,5 @@
-"""Calls that lose their process or their worker: how often they are tried again, how long they wait, and what their
-error says. With real processes."""
+"""Calls that lose their process or their worker: how often they are retried, how long they wait, and which error they
+return. With real processes."""
 from __future__ import annotations
 
 import os
@@ -41,8 +41,8 @@ def attempts_of(error: pytest.ExceptionInfo[muster.AbortedError]) -> int:
 
 @pytest.mark.parametrize("poison, how", [
     (exits, r"exited with status 7"), (kills_itself, r"was killed by SIGKILL, perhaps out of memory")])
-def test_submitted_call_that_ends_its_process_fails_after_the_third(make_cluster: MakeCluster, poison: Any, how: str
-                                                                    ) -> None:
+def test_submitted_call_that_ends_its_process_fails_after_the_third_loss(make_cluster: MakeCluster, poison: Any, how: str
+                                                                         ) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "2")
     c = cluster.coordinator()
@@ -51,7 +51,7 @@ def test_submitted_call_that_ends_its_process_fails_after_the_third(make_cluster
     value = c.submit(poison)
     with pytest.raises(muster.AbortedError, match=rf"3 workers were lost .*{how}.*{how}.*{how}") as error:
         value.fetch(20)
-    assert time.monotonic() - began > 0.3  # it waits 0.1 s, then 0.2 s
+    assert time.monotonic() - began > 0.3  # the call waits 0.1 s, then 0.2 s
     assert attempts_of(error) == 3
     assert error.value.kind is muster.FailureKind.WORKER_LOST
     assert value.status is muster.RemoteValueStatus.ABORTED
@@ -59,7 +59,7 @@ def test_submitted_call_that_ends_its_process_fails_after_the_third(make_cluster
     assert worker.text().count(" its process ") == 3
 
 
-def test_scheduled_call_that_ends_its_process_fails_after_the_third(make_cluster: MakeCluster) -> None:
+def test_scheduled_call_that_ends_its_process_fails_after_the_third_loss(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1")
     c = cluster.coordinator()
@@ -71,7 +71,7 @@ def test_scheduled_call_that_ends_its_process_fails_after_the_third(make_cluster
     assert c.schedule(abs, (-1,)).fetch(20) == 1
 
 
-def test_map_fails_with_the_item_that_ends_its_process(make_cluster: MakeCluster) -> None:
+def test_map_fails_at_the_item_that_ends_its_process(make_cluster: MakeCluster) -> None:
     def item(i: int) -> int:
         if i == 5:
             os._exit(7)
@@ -110,7 +110,7 @@ def test_explicit_zero_is_no_limit(make_cluster: MakeCluster) -> None:
         assert executor.submit(exits_before, 5).result(20) == 5
 
 
-def test_other_limits_hold() -> None:
+def test_max_worker_failures_is_checked_and_sent() -> None:
     with pytest.raises(ValueError, match="max_worker_failures: 256, must be from 0 to 255"):
         muster.CoordinatorOptions(max_worker_failures=256)
     with pytest.raises(ValueError, match="max_worker_failures: -1"):
@@ -147,7 +147,7 @@ def test_submitted_call_counts_lost_workers_and_a_scheduled_one_does_not(make_cl
     assert attempts_of(error) == 3
 
 
-def test_worker_that_is_stopped_does_not_count(make_cluster: MakeCluster) -> None:
+def test_stopped_worker_does_not_count_as_a_loss(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     value = cluster.coordinator(max_worker_failures=1).submit(hangs_before, 4)
     lose_workers(cluster, 3, lambda worker: worker.stop())
@@ -181,8 +181,8 @@ def test_jobs_over_rest_have_the_same_limit(make_cluster: MakeCluster) -> None:
     assert "retried in " in said and " lost workers: its process " in said, said
 
 
-def test_restart_of_the_server_neither_counts_nor_forgets_losses(make_cluster: MakeCluster, tmp_path: pathlib.Path
-                                                                 ) -> None:
+def test_server_restart_neither_counts_nor_forgets_losses(make_cluster: MakeCluster, tmp_path: pathlib.Path
+                                                          ) -> None:
     cluster = make_cluster("--data-dir", str(tmp_path / "data"))
     server = cluster.server
     job = server.post("/api/v1/jobs", {"closures": [{"function": "die", "args": ["exit"]}]})["id"]

@@ -1,4 +1,4 @@
-"""The loop of an object with asynchronous methods answers each call, whatever a method raises or ignores."""
+"""The event loop of an object with asynchronous methods answers each call, whatever a method raises or ignores."""
 from __future__ import annotations
 
 import asyncio
@@ -45,7 +45,7 @@ async def ignores_cancels(runs: threading.Event) -> None:
 
 
 def run(loop: Loop, coroutine: Any) -> Any:
-    """Returns the future of a call on a thread that no test waits for."""
+    """Returns the future of a call on a daemon thread."""
     future: concurrent.futures.Future[Any] = concurrent.futures.Future()
 
     def call() -> None:
@@ -59,18 +59,18 @@ def run(loop: Loop, coroutine: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
-def test_a_loop_runs_again_after_a_method_has_raised(loop: Loop, kind: type[BaseException]) -> None:
+def test_loop_continues_after_a_method_has_raised(loop: Loop, kind: type[BaseException]) -> None:
     with pytest.raises(kind):
         run(loop, raises(kind)).result(DEADLINE)
     assert run(loop, returns()).result(DEADLINE) == 1
 
 
-def test_a_loop_runs_again_after_a_method_has_stopped_it(loop: Loop) -> None:
+def test_loop_continues_after_a_method_has_stopped_it(loop: Loop) -> None:
     assert run(loop, stops_loop()).result(DEADLINE) == 2
     assert run(loop, returns()).result(DEADLINE) == 1
 
 
-def test_stop_ends_calls_that_ignore_the_cancel(loop: Loop) -> None:
+def test_stop_ends_calls_that_ignore_cancellation(loop: Loop) -> None:
     runs = threading.Event()
     call = run(loop, ignores_cancels(runs))
     assert runs.wait(DEADLINE)

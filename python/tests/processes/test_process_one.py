@@ -69,7 +69,7 @@ def has_worker(server: Server) -> bool:
     return any(t["state"] == "CONNECTED" for t in server.tasks())
 
 
-def test_cpp_worker_as_process_one(server: Server, tmp_path: pathlib.Path) -> None:
+def test_cpp_worker_as_process_one_reaps_orphans(server: Server, tmp_path: pathlib.Path) -> None:
     container = Container([binary(), "worker", "--server", server.grpc, "--allow-exec"])
     try:
         until(lambda: has_worker(server), "the worker")
@@ -78,7 +78,7 @@ def test_cpp_worker_as_process_one(server: Server, tmp_path: pathlib.Path) -> No
             job = client.submit("muster.exec", [*ORPHAN, str(tmp_path / str(i))],
                                 kwargs={"check": False}).join(DEADLINE)
             ended: Any = next(job.results())
-            assert ended["exit_code"] == 3, "the worker gets the status of its own child"
+            assert ended["exit_code"] == 3, "the worker has the status of its own child"
         until(lambda: all((tmp_path / str(i)).exists() for i in range(5)), "the orphans have ended")
         until(lambda: not container.zombies(), "they are reaped")
         assert container.stop() == 0
@@ -87,7 +87,7 @@ def test_cpp_worker_as_process_one(server: Server, tmp_path: pathlib.Path) -> No
 
 
 @pytest.mark.parametrize("how", [("--processes", "1"), ("--threads", "1")], ids=["processes", "threads"])
-def test_python_worker_as_process_one(server: Server, tmp_path: pathlib.Path, how: tuple[str, ...]) -> None:
+def test_python_worker_as_process_one_reaps_orphans(server: Server, tmp_path: pathlib.Path, how: tuple[str, ...]) -> None:
     here = pathlib.Path(__file__).resolve().parent
     container = Container([sys.executable, "-m", "muster", "worker", "--server", server.grpc, *how],
                           PYTHONPATH=os.pathsep.join(map(str, (here, here.parent, here.parent.parent))))
@@ -103,7 +103,7 @@ def test_python_worker_as_process_one(server: Server, tmp_path: pathlib.Path, ho
         container.close()
 
 
-def test_run_as_process_one(tmp_path: pathlib.Path) -> None:
+def test_run_as_process_one_reaps_orphans(tmp_path: pathlib.Path) -> None:
     file, go = str(tmp_path / "ended"), str(tmp_path / "go")
     program = ["sh", "-c", "setsid sh -c '(sleep 0.05; : > $0) & exit 3' $0; "
                "while ! test -e $1; do sleep 0.05; done; exit 5", file, go]
@@ -117,13 +117,13 @@ def test_run_as_process_one(tmp_path: pathlib.Path) -> None:
         container.close()
 
 
-def test_supervising_server_as_process_one(tmp_path: pathlib.Path) -> None:
+def test_supervising_server_as_process_one_reaps_orphans(tmp_path: pathlib.Path) -> None:
     ready, file = tmp_path / "ready.json", str(tmp_path / "ended")
     container = Container([binary(), "serve", "--supervise", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--ready-file",
                            str(ready)])
     try:
         until(ready.exists, "the server")
-        # As `docker exec` does: a process of the container that leaves a child behind.
+        # Like `docker exec`: a process of the container that leaves a child behind.
         subprocess.run(["nsenter", "--target", str(container.one), "--pid", "--", *ORPHAN, file])
         until(lambda: os.path.exists(file), "the orphan has ended")
         until(lambda: not container.zombies(), "it is reaped")

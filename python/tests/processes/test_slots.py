@@ -1,4 +1,4 @@
-"""Values of classes that a program itself defines, which go to workers and back by value."""
+"""Values of classes that the program itself defines, which are pickled by value in both directions."""
 from __future__ import annotations
 
 import os
@@ -90,7 +90,7 @@ print("good")
 """
 
 
-def test_instances_of_classes_with_slots_come_back(cluster: Cluster) -> None:
+def test_instances_of_classes_with_slots_are_returned(cluster: Cluster) -> None:
     slots = sys.version_info >= (3, 10)
     program = PROGRAM.format(server=cluster.server.grpc, slots="(slots=True)" if slots else "",
                              frozen="(slots=True, frozen=True)" if slots else "(frozen=True)")
@@ -99,7 +99,7 @@ def test_instances_of_classes_with_slots_come_back(cluster: Cluster) -> None:
     assert ended.stdout == "good\n", ended.stderr
 
 
-def test_a_value_that_cannot_be_unpickled_names_its_call(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+def test_value_that_cannot_be_unpickled_names_its_call(cluster: Cluster, tmp_path: pathlib.Path) -> None:
     def of_worker_alone() -> object:
         import sys
         import types
@@ -118,8 +118,8 @@ class Slotted:
     __slots__ = ("x",)
 
 
-def test_one_that_lost_its_slots_on_the_way_says_so(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a worker of before loses them."""
+def test_instance_that_lost_its_slots_mentions_them_in_the_error(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of older versions lose the slots."""
     monkeypatch.setattr(picklers, "_with_slots", lambda value, made: made)
     import cloudpickle
 

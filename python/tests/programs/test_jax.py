@@ -34,7 +34,7 @@ def test_initialize_needs_no_arguments_in_a_run(tmp_path: pathlib.Path, around: 
     assert set(run.stdout.splitlines()) == SAID
 
 
-def test_a_run_within_a_run_starts_python(tmp_path: pathlib.Path) -> None:
+def test_run_inside_a_run_starts_python(tmp_path: pathlib.Path) -> None:
     inner = ["env", "-u", "TF_CONFIG", binary(), "run", "--nproc", "1", "--no-prefix", "--", *python("print('inner')")]
     run = subprocess.run([binary(), "run", "--nproc", "1", "--no-prefix", "--", *inner], capture_output=True, text=True,
                          timeout=DEADLINE)
@@ -65,7 +65,7 @@ for i in range(100):
 """
 
 
-def test_the_rank_outside_of_the_collective_is_named(url: str) -> None:
+def test_rank_outside_of_the_collective_is_named(url: str) -> None:
     p = muster.launch(python(STUCK), tasks=2, env={"JAX_PLATFORMS": "cpu"}, hang_after=2.0)
     hang = until(lambda: p.refresh().get("hang"), "it is found")
     assert (hang["rank"], hang["evidence"]) == (1, "COLLECTIVE"), hang

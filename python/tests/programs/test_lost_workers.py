@@ -10,7 +10,7 @@ import muster
 from conftest import Server, Workers, binary, until
 
 
-def test_a_lost_worker_is_reported_until_its_ranks_are_given_up(tmp_path: pathlib.Path, workers: Workers) -> None:
+def test_lost_worker_is_reported_until_its_ranks_are_given_up(tmp_path: pathlib.Path, workers: Workers) -> None:
     server = Server(tmp_path)
     first = workers.start(server, "--gpus", "1", "--host", "host0", "--index", "0", "--program-lease", "8s")
     second = workers.start(server, "--gpus", "1", "--host", "host1", "--index", "1", "--program-lease", "8s")

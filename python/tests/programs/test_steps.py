@@ -1,4 +1,4 @@
-"""Steps that ranks of programs say: shown, compared, and where all stop."""
+"""Steps that ranks of programs report: they are shown, compared, and used to stop all ranks at the same step."""
 from __future__ import annotations
 
 import os
@@ -53,8 +53,8 @@ def test_steps_are_shown_and_the_slow_rank_is_found(url: str) -> None:
 
 
 @pytest.mark.parametrize("preload", [None, ["json"]])
-def test_steps_that_are_printed_are_read(url: str, preload: Any) -> None:
-    """By ranks that know nothing of Muster, forked ones among them."""
+def test_printed_steps_are_read(url: str, preload: Any) -> None:
+    """The ranks do not use Muster; some of them are forked."""
     printing = ("import itertools, os, time\n"
                 "for n in itertools.count(1):\n"
                 "    print(f'epoch 7 [{n}/1000] loss 0.1', flush=True)\n"
@@ -82,7 +82,7 @@ def test_all_ranks_stop_after_the_same_step(url: str) -> None:
     assert last_lines(p, 4) == {f"stopped after {step} in attempt 1"}
 
 
-def test_a_step_may_be_chosen(url: str) -> None:
+def test_step_to_stop_at_can_be_chosen(url: str) -> None:
     p = muster.launch(python(STEPPING), tasks=2)
     until(lambda: (p.refresh().get("steps") or {}).get("ranks") == 2, "both have said a step")
     step = p.view["steps"]["most"] + 1000
@@ -93,7 +93,7 @@ def test_a_step_may_be_chosen(url: str) -> None:
     assert last_lines(p, 2) == {f"stopped after {step} in attempt 1"}
 
 
-def test_one_that_says_no_steps_is_told_so(url: str) -> None:
+def test_stop_at_a_step_is_refused_if_no_rank_reports_steps(url: str) -> None:
     p = muster.launch(["sleep", "1000"])
     until(lambda: p.refresh()["state"] == "RUNNING")
     with pytest.raises(muster.ServerError, match="no rank of it has said a step") as e:
@@ -106,7 +106,7 @@ def test_one_that_says_no_steps_is_told_so(url: str) -> None:
     p.cancel()
 
 
-def test_a_worker_that_leaves_preempts_after_a_step(tmp_path: pathlib.Path, workers: Workers) -> None:
+def test_worker_that_leaves_preempts_after_a_step(tmp_path: pathlib.Path, workers: Workers) -> None:
     server = Server(tmp_path)
     first = workers.start(server, "--host", "a")
     workers.start(server, "--host", "b")
@@ -121,14 +121,14 @@ def test_a_worker_that_leaves_preempts_after_a_step(tmp_path: pathlib.Path, work
     (before, _) = p.attempts()
     assert before["end"] == "PREEMPTED" and before["cause"]["kind"] == "WORKER_LEFT"
     assert {r["host"] for r in p.ranks()} == {"b", "c"} and p.view["restarts"] == 0
-    # What the other one has printed went with its worker.
+    # The output of the other rank was lost with its worker.
     assert p._log(stays, 1, 0)["data"].splitlines()[-1].startswith("stopped after")
     assert first.wait(DEADLINE) == 0
     p.cancel()
     server.stop()
 
 
-def test_a_stop_outlives_the_server_and_the_attempt(tmp_path: pathlib.Path, workers: Workers) -> None:
+def test_stop_at_a_step_outlives_the_server_and_the_attempt(tmp_path: pathlib.Path, workers: Workers) -> None:
     server = Server(tmp_path, "--data-dir", str(tmp_path / "data"))
     workers.start(server)
     until(lambda: len(muster.Client(server.http).tasks()) == 1)
@@ -147,7 +147,7 @@ def test_a_stop_outlives_the_server_and_the_attempt(tmp_path: pathlib.Path, work
     server.stop()
 
 
-def test_a_notice_before_the_deadline_is_a_step(url: str) -> None:
+def test_notice_before_the_deadline_stops_after_a_step(url: str) -> None:
     p = muster.launch(python(STEPPING), tasks=2, deadline=6, notice=4)
     until(lambda: p.refresh()["state"] == "FAILED", "its deadline is over")
     (line,) = last_lines(p, 2)
@@ -155,7 +155,7 @@ def test_a_notice_before_the_deadline_is_a_step(url: str) -> None:
     assert p.cause and p.cause["kind"] == "DEADLINE"
 
 
-def test_a_step_is_nothing_outside_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_step_outside_of_a_program_returns_false(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MUSTER_STEPS", raising=False)
     assert muster.step(3) is False
     for wrong in (-1, 2**53 + 1):
@@ -164,6 +164,6 @@ def test_a_step_is_nothing_outside_of_a_program(monkeypatch: pytest.MonkeyPatch)
     assert not any(muster.step(n) for n in range(10_000))
 
 
-def test_it_is_imported_without_the_wire() -> None:
+def test_step_is_imported_without_grpc_and_protobuf() -> None:
     code = "import sys, muster; muster.step(1); sys.exit('grpc' in sys.modules or 'google.protobuf' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
