@@ -8,7 +8,7 @@ import pytest
 
 from muster._bounded_file import BYTES_MAX, PIPES_MAX, read_bounded_file
 from muster._tls import Tls
-from muster.worker.command import _first_line
+from muster._token import first_line
 
 
 def test_file_beyond_the_limit_is_refused(tmp_path: pathlib.Path) -> None:
@@ -24,7 +24,7 @@ def test_file_beyond_the_limit_is_refused(tmp_path: pathlib.Path) -> None:
 
 def test_token_files_and_certificates_have_the_limit() -> None:
     with pytest.raises(ValueError, match="/dev/zero: is larger than 1 MiB"):
-        _first_line("/dev/zero")
+        first_line("/dev/zero", "token_file")
     with pytest.raises(ValueError, match="/dev/zero: is larger than 1 MiB"):
         Tls(ca="/dev/zero").channel("127.0.0.1:1", [])
 
