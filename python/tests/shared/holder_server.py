@@ -1,4 +1,4 @@
-"""A server of `Hold`, `Locate` and `Put` in this process, which says what it is told to say."""
+"""A server in this process that implements `Hold`, `Locate` and `Put`, and sends the messages that a test asks for."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -20,14 +20,15 @@ class HolderServer:
         self.blob_bytes_max = 0
         self.refuses: set[bytes] = set()
         self.streams: list[queue.SimpleQueue[Any | None]] = []
-        self.lock = threading.Lock()  # protects all below
+        self.lock = threading.Lock()  # protects all attributes below
         self.places: dict[bytes, tuple[str, int]] = {}
         self.holders: dict[bytes, list[dict[str, Any]]] = {}
-        """By name, what is told of those that hold it; see `BlobHolder`. Of those `host` may be another than the asker's."""
+        """By name: the holders that the server returns; see `BlobHolder`. A holder with a `host` is returned only to requests of this
+        host and to requests without a host."""
         self.unlists: set[bytes] = set()
         self.held: dict[bytes, int] = {}
         self.copies: set[bytes] = set()
-        """Of `held`."""
+        """The names in `held` that are copies."""
         self.located: list[Any] = []
         self.announced: list[bytes] = []
         self.first: list[Any] = []
@@ -56,7 +57,7 @@ class HolderServer:
         return None
 
     def say(self, **words: Any) -> None:
-        """To the newest stream."""
+        """Sends a message on the newest stream."""
         self.streams[-1].put(messages.HoldResponse(**words))
 
     def hang_up(self) -> None:

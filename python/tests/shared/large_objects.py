@@ -1,4 +1,4 @@
-"""What the tests of large calls make and schedule."""
+"""Objects and functions of the tests of large calls."""
 from __future__ import annotations
 
 import os
@@ -29,7 +29,7 @@ class Keeper:
         return self.count
 
     def wait(self, path: str) -> None:
-        """Until the file is there."""
+        """Waits until the file exists."""
         while path and not os.path.exists(path):
             time.sleep(0.01)
 

@@ -1,4 +1,4 @@
-"""Which memory is held where, as /proc has it."""
+"""Shared memory held by processes, as /proc shows it."""
 from __future__ import annotations
 
 import gc
@@ -16,13 +16,13 @@ def _parents() -> dict[int, int]:
         try:
             stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
             found[int(pid)] = int(stat.rpartition(")")[2].split()[1])
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             pass
     return found
 
 
 def below(root: int | None = None) -> set[int]:
-    """The process and all that it has started."""
+    """Returns the process and all its descendants."""
     parents = _parents()
     root = root or os.getpid()
     found: set[int] = {root}
@@ -32,13 +32,13 @@ def below(root: int | None = None) -> set[int]:
 
 
 def links_of(pid: int) -> list[tuple[str, str]]:
-    """Descriptors of one process, and what each is of. Empty: it has ended."""
+    """Returns the descriptors of a process with their targets; an empty list if the process has ended."""
     found = []
     try:
         for fd in os.listdir(f"/proc/{pid}/fd"):
             try:
                 found.append((fd, os.readlink(f"/proc/{pid}/fd/{fd}")))
-            except OSError:  # it has just been closed
+            except OSError:  # the descriptor was just closed
                 pass
     except OSError:
         pass
@@ -56,13 +56,13 @@ def _of(pid: int) -> Iterator[tuple[str, int]]:
         for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
             if name := _NAME.search(line):
                 yield name[1], 0
-    except OSError:  # it has ended
+    except OSError:  # the process has ended
         pass
 
 
 def memories(root: int | None = None) -> dict[str, int]:
-    """Contents that these processes hold or have mapped, and their bytes (0: only mapped). Here without what only waits to
-    be collected."""
+    """Returns the contents that these processes hold or have mapped, with their bytes (0 if only mapped). Collects garbage in
+    this process first."""
     gc.collect()
     found: dict[str, int] = {}
     for pid in below(root):
@@ -72,12 +72,12 @@ def memories(root: int | None = None) -> dict[str, int]:
 
 
 def own() -> int:
-    """Bytes that this very process holds."""
+    """Returns the bytes that this process holds."""
     gc.collect()
     return sum({name: size for name, size in _of(os.getpid()) if size}.values())
 
 
 def nowhere(names: set[str]) -> bool:
-    """No process of this machine has any of them."""
+    """Returns whether no process of this machine has any of the contents."""
     gc.collect()
     return not any(name in names for pid in _parents() for name, _ in _of(pid))

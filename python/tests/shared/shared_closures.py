@@ -1,4 +1,4 @@
-"""What the tests of shared values schedule."""
+"""Functions that the tests of shared values schedule."""
 from __future__ import annotations
 
 import os
@@ -26,14 +26,14 @@ def total(x: Any, seconds: float = 0.0) -> int:
 
 
 def where() -> tuple[int, int]:
-    """The process that runs it, and the worker's own."""
+    """Returns the ids of the process that runs the function, and of the worker's own process."""
     folder = os.path.join(uploads._folder or "", "blobs")
     links = [os.readlink(os.path.join(folder, f)) for f in os.listdir(folder)]
     return os.getpid(), int(links[0].split("/")[2]) if links else 0
 
 
 def noted(path: str, x: Any, seed: int) -> Any:
-    """An array of its own, and a line in a file for each time that it is made."""
+    """Returns a new array, and appends a line to a file for each call."""
     with open(path, "a") as file:
         file.write("made\n")
     return array(4, seed) + x[0]

@@ -1,4 +1,4 @@
-"""A large value in several processes: what was taken from others is given on, and goes when its room is needed."""
+"""Copies of a large value in several processes: they are passed on to others, and deleted when their memory is needed."""
 from __future__ import annotations
 
 import os
@@ -36,7 +36,7 @@ def listen(store: Store) -> str:
 
 @pytest.fixture
 def maker(server: HolderServer) -> Iterator[Process]:
-    """Of this host, and also at a port."""
+    """A process of this host that also listens on a port."""
     made = Process(To(server), 64 * MB, listen=listen)
     assert made.holding.ready(5)
     yield made
@@ -89,7 +89,7 @@ def made(maker: Process, server: HolderServer, seed: int = 0, size: int = MB) ->
     return name
 
 
-def test_what_was_taken_on_a_host_is_held_too_and_given_on(server: HolderServer, maker: Process, worker: Make) -> None:
+def test_copy_from_the_same_host_is_held_and_passed_on(server: HolderServer, maker: Process, worker: Make) -> None:
     name, one, other = made(maker, server), worker(), worker()
     assert one.take(name)
     until(lambda: name in server.copies)
@@ -98,7 +98,7 @@ def test_what_was_taken_on_a_host_is_held_too_and_given_on(server: HolderServer,
     assert other.take(name) and linked(other, name).read_bytes() == bytes(MB)
 
 
-def test_what_came_from_another_host_is_held_too_and_given_on(server: HolderServer, maker: Process, worker: Make) -> None:
+def test_copy_from_another_host_is_held_and_passed_on(server: HolderServer, maker: Process, worker: Make) -> None:
     one, other, near = worker(FAR), worker("a third"), worker(FAR)
     name = hold(maker, b"x" * MB)
     place(server, name, MB, at_port(maker, name))
@@ -112,7 +112,7 @@ def test_what_came_from_another_host_is_held_too_and_given_on(server: HolderServ
     assert [linked(each, name).read_bytes() for each in (one, other, near)] == [b"x" * MB] * 3
 
 
-def test_a_holder_that_is_broken_slow_or_elsewhere_is_passed_over(server: HolderServer, maker: Process, worker: Make) -> None:
+def test_holder_that_is_broken_slow_or_remote_is_skipped(server: HolderServer, maker: Process, worker: Make) -> None:
     import socket
 
     one = worker(FAR)
@@ -124,14 +124,14 @@ def test_a_holder_that_is_broken_slow_or_elsewhere_is_passed_over(server: Holder
         place(server, name, MB, {"peer": slow, "ticket": bytes(32)}, {"peer": gone, "ticket": bytes(32)},
               at_port(maker, name))
         assert one.take(name)
-        assert one._process.store.free() == 3 * MB, "room for one of them"
+        assert one._process.store.free() == 3 * MB, "the memory of one copy is reserved"
     other = hold(maker, b"y" * MB)
     place(server, other, MB, wrong)
-    assert not one.take(other), "by the server, then"
+    assert not one.take(other), "the value has to come from the server"
     assert one._process.store.free() == 3 * MB
 
 
-def test_whom_no_socket_reaches_a_port_may(server: HolderServer, maker: Process, worker: Make) -> None:
+def test_port_is_used_if_no_socket_can_be_reached(server: HolderServer, maker: Process, worker: Make) -> None:
     name, one = hold(maker, b"x" * MB), worker()
     nobody = {"unix_socket": "muster-nobody", "host": one._process.holding.host}
     place(server, name, MB, nobody, dict(at_port(maker, name), host=FAR))
@@ -139,7 +139,7 @@ def test_whom_no_socket_reaches_a_port_may(server: HolderServer, maker: Process,
     assert [request.host for request in server.located] == [one._process.holding.host, ""]
 
 
-def test_copies_go_when_their_room_is_needed_those_first_that_were_not_used_for_longest(
+def test_least_recently_used_copies_are_deleted_for_other_memory(
         server: HolderServer, maker: Process, worker: Make) -> None:
     one = worker()
     names = [made(maker, server, seed) for seed in range(4)]
@@ -156,13 +156,13 @@ def test_copies_go_when_their_room_is_needed_those_first_that_were_not_used_for_
     until(lambda: server.copies == {names[0], names[3]} and output in server.held, "those that went are un-said")
     assert not linked(one, names[1]).exists() and linked(one, names[0]).exists()
     more = made(maker, server, 5, 3 * MB)
-    assert one.take(more), "it goes with its holder"
-    assert linked(one, names[0]).exists() and one._process.store.free() == 0, "nothing went in vain"
+    assert one.take(more), "the content is linked, not copied, and is deleted with its holder"
+    assert linked(one, names[0]).exists() and one._process.store.free() == 0, "no copy was deleted unnecessarily"
     maker.drop(more)
     until(lambda: not os.path.lexists(linked(one, more)))
 
 
-def test_copies_that_no_value_names_go(server: HolderServer, maker: Process, worker: Make) -> None:
+def test_copies_without_a_value_are_deleted(server: HolderServer, maker: Process, worker: Make) -> None:
     name, one = made(maker, server), worker()
     assert one.take(name)
     until(lambda: name in server.copies)
@@ -171,8 +171,8 @@ def test_copies_that_no_value_names_go(server: HolderServer, maker: Process, wor
     assert one._process.store.free() == 4 * MB
 
 
-def test_a_copy_that_is_not_listed_stays_for_a_while(server: HolderServer, maker: Process, worker: Make,
-                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unlisted_copy_is_kept_for_a_while(server: HolderServer, maker: Process, worker: Make,
+                                           monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "UNLISTED_STAYS", 1000.0)
     name, one = made(maker, server), worker()
     server.unlists.add(name)
@@ -182,12 +182,12 @@ def test_a_copy_that_is_not_listed_stays_for_a_while(server: HolderServer, maker
     assert linked(one, name).exists()
     server.hang_up()
     until(lambda: len(server.first) == 3 and one._process.holding.ready())
-    assert server.announced.count(name) == 2, "by who has made it, once by the other"
+    assert server.announced.count(name) == 2, "announced once by its maker and once by the other process"
     one.tick(float("inf"))
     assert not linked(one, name).exists() and one._process.store.free() == 4 * MB
 
 
-def test_copies_are_told_as_such_on_the_next_stream(server: HolderServer, maker: Process, worker: Make) -> None:
+def test_copies_are_announced_as_copies_on_the_next_stream(server: HolderServer, maker: Process, worker: Make) -> None:
     name, one = made(maker, server), worker()
     assert one.take(name)
     until(lambda: name in server.copies)
@@ -195,30 +195,30 @@ def test_copies_are_told_as_such_on_the_next_stream(server: HolderServer, maker:
     until(lambda: len(server.first) == 3 and name in server.copies)
 
 
-def test_who_leaves_puts_no_copies_but_those_that_are_wanted(server: HolderServer, maker: Process, worker: Make,
-                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_that_leaves_uploads_only_requested_copies(server: HolderServer, maker: Process, worker: Make,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
     one = worker()
     names = [made(maker, server, seed) for seed in range(2)]
     for name in names:
         assert one.take(name)
     until(lambda: server.copies == set(names))
-    monkeypatch.setattr(one._process.holding, "_put_wanted", lambda: None)  # it has not come to that yet
+    monkeypatch.setattr(one._process.holding, "_put_wanted", lambda: None)  # so that the upload has not happened yet
     server.say(wanted=[names[1]])
     until(lambda: one._process.holding._queued)
     one.leave()
     assert [first.name for first, _ in server.puts] == [names[1]]
 
 
-# Of real servers and workers.
+# Real servers and workers.
 
 def holders(c: Cluster) -> list[str]:
-    """Of the one value that there is."""
+    """Returns the holders of the only value."""
     found = c.server.get("/api/v1/remote_values?status=READY&sort=size&order=desc")["remote_values"]
     return list(c.server.get(f"/api/v1/remote_values/{found[0]['id']}/preview").get("holders", []))
 
 
-def test_a_value_outlives_its_maker_where_another_worker_has_taken_it(make_cluster: Callable[..., Cluster],
-                                                                      tmp_path: pathlib.Path) -> None:
+def test_value_outlives_its_maker_if_another_worker_has_a_copy(make_cluster: Callable[..., Cluster],
+                                                               tmp_path: pathlib.Path) -> None:
     made, path, big = make_cluster(), tmp_path / "runs", array(4)
     expected = array(4, 3) + big[0]
     with made.coordinator() as c:
@@ -226,7 +226,7 @@ def test_a_value_outlives_its_maker_where_another_worker_has_taken_it(make_clust
         value = c.schedule(noted, args=(str(path), big, 3))
         until(value.done)
         made.add("--index", "1", "--processes", "1")
-        # Before it has said who it is the second has values from the server.
+        # Until the second worker has identified itself, it gets values from the server.
         until(lambda: made.server.get("/api/v1/blobs")["elsewhere"]["processes"] == 3)
         made.server.post("/api/v1/clusters/default/tasks/worker/0/cordon", {})
         assert c.schedule(total, args=(value,)).fetch() == total(expected)
@@ -238,7 +238,7 @@ def test_a_value_outlives_its_maker_where_another_worker_has_taken_it(make_clust
         until(lambda: made.server.get("/api/v1/blobs")["blobs"] == 1, "the server has it before its room is needed")
         assert c.schedule(total, args=(value,)).fetch() == total(expected)
         assert numpy.array_equal(value.fetch(), expected)
-        assert path.read_text() == "made\n", "it was not made again"
+        assert path.read_text() == "made\n", "the value was not computed again"
         del value
         until(lambda: not made.server.get("/api/v1/blobs")["elsewhere"]["outputs"])
         until(lambda: not memories(made.workers[1].process.pid), "its copy is free, too")

@@ -1,4 +1,4 @@
-"""What a process tells a server of the memory that it holds."""
+"""Reports of a process to the server about the memory that it holds."""
 from __future__ import annotations
 
 import hashlib
@@ -64,7 +64,7 @@ def hold(process: Process, data: bytes) -> bytes:
     return name
 
 
-def test_a_server_knows_what_is_held_also_on_the_next_stream(server: HolderServer, make: Make) -> None:
+def test_server_knows_held_contents_also_after_a_new_stream(server: HolderServer, make: Make) -> None:
     process = make(task="worker:3")
     early = hold(process, b"x" * MB)
     assert process.holding.ready(5) and process.holding.outputs_stay()
@@ -79,7 +79,7 @@ def test_a_server_knows_what_is_held_also_on_the_next_stream(server: HolderServe
     assert server.first[1].unix_socket == process.store.socket_name
 
 
-def test_what_is_wanted_is_put_under_its_name(server: HolderServer, make: Make) -> None:
+def test_requested_content_is_uploaded_under_its_name(server: HolderServer, make: Make) -> None:
     process = make()
     assert process.holding.ready(5)
     data = bytes(range(256)) * 4096 * 5
@@ -95,7 +95,7 @@ def test_what_is_wanted_is_put_under_its_name(server: HolderServer, make: Make) 
     assert process.holding.all_put() == []
 
 
-def test_what_is_wanted_again_while_it_waits_is_put_once(server: HolderServer, make: Make) -> None:
+def test_content_requested_again_while_it_waits_is_uploaded_once(server: HolderServer, make: Make) -> None:
     process = make()
     assert process.holding.ready(5)
     name, last = hold(process, b"x" * 8 * MB), hold(process, b"y" * MB)
@@ -105,7 +105,7 @@ def test_what_is_wanted_again_while_it_waits_is_put_once(server: HolderServer, m
     assert [first.name for first, _ in server.puts] == [name, last]
 
 
-def test_a_stream_says_by_which_number_it_was_known(server: HolderServer, make: Make) -> None:
+def test_new_stream_names_the_former_holder_number(server: HolderServer, make: Make) -> None:
     process = make()
     assert process.holding.ready(5)
     server.hang_up()
@@ -113,7 +113,7 @@ def test_a_stream_says_by_which_number_it_was_known(server: HolderServer, make: 
     assert [first.former for first in server.first] == [0, 1]
 
 
-def test_what_is_refused_is_told_again_and_nothing_more_is_held_meanwhile(
+def test_refused_content_is_announced_again_and_nothing_else_is_held(
         server: HolderServer, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holding, "SAID_EVERY", 0.05)
     process = make()
@@ -130,7 +130,7 @@ def test_what_is_refused_is_told_again_and_nothing_more_is_held_meanwhile(
     until(process.holding.ready)
 
 
-def test_outputs_that_nobody_needs(server: HolderServer, make: Make) -> None:
+def test_unneeded_outputs_are_passed_to_the_callback(server: HolderServer, make: Make) -> None:
     unneeded: list[bytes] = []
     process = make(on_unneeded=unneeded.append)
     assert process.holding.ready(5)
@@ -139,24 +139,24 @@ def test_outputs_that_nobody_needs(server: HolderServer, make: Make) -> None:
     until(lambda: unneeded == [name])
 
 
-def test_a_server_that_keeps_outputs_itself(server: HolderServer, make: Make) -> None:
+def test_server_can_keep_outputs_itself(server: HolderServer, make: Make) -> None:
     server.outputs_stay = False
     process = make()
     assert process.holding.ready(5) and not process.holding.outputs_stay()
 
 
-def test_a_server_of_before(server: HolderServer, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_older_server_is_asked_again_after_a_while(server: HolderServer, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holding, "ASK_AGAIN", 0.2)
     server.knows = False
     process = make()
     assert not process.holding.ready(5)
-    assert server.asked == 1  # it did not take those five seconds
+    assert server.asked == 1  # without waiting for the five seconds
     assert not process.take(bytes(32), True, lambda taken: None, lambda size: None, lambda taken: None)
     server.knows = True
     until(process.holding.ready, "it is asked again once in a while")
 
 
-def test_a_server_that_is_away(server: HolderServer) -> None:
+def test_unreachable_server_is_reported_as_a_failure(server: HolderServer) -> None:
     to = To(server)
     server.close()
     process = Process(to, MB)
@@ -167,7 +167,7 @@ def test_a_server_that_is_away(server: HolderServer) -> None:
         process.close()
 
 
-def test_what_was_taken_is_told(server: HolderServer, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_taken_are_reported(server: HolderServer, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holding, "SAID_EVERY", 0.05)
     process = make()
     process.holding.taken(5 * MB)
@@ -175,7 +175,7 @@ def test_what_was_taken_is_told(server: HolderServer, make: Make, monkeypatch: p
     until(lambda: server.shared_bytes == 6 * MB)
 
 
-def test_an_output_that_the_server_could_never_take_is_not_held(server: HolderServer, tmp_path: pathlib.Path) -> None:
+def test_output_above_the_blob_limit_of_the_server_is_not_held(server: HolderServer, tmp_path: pathlib.Path) -> None:
     server.blob_bytes_max = 2 * MB
     made = shared.Shared(str(tmp_path), To(server), 8 * MB, "worker:0")
     try:
@@ -204,13 +204,13 @@ def worker(server: HolderServer, tmp_path: pathlib.Path) -> Iterator[shared.Shar
     made.close()
 
 
-def test_a_worker_keeps_so_many_contents_of_others(server: HolderServer, make: Make, worker: shared.Shared,
-                                                   tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_keeps_a_limited_number_of_contents_of_others(server: HolderServer, make: Make, worker: shared.Shared,
+                                                             tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "TAKEN_MAX", 2)
     process = make()
     names = [hold(process, bytes([i]) * MB) for i in range(4)]
     for i, name in enumerate(names):
-        assert not worker.take(name)  # the server knows of none
+        assert not worker.take(name)  # the server has no place of this content yet
         server.places[name] = (process.store.socket_name, MB)
         assert worker.take(name)
         assert (tmp_path / name.hex()).read_bytes() == bytes([i]) * MB
@@ -221,7 +221,7 @@ def test_a_worker_keeps_so_many_contents_of_others(server: HolderServer, make: M
     until(lambda: not list(tmp_path.iterdir()), "and all with their holder")
 
 
-def test_what_a_child_offers(server: HolderServer, worker: shared.Shared, tmp_path: pathlib.Path) -> None:
+def test_offered_contents_are_checked_and_held(server: HolderServer, worker: shared.Shared, tmp_path: pathlib.Path) -> None:
     def offer(size: int, said: int = 0, name: bytes = b"") -> bytes:
         name = name or secrets.token_bytes(32)
         fd = memory.make(name, [bytes(size)])
@@ -240,7 +240,7 @@ def test_what_a_child_offers(server: HolderServer, worker: shared.Shared, tmp_pa
             wrong()
     with pytest.raises(OSError):
         worker.offer(secrets.token_bytes(32), OFFER.pack(os.getpid(), 9999, MB))
-    other = offer(4 * MB)  # what was refused has given its room back
+    other = offer(4 * MB)  # the memory of the refused offers is free again
     server.say(unneeded=[name, other])
     until(lambda: not list(tmp_path.iterdir()))
     until(lambda: len(os.listdir("/proc/self/fd")) == before)

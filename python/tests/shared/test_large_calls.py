@@ -1,4 +1,4 @@
-"""Large arguments and results of objects and variables, by shared memory: real servers, real workers."""
+"""Large arguments and results of objects and variables in shared memory: real servers, real workers."""
 from __future__ import annotations
 
 import gc
@@ -22,13 +22,13 @@ MB = 1 << 20
 
 @pytest.fixture
 def made(make_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
-    """A parameter server, and a worker of two processes; nothing is held any more afterwards."""
+    """A parameter server, and a worker with two processes. Afterwards no memory may be held."""
     found = make_cluster("--reconnect-grace", "1s")
     found.add("--job", "ps", "--index", "0", "--processes", "1")
     found.add("--index", "0", "--processes", "2")
     yield found
     found.close()
-    shared_memory.forget_unused()  # what this process keeps for the next
+    shared_memory.forget_unused()  # memory that this process keeps for reuse
     until(lambda: not memories(), "the memory is free")
 
 
@@ -40,13 +40,13 @@ def filled(mb: int, number: float = 1.0) -> Any:
     return np.full((mb, MB // 8), number)
 
 
-def test_a_variable_is_assigned_and_read_by_memory(made: Cluster) -> None:
+def test_variable_is_assigned_and_read_through_shared_memory(made: Cluster) -> None:
     with made.coordinator() as c:
         v = c.variable(filled(40), name="w")
         v.assign_add(filled(40, 2.0)).fetch(20)
         found = v.read().fetch(20)
         assert (found == 3).all() and at_server(made) == 0
-        found[0, 0] = 7  # it is the program's own
+        found[0, 0] = 7  # the array belongs to the program
         assert v.read().fetch(20)[0, 0] == 3
         assert (v.gather(np.arange(10, 14)).fetch(20) == 3).all()
         v.scatter_add(np.arange(4), filled(4))
@@ -62,8 +62,8 @@ def test_a_variable_is_assigned_and_read_by_memory(made: Cluster) -> None:
         assert made.server.get("/api/v1/blobs")["elsewhere"]["values"] == 0
 
 
-def test_what_was_assigned_is_the_variables_own(made: Cluster) -> None:
-    """It lies where it came from, until it is changed."""
+def test_variable_keeps_its_value_if_the_assigned_array_changes(made: Cluster) -> None:
+    """The variable uses the assigned memory until it is updated."""
     with made.coordinator() as c:
         v = c.variable(filled(2, 0.0))
         array = filled(2)
@@ -75,19 +75,19 @@ def test_what_was_assigned_is_the_variables_own(made: Cluster) -> None:
         assert (v.read().fetch(20) == 1.5).all()
 
 
-def test_all_that_read_one_version_share_one_copy(made: Cluster) -> None:
+def test_readers_of_one_version_share_one_copy(made: Cluster) -> None:
     with made.coordinator() as c:
         v = c.variable(filled(8))
         reads = [v.read() for _ in range(4)]
         there = [value.fetch(20) for value in reads]
         there += c.fetch([c.schedule(read_some, args=(v,)) for _ in range(4)], 20)
-        assert [size // MB for size in memories().values() if size].count(8) <= 2  # what is assigned, and what is read
+        assert [size // MB for size in memories().values() if size].count(8) <= 2  # the assigned content and the content that is read
         assert len({name for name, size in memories(made.workers[0].process.pid).items() if size}) == 1
         v.assign_add(filled(8)).fetch(20)
         assert (v.read().fetch(20) == 2).all() and all((x == 1).all() for x in there[:4]) and there[4:] == [1.0] * 4
 
 
-def test_functions_read_and_update_by_memory(made: Cluster) -> None:
+def test_functions_read_and_update_through_shared_memory(made: Cluster) -> None:
     with made.coordinator() as c:
         v = c.variable(filled(4, 0.0))
         c.fetch([c.schedule(read_and_add, args=(v, 4)) for _ in range(6)], 30)
@@ -112,11 +112,11 @@ def test_objects_of_classes_take_and_return_large_values(made: Cluster) -> None:
     with made.coordinator() as c:
         keeper = c.create(Keeper, (1,), task="ps:0")
         big = filled(40)
-        assert (keeper.keep({"a": big, "b": [1, 2]}).fetch(20)["a"] == 1).all()  # the first asks who takes what
+        assert (keeper.keep({"a": big, "b": [1, 2]}).fetch(20)["a"] == 1).all()  # the first call asks whether it accepts large values
         kept = keeper.kept()
         assert (kept.fetch(20)["a"] == 1).all() and kept.fetch() is kept.fetch() and kept.fetch()["b"] == [1, 2]
         assert at_server(made) == 0
-        keeper.kept().fetch(20)["a"][0, 0] = 8  # it may be written to, and nobody else sees it
+        keeper.kept().fetch(20)["a"][0, 0] = 8  # the result is writable, and the change is not visible to others
         assert keeper.kept().fetch(20)["a"][0, 0] == 1
         done: list[Any] = []
         keeper.kept().add_done_callback(lambda: done.append(1))
@@ -135,7 +135,7 @@ def test_objects_of_classes_take_and_return_large_values(made: Cluster) -> None:
             raise until(lambda: blocked)[0]
 
 
-def test_a_parameter_server_of_threads_does_the_same(make_cluster: Callable[..., Cluster]) -> None:
+def test_parameter_server_with_threads_uses_shared_memory(make_cluster: Callable[..., Cluster]) -> None:
     cluster = make_cluster()
     cluster.add("--job", "ps", "--index", "0", "--threads", "1")
     with cluster.coordinator() as c:
@@ -146,12 +146,12 @@ def test_a_parameter_server_of_threads_does_the_same(make_cluster: Callable[...,
         keeper.keep(filled(4)).fetch(20)
         assert (keeper.kept().fetch(20) == 1).all()
         assert at_server(cluster) == 0
-        c.fetch([v.assign_add(1), keeper.keep(1)], 20)  # what they were given is theirs no more
+        c.fetch([v.assign_add(1), keeper.keep(1)], 20)  # the previous arguments are released
         until(lambda: not memories(cluster.workers[0].process.pid), "nothing is held when nobody reads any more")
     cluster.close()
 
 
-def test_without_memory_at_the_parameter_server_values_go_in_pieces(make_cluster: Callable[..., Cluster]) -> None:
+def test_values_are_sent_in_pieces_if_the_parameter_server_has_too_little_memory(make_cluster: Callable[..., Cluster]) -> None:
     for words, taken in (("0", False), (str(8 * MB), True)):
         cluster = make_cluster()
         cluster.add("--job", "ps", "--index", "0", "--processes", "1", "--shm-bytes-max", words)
@@ -165,7 +165,7 @@ def test_without_memory_at_the_parameter_server_values_go_in_pieces(make_cluster
         cluster.close()
 
 
-def test_a_callers_memory_that_is_full_makes_it_go_in_pieces(made: Cluster) -> None:
+def test_values_are_sent_in_pieces_if_the_caller_has_no_shared_memory(made: Cluster) -> None:
     with made.coordinator(shm_bytes_max=0) as c:
         v = c.variable(filled(30))
         assert not v._takes_large()
@@ -174,9 +174,9 @@ def test_a_callers_memory_that_is_full_makes_it_go_in_pieces(made: Cluster) -> N
 
 
 @pytest.mark.parametrize("words, way", [((), "peer"), (("--transfer-listen", "off"), "server")])
-def test_results_come_from_the_task_of_another_host(make_cluster: Callable[..., Cluster], monkeypatch: pytest.MonkeyPatch,
-                                                    words: tuple[str, ...], way: str) -> None:
-    """By a ticket; or from the server, which has it put."""
+def test_results_of_another_host_come_from_the_task_or_the_server(make_cluster: Callable[..., Cluster], monkeypatch: pytest.MonkeyPatch,
+                                                                  words: tuple[str, ...], way: str) -> None:
+    """The result is fetched with a ticket, or from the server, which requests its upload."""
     def take(self: Any, holder: str, *rest: Any, **more: Any) -> None:
         raise NotTaken("another host")
 
@@ -189,11 +189,11 @@ def test_results_come_from_the_task_of_another_host(make_cluster: Callable[..., 
         until(lambda: cluster.server.get("/api/v1/blobs")["taken_bytes"][way] >= 30 * MB, way)
 
 
-# What is lost.
+# Losses.
 
 
 def killed_before_it_is_taken(made: Cluster, c: muster.ClusterCoordinator, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The parameter server is killed when its next large result is on its way here."""
+    """Kills the parameter server when its next large result is being fetched. Returns the names that were opened."""
     memory, seen = c._session.blobs.memory, []
     opened = memory.open
 
@@ -207,8 +207,8 @@ def killed_before_it_is_taken(made: Cluster, c: muster.ClusterCoordinator, monke
     return seen
 
 
-def test_a_read_whose_parameter_server_is_killed_meanwhile_is_unavailable(made: Cluster,
-                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_fails_as_unavailable_if_its_parameter_server_is_killed(made: Cluster,
+                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     with made.coordinator() as c:
         v = c.variable(filled(4), name="w")
         v.read().fetch(20)
@@ -220,8 +220,8 @@ def test_a_read_whose_parameter_server_is_killed_meanwhile_is_unavailable(made: 
             c.join()
 
 
-def test_a_result_of_a_method_whose_task_is_killed_meanwhile_is_unavailable(made: Cluster,
-                                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+def test_method_result_fails_as_unavailable_if_its_task_is_killed(made: Cluster,
+                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
     with made.coordinator() as c:
         keeper = c.create(Keeper, (1,), task="ps:0")
         keeper.keep(filled(4)).fetch(20)
@@ -232,8 +232,8 @@ def test_a_result_of_a_method_whose_task_is_killed_meanwhile_is_unavailable(made
         assert len(seen) == 1 and caught.value.dependency == ["ps:0"]
 
 
-def test_a_result_that_is_gone_while_its_task_is_there(made: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reads are called again, methods may not be executed twice."""
+def test_lost_result_of_a_connected_task_repeats_reads_and_fails_methods(made: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reads are called again; methods must not be executed twice."""
     with made.coordinator() as c:
         v, keeper = c.variable(filled(4)), c.create(Keeper, (1,), task="ps:0")
         keeper.keep(filled(4)).fetch(20)
@@ -256,7 +256,7 @@ def test_a_result_that_is_gone_while_its_task_is_there(made: Cluster, monkeypatc
         assert keeper.calls().fetch(20) == before + 1
 
 
-def test_what_was_read_outlives_its_parameter_server(made: Cluster) -> None:
+def test_read_value_outlives_its_parameter_server(made: Cluster) -> None:
     with made.coordinator() as c:
         v = c.variable(filled(4))
         value = v.read()
@@ -265,8 +265,8 @@ def test_what_was_read_outlives_its_parameter_server(made: Cluster) -> None:
         assert (value.fetch() == 1).all()
 
 
-def test_updates_of_a_function_that_has_succeeded_outlive_its_worker(made: Cluster, tmp_path: pathlib.Path) -> None:
-    """Though they were made without waiting, and their object is busy until the worker is gone."""
+def test_updates_of_a_succeeded_function_outlive_its_worker(made: Cluster, tmp_path: pathlib.Path) -> None:
+    """The updates were made without waiting, and their object is busy until the worker has been killed."""
     go = tmp_path / "go"
     with made.coordinator() as c:
         keeper = c.create(Keeper, (1,), task="ps:0")
@@ -278,8 +278,8 @@ def test_updates_of_a_function_that_has_succeeded_outlive_its_worker(made: Clust
         until(lambda: isinstance(keeper.kept().fetch(30), np.ndarray) and (keeper.kept().fetch(30) == 5).all())
 
 
-def test_an_update_of_a_killed_caller_holds_nobody_up_for_long(made: Cluster, tmp_path: pathlib.Path) -> None:
-    """It is not executed: what it was given is gone."""
+def test_update_of_a_killed_caller_delays_others_only_briefly(made: Cluster, tmp_path: pathlib.Path) -> None:
+    """The update is not executed, because its arguments are lost."""
     go, said = tmp_path / "go", tmp_path / "said"
     with made.coordinator() as c:
         keeper = c.create(Keeper, (1,), task="ps:0")
@@ -293,7 +293,7 @@ def test_an_update_of_a_killed_caller_holds_nobody_up_for_long(made: Cluster, tm
         c.join()
 
 
-def test_a_detached_object_is_called_also_when_its_coordinator_is_closed(made: Cluster, tmp_path: pathlib.Path) -> None:
+def test_detached_object_is_called_after_its_coordinator_is_closed(made: Cluster, tmp_path: pathlib.Path) -> None:
     go = tmp_path / "go"
     with made.coordinator() as c:
         keeper = c.create(Keeper, (1,), task="ps:0", name="keeper", detached=True)
@@ -309,7 +309,7 @@ def test_a_detached_object_is_called_also_when_its_coordinator_is_closed(made: C
         found.delete()
 
 
-def test_what_a_dead_process_owned_is_freed(made: Cluster) -> None:
+def test_memory_of_a_dead_process_is_freed(made: Cluster) -> None:
     with made.coordinator() as c:
         v = c.variable(filled(4))
         kept = v.read().fetch(20)
@@ -321,7 +321,7 @@ def test_what_a_dead_process_owned_is_freed(made: Cluster) -> None:
 
 
 def _is_child_of(pid: int, worker: int) -> bool:
-    """The process where functions run: a child of its forkserver."""
+    """Returns whether the process runs functions of the worker, as a child of its fork server."""
     def parent(pid: int) -> int:
         try:
             return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

@@ -1,4 +1,4 @@
-"""Values whose only holder is gone are made again although their program has let go of what they were made of."""
+"""Lost values are computed again even if the program has released their inputs."""
 from __future__ import annotations
 
 import pathlib
@@ -14,12 +14,13 @@ from shared_closures import array, noted, total
 
 
 def kept(made: Cluster) -> int:
-    """Values that nobody has, whose closures are known."""
+    """Returns the number of released values whose closures the server still keeps."""
     return len(made.server.get("/api/v1/remote_values?place=released")["remote_values"])
 
 
 def last_of_chain(made: Cluster, c: muster.ClusterCoordinator, path: pathlib.Path) -> Any:
-    """Made of what was made of a large argument; there are handles of neither. Its worker is killed, another is there."""
+    """Returns the last value of a chain: the program has released the two values before it. The worker that holds them is killed,
+    and another one is connected."""
     made.add("--index", "0")
     first = c.schedule(noted, args=(str(path), array(4), 1))
     until(first.done)
@@ -41,9 +42,9 @@ def expected() -> Any:
     return array(4, 3) + second[0]
 
 
-def test_a_chain_is_made_again_of_which_the_last_was_kept(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path,
-                                                          monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared, "STAYS", 0.0)  # for calls that follow each other
+def test_chain_is_computed_again_if_only_its_last_value_is_kept(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path,
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "STAYS", 0.0)  # for successive calls
     made, path = make_cluster(), tmp_path / "runs"
     with made.coordinator() as c:
         last = last_of_chain(made, c, path)
@@ -54,7 +55,7 @@ def test_a_chain_is_made_again_of_which_the_last_was_kept(make_cluster: Callable
         until(lambda: kept(made) == 0, "nothing is kept for nobody")
 
 
-def test_what_uses_such_a_value_gets_it(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+def test_function_gets_a_released_value_that_was_lost(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
     made, path = make_cluster(), tmp_path / "runs"
     with made.coordinator() as c:
         last = last_of_chain(made, c, path)
@@ -63,7 +64,7 @@ def test_what_uses_such_a_value_gets_it(make_cluster: Callable[..., Cluster], tm
         assert value.fetch() == total(expected())
 
 
-def test_a_small_input_is_kept_with_what_was_made_of_it(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+def test_small_input_is_kept_with_the_values_computed_from_it(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
     made, path = make_cluster(), tmp_path / "runs"
     made.add("--index", "0")
     with made.coordinator() as c:
@@ -77,7 +78,7 @@ def test_a_small_input_is_kept_with_what_was_made_of_it(make_cluster: Callable[.
         assert numpy.array_equal(value.fetch(), array(4, 6) + array(4)[0])
 
 
-def test_what_was_made_of_them_goes_when_the_server_has_a_copy(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+def test_closures_are_forgotten_once_the_server_has_a_copy(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
     made, path = make_cluster(), tmp_path / "runs"
     made.add("--index", "0")
     with made.coordinator() as c:

@@ -1,4 +1,4 @@
-"""Large arguments that are kept for what may have to be made again."""
+"""Large arguments that are kept because values may have to be computed again."""
 from __future__ import annotations
 
 import gc
@@ -16,7 +16,7 @@ class Content:
     pass
 
 
-def test_they_go_with_what_is_made_of_them() -> None:
+def test_arguments_are_kept_until_the_last_value_computed_from_them_is_released() -> None:
     book, a, b = Lineage(), Content(), Content()
     there = [weakref.ref(a), weakref.ref(b)]
     book.ended(1, [a], [])
@@ -29,7 +29,7 @@ def test_they_go_with_what_is_made_of_them() -> None:
     assert not any(of() for of in there)
 
 
-def test_they_go_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_are_released_after_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(lineage.time, "monotonic", lambda: now)
     book, a, b = Lineage(), Content(), Content()
@@ -40,20 +40,20 @@ def test_they_go_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 115.0
     book.tick(now)
     assert list(book._of) == [2]
-    book.ended(3, [], [1])  # the server has a copy of that
+    book.ended(3, [], [1])  # the server has a copy of value 3
     assert list(book._of) == [2]
     book.tick(129.0)
     assert not book._of
 
 
-def test_what_is_kept_for_one_value_has_a_limit() -> None:
+def test_contents_kept_for_one_value_are_limited() -> None:
     book, all = Lineage(), [Content() for _ in range(lineage.CONTENTS_MAX + 1)]
     for i, one in enumerate(all):
         book.ended(i, [one], [i - 1])
     assert book._of[lineage.CONTENTS_MAX][1] == tuple(reversed(all[1:]))
 
 
-def test_the_oldest_go_when_others_need_the_room() -> None:
+def test_oldest_contents_are_given_up_for_others() -> None:
     book, a, b = Lineage(), Content(), Content()
     there = [weakref.ref(a), weakref.ref(b)]
     book.ended(1, [a], [])
@@ -64,7 +64,7 @@ def test_the_oldest_go_when_others_need_the_room() -> None:
     assert not book.give_up_oldest()
 
 
-def test_nothing_is_kept_once_it_is_closed() -> None:
+def test_nothing_is_kept_after_close() -> None:
     book = Lineage()
     book.ended(1, [Content()], [])
     book.close()
@@ -73,7 +73,7 @@ def test_nothing_is_kept_once_it_is_closed() -> None:
 
 
 class Giver:
-    """Has room for so many bytes."""
+    """A store with room for `free` bytes."""
 
     def __init__(self, free: int) -> None:
         self.free = free
@@ -83,7 +83,7 @@ class Giver:
             raise Full("no room")
 
 
-def test_what_can_never_fit_makes_nothing_go_and_else_so_many_go_as_are_needed() -> None:
+def test_only_as_much_room_is_made_as_is_needed_and_possible() -> None:
     giver, gone = Giver(0), []
 
     def make_room() -> bool:

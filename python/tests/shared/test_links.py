@@ -1,4 +1,4 @@
-"""Values between two hosts whose link is slow, or is cut. Needs root: the other host is a network namespace."""
+"""Values between two hosts whose link is slow or cut. Needs root, because the other host is a network namespace."""
 from __future__ import annotations
 
 import os
@@ -17,9 +17,9 @@ from shared_closures import array, total
 
 SIZE = 32
 AVOIDED_FOR = 30.0
-"""Seconds for which a host that was not reached is not tried again (client/blobs/peer_taking.hpp)."""
+"""Seconds for which a host that could not be reached is not tried again (client/blobs/peer_taking.hpp)."""
 BEYOND = 2.0
-"""Seconds that a fetch may take beyond what the way by the server takes."""
+"""Seconds that a fetch can take longer than a transfer through the server."""
 
 
 def ip(*words: str, check: bool = True) -> bool:
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.skipif(not can_be(), reason="needs root and ip netns")
 
 
 class Hosts:
-    """This one and another, with two links: one to the server, one between those that hold values."""
+    """This host and another one, with two links: one to the server, one between the holders of values."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
@@ -62,7 +62,7 @@ class Hosts:
         self.processes: list[subprocess.Popen[Any]] = []
 
     def cut(self) -> None:
-        """The link between those that hold values; nobody is told."""
+        """Cuts the link between the holders of values, without any notification."""
         ip("-n", self.name, "link", "set", self.links[1] + "b", "down")
 
     def joined(self) -> None:
@@ -82,7 +82,7 @@ class Hosts:
         for process in self.processes:
             process.kill()
             process.wait()
-        for link in self.links:  # a namespace takes them along a while after it was told to go
+        for link in self.links:  # a deleted namespace removes its links only after a while
             ip("link", "del", link)
         ip("netns", "del", self.name)
 
@@ -95,7 +95,7 @@ def hosts(tmp_path: pathlib.Path) -> Iterator[Hosts]:
 
 
 class Relay:
-    """A slow link: hands on so many bytes a second, by a process of its own, which says when something goes over it."""
+    """A slow link: a process that forwards `rate` bytes a second, and reports when a transfer starts."""
 
     CODE = """
 import socket, sys, threading, time
@@ -127,7 +127,7 @@ while True:
 
 
 class Between:
-    """A server, and workers 0 and 2 on this host, 1 on the other. Values of 2 go by the server."""
+    """A server, workers 0 and 2 on this host, and worker 1 on the other. Values of worker 2 are sent through the server."""
 
     def __init__(self, hosts: Hosts, rate: float | None = None) -> None:
         self.hosts = hosts
@@ -153,7 +153,7 @@ class Between:
 
     def fetched(self, c: muster.ClusterCoordinator, seed: int, holder: int = 0,
                 meanwhile: Callable[[], None] = lambda: None) -> float:
-        """Seconds for the other host to have a value, which is right."""
+        """Returns the seconds until the other host has a value, and checks the value."""
         value = c.options(task=f"worker:{holder}").schedule(array, args=(SIZE, seed))
         until(value.done)
         began = time.monotonic()
@@ -165,11 +165,11 @@ class Between:
         return took
 
     def measured(self, c: muster.ClusterCoordinator) -> float:
-        """What it takes by the server; it is as loaded as it was then."""
+        """Returns the seconds of a transfer through the server, under the present load."""
         return max(self.fetched(c, seed, 2) for seed in range(100, 103))
 
 
-def test_a_value_over_a_slow_link_comes_by_the_server(hosts: Hosts) -> None:
+def test_value_over_a_slow_link_comes_from_the_server(hosts: Hosts) -> None:
     made = Between(hosts, 2e6)
     with made.coordinator() as c:
         took = made.fetched(c, 1)
@@ -180,7 +180,7 @@ def test_a_value_over_a_slow_link_comes_by_the_server(hosts: Hosts) -> None:
         assert made.by_peer() == 0
 
 
-def test_a_value_whose_link_is_cut_meanwhile_comes_by_the_server(hosts: Hosts) -> None:
+def test_value_comes_from_the_server_if_the_link_is_cut_during_the_transfer(hosts: Hosts) -> None:
     made = Between(hosts, 16e6)
 
     def cut() -> None:
@@ -194,7 +194,7 @@ def test_a_value_whose_link_is_cut_meanwhile_comes_by_the_server(hosts: Hosts) -
         assert made.by_peer() == 0
 
 
-def test_a_host_that_is_not_reached_is_avoided_and_tried_again(hosts: Hosts) -> None:
+def test_unreachable_host_is_avoided_and_tried_again(hosts: Hosts) -> None:
     made = Between(hosts)
     with made.coordinator() as c:
         made.fetched(c, 1)
@@ -215,4 +215,4 @@ def test_a_host_that_is_not_reached_is_avoided_and_tried_again(hosts: Hosts) -> 
 
         end = time.monotonic() + AVOIDED_FOR + 20
         while not by_peer_again():
-            assert time.monotonic() < end, "it is not tried again"
+            assert time.monotonic() < end, "the host is not tried again"

@@ -1,4 +1,4 @@
-"""Values between C++ and Python on two hosts. Needs root: the other host is a network namespace."""
+"""Values between C++ and Python on two hosts. Needs root, because the other host is a network namespace."""
 from __future__ import annotations
 
 import os
@@ -28,7 +28,7 @@ def hosts(tmp_path: pathlib.Path) -> Iterator[Hosts]:
 
 
 class Both:
-    """A server and worker:0 of Python on this host, worker:1 of C++ on the other."""
+    """A server and worker:0 in Python on this host, worker:1 in C++ on the other host."""
 
     def __init__(self, hosts: Hosts, tls: bool = False, listen: str = "", memory: int = 1 << 30) -> None:
         self.hosts = hosts
@@ -51,7 +51,7 @@ class Both:
         until(lambda: sum(t["state"] == "CONNECTED" for t in self.client.tasks()) == count, f"{count} workers")
 
     def cpp(self, there: bool, *words: str) -> subprocess.Popen[Any]:
-        """The example, there or here."""
+        """Starts the example, on the other host if `there`."""
         within = ["ip", "netns", "exec", self.hosts.name] if there else []
         environment = {**os.environ, **({"MUSTER_CA": self.tls["ca"]} if self.tls else {})}
         with (self.hosts.folder / "cpp.log").open("ab") as log:
@@ -73,13 +73,13 @@ class Both:
 
 
 @pytest.mark.parametrize("tls", [False, True])
-def test_each_takes_what_the_other_holds(hosts: Hosts, tls: bool) -> None:
+def test_python_and_cpp_workers_fetch_values_from_each_other(hosts: Hosts, tls: bool) -> None:
     made = Both(hosts, tls)
     with made.coordinator() as c:
         value = c.options(task="worker:0").schedule(array, args=(8, 3))
         copying = c.options(task="worker:1").schedule("copied", args=(value,))
         copied = copying.fetch()
-        assert copied["bytes"] > 8 * MB  # the pickle of it
+        assert copied["bytes"] > 8 * MB  # the pickle of the array
         found = buffers.load(c._session.blobs.get(bytes.fromhex(copied["$blob"])))
         assert numpy.array_equal(found, array(8, 3))
         until(lambda: made.taken()["peer"] >= 2 * copied["bytes"], "there, and back")
@@ -87,16 +87,16 @@ def test_each_takes_what_the_other_holds(hosts: Hosts, tls: bool) -> None:
 
 
 @pytest.mark.parametrize("tls", [False, True])
-def test_a_cpp_client_takes_what_a_cpp_worker_of_another_host_holds(hosts: Hosts, tls: bool) -> None:
+def test_cpp_client_fetches_values_of_a_cpp_worker_on_another_host(hosts: Hosts, tls: bool) -> None:
     made = Both(hosts, tls)
     client = made.cpp(False, "send", made.server.grpc, "8")
     assert client.wait(60) == 0, made.log()
     assert "8 MiB there and back" in made.log()
     until(lambda: made.taken()["peer"] >= 8 * MB, "what the worker has made")
-    assert made.taken()["server"] >= 8 * MB, "a client gives to no other host"
+    assert made.taken()["server"] >= 8 * MB, "a client does not serve other hosts"
 
 
-def test_a_copy_outlives_its_maker(hosts: Hosts) -> None:
+def test_copy_outlives_its_maker(hosts: Hosts) -> None:
     made = Both(hosts)
     with made.coordinator() as c:
         value = c.options(task="worker:0").schedule(array, args=(8, 3))
@@ -110,7 +110,7 @@ def test_a_copy_outlives_its_maker(hosts: Hosts) -> None:
         assert numpy.array_equal(value.fetch(), array(8, 3))
 
 
-def test_copies_go_when_their_room_is_needed_or_nobody_needs_them(hosts: Hosts) -> None:
+def test_copies_are_deleted_when_memory_is_needed_or_they_are_unneeded(hosts: Hosts) -> None:
     made = Both(hosts, memory=12 * MB)
     with made.coordinator() as c:
         here, there = c.options(task="worker:0"), c.options(task="worker:1")
@@ -133,7 +133,7 @@ def test_copies_go_when_their_room_is_needed_or_nobody_needs_them(hosts: Hosts) 
         until(lambda: made.blobs()["elsewhere"]["values"] == 0, "nobody needs it")
 
 
-def test_a_holder_that_is_not_reached_is_passed_over(hosts: Hosts) -> None:
+def test_unreachable_holder_is_skipped(hosts: Hosts) -> None:
     made = Both(hosts, listen=hosts.there[1])
     with made.coordinator() as c:
         hosts.cut()
@@ -144,7 +144,7 @@ def test_a_holder_that_is_not_reached_is_passed_over(hosts: Hosts) -> None:
         hosts.joined()
 
 
-def test_a_cpp_worker_has_what_it_cannot_reach_from_the_server(hosts: Hosts) -> None:
+def test_cpp_worker_gets_values_of_unreachable_hosts_from_the_server(hosts: Hosts) -> None:
     made = Both(hosts)
     hosts.worker(made.server.grpc, 2, False, "--transfer-listen", hosts.here[1])
     made.connected(3)
@@ -158,7 +158,7 @@ def test_a_cpp_worker_has_what_it_cannot_reach_from_the_server(hosts: Hosts) -> 
         hosts.joined()
 
 
-def test_off_it_does_not_listen(hosts: Hosts) -> None:
+def test_worker_does_not_listen_with_transfers_off(hosts: Hosts) -> None:
     made = Both(hosts, listen="off")
     with made.coordinator() as c:
         filled = c.options(task="worker:1").schedule("filled", args=(8,))

@@ -1,4 +1,4 @@
-"""Values whose only holder is gone are made again for who wants them."""
+"""Values whose only holder is lost are computed again when they are needed."""
 from __future__ import annotations
 
 import os
@@ -16,7 +16,7 @@ from shared_closures import array, noted, total
 
 
 def gone_value(made: Cluster, c: muster.ClusterCoordinator, path: pathlib.Path, big: Any) -> Any:
-    """Of a worker that is killed before anybody has fetched it, and no other is there."""
+    """Returns a value of a worker that is killed before the value is fetched. No other worker is connected."""
     made.add("--index", "0")
     value = c.schedule(noted, args=(str(path), big, 3))
     until(value.done)
@@ -25,7 +25,7 @@ def gone_value(made: Cluster, c: muster.ClusterCoordinator, path: pathlib.Path, 
 
 
 def lost_value(made: Cluster, c: muster.ClusterCoordinator, path: pathlib.Path, big: Any) -> Any:
-    """Of a worker that is killed before anybody has fetched it; another worker is there."""
+    """Returns a value of a worker that is killed before the value is fetched. Another worker is connected."""
     made.add("--index", "0")
     value = c.schedule(noted, args=(str(path), big, 3))
     until(value.done)
@@ -34,7 +34,7 @@ def lost_value(made: Cluster, c: muster.ClusterCoordinator, path: pathlib.Path, 
     return value
 
 
-def test_a_value_of_a_killed_worker_is_made_again(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+def test_value_of_a_killed_worker_is_computed_again(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
     made, path, big = make_cluster(), tmp_path / "runs", array(4)
     with made.coordinator() as c:
         value = lost_value(made, c, path, big)
@@ -44,10 +44,10 @@ def test_a_value_of_a_killed_worker_is_made_again(make_cluster: Callable[..., Cl
         assert path.read_text() == "made\nmade\n"
 
 
-def test_its_large_arguments_are_there_for_as_long_as_it_was_not_fetched(
+def test_large_arguments_are_kept_until_their_value_is_fetched(
         make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared, "STAYS", 0.0)  # for calls that follow each other
-    monkeypatch.setattr(lineage, "KEPT_FOR", 0.0)  # for what is made of the value
+    monkeypatch.setattr(shared, "STAYS", 0.0)  # for successive calls
+    monkeypatch.setattr(lineage, "KEPT_FOR", 0.0)  # for values computed from this one
     made, path = make_cluster(), tmp_path / "runs"
     with made.coordinator() as c:
         value = lost_value(made, c, path, array(4))
@@ -57,7 +57,7 @@ def test_its_large_arguments_are_there_for_as_long_as_it_was_not_fetched(
         until(lambda: not c._session.blobs._shared._process.store.held())  # and no longer
 
 
-def test_a_value_that_was_fetched_is_the_programs_own(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+def test_fetched_value_belongs_to_the_program(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
     made, path, big = make_cluster(), tmp_path / "runs", array(4)
     made.add("--index", "0")
     with made.coordinator() as c:
@@ -69,7 +69,7 @@ def test_a_value_that_was_fetched_is_the_programs_own(make_cluster: Callable[...
         assert path.read_text() == "made\n"
 
 
-def test_a_closure_that_needs_a_lost_value_waits_until_it_is_made_again(
+def test_closure_that_needs_a_lost_value_waits_until_it_is_computed_again(
         make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
     made, path, big = make_cluster(), tmp_path / "runs", array(4)
     with made.coordinator() as c:
@@ -79,8 +79,8 @@ def test_a_closure_that_needs_a_lost_value_waits_until_it_is_made_again(
         assert path.read_text() == "made\nmade\n"
 
 
-def test_who_asks_is_told_when_it_cannot_be_made_again(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path,
-                                                       monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetch_fails_if_a_lost_value_cannot_be_computed_again(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path,
+                                                              monkeypatch: pytest.MonkeyPatch) -> None:
     from muster.coordinator import made_again
 
     monkeypatch.setattr(made_again, "RUN_AGAIN_WITHIN", 1.0)
@@ -91,25 +91,25 @@ def test_who_asks_is_told_when_it_cannot_be_made_again(make_cluster: Callable[..
             value.fetch()
 
 
-def test_closures_that_were_handed_a_lost_value_are_given_what_is_made_in_its_place(
+def test_closures_that_were_dispatched_with_a_lost_value_get_its_replacement(
         make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
     made, path, big = make_cluster(), tmp_path / "runs", array(4)
     with made.coordinator() as c:
-        value = lost_value(made, c, path, big)  # and at once, while the server waits for the worker to come back:
+        value = lost_value(made, c, path, big)  # the closures follow at once, while the server waits for the worker to reconnect
         sums = [c.schedule(total, args=(value,)) for _ in range(3)]
         assert c.fetch(sums) == [total(array(4, 3) + big[0])] * 3
         assert path.read_text() == "made\nmade\n"
 
 
-def test_futures_and_awaited_values_are_made_again_beside_others(make_cluster: Callable[..., Cluster],
-                                                                 tmp_path: pathlib.Path) -> None:
+def test_futures_and_awaited_values_are_computed_again(make_cluster: Callable[..., Cluster],
+                                                       tmp_path: pathlib.Path) -> None:
     import asyncio
 
     made, path, big = make_cluster(), tmp_path / "runs", array(4)
     with made.coordinator() as c:
         value = lost_value(made, c, path, big)
         future = value.future()
-        assert c.schedule(total, args=(numpy.ones(3, int),)).fetch() == 3  # meanwhile
+        assert c.schedule(total, args=(numpy.ones(3, int),)).fetch() == 3  # other calls succeed at the same time
         assert numpy.array_equal(future.result(60), array(4, 3) + big[0])
 
         async def awaited() -> Any:
@@ -118,7 +118,7 @@ def test_futures_and_awaited_values_are_made_again_beside_others(make_cluster: C
         assert numpy.array_equal(asyncio.run(awaited()), array(4, 4) + big[0])
 
 
-def test_a_fetch_waits_no_longer_than_it_is_told_to(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+def test_fetch_of_a_lost_value_has_a_timeout(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
     made, path, big = make_cluster(), tmp_path / "runs", array(4)
     with made.coordinator() as c:
         value = gone_value(made, c, path, big)
@@ -127,8 +127,8 @@ def test_a_fetch_waits_no_longer_than_it_is_told_to(make_cluster: Callable[..., 
 
 
 @pytest.mark.parametrize("how", ["--processes", "--threads"])
-def test_a_worker_with_one_slot_makes_again_what_it_waits_for(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path,
-                                                              how: str) -> None:
+def test_worker_with_one_slot_computes_the_value_again_that_it_waits_for(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path,
+                                                                         how: str) -> None:
     made, path, big = make_cluster(), tmp_path / "runs", array(4)
     with made.coordinator() as c:
         made.add("--index", "0")

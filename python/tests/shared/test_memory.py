@@ -23,7 +23,7 @@ def open_descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def test_nobody_changes_what_is_sealed() -> None:
+def test_sealed_memory_cannot_be_changed() -> None:
     fd = memory.make(NAME, [b"abc", memoryview(b"defg")])
     for change in (lambda: os.write(fd, b"x"), lambda: os.ftruncate(fd, 1), lambda: os.ftruncate(fd, 100),
                    lambda: mmap.mmap(fd, 7, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE),
@@ -35,7 +35,7 @@ def test_nobody_changes_what_is_sealed() -> None:
     os.close(fd)
 
 
-def test_a_mapping_is_private_and_needs_no_descriptor() -> None:
+def test_mapping_is_private_and_needs_no_descriptor() -> None:
     before = open_descriptors()
     fd = memory.make(NAME, [b"x" * MB])
     one, other = memory.mapped(fd), memory.mapped(fd)
@@ -46,7 +46,7 @@ def test_a_mapping_is_private_and_needs_no_descriptor() -> None:
     assert one.format == "B" and len(one) == MB
 
 
-def test_what_it_is_not_is_refused() -> None:
+def test_memory_with_another_name_size_or_seal_is_refused() -> None:
     fd = memory.make(NAME, [b"abc"])
     memory.check(fd, NAME, 3)
     with pytest.raises(OSError, match="is not the memory of"):
@@ -61,7 +61,7 @@ def test_what_it_is_not_is_refused() -> None:
     os.close(unsealed)
 
 
-def test_same() -> None:
+def test_same_compares_contents() -> None:
     one = bytearray(b"x" * MB)
     assert memory.same(memoryview(one), b"x" * MB)
     one[-1] = 0
@@ -70,13 +70,13 @@ def test_same() -> None:
     assert memory.address(memoryview(one)[10:20])[1] == 10
 
 
-def test_how_much() -> None:
+def test_bytes_max_has_a_default_and_can_be_zero() -> None:
     assert memory.bytes_max(0) == 0 and memory.bytes_max(5) == 5
     assert MB < memory.bytes_max(None) <= 4 << 30
 
 
-def test_without_the_library_nothing_is_shared(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
-    """As in a Python without the program, or with one of another version. What came by the server is mapped as ever."""
+def test_nothing_is_shared_without_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    """The program is missing, or has another version. Contents from the server are mapped nevertheless."""
     def now() -> Any:
         library.found.cache_clear()
         return library.found()
@@ -101,7 +101,7 @@ def test_without_the_library_nothing_is_shared(monkeypatch: pytest.MonkeyPatch, 
         assert now() is not None
 
 
-def test_what_is_asked_for_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_shm_bytes_max_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
     for text, size in (("0", 0), ("7B", 7), ("5MiB", 5 * MB), ("4GiB", 4 << 30)):
         assert command.parser().parse_args(["--shm-bytes-max", text]).shm_bytes_max == size
     with pytest.raises(SystemExit):

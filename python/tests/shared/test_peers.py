@@ -1,4 +1,4 @@
-"""Values that go from host to host, by tickets; C++ tests what is said (tests/client/blobs/peers_test.cpp)."""
+"""Values sent from host to host with tickets. The protocol is tested in C++ (tests/client/blobs/peers_test.cpp)."""
 from __future__ import annotations
 
 import pathlib
@@ -16,19 +16,19 @@ from shared_closures import array, total
 
 @pytest.mark.parametrize("text, expected", [("host", ("host", 0)), ("host:70", ("host", 70)), ("[::1]:70", ("::1", 70)),
                                             ("[::1]", ("::1", 0)), ("::1", ("::1", 0))])
-def test_addresses(text: str, expected: tuple[str, int]) -> None:
+def test_addresses_are_split_into_host_and_port(text: str, expected: tuple[str, int]) -> None:
     assert addresses.split(text) == expected
 
 
 @pytest.mark.parametrize("text", [":70", "host:x", "host:70000", ""])
-def test_what_is_no_address(text: str) -> None:
+def test_invalid_addresses_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="HOST or HOST:PORT"):
         addresses.split(text)
 
 
 @pytest.fixture
 def far(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This process is on another host than the workers: it does not reach their sockets."""
+    """Makes this process appear to be on another host than the workers: their sockets cannot be reached."""
     def take(self: Any, holder: str, *rest: Any, **more: Any) -> None:
         raise NotTaken("another host")
 
@@ -39,20 +39,20 @@ def taken(made: Cluster) -> dict[str, int]:
     return made.server.get("/api/v1/blobs")["taken_bytes"]  # type: ignore[no-any-return]
 
 
-def test_a_value_comes_from_the_worker_of_another_host(make_cluster: Callable[..., Cluster], far: None) -> None:
+def test_value_comes_from_the_worker_of_another_host(make_cluster: Callable[..., Cluster], far: None) -> None:
     made = make_cluster()
     made.add()
     with made.coordinator() as c:
         value = c.schedule(array, args=(8, 3))
         found = value.fetch()
         assert numpy.array_equal(found, array(8, 3))
-        found[0] = 1  # it is the program's own
+        found[0] = 1  # the array belongs to the program
         until(lambda: taken(made)["peer"] > 8 << 20)
         assert taken(made)["server"] == 0
         assert c.schedule(total, args=(value,)).fetch() == total(array(8, 3))
 
 
-def test_without_a_port_it_comes_from_the_server(make_cluster: Callable[..., Cluster], far: None) -> None:
+def test_value_comes_from_the_server_if_the_worker_has_no_port(make_cluster: Callable[..., Cluster], far: None) -> None:
     made = make_cluster()
     made.add("--transfer-listen", "off")
     with made.coordinator() as c:
@@ -61,8 +61,8 @@ def test_without_a_port_it_comes_from_the_server(make_cluster: Callable[..., Clu
         assert taken(made)["peer"] == 0
 
 
-def test_over_a_server_with_tls_values_are_taken_over_tls(tmp_path: pathlib.Path, far: None,
-                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_are_transferred_over_tls_if_the_server_uses_tls(tmp_path: pathlib.Path, far: None,
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
     from test_tls import SecureServer
 
     spoken: list[Any] = []

@@ -1,4 +1,4 @@
-"""Memory that is used again, by Python; C++ tests its limits (tests/client/blobs/regions_test.cpp)."""
+"""Reuse of memory, from Python. Its limits are tested in C++ (tests/client/blobs/regions_test.cpp)."""
 from __future__ import annotations
 
 import fcntl
@@ -30,7 +30,7 @@ def kept() -> Iterator[None]:
 
 
 def held(what: bytes, fd: int) -> bytes:
-    """What a content says; closes it."""
+    """Returns the content of the memory, and closes its descriptor."""
     try:
         memory.check(fd, what[:32], len(what))
         return bytes(memory.mapped(fd))
@@ -50,7 +50,7 @@ def inode(fd: int) -> int:
     return os.stat(fd).st_ino
 
 
-def test_memory_that_nobody_has_is_used_again() -> None:
+def test_unused_memory_is_reused() -> None:
     one, other = content(), content()
     fd = make(one)
     was = inode(fd)
@@ -60,14 +60,14 @@ def test_memory_that_nobody_has_is_used_again() -> None:
     smaller = other[:MB - 8192]
     fd = make(smaller)
     assert inode(fd) == was and held(smaller, fd) == smaller
-    for size in (MB // 2, 2 * MB):  # too much would be unused, or it does not fit
+    for size in (MB // 2, 2 * MB):  # the memory would be much too large, or too small
         some = content(size)
         fd = make(some)
         assert inode(fd) != was and held(some, fd) == some
 
 
 def has(what: bytes, fd: int, how: str) -> Any:
-    """Something that has it."""
+    """Returns a holder of the memory of the kind `how`."""
     if how == "descriptor":
         return fd
     if how == "mapping":
@@ -85,7 +85,7 @@ def has(what: bytes, fd: int, how: str) -> Any:
 
 
 @pytest.mark.parametrize("how", ["descriptor", "mapping", "another descriptor", "process"])
-def test_memory_that_somebody_has_is_left_alone(how: str) -> None:
+def test_memory_in_use_is_not_reused(how: str) -> None:
     one, other = content(), content()
     fd = make(one)
     was = inode(fd)
@@ -109,7 +109,7 @@ def test_memory_that_somebody_has_is_left_alone(how: str) -> None:
     assert was in found
 
 
-def test_a_process_that_was_forked_keeps_what_it_has_and_nothing_else() -> None:
+def test_forked_process_keeps_its_mappings_and_no_descriptors() -> None:
     one = content()
     fd = make(one)
     was, mapping = inode(fd), memory.mapped(fd)
@@ -136,7 +136,7 @@ def test_a_process_that_was_forked_keeps_what_it_has_and_nothing_else() -> None:
             os.close(end)
 
 
-def test_nobody_but_its_maker_writes_to_it() -> None:
+def test_only_the_maker_can_write_to_the_memory() -> None:
     one = content()
     fd = make(one)
     again = os.open(f"/proc/self/fd/{fd}", os.O_RDWR)
@@ -148,5 +148,5 @@ def test_nobody_but_its_maker_writes_to_it() -> None:
                 change()
     os.close(again)
     private = memory.mapped(fd)
-    private[:3] = b"abc"  # nobody else sees it
+    private[:3] = b"abc"  # not visible to others
     assert held(one, fd) == one

@@ -1,4 +1,4 @@
-"""Large values of one language in the memory of the other: C++ programs beside Python's clients and workers."""
+"""Large values in shared memory between languages: C++ programs with Python's clients and workers."""
 from __future__ import annotations
 
 import os
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(not BLOBS.exists(), reason="only beside the exam
 
 @pytest.fixture
 def both(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> Iterator[tuple[Cluster, Any]]:
-    """worker:0 of Python, worker:1 of C++, and its process."""
+    """Yields a cluster with worker:0 in Python and worker:1 in C++, and the process of the latter."""
     found = make_cluster()
     found.add("--processes", "1", "--index", "0")
     with (tmp_path / "program.log").open("wb") as log:
@@ -41,17 +41,17 @@ def blobs(made: Cluster) -> Any:
     return made.server.get("/api/v1/blobs")
 
 
-def test_cpp_reads_what_a_python_worker_holds(both: tuple[Cluster, Any]) -> None:
+def test_cpp_function_reads_a_value_of_a_python_worker(both: tuple[Cluster, Any]) -> None:
     made, _ = both
     with made.coordinator() as c:
         value = c.schedule(array, args=(8, 3))
         length = c.schedule("length", args=(value,)).fetch()
-        assert length > 8 * MB  # the pickle of it
+        assert length > 8 * MB  # the pickle of the array
         copying = c.schedule("copied", args=(value,))
         copied = copying.fetch()
         name = bytes.fromhex(copied["$blob"])
         assert copied["bytes"] == length
-        # What a function with a name returns is data; the bytes are the client's to read.
+        # A function with a name returns data; the client decodes the bytes.
         found = buffers.load(c._session.blobs.get(name))
         assert numpy.array_equal(found, array(8, 3))
         assert blobs(made)["blobs"] == 0
@@ -63,8 +63,8 @@ def test_cpp_reads_what_a_python_worker_holds(both: tuple[Cluster, Any]) -> None
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_value_of_a_killed_cpp_worker_is_made_again(both: tuple[Cluster, Any], workers: int) -> None:
-    """Also on a worker of one slot, by which it is waited for."""
+def test_value_of_a_killed_cpp_worker_is_computed_again(both: tuple[Cluster, Any], workers: int) -> None:
+    """With one worker, the value is computed on the only slot, whose closure waits for it."""
     made, program = both
     with made.coordinator() as c:
         value = c.schedule(array, args=(4, 3))
@@ -74,7 +74,7 @@ def test_a_value_of_a_killed_cpp_worker_is_made_again(both: tuple[Cluster, Any],
         program.wait()
         until(lambda: blobs(made)["elsewhere"]["values"] == 1)
         again = [subprocess.Popen([str(BLOBS), "worker", made.server.grpc]) for _ in range(workers)]
-        try:  # one that was handed its name, on one of them, has what is made in its place
+        try:  # a closure that was dispatched with the lost value gets its replacement
             assert c.schedule("length", args=(copying,)).fetch(60) == copied["bytes"]
         finally:
             for each in again:
@@ -82,7 +82,7 @@ def test_a_value_of_a_killed_cpp_worker_is_made_again(both: tuple[Cluster, Any],
                 each.wait()
 
 
-def test_what_a_cpp_worker_has_taken_outlives_its_maker(both: tuple[Cluster, Any]) -> None:
+def test_copy_of_a_cpp_worker_outlives_its_maker(both: tuple[Cluster, Any]) -> None:
     made, _ = both
     with made.coordinator() as c:
         value = c.options(task="worker:0").schedule(array, args=(8, 3))
@@ -96,7 +96,7 @@ def test_what_a_cpp_worker_has_taken_outlives_its_maker(both: tuple[Cluster, Any
     until(lambda: blobs(made)["elsewhere"]["values"] == 0, "nobody needs it any more")
 
 
-def test_a_cpp_worker_gives_a_value_for_its_ticket_once(both: tuple[Cluster, Any]) -> None:
+def test_cpp_worker_serves_a_value_once_for_its_ticket(both: tuple[Cluster, Any]) -> None:
     made, _ = both
     with made.coordinator() as c:
         value = c.schedule("filled", args=(2,))

@@ -1,4 +1,4 @@
-"""Large arguments and values by shared memory, through real servers and workers."""
+"""Large arguments and values in shared memory, with real servers and workers."""
 from __future__ import annotations
 
 import gc
@@ -20,24 +20,24 @@ from muster.coordinator import shared
 from shared_closures import MB, array, echo, total, where
 
 FREE_STAYS = 5.0
-"""Seconds for which memory that nobody has stays (client/blobs/regions.hpp)."""
+"""Seconds for which unused memory is kept (client/blobs/regions.hpp)."""
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> None:
-    """Of the tests before."""
+    """Frees the memory that earlier tests have left for reuse."""
     memory.forget_unused()
 
 
 @pytest.fixture
 def made(make_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
-    """Two workers with a process each."""
+    """Two workers with one process each."""
     found = make_cluster()
     for i in range(2):
         found.add("--processes", "1", "--index", str(i))
     yield found
     found.close()
-    memory.forget_unused()  # what this process keeps for the next; `test_regions` has that it goes by itself
+    memory.forget_unused()  # memory that this process keeps for reuse; `test_regions` checks that it is freed by itself
     until(lambda: not memories(), "the memory is free")
 
 
@@ -46,27 +46,27 @@ def at_server(cluster: Cluster) -> int:
 
 
 def settled(cluster: Cluster) -> None:
-    """Nothing is held any more, here or there."""
+    """Waits until no memory is held, in this process or in others."""
     gc.collect()
     until(lambda: not memories(), "the memory is free")
     until(lambda: cluster.server.get("/api/v1/blobs")["elsewhere"]["values"] == 0)
 
 
-def test_an_array_there_and_back(made: Cluster) -> None:
+def test_array_is_sent_and_returned_through_shared_memory(made: Cluster) -> None:
     big = array(64)
     with made.coordinator() as c:
         value = c.schedule(echo, args=(big,))
         found = value.fetch()
         assert numpy.array_equal(found, big)
         assert at_server(made) == 0
-        assert sorted(size // MB for size in memories().values()) == [64, 64]  # there, and back
-        found[0] = 7  # it is the program's own
+        assert sorted(size // MB for size in memories().values()) == [64, 64]  # the argument and the result
+        found[0] = 7  # the array belongs to the program
         assert c.schedule(echo, args=(value,)).fetch()[0] == big[0] != 7
         del value, found
         settled(made)
 
 
-def test_an_argument_may_be_written_to_and_nobody_else_sees_it(made: Cluster) -> None:
+def test_argument_can_be_changed_without_effect_on_other_calls(made: Cluster) -> None:
     def changed(x: Any, by: int) -> Any:
         before = int(x[0])
         x[:] += by
@@ -78,7 +78,7 @@ def test_an_argument_may_be_written_to_and_nobody_else_sees_it(made: Cluster) ->
         assert found == [(big[0], big[0] + by) for by in range(1, 9)]
 
 
-def test_twenty_closures_with_one_array_are_one_memory(made: Cluster) -> None:
+def test_closures_with_the_same_array_share_one_memory(made: Cluster) -> None:
     big = array(16)
     with made.coordinator() as c:
         values = [c.schedule(total, args=(big, 2.0 if i < 2 else 0)) for i in range(20)]
@@ -88,7 +88,7 @@ def test_twenty_closures_with_one_array_are_one_memory(made: Cluster) -> None:
         assert at_server(made) == 0
 
 
-def test_a_buffer_that_has_changed_is_another_content(made: Cluster) -> None:
+def test_changed_buffer_is_a_new_content(made: Cluster) -> None:
     big = array(4)
     with made.coordinator() as c:
         assert c.schedule(total, args=(big,)).fetch() == total(big)
@@ -96,10 +96,10 @@ def test_a_buffer_that_has_changed_is_another_content(made: Cluster) -> None:
         assert len(memories()) == 1
         big[-1] += 1
         assert c.schedule(total, args=(big,)).fetch() == total(big)
-        assert len(memories()) <= 2  # the first has gone, or is used again
+        assert len(memories()) <= 2  # the first content was freed or its memory is reused
 
 
-def test_few_contents_stay_after_their_closures(made: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_contents_are_kept_after_their_closures(made: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     with made.coordinator() as c:
         for i in range(shared.STAYING_MAX + 3):
             assert c.schedule(total, args=(array(2, i),)).fetch() == total(array(2, i))
@@ -109,7 +109,7 @@ def test_few_contents_stay_after_their_closures(made: Cluster, monkeypatch: pyte
         assert time.monotonic() - began < shared.STAYS + FREE_STAYS + 3
 
 
-def test_what_is_of_an_array_that_is_gone_is_used_again(made: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_of_a_deleted_array_is_reused(made: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "STAYS", 1000.0)
     with made.coordinator() as c:
         def staying() -> int:
@@ -127,13 +127,13 @@ def test_what_is_of_an_array_that_is_gone_is_used_again(made: Cluster, monkeypat
         assert c.schedule(total, args=(view,)).fetch() == total(view)
         del view
         assert c.schedule(total, args=(big[1000:],)).fetch() == total(big[1000:])
-        assert staying() == 1  # one content: whose bytes they are is still there
+        assert staying() == 1  # one content, because the array with its bytes still exists
         del big
         until(lambda: not staying())
 
 
-def test_outputs_of_a_loop_go_before_the_next(made: Cluster) -> None:
-    """Or each of them is new memory, which costs more than what is in it."""
+def test_outputs_of_a_loop_are_released_before_the_next_iteration(made: Cluster) -> None:
+    """Otherwise each output needs new memory, which costs more than writing its content."""
     def elsewhere() -> int:
         return int(made.server.get("/api/v1/blobs")["elsewhere"]["values"])
 
@@ -144,10 +144,10 @@ def test_outputs_of_a_loop_go_before_the_next(made: Cluster) -> None:
             gone = time.monotonic()
             until(lambda: not elsewhere())
             took.append(time.monotonic() - gone)
-        assert sorted(took)[6] < 0.6  # when nothing is expected, the server looks once a second
+        assert sorted(took)[6] < 0.6  # without a request, the server checks once a second
 
 
-def test_an_output_is_an_argument_of_another_worker(made: Cluster) -> None:
+def test_output_is_an_argument_on_another_worker(made: Cluster) -> None:
     with made.coordinator() as c:
         value = c.options(task="worker:0").schedule(array, args=(8, 3))
         sums = [c.options(task=f"worker:{i % 2}").schedule(total, args=(value,)) for i in range(6)]
@@ -157,7 +157,7 @@ def test_an_output_is_an_argument_of_another_worker(made: Cluster) -> None:
         settled(made)
 
 
-def test_several_clients(made: Cluster) -> None:
+def test_several_clients_share_memory_with_the_same_workers(made: Cluster) -> None:
     with made.coordinator() as one, made.coordinator() as other, made.coordinator(shm_bytes_max=0) as third:
         data = [array(4, i) for i in range(3)]
         values = [c.schedule(echo, args=(x,)) for c, x in zip((one, other, third), data) for _ in range(4)]
@@ -167,7 +167,7 @@ def test_several_clients(made: Cluster) -> None:
     settled(made)
 
 
-def test_a_worker_and_a_client_without_it(make_cluster: Callable[..., Cluster]) -> None:
+def test_workers_and_clients_without_shared_memory_interoperate(make_cluster: Callable[..., Cluster]) -> None:
     made = make_cluster()
     made.add("--shm-bytes-max", "0", "--index", "0")
     made.add("--index", "1")
@@ -181,7 +181,7 @@ def test_a_worker_and_a_client_without_it(make_cluster: Callable[..., Cluster]) 
                     assert c.options(task=other).schedule(total, args=(value,)).fetch() == total(big)
 
 
-def test_threads_share_too(make_cluster: Callable[..., Cluster]) -> None:
+def test_thread_workers_share_memory(make_cluster: Callable[..., Cluster]) -> None:
     made = make_cluster()
     made.add("--threads", "2")
     big = array(4)
@@ -194,7 +194,7 @@ def test_threads_share_too(make_cluster: Callable[..., Cluster]) -> None:
         settled(made)
 
 
-def test_what_does_not_fit_goes_by_the_server(make_cluster: Callable[..., Cluster]) -> None:
+def test_values_beyond_the_limit_are_sent_through_the_server(make_cluster: Callable[..., Cluster]) -> None:
     made = make_cluster()
     made.add("--shm-bytes-max", "5MiB")
     data = [array(4, i) for i in range(4)]
@@ -209,7 +209,7 @@ def test_what_does_not_fit_goes_by_the_server(make_cluster: Callable[..., Cluste
         settled(made)
 
 
-def test_memory_that_nobody_has_is_within_the_limit(make_cluster: Callable[..., Cluster]) -> None:
+def test_unused_memory_counts_towards_the_limit(make_cluster: Callable[..., Cluster]) -> None:
     made = make_cluster()
     made.add("--shm-bytes-max", "16MiB", "--processes", "1")
     most = 0
@@ -222,7 +222,7 @@ def test_memory_that_nobody_has_is_within_the_limit(make_cluster: Callable[..., 
         value = c.schedule(array, args=(3,))
         until(value.done)
         del value
-        until(lambda: made.server.get("/api/v1/blobs")["elsewhere"]["values"] == 0)  # nobody has it, and it stays
+        until(lambda: made.server.get("/api/v1/blobs")["elsewhere"]["values"] == 0)  # unneeded, and kept for reuse
         kept = [c.schedule(array, args=(2, i)) for i in range(8)]
         for value in kept:
             until(value.done)
@@ -236,20 +236,20 @@ def test_memory_that_nobody_has_is_within_the_limit(make_cluster: Callable[..., 
             assert own() <= 13.1 * MB
 
 
-def test_a_child_is_killed(made: Cluster) -> None:
+def test_value_outlives_the_child_process_that_computed_it(made: Cluster) -> None:
     big = array(4)
     with made.coordinator() as c:
         value = c.options(task="worker:0").schedule(array, args=(8, 3))
         until(value.done)
         pid, _ = c.options(task="worker:0").schedule(where).fetch()
         os.kill(pid, signal.SIGKILL)
-        assert c.schedule(total, args=(value,)).fetch() == total(array(8, 3))  # the worker's own process holds it
+        assert c.schedule(total, args=(value,)).fetch() == total(array(8, 3))  # the worker's own process holds the value
         assert c.options(task="worker:0").schedule(total, args=(big,)).fetch() == total(big)
         del value
         settled(made)
 
 
-def test_a_worker_is_killed(made: Cluster) -> None:
+def test_memory_of_a_killed_worker_is_freed_and_calls_continue_elsewhere(made: Cluster) -> None:
     big = array(8)
     with made.coordinator() as c:
         value = c.options(task="worker:0").schedule(echo, args=(big,))
@@ -259,7 +259,7 @@ def test_a_worker_is_killed(made: Cluster) -> None:
         running = [c.schedule(total, args=(big, 2.0)) for _ in range(2)]
         until(lambda: made.server.running() == 2)
         made.workers[0].kill()
-        assert c.fetch(running) == [total(big)] * 2  # elsewhere
+        assert c.fetch(running) == [total(big)] * 2  # on the other worker
         del value, running
         settled(made)
         until(lambda: nowhere(names))
@@ -279,7 +279,7 @@ time.sleep(600)
 """
 
 
-def test_a_client_is_killed(made: Cluster) -> None:
+def test_memory_of_a_killed_client_is_freed(made: Cluster) -> None:
     import subprocess
     import sys
 
@@ -293,7 +293,7 @@ def test_a_client_is_killed(made: Cluster) -> None:
         until(lambda: all(memories(pid) for pid in workers), "the workers have it")
         client.kill()
         client.wait()
-        # The children have it mapped for as long as their closures run; nobody else has it.
+        # The children have the memory mapped while their closures run; no other process has it.
         until(lambda: made.server.get("/api/v1/blobs")["elsewhere"]["values"] == 0, "the server knows")
         for pid in workers:
             until(lambda: not any("memfd:muster-" in link for _, link in links_of(pid)))
@@ -306,7 +306,7 @@ def test_a_client_is_killed(made: Cluster) -> None:
         client.stdout.close()  # type: ignore[union-attr]
 
 
-def test_values_of_a_worker_that_leaves_are_at_the_server(made: Cluster) -> None:
+def test_values_of_a_worker_that_leaves_are_moved_to_the_server(made: Cluster) -> None:
     with made.coordinator() as c:
         values = [c.options(task=f"worker:{i}").schedule(array, args=(4, i)) for i in range(2)]
         until(lambda: all(value.done() for value in values))
@@ -317,7 +317,7 @@ def test_values_of_a_worker_that_leaves_are_at_the_server(made: Cluster) -> None
         assert at_server(made) == 1
 
 
-def test_a_server_starts_again(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+def test_values_survive_a_server_restart(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
     made = make_cluster("--data-dir", str(tmp_path / "data"))
     made.add()
     big = array(4)
@@ -325,7 +325,7 @@ def test_a_server_starts_again(make_cluster: Callable[..., Cluster], tmp_path: p
         value = c.schedule(echo, args=(big,))
         running = [c.schedule(total, args=(big, 1.0)) for _ in range(2)]
         until(value.done)
-        assert at_server(made) == 1  # what a server that starts anew must have
+        assert at_server(made) == 1  # a durable server needs the argument after a restart
         grpc, http = made.server.grpc, made.server.http[len("http://"):]
         made.server.kill()
         made.server.start(grpc, http)
@@ -336,7 +336,7 @@ def test_a_server_starts_again(make_cluster: Callable[..., Cluster], tmp_path: p
         until(lambda: made.server.get("/api/v1/blobs")["elsewhere"]["values"] == 1, "it is told again")
 
 
-def test_no_descriptor_stays(made: Cluster) -> None:
+def test_fetched_values_leave_no_descriptors_open(made: Cluster) -> None:
     def descriptors() -> int:
         gc.collect()
         return len(os.listdir("/proc/self/fd"))
@@ -346,21 +346,21 @@ def test_no_descriptor_stays(made: Cluster) -> None:
         before = descriptors()
         values = [c.schedule(array, args=(2, i)) for i in range(40)]
         kept = [value.fetch() for value in values]
-        assert len(kept) == 40 and descriptors() <= before + 4  # and not one for each of them
+        assert len(kept) == 40 and descriptors() <= before + 4  # not one descriptor for each value
         del values, kept
         settled(made)
         for worker in made.workers:
             assert not [link for _, link in links_of(worker.process.pid) if "memfd" in link]
 
 
-def test_calls_of_joblib_share_one_array(made: Cluster) -> None:
+def test_joblib_calls_share_one_array(made: Cluster) -> None:
     joblib = pytest.importorskip("joblib")
     big = array(8)
     with joblib.parallel_config(backend="muster", server=made.server.grpc, n_jobs=2), joblib.Parallel() as parallel:
         for _ in range(2):
             assert parallel(joblib.delayed(total)(big) for _ in range(40)) == [total(big)] * 40
             assert at_server(made) == 0
-            big[0] += 1  # between two calls it may be changed
+            big[0] += 1  # the array can be changed between two calls
         assert 1 <= len(memories()) <= 2
-        temporary = [int(numpy.full(MB, i).sum()) for i in range(12)]  # each has the place of the one before
+        temporary = [int(numpy.full(MB, i).sum()) for i in range(12)]  # each array has the address of the previous one
         assert parallel(joblib.delayed(total)(numpy.full(MB, i)) for i in range(12)) == temporary

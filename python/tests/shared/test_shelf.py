@@ -1,4 +1,4 @@
-"""Large results until their callers have them: no server."""
+"""Large results that are kept until their callers have them: no server."""
 from __future__ import annotations
 
 import itertools
@@ -13,7 +13,7 @@ from muster.worker.shelf import Shelf
 
 
 class Blobs:
-    """What is owned by a process, which may have so many at a time."""
+    """The contents that a process owns; at most `room` at a time."""
 
     shared = True
 
@@ -49,7 +49,7 @@ def call(number: int, caller: int = 1) -> Name:
     return within.call
 
 
-def test_a_result_stays_until_its_caller_has_it(made: Shelf, blobs: Blobs) -> None:
+def test_result_is_kept_until_its_caller_has_it(made: Shelf, blobs: Blobs) -> None:
     first = call(1)
     made.take(b"a")
     made.take(b"b")
@@ -61,7 +61,7 @@ def test_a_result_stays_until_its_caller_has_it(made: Shelf, blobs: Blobs) -> No
     assert not blobs.there and not made._calls and not made._contents
 
 
-def test_what_is_shown_stays_for_others_until_it_is_hidden(made: Shelf, blobs: Blobs) -> None:
+def test_shown_content_is_kept_for_others_until_it_is_hidden(made: Shelf, blobs: Blobs) -> None:
     one = call(1)
     name = made.take(b"a")
     made.show([name])
@@ -69,20 +69,20 @@ def test_what_is_shown_stays_for_others_until_it_is_hidden(made: Shelf, blobs: B
     two = call(2)
     assert made.again([name]) and blobs.there
     made.hide([name])
-    assert blobs.there  # the second has not taken it yet
+    assert blobs.there  # the second caller has not taken it yet
     made.taken([two])
     assert not blobs.there and not made.again([name])
     made.hide([name])
 
 
-def test_of_a_call_that_fails_nothing_stays(made: Shelf, blobs: Blobs) -> None:
+def test_failed_call_keeps_no_results(made: Shelf, blobs: Blobs) -> None:
     call(1)
     made.take(b"a")
     made.undo()
     assert not blobs.there
 
 
-def test_where_there_is_no_room_what_is_only_shown_goes(made: Shelf, blobs: Blobs) -> None:
+def test_contents_that_are_only_shown_are_dropped_if_room_is_needed(made: Shelf, blobs: Blobs) -> None:
     shown = [made.take(bytes([n])) for n in range(2) if call(n + 1)]
     made.show(shown)
     made.taken([(1, False, 1), (1, False, 2)])
@@ -91,13 +91,13 @@ def test_where_there_is_no_room_what_is_only_shown_goes(made: Shelf, blobs: Blob
     made.take(b"y")
     assert sorted(blobs.there.values()) == [b"x", b"y"] and not made.again(shown[:1])
     made.take(b"z")
-    with pytest.raises(OSError, match="no room"):  # these are waited for
+    with pytest.raises(OSError, match="no room"):  # callers still wait for these results
         made.take(b"!")
 
 
 @pytest.mark.parametrize("limit, shows", [("WAITED_FOR", False), ("SHOWN_FOR", True)])
-def test_nothing_stays_for_those_who_never_take_it(made: Shelf, blobs: Blobs, monkeypatch: pytest.MonkeyPatch, limit: str,
-                                                   shows: bool) -> None:
+def test_results_that_are_never_taken_are_dropped(made: Shelf, blobs: Blobs, monkeypatch: pytest.MonkeyPatch, limit: str,
+                                                  shows: bool) -> None:
     monkeypatch.setattr(shelf, "LOOK_EVERY", 0.01)
     monkeypatch.setattr(shelf, limit, 0.05)
     one = call(1)
@@ -106,13 +106,13 @@ def test_nothing_stays_for_those_who_never_take_it(made: Shelf, blobs: Blobs, mo
         made.show([name])
         made.taken([one])
     until(lambda: not blobs.there)
-    until(lambda: not made._watched)  # and its thread has ended
+    until(lambda: not made._watched)  # the thread has ended as well
     call(2)
     made.take(b"b")
     assert made._watched
 
 
-def test_without_memory_nothing_is_taken() -> None:
+def test_results_are_refused_without_shared_memory() -> None:
     made = Shelf(lambda: None)
     assert not made.there()
     with pytest.raises(OSError, match="holds nothing"):

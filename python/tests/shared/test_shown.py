@@ -1,4 +1,4 @@
-"""What people read of a call's arguments."""
+"""The text that shows people the arguments of a call."""
 from __future__ import annotations
 
 import dataclasses
@@ -34,12 +34,12 @@ def test_values_are_named(args, kwargs, text):
     assert shown.text(args, kwargs) == text
 
 
-def test_a_text_is_bounded():
+def test_text_of_arguments_has_a_size_limit():
     assert len(shown.text(tuple(range(1000)), {})) == shown.MAX
     assert len(shown.text(({"a" * 400: ["b" * 400] * 9},), {"c" * 400: 1})) == shown.MAX
 
 
-def test_it_stands_behind_the_call_and_changes_nothing_of_it():
+def test_text_follows_the_call_and_does_not_change_it():
     arguments, _ = calls.dump_arguments((1, numpy.arange(9000)), {"k": "v"})
     call = calls.pack(b"function", [*arguments, shown.of_call((1,), {}), calls.origins([True])])
     assert b"1\1\0\0\0MPYR" in call
@@ -52,7 +52,7 @@ def test_it_stands_behind_the_call_and_changes_nothing_of_it():
     assert (function, one, array[8999], named) == (b"function", 1, 8999, {"k": "v"})
 
 
-def test_a_call_without_arguments_says_nothing():
+def test_call_without_arguments_has_no_text():
     assert shown.of_call((), {}) == b""
 
 
@@ -64,7 +64,7 @@ class Shapeless:
         raise RuntimeError("it has none")
 
 
-def test_an_array_without_a_shape_is_named_by_its_type():
+def test_array_without_a_shape_is_named_by_its_type():
     assert shown.text((Shapeless(),), {}) == "<Shapeless>"
 
 
@@ -73,7 +73,7 @@ class Changing(dict):
         raise RuntimeError("dictionary changed size during iteration")
 
 
-def test_what_cannot_be_described_is_left_out():
+def test_arguments_that_cannot_be_described_are_omitted():
     assert shown.of_call((), Changing(a=1)) == b""
 
 
@@ -82,8 +82,8 @@ def add(a: int, b: int = 0) -> int:
 
 
 @pytest.mark.parametrize("shows", [True, False])
-def test_the_server_tells_it_of_a_closure(make_cluster: Any, shows: bool) -> None:
-    cluster = make_cluster()  # nobody serves them, so they stay as they are
+def test_server_shows_the_arguments_of_a_closure(make_cluster: Any, shows: bool) -> None:
+    cluster = make_cluster()  # no worker is connected, so the closures stay queued
     c = cluster.coordinator(show_arguments=shows)
     first = c.schedule(add, iter((1, 2)))
     second = c.schedule(add, (first,), {"b": 3})
@@ -107,7 +107,7 @@ def fail(how: str, n: int = 0) -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes from 3.11 on")
-def test_what_has_failed_says_with_which_arguments(make_cluster: Any) -> None:
+def test_failed_call_is_shown_with_its_arguments(make_cluster: Any) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1")
 
@@ -127,4 +127,4 @@ def test_what_has_failed_says_with_which_arguments(make_cluster: Any) -> None:
     assert notes("bad", show_arguments=False)[0] == []
     assert notes("again", 1)[0] == ["called as fail('again', 1)"]
     assert notes("again", 2)[0] == ["called as fail('again', 2)"]
-    notes("odd")  # it is told, whatever its class does
+    notes("odd")  # the failure is reported, whatever the exception class does

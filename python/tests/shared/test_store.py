@@ -1,4 +1,4 @@
-"""Stores of the library, by Python. What the library itself does is tested in C++ (tests/client/blobs)."""
+"""Stores of the C library, from Python. The library itself is tested in C++ (tests/client/blobs)."""
 from __future__ import annotations
 
 import os
@@ -23,7 +23,7 @@ MB = 1 << 20
 
 
 class Side:
-    """A process' side, in this one."""
+    """One of several stores, each acting for another process."""
 
     def __init__(self, bytes_max: int = 64 * MB) -> None:
         self.dropped: list[bytes] = []
@@ -56,7 +56,7 @@ def sides() -> Iterator[list[Side]]:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_what_is_taken_is_the_same_memory_and_told_of_when_it_goes(sides: list[Side]) -> None:
+def test_taken_content_is_the_same_memory_and_its_end_is_reported(sides: list[Side]) -> None:
     one, other, third = sides
     name, kept = one.hold(), one.hold()
     view = other.take(one.store.socket_name, name)
@@ -65,13 +65,13 @@ def test_what_is_taken_is_the_same_memory_and_told_of_when_it_goes(sides: list[S
     third.take(one.store.socket_name, name, keep=False)
     assert one.store.drop(name) and not one.store.drop(name)
     until(lambda: other.dropped == [name])
-    assert view[:32] == name  # whoever has mapped it keeps it
+    assert view[:32] == name  # a mapping remains valid
     with pytest.raises(NotTaken, match="not held any more"):
         other.take(one.store.socket_name, name)
     assert third.dropped == [] and one.store.held() == {kept: MB}
 
 
-def test_all_names_of_a_holder_go_with_it(sides: list[Side]) -> None:
+def test_all_contents_end_with_their_holder(sides: list[Side]) -> None:
     one, other, _ = sides
     names = {one.hold() for _ in range(3)}
     for name in names:
@@ -82,7 +82,7 @@ def test_all_names_of_a_holder_go_with_it(sides: list[Side]) -> None:
         other.take(one.store.socket_name, names.pop())
 
 
-def test_what_goes_while_it_is_taken_is_told_of_behind_it(sides: list[Side]) -> None:
+def test_content_that_ends_while_it_is_taken_is_reported_afterwards(sides: list[Side]) -> None:
     one, other, _ = sides
     name, begun, goes_on = one.hold(), threading.Event(), threading.Event()
     seen: list[int] = []
@@ -103,7 +103,7 @@ def test_what_goes_while_it_is_taken_is_told_of_behind_it(sides: list[Side]) -> 
     assert seen == [0] and other.dropped == [name] and not other.store._taking and not other.store._gone
 
 
-def test_what_cannot_be_kept_is_not(sides: list[Side]) -> None:
+def test_failed_takes_raise_and_keep_nothing(sides: list[Side]) -> None:
     one, other, _ = sides
     name = one.hold()
 
@@ -135,8 +135,8 @@ time.sleep(600)
 
 
 @pytest.mark.parametrize("forks", [False, True])
-def test_a_holder_is_killed(sides: list[Side], forks: bool) -> None:
-    """Also where it has forked a process that goes on."""
+def test_contents_of_a_killed_holder_are_reported_and_freed(sides: list[Side], forks: bool) -> None:
+    """This holds even if the holder has forked a process that still runs."""
     here = pathlib.Path(__file__).parent
     code = HOLDS.format(tests=str(here.parent), here=str(here), forks=forks)
     holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
@@ -178,7 +178,7 @@ def test_what_is_held_has_a_limit() -> None:
     assert side.store.held() == {} and not side.store.drop(names[1]) and side.store.free() == 0
 
 
-def test_many_are_held() -> None:
+def test_many_contents_can_be_held() -> None:
     side = Side()
     try:
         names = {side.hold(32) for _ in range(150)}
@@ -187,7 +187,7 @@ def test_many_are_held() -> None:
         side.store.close()
 
 
-def test_what_was_asked_before_it_is_closed_is_done() -> None:
+def test_requests_before_close_are_completed() -> None:
     side, done = Side(), []
     for i in range(100):
         side.store.soon(lambda i=i: done.append(i))  # type: ignore[misc]
@@ -196,7 +196,7 @@ def test_what_was_asked_before_it_is_closed_is_done() -> None:
     side.store.soon(lambda: done.append(-1))
 
 
-def test_a_process_that_was_forked_has_a_store_of_its_own(sides: list[Side]) -> None:
+def test_forked_process_has_a_store_of_its_own(sides: list[Side]) -> None:
     one, other, _ = sides
     name = one.hold()
     pid = os.fork()
@@ -216,7 +216,7 @@ def test_a_process_that_was_forked_has_a_store_of_its_own(sides: list[Side]) -> 
     assert other.take(one.store.socket_name, name)[:32] == name
 
 
-def test_a_ticket_brings_a_value_once(sides: list[Side]) -> None:
+def test_ticket_can_be_used_once(sides: list[Side]) -> None:
     one, other, _ = sides
     name, ticket = one.hold(), b"t" * 32
     at = one.store.listen("127.0.0.1", "", "")
@@ -237,12 +237,12 @@ def test_a_ticket_brings_a_value_once(sides: list[Side]) -> None:
 
 
 def test_ctrl_c_ends_the_wait_for_another_host(sides: list[Side]) -> None:
-    """Its holder never answers. Nothing is left open."""
+    """The holder never answers. No connection stays open."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         at = "%s:%d" % silent.getsockname()[:2]
         threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         began = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             sides[0].store.take_from_peer(at, b"t" * 32, bytes(32), MB, "")
-        assert time.monotonic() - began < 1.0, "before the library gives up"
+        assert time.monotonic() - began < 1.0, "the wait ended before the library's own timeout"
         until(lambda: not any(thread.name == "muster-taking" for thread in threading.enumerate()))
