@@ -1,9 +1,9 @@
-"""The loop of docs/parameter-servers.md: a program that goes on whenever its parameter server, or the server, is lost.
+"""The loop of docs/parameter-servers.md: a program that continues after each loss of its parameter server or of the server.
 
     python restarted_program.py variable|dataset SERVER FOLDER
 
-Works until there is a file "end" in the folder. The file "rounds" counts what was done, "losses" has a line for each
-UnavailableError. Any other error ends the program.
+It works until the folder contains a file "end". The file "rounds" contains the number of rounds, and "losses" has one line
+for each UnavailableError. Any other error ends the program.
 """
 from __future__ import annotations
 

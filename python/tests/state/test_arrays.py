@@ -1,4 +1,4 @@
-"""Arrays on the wire of objects, and what reads them."""
+"""Encoding of arrays for calls of objects, and decoding of valid and broken bytes."""
 from __future__ import annotations
 
 import random
@@ -19,7 +19,7 @@ def samples() -> list[Any]:
             np.float64(2.5), np.arange(7, dtype="uint8")[::2], np.arange(6).reshape(2, 3).T, np.int64(-3)]
 
 
-def test_arrays_texts_and_none_go_there_and_back() -> None:
+def test_arrays_texts_and_none_survive_a_round_trip() -> None:
     found = arrays.decode(arrays.encode([*samples(), "näme", None, True, 7, 0.5]))
     for sent, came in zip(samples(), found):
         assert came.dtype == np.asarray(sent).dtype and came.shape == np.asarray(sent).shape
@@ -28,7 +28,7 @@ def test_arrays_texts_and_none_go_there_and_back() -> None:
     assert [str(v.dtype) for v in found[-3:]] == ["bool", "int64", "float64"]
 
 
-def test_the_bytes_are_those_of_the_specification() -> None:
+def test_encoded_bytes_match_the_specification() -> None:
     data = arrays.encode([np.array([[1, 2]], "<u2"), "ab"])
     head = (b"\x93ARRAYS\x01" + struct.pack("<I", 2) + b"\x06uint16\x02" + struct.pack("<QQQ", 1, 2, 4) +
             b"\x04utf8\x01" + struct.pack("<QQ", 2, 2))
@@ -36,11 +36,11 @@ def test_the_bytes_are_those_of_the_specification() -> None:
     assert data == head.ljust(at, b"\0") + b"\1\0\2\0" + bytes(12) + b"ab"
 
 
-def test_arrays_of_another_byte_order_are_turned() -> None:
+def test_arrays_of_another_byte_order_are_converted() -> None:
     assert arrays.decode(arrays.encode([np.array([1, 2], ">i4")]))[0].tolist() == [1, 2]
 
 
-def test_copies_may_be_written_to_and_views_may_not() -> None:
+def test_copies_are_writable_and_views_are_read_only() -> None:
     data = arrays.encode([np.zeros(3)])
     arrays.decode(data, copies=True)[0][0] = 1
     with pytest.raises(ValueError, match="read-only"):
@@ -49,7 +49,7 @@ def test_copies_may_be_written_to_and_views_may_not() -> None:
 
 @pytest.mark.parametrize("value, said", [(np.array(["a"]), "<U1"), (np.zeros((1,) * 9), "9 dimensions"),
                                          (object(), "object"), (np.zeros(1, "datetime64[s]"), "datetime64")])
-def test_what_cannot_be_sent_is_said(value: Any, said: str) -> None:
+def test_unsupported_values_are_refused(value: Any, said: str) -> None:
     with pytest.raises(TypeError, match=said):
         arrays.encode([value])
 
@@ -74,7 +74,7 @@ def test_broken_bytes_name_the_field(data: bytes, field: str) -> None:
         arrays.decode(data)
 
 
-def test_any_broken_bytes_are_an_error_or_arrays_of_their_size() -> None:
+def test_random_bytes_are_an_error_or_decode_to_arrays_of_their_size() -> None:
     dice = random.Random(7)
     whole = arrays.encode([*samples(), "text", None])
     for _ in range(5000):
@@ -89,7 +89,7 @@ def test_any_broken_bytes_are_an_error_or_arrays_of_their_size() -> None:
         assert sum(a.nbytes for a in found if hasattr(a, "nbytes")) <= len(data)
 
 
-def test_large_data_may_be_elsewhere() -> None:
+def test_large_data_can_be_stored_elsewhere() -> None:
     kept: dict[bytes, bytes] = {}
 
     def take(data: Any) -> bytes:
@@ -103,7 +103,7 @@ def test_large_data_may_be_elsewhere() -> None:
     assert arrays.names_of(data) == list(kept) and len(kept) == 1
     found = arrays.decode(data, open=lambda name: memoryview(bytearray(kept[name])))
     assert all((a == b).all() if hasattr(a, "all") else a == b for a, b in zip(found, given))
-    found[-3][0] = 7  # the memory itself
+    found[-3][0] = 7  # writes to the memory itself
     with pytest.raises(ValueError, match="array .*: name: nothing is elsewhere here"):
         arrays.decode(data)
     with pytest.raises(ValueError, match="array .*: bytes: 800, by its name there are 5"):
@@ -115,7 +115,7 @@ def test_large_data_may_be_elsewhere() -> None:
         arrays.decode(data[:at + 9])
 
 
-def test_the_package_is_imported_without_numpy_and_variables_say_what_is_missing() -> None:
+def test_package_is_imported_without_numpy_and_variables_report_it_missing() -> None:
     program = ("import sys; sys.modules['numpy'] = None\n"
                "import muster; muster.ClusterCoordinator; import muster.worker.objects\n"
                "from muster.variables import variable; from muster.objects import arrays\n"

@@ -1,4 +1,4 @@
-"""Checkpoints on disk: whatever dies while one is written, a whole one is found."""
+"""Checkpoints on disk: a complete checkpoint is found, whatever process dies while one is written."""
 from __future__ import annotations
 
 import os
@@ -30,7 +30,7 @@ def write(path: pathlib.Path, value: int, keep: Any = None) -> int:
 
 
 def found(path: pathlib.Path) -> Any:
-    """The value that is in all of it."""
+    """Returns the only value of the newest checkpoint, or None."""
     reader, _ = checkpoint.newest(path)
     if reader is None:
         return None
@@ -46,15 +46,15 @@ def found(path: pathlib.Path) -> Any:
     return value
 
 
-def test_the_newest_is_found_and_so_many_are_kept(tmp_path: pathlib.Path) -> None:
+def test_newest_checkpoint_is_found_and_old_ones_are_deleted(tmp_path: pathlib.Path) -> None:
     assert found(tmp_path / "nowhere") is None
     assert [write(tmp_path / "new", v, keep=2) for v in (10, 20, 30)] == [1, 2, 3]
     assert found(tmp_path / "new") == 30
     assert sorted(os.listdir(tmp_path / "new")) == ["checkpoint-2", "checkpoint-3"]
 
 
-def test_what_dies_at_any_step_leaves_a_whole_one(tmp_path: pathlib.Path) -> None:
-    """Each file that is opened or written to, each sync, each directory and each name is a step."""
+def test_death_at_any_step_leaves_a_complete_checkpoint(tmp_path: pathlib.Path) -> None:
+    """Each opened file, write, sync, directory and name is a step."""
     write(tmp_path / "start", 1)
     steps = 0
     while True:
@@ -69,10 +69,10 @@ def test_what_dies_at_any_step_leaves_a_whole_one(tmp_path: pathlib.Path) -> Non
                 os._exit(1)
             os._exit(0)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        assert status in (0, 9), "it died, or it was done"
+        assert status in (0, 9), "the process died, or the checkpoint was written"
         value = found(path)
         assert value in ((2,) if status == 0 else (1, 2))
-        assert write(path, 3, keep=1) and found(path) == 3, "and the next goes on from there"
+        assert write(path, 3, keep=1) and found(path) == 3, "the next checkpoint can be written afterwards"
         assert [n for n in os.listdir(path) if n.endswith(".tmp")] == []
         if status == 0:
             break
@@ -94,7 +94,7 @@ def die_at(step: int) -> None:
         return call
 
     class Unbuffered:
-        """So that each write is a step that may be the last."""
+        """Flushes each write, so that each write is a step."""
 
         def __init__(self, file: Any) -> None:
             self._file = file
@@ -125,7 +125,7 @@ def die_at(step: int) -> None:
     lambda folder: (folder / "data").write_bytes(b"x" + (folder / "data").read_bytes()[1:]),
     lambda folder: (folder / "manifest.json").write_text(
         (folder / "manifest.json").read_text().replace('"begin": 3', '"begin": 2'))])
-def test_a_torn_one_is_passed_over(tmp_path: pathlib.Path, harm: Any) -> None:
+def test_damaged_checkpoint_is_skipped(tmp_path: pathlib.Path, harm: Any) -> None:
     write(tmp_path, 1)
     write(tmp_path, 2)
     harm(tmp_path / "checkpoint-2")
@@ -136,9 +136,9 @@ def test_a_torn_one_is_passed_over(tmp_path: pathlib.Path, harm: Any) -> None:
         Reader(tmp_path, 2)
 
 
-def test_one_that_goes_while_it_is_read_is_not_the_newest(tmp_path: pathlib.Path,
-                                                          monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another program keeps one, and has just written it."""
+def test_checkpoint_deleted_while_it_is_read_is_not_the_newest(tmp_path: pathlib.Path,
+                                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program keeps one checkpoint, and has just written it."""
     write(tmp_path, 1)
     listed = checkpoint.numbers
     monkeypatch.setattr(checkpoint, "numbers", lambda path: (monkeypatch.undo(), listed(path), write(path, 2, 1))[1])
@@ -146,7 +146,7 @@ def test_one_that_goes_while_it_is_read_is_not_the_newest(tmp_path: pathlib.Path
 
 
 class Whole:
-    """A large variable of a worker that gives it whole or not at all."""
+    """A large variable of a worker that can only be saved as a whole."""
 
     _bytes = 10 << 20
     shape = (5, 2)
@@ -160,7 +160,7 @@ class Whole:
         return [np.ones((5, 2)), "m", np.zeros((5, 2)), np.asarray(3)]
 
 
-def test_workers_that_cannot_cut_a_large_variable_give_it_whole(tmp_path: pathlib.Path) -> None:
+def test_large_variable_is_saved_whole_if_its_worker_cannot_cut_it(tmp_path: pathlib.Path) -> None:
     out = Writer(tmp_path)
     out.variable("w", (5, 2), "float64")
     known._save_shards(out, [("w", Whole(), 0)])  # type: ignore[list-item]
@@ -168,7 +168,7 @@ def test_workers_that_cannot_cut_a_large_variable_give_it_whole(tmp_path: pathli
     assert [name for name, _ in saved] == ["", "m"] and saved[0][1].all() and version == 3
 
 
-def test_what_is_given_up_leaves_nothing(tmp_path: pathlib.Path) -> None:
+def test_abandoned_checkpoint_leaves_no_files(tmp_path: pathlib.Path) -> None:
     out = Writer(tmp_path)
     out.object("o", b"state")
     out.abandon()
@@ -185,7 +185,7 @@ for _ in range(checkpoint.DEPTH_MAX + 1):
     ({"a": [1, -0.5, None, True, "\u00e9\u20ac", {}]}, True), (2**64 - 1, True), (-2**63, True), ("", True), ([], True),
     (2**64, False), (float("inf"), False), ((1,), False), ({1: 2}, False), ({"$object": "obj_1"}, False), (b"x", False),
     ("\ud800", False), (np.float64(1), False), ([TWICE, TWICE], False), (DEEP, False), ({1}, False)])
-def test_what_json_has_all_of_is_json_on_disk(tmp_path: pathlib.Path, state: Any, is_json: bool) -> None:
+def test_state_is_stored_as_json_if_json_preserves_it(tmp_path: pathlib.Path, state: Any, is_json: bool) -> None:
     out = Writer(tmp_path)
     out.object("o", state)
     reader = Reader(tmp_path, out.finish())

@@ -1,4 +1,4 @@
-"""Checkpoints of what is on tasks: real servers, real workers."""
+"""Checkpoints of objects and variables on tasks: real servers, real workers."""
 from __future__ import annotations
 
 import contextlib
@@ -51,7 +51,7 @@ def killed(c: muster.ClusterCoordinator, task: str) -> None:
     os.kill(c.options(task=task).submit(os.getpid).fetch(20), signal.SIGKILL)
 
 
-def test_what_is_saved_is_restored_also_into_other_shards(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+def test_saved_state_is_restored_also_into_other_shards(with_two: Cluster, tmp_path: pathlib.Path) -> None:
     c = with_two.coordinator()
     whole, parts, steps = model(c, 2)
     assert c.restore(tmp_path / "none") is None
@@ -82,7 +82,7 @@ def test_what_is_saved_is_restored_also_into_other_shards(with_two: Cluster, tmp
         fresh.restore(tmp_path)
 
 
-def test_slots_go_on_in_other_shards(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+def test_optimizer_slots_are_restored_into_other_shards(with_two: Cluster, tmp_path: pathlib.Path) -> None:
     c = with_two.coordinator()
     _, parts, _ = model(c, 2)
     g = np.arange(14, dtype="float32").reshape(7, 2)
@@ -101,8 +101,8 @@ def test_slots_go_on_in_other_shards(with_two: Cluster, tmp_path: pathlib.Path) 
     np.testing.assert_array_equal(made.read().fetch(20), expected)
 
 
-def test_large_shards_are_cut_whole_while_they_are_updated(with_two: Cluster, tmp_path: pathlib.Path,
-                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_shards_are_saved_consistently_during_updates(with_two: Cluster, tmp_path: pathlib.Path,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.variables.known.WHOLE_MAX", 4096)
     monkeypatch.setattr("muster.variables.known.PIECE", 2000)
     c, other = with_two.coordinator(), with_two.coordinator()
@@ -123,7 +123,7 @@ def test_large_shards_are_cut_whole_while_they_are_updated(with_two: Cluster, tm
             reader = checkpoint.Reader(tmp_path, number)
             saved, version = reader.rows("v", 0, 1000)
             array = dict(saved)[""]
-            assert (array == array[0, 0]).all(), "of one moment"
+            assert (array == array[0, 0]).all(), "the parts belong to one moment"
             assert len(reader.variables["v"]["parts"]) > 10
     finally:
         stop.set()
@@ -134,8 +134,8 @@ def test_large_shards_are_cut_whole_while_they_are_updated(with_two: Cluster, tm
     assert int(v._call("info").fetch()[2]) == version
 
 
-def test_two_coordinators_cut_one_shard_at_the_same_time(with_two: Cluster, tmp_path: pathlib.Path,
-                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_coordinators_can_cut_one_shard_at_the_same_time(with_two: Cluster, tmp_path: pathlib.Path,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.variables.known.WHOLE_MAX", 4096)
     monkeypatch.setattr("muster.variables.known.PIECE", 2000)
     c, other = with_two.coordinator(), with_two.coordinator()
@@ -144,7 +144,7 @@ def test_two_coordinators_cut_one_shard_at_the_same_time(with_two: Cluster, tmp_
     written = known._write
 
     def write(*args: Any) -> None:
-        """Of the first piece: the other one begins and ends a cut of its own, of another moment."""
+        """After the first piece, the other coordinator starts and finishes a cut of its own, of a later state."""
         monkeypatch.setattr(known, "_write", written)
         theirs.assign_add(1).fetch(20)
         other.save(tmp_path / "theirs")
@@ -158,7 +158,7 @@ def test_two_coordinators_cut_one_shard_at_the_same_time(with_two: Cluster, tmp_
     assert v.read().fetch(20)[0, 0] == 1
 
 
-def test_quiesce_is_one_moment_for_all(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+def test_quiesced_checkpoint_is_consistent_across_variables(with_two: Cluster, tmp_path: pathlib.Path) -> None:
     c = with_two.coordinator()
     vs = [c.variable(np.zeros(1), name=f"v{i}", task=f"ps:{i}") for i in (0, 1)]
 
@@ -186,7 +186,7 @@ def test_quiesce_is_one_moment_for_all(with_two: Cluster, tmp_path: pathlib.Path
         thread.join()
 
 
-def test_what_does_not_fit_is_said_before_anything_is_loaded(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+def test_mismatches_are_reported_before_anything_is_loaded(with_two: Cluster, tmp_path: pathlib.Path) -> None:
     c = with_two.coordinator()
     c.variable(np.ones(3), name="a")
     c.save(tmp_path)
@@ -224,9 +224,9 @@ def _is_there(c: muster.ClusterCoordinator, name: str) -> bool:
 WAITS = "no checkpoint is made until restore"
 
 
-def test_a_lost_task_is_made_again_from_the_newest(with_two: Cluster, tmp_path: pathlib.Path,
-                                                   caplog: pytest.LogCaptureFixture,
-                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_task_is_restored_from_the_newest_checkpoint(with_two: Cluster, tmp_path: pathlib.Path,
+                                                          caplog: pytest.LogCaptureFixture,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
     c = with_two.coordinator()
     whole, parts, steps = model(c, 2)
     with c.checkpoints(tmp_path, every=0.02, keep=2) as made:
@@ -251,16 +251,16 @@ def test_a_lost_task_is_made_again_from_the_newest(with_two: Cluster, tmp_path: 
         save = made._known.save_unless_restarted
         monkeypatch.setattr(made._known, "save_unless_restarted", lambda *a: (tries.append(1), save(*a))[1])
         until(lambda: len(tries) > 2, "it is tried again and again")
-        assert caplog.text.count(WAITS) == 1, "the log says so once"
-        assert checkpoint.numbers(tmp_path) == kept, "nothing takes the place of what is to be restored"
+        assert caplog.text.count(WAITS) == 1, "the log reports it once"
+        assert checkpoint.numbers(tmp_path) == kept, "no checkpoint is written before the restore"
         assert c.restore(tmp_path) == kept[-1]
         assert (whole.read().fetch(20).tolist(), steps.add(0).fetch(20)) == ([1, 2, 3], 3)
         assert (parts.read().fetch(20) == 1).all()
         until(lambda: (made.last or 0) > kept[-1], "it goes on")
 
 
-def test_a_coordinator_that_comes_back_goes_on(with_two: Cluster, tmp_path: pathlib.Path,
-                                               caplog: pytest.LogCaptureFixture) -> None:
+def test_restarted_coordinator_continues_from_its_checkpoint(with_two: Cluster, tmp_path: pathlib.Path,
+                                                             caplog: pytest.LogCaptureFixture) -> None:
     c = with_two.coordinator()
     whole, _, _ = model(c, 2)
     whole.assign(4).fetch(20)
@@ -270,18 +270,18 @@ def test_a_coordinator_that_comes_back_goes_on(with_two: Cluster, tmp_path: path
     whole, _, _ = model(again, 2)
     with again.checkpoints(tmp_path, every=0.02):
         until(lambda: WAITS in caplog.text, "its time comes")
-        assert checkpoint.numbers(tmp_path) == [1], "not before it was restored"
+        assert checkpoint.numbers(tmp_path) == [1], "no checkpoint is written before the restore"
         assert again.restore(tmp_path) == 1
         until(lambda: len(checkpoint.numbers(tmp_path)) > 1, "it goes on")
     assert whole.read().fetch(20).tolist() == [4, 4, 4]
 
 
-def test_what_is_deleted_and_made_again_waits_for_restore(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+def test_recreated_variable_is_not_saved_before_restore(with_two: Cluster, tmp_path: pathlib.Path) -> None:
     c = with_two.coordinator()
     v = c.variable(np.ones(3), name="v")
     c.save(tmp_path)
     v.delete()
-    assert c._known.save_unless_restarted(tmp_path, None) == 2, "nothing is in its place"
+    assert c._known.save_unless_restarted(tmp_path, None) == 2, "the variable was deleted and not created again"
     v = c.variable(np.zeros(3), name="v")
     assert c._known.save_unless_restarted(tmp_path, None) is None
     (tmp_path / "checkpoint-2" / "data").unlink()
@@ -290,7 +290,7 @@ def test_what_is_deleted_and_made_again_waits_for_restore(with_two: Cluster, tmp
     assert c._known.save_unless_restarted(tmp_path, None) == 3
 
 
-def test_a_restore_that_fails_half_way_is_not_saved(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+def test_state_of_a_partly_failed_restore_is_not_saved(with_two: Cluster, tmp_path: pathlib.Path) -> None:
     c = with_two.coordinator()
     v = c.variable(np.ones(3), name="v")
     steps = c.create(Refuses, task="ps:0", name="steps")
@@ -298,13 +298,13 @@ def test_a_restore_that_fails_half_way_is_not_saved(with_two: Cluster, tmp_path:
     v.assign(0)
     with pytest.raises(ValueError, match="not today"):
         c.restore(tmp_path)
-    assert v.read().fetch(20).tolist() == [1, 1, 1], "it has the one and not the other"
+    assert v.read().fetch(20).tolist() == [1, 1, 1], "the variable was restored, the object was not"
     assert c._known.save_unless_restarted(tmp_path, None) is None
     steps.allow().fetch(20)
     assert c.restore(tmp_path) == 1 and c._known.save_unless_restarted(tmp_path, None) == 2
 
 
-def test_a_save_that_fails_opens_no_path(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+def test_failed_save_does_not_permit_periodic_checkpoints(with_two: Cluster, tmp_path: pathlib.Path) -> None:
     first = with_two.coordinator()
     first.variable(np.ones(3), name="v")
     first.save(tmp_path)
@@ -328,7 +328,7 @@ class Refuses(Steps):
             raise ValueError("not today")
 
 
-def test_an_error_in_the_background_is_raised_by_the_next(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+def test_background_error_is_raised_by_the_next_join(with_two: Cluster, tmp_path: pathlib.Path) -> None:
     c = with_two.coordinator()
     c.variable(np.zeros(1), name="v")
     (tmp_path / "file").write_text("no directory")
@@ -336,22 +336,22 @@ def test_an_error_in_the_background_is_raised_by_the_next(with_two: Cluster, tmp
     with pytest.raises(OSError, match="file"):
         until(lambda: c.join(20))
     made.stop()
-    with contextlib.suppress(OSError):  # of one that was made since
+    with contextlib.suppress(OSError):  # the error of a later checkpoint
         c.join(20)
     assert c.schedule(pow, (2, 2)).fetch(20) == 4
 
 
-def test_an_error_in_the_background_is_raised_by_the_end_of_its_block(with_two: Cluster, tmp_path: pathlib.Path,
-                                                                      caplog: pytest.LogCaptureFixture) -> None:
+def test_background_error_is_raised_at_the_end_of_its_block(with_two: Cluster, tmp_path: pathlib.Path,
+                                                            caplog: pytest.LogCaptureFixture) -> None:
     c = with_two.coordinator()
     c.variable(np.zeros(1), name="v")
     (tmp_path / "file").write_text("no directory")
     with pytest.raises(OSError, match="file"), c.checkpoints(tmp_path / "file", every=0.01):
         until(lambda: "no checkpoint was made" in caplog.text, "it is in the log")
-    assert c.schedule(pow, (2, 2)).fetch(20) == 4, "once"
+    assert c.schedule(pow, (2, 2)).fetch(20) == 4, "the error is raised once"
 
 
-def test_the_longest_row_is_saved_with_all_slots(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+def test_longest_row_is_saved_with_all_slots(with_two: Cluster, tmp_path: pathlib.Path) -> None:
     c = with_two.coordinator()
     v = c.variable(shape=(1, making.ROW_MAX // 4), name="v")
     v.sgd(1.0, 0.5, momentum=0.5)
@@ -363,8 +363,8 @@ def test_the_longest_row_is_saved_with_all_slots(with_two: Cluster, tmp_path: pa
     assert (v.read().fetch(20) == expected).all()
 
 
-def test_it_ends_with_its_coordinator(with_two: Cluster, tmp_path: pathlib.Path) -> None:
-    """And not when its time comes."""
+def test_periodic_checkpoints_end_with_their_coordinator(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+    """The thread ends at once, not at the time of its next checkpoint."""
     c = with_two.coordinator()
     made = c.checkpoints(tmp_path, every=3600)
     c.close()
@@ -375,7 +375,7 @@ def test_it_ends_with_its_coordinator(with_two: Cluster, tmp_path: pathlib.Path)
     assert not made._thread.is_alive() and not checkpoint.numbers(tmp_path)
 
 
-def test_quiesce_waits_for_what_callbacks_schedule(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+def test_quiesce_waits_for_calls_that_callbacks_schedule(with_two: Cluster, tmp_path: pathlib.Path) -> None:
     c = with_two.coordinator()
     v = c.variable(np.zeros(1), name="v")
     gate = tmp_path / "gate"
@@ -398,10 +398,10 @@ def test_quiesce_waits_for_what_callbacks_schedule(with_two: Cluster, tmp_path: 
     gate.touch()
     thread.join(30)
     rows, _ = checkpoint.Reader(tmp_path / "saved", saved[0]).rows("v", 0, 1)
-    assert dict(rows)[""].tolist() == [1], "that of the callback, too"
+    assert dict(rows)[""].tolist() == [1], "the update of the callback is included"
 
 
-def test_a_callback_that_raises_leaves_the_session(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+def test_callback_that_raises_does_not_end_the_session(with_two: Cluster, tmp_path: pathlib.Path) -> None:
     c = with_two.coordinator()
     v = c.variable(np.zeros(1), name="v")
     called = threading.Event()

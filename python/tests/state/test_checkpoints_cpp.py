@@ -1,4 +1,4 @@
-"""Checkpoints between the languages: what one has written, objects, too, the other goes on from."""
+"""Checkpoints across languages: each language restores variables and objects that the other one has saved."""
 from __future__ import annotations
 
 import gzip
@@ -21,7 +21,7 @@ Start = Callable[..., Any]
 
 @pytest.fixture
 def start(tmp_path: pathlib.Path) -> Iterator[Start]:
-    """Starts programs of C++, which are ended with the test."""
+    """Starts C++ programs, and ends them with the test."""
     made: list[Any] = []
 
     def begin(*words: Any) -> Any:
@@ -36,7 +36,7 @@ def start(tmp_path: pathlib.Path) -> Iterator[Start]:
 
 
 class Weights:
-    """As that of examples/objects.cpp."""
+    """The Python counterpart of the class in examples/objects.cpp."""
 
     def __init__(self, size: int) -> None:
         self.w: Any = [0.0] * size
@@ -53,7 +53,7 @@ class Weights:
 
 @pytest.fixture
 def cluster_of_both(make_cluster: Callable[..., Cluster], start: Start) -> Cluster:
-    """ps:0 of C++, ps:1 of Python, and a worker of C++."""
+    """ps:0 in C++, ps:1 in Python, and a worker in C++."""
     cluster = make_cluster()
     for role in ("ps", "worker"):
         start(OBJECTS, role, cluster.server.grpc)
@@ -62,7 +62,7 @@ def cluster_of_both(make_cluster: Callable[..., Cluster], start: Start) -> Clust
     return cluster
 
 
-def test_objects_go_from_one_language_to_the_other(cluster_of_both: Cluster, tmp_path: pathlib.Path) -> None:
+def test_objects_are_restored_in_the_other_language(cluster_of_both: Cluster, tmp_path: pathlib.Path) -> None:
     path = tmp_path / "checkpoints"
 
     def program_of_cpp() -> Any:
@@ -90,15 +90,15 @@ def test_objects_go_from_one_language_to_the_other(cluster_of_both: Cluster, tmp
     of_python.load_state({7}).fetch(20)
     assert c.save(path) == 5
     of_python.load_state([]).fetch(20)
-    assert c.restore(path) == 5 and read(of_python) == {7}, "as ever, what is no JSON is a pickle"
+    assert c.restore(path) == 5 and read(of_python) == {7}, "a state that JSON cannot represent is pickled"
     c.close()
     refused = program_of_cpp()
     assert refused.returncode == 1 and "'weights' in checkpoint 5 is a pickle" in refused.stderr
     (path / "checkpoint-5" / "manifest.json").unlink()
-    assert program_of_cpp().stdout.startswith("from a checkpoint\n"), "the one before"
+    assert program_of_cpp().stdout.startswith("from a checkpoint\n"), "the program uses the previous checkpoint"
 
 
-def test_a_class_of_either_language_without_a_state_is_an_error(cluster_of_both: Cluster, tmp_path: pathlib.Path) -> None:
+def test_class_without_save_state_is_an_error_in_either_language(cluster_of_both: Cluster, tmp_path: pathlib.Path) -> None:
     c = cluster_of_both.coordinator()
     with pytest.raises(ValueError, match="saved: an object that checkpoints have needs a name"):
         c.create("Weights", (1,), task="ps:0", saved=True)
@@ -111,9 +111,9 @@ def test_a_class_of_either_language_without_a_state_is_an_error(cluster_of_both:
     assert c.save(tmp_path) == 1 and checkpoint.Reader(tmp_path, 1).objects == {}
 
 
-def test_a_coordinator_of_cpp_that_is_killed_goes_on(make_cluster: Callable[..., Cluster], start: Start,
-                                                     tmp_path: pathlib.Path) -> None:
-    """From the newest that is whole, whatever it was doing; into other shards, too, as Python reads it."""
+def test_killed_cpp_coordinator_continues_from_its_checkpoint(make_cluster: Callable[..., Cluster], start: Start,
+                                                              tmp_path: pathlib.Path) -> None:
+    """It continues from the newest complete checkpoint, wherever it was killed. Python can read the checkpoint too."""
     datasets = pytest.importorskip("sklearn.datasets")
     packed = pathlib.Path(datasets.__file__).parent / "data" / "digits.csv.gz"
     digits, path = tmp_path / "digits.csv", tmp_path / "checkpoints"
@@ -135,7 +135,7 @@ def test_a_coordinator_of_cpp_that_is_killed_goes_on(make_cluster: Callable[...,
         program: Any = None
 
         def has_saved() -> bool:
-            """A program that finds its names taken ends: that of before was killed just now."""
+            """Returns whether a new checkpoint exists. Restarts the program, which ends while its names still belong to the killed one."""
             nonlocal program
             if program is None or program.poll() is not None:
                 program = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -144,7 +144,7 @@ def test_a_coordinator_of_cpp_that_is_killed_goes_on(make_cluster: Callable[...,
         until(has_saved)
         program.send_signal(signal.SIGKILL)
         program.wait(20)
-        assert newest() >= done, f"{kill}: nothing is lost but what came after the newest"
+        assert newest() >= done, f"{kill}: only work after the newest checkpoint may be lost"
         done = newest()
     last = until(lambda: subprocess.run(words, capture_output=True, text=True, timeout=120).stdout)
     assert last.startswith("from a checkpoint\n") and newest() >= 1000

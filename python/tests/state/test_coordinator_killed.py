@@ -45,7 +45,7 @@ def test_killed_coordinator_starts_again_with_its_names(one_ps: Cluster) -> None
         first.communicate()
         said, error = start(one_ps).communicate("\n", DEADLINE)
         assert said == "up\n", error
-        assert time.monotonic() - killed < 10, "it waits three seconds for the names, and not a minute"
+        assert time.monotonic() - killed < 10, "the names are free after three seconds, not after a minute"
 
 
 def test_names_of_a_connected_coordinator_are_refused_at_once(one_ps: Cluster) -> None:

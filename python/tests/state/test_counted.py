@@ -1,4 +1,4 @@
-"""Updates of a variable by many workers, while all connections break again and again: each is made once."""
+"""Updates of a variable by many workers while all connections break repeatedly: each update is made exactly once."""
 from __future__ import annotations
 
 import os
@@ -24,4 +24,4 @@ def test_updates_are_counted_exactly_while_connections_break(updates: int, row: 
                          capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-4000:]
     assert f"{updates:,} of {updates:,} updates" in ran.stdout
-    assert row > 1 or "10 cuts" in ran.stdout  # large ones may be through earlier
+    assert row > 1 or "10 cuts" in ran.stdout  # large updates may be complete earlier

@@ -1,4 +1,4 @@
-"""Datasets that the server deals out: real servers, real workers."""
+"""Datasets whose splits the server distributes: real servers, real workers."""
 from __future__ import annotations
 
 import collections
@@ -20,7 +20,7 @@ def worked(splits: Any) -> list[Any]:
 
 
 def worked_slowly(splits: Any, folder: str) -> list[Any]:
-    """Notes each split, and goes on as soon as there is a file "go"."""
+    """Records each split, and continues once the file "go" exists."""
     found = []
     for split in splits:
         found.append(split)
@@ -87,7 +87,7 @@ def cluster(make_cluster: Callable[..., Cluster]) -> Cluster:
     return made
 
 
-def test_each_split_is_dealt_out_once_an_epoch(cluster: Cluster) -> None:
+def test_each_split_is_dealt_out_once_per_epoch(cluster: Cluster) -> None:
     c = cluster.coordinator()
     ds = c.create_distributed_dataset([f"file-{i}" for i in range(20)], epochs=3, name="files")
     seen: list[Any] = []
@@ -102,7 +102,7 @@ def test_each_split_is_dealt_out_once_an_epoch(cluster: Cluster) -> None:
     assert c.schedule(worked, (ds,)).fetch(20) == []
 
 
-def test_functions_of_all_epochs_may_be_scheduled_at_once(cluster: Cluster) -> None:
+def test_functions_of_all_epochs_can_be_scheduled_at_once(cluster: Cluster) -> None:
     c = cluster.coordinator()
     ds = c.create_distributed_dataset(range(7), epochs=2)
     steps = [c.schedule(one, (ds,)) for _ in range(14)]
@@ -120,7 +120,7 @@ def test_elements_are_read_from_splits(cluster: Cluster) -> None:
     assert ds.done()
 
 
-def test_a_split_that_was_not_read_to_its_end_is_dealt_out_again(cluster: Cluster) -> None:
+def test_partly_read_split_is_dealt_out_again(cluster: Cluster) -> None:
     c = cluster.coordinator()
     ds = c.create_distributed_dataset(["0-5"], read=lines)
     assert c.schedule(first_of, (ds,)).fetch(20) == 0
@@ -130,7 +130,7 @@ def test_a_split_that_was_not_read_to_its_end_is_dealt_out_again(cluster: Cluste
 
 
 @pytest.mark.parametrize("read", [all_but_b, generated_but_b])
-def test_a_split_that_cannot_be_read_is_not_done_and_holds_nobody_up(cluster: Cluster, read: Any) -> None:
+def test_unreadable_split_is_not_done_and_does_not_block_others(cluster: Cluster, read: Any) -> None:
     c = cluster.coordinator()
     ds = c.create_distributed_dataset(["a", "b", "c"], read=read)
     assert c.schedule(what_can_be_read, (ds,)).fetch(20) == ["a", "c"]
@@ -138,19 +138,19 @@ def test_a_split_that_cannot_be_read_is_not_done_and_holds_nobody_up(cluster: Cl
     assert ds.position() == {"epoch": 0, "done": [0, 2]}
 
 
-def test_a_handle_that_functions_capture_begins_anew_with_each(cluster: Cluster) -> None:
+def test_captured_handle_starts_anew_in_each_function(cluster: Cluster) -> None:
     c = cluster.coordinator()
     ds = c.create_distributed_dataset(["0-5", "5-9"], read=lines)
 
     def first_captured() -> Any:
         return next(ds)
 
-    for _ in range(3):  # each gives the split back, and reads it from its beginning
+    for _ in range(3):  # each function gives the split back, and the next one reads it from its beginning
         assert c.schedule(first_captured).fetch(20) == 0
         c.join()
 
 
-def test_what_a_failed_function_had_drawn_is_dealt_out_again(cluster: Cluster) -> None:
+def test_splits_of_a_failed_function_are_dealt_out_again(cluster: Cluster) -> None:
     c = cluster.coordinator()
     ds = c.create_distributed_dataset(range(5))
     with pytest.raises(LookupError):
@@ -161,8 +161,8 @@ def test_what_a_failed_function_had_drawn_is_dealt_out_again(cluster: Cluster) -
     assert sorted(c.schedule(worked, (ds,)).fetch(20)) == [0, 1, 2, 3, 4]
 
 
-def test_a_lost_worker_s_splits_are_worked_by_another(make_cluster: Callable[..., Cluster],
-                                                      tmp_path: pathlib.Path) -> None:
+def test_splits_of_a_lost_worker_are_processed_by_another(make_cluster: Callable[..., Cluster],
+                                                          tmp_path: pathlib.Path) -> None:
     cluster = make_cluster("--reconnect-grace", "0s")
     first = cluster.add("--index", "0", "--processes", "1")
     cluster.add("--index", "1", "--processes", "1")
@@ -184,7 +184,7 @@ def test_a_lost_worker_s_splits_are_worked_by_another(make_cluster: Callable[...
     assert cluster.server.get(f"/api/v1/datasets/{shown['id']}")["given_back"] >= 1
 
 
-def test_a_position_goes_on_in_another_coordinator(cluster: Cluster) -> None:
+def test_position_can_be_continued_in_another_coordinator(cluster: Cluster) -> None:
     c = cluster.coordinator()
     ds = c.create_distributed_dataset(range(4), epochs=2)
     had = [c.schedule(one, (ds,)).fetch(20) for _ in range(5)]
@@ -199,7 +199,7 @@ def test_a_position_goes_on_in_another_coordinator(cluster: Cluster) -> None:
     assert again.done()
 
 
-def test_a_checkpoint_has_the_position(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+def test_checkpoint_contains_the_position(cluster: Cluster, tmp_path: pathlib.Path) -> None:
     c = cluster.coordinator()
     ds = c.create_distributed_dataset(range(4), epochs=2, name="numbers")
     had = [c.schedule(one, (ds,)).fetch(20) for _ in range(3)]
@@ -218,7 +218,7 @@ def test_a_checkpoint_has_the_position(cluster: Cluster, tmp_path: pathlib.Path)
     assert other.schedule(worked, (again,)).fetch(20) == list(set(range(4)) - set(had))
 
 
-def test_the_command_line_shows_how_far_it_is(cluster: Cluster) -> None:
+def test_command_line_shows_the_progress_of_a_dataset(cluster: Cluster) -> None:
     c = cluster.coordinator()
     ds = c.create_distributed_dataset(range(4), epochs=2, name="numbers")
     c.schedule(one, (ds,)).fetch(20)
@@ -237,7 +237,7 @@ def test_the_command_line_shows_how_far_it_is(cluster: Cluster) -> None:
     assert json.loads(said("show", row.split()[0], "--output", "json"))["done"] == 1
 
 
-def test_what_is_wrong_is_said(cluster: Cluster) -> None:
+def test_invalid_datasets_and_uses_are_refused(cluster: Cluster) -> None:
     c = cluster.coordinator()
     for splits, words, said in [([], {}, "splits: there are none"),
                                 ([b"x" * 70_000], {}, "the limit is 65536"),
@@ -261,7 +261,7 @@ def test_what_is_wrong_is_said(cluster: Cluster) -> None:
         c.schedule(worked, (ds,)).fetch(20)
 
 
-def test_a_server_that_starts_anew_is_told_of(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+def test_dataset_is_unavailable_after_a_server_restart(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
     cluster = make_cluster("--data-dir", str(tmp_path / "data"))
     cluster.add("--index", "0", "--processes", "1")
     c = cluster.coordinator()

@@ -1,4 +1,4 @@
-"""What variables are given: converted as a whole, or an error where they are called."""
+"""Arguments of variables: they are converted completely, or the call that gives them fails at once."""
 from __future__ import annotations
 
 from typing import Any, Callable
@@ -22,11 +22,11 @@ def c(make_cluster: Callable[..., Cluster]) -> muster.ClusterCoordinator:
 
 
 def both(c: muster.ClusterCoordinator, array: Any) -> list[Any]:
-    """Whole, and in shards."""
+    """Returns a whole variable and a sharded one."""
     return [c.variable(array), c.variable(array, partitioner=HALVES, task="ps:0")]
 
 
-def test_a_number_that_the_dtype_has_not_is_an_error(c: muster.ClusterCoordinator) -> None:
+def test_value_outside_of_the_dtype_is_an_error(c: muster.ClusterCoordinator) -> None:
     for dtype, wrong, said in (
             ("int32", np.int64(2 ** 40), "int32 has -2147483648 to 2147483647"), ("int32", -2 ** 31 - 1, "int32 has"),
             ("int32", [1, np.int64(2 ** 40), 3], "1099511627776"), ("uint8", 300, "uint8 has 0 to 255"),
@@ -47,8 +47,8 @@ def test_a_number_that_the_dtype_has_not_is_an_error(c: muster.ClusterCoordinato
         held.assign_add(np.array(2 ** 40))
 
 
-def test_arrays_of_any_layout_are_taken(c: muster.ClusterCoordinator) -> None:
-    array = np.arange(24, dtype=">f4").reshape(4, 6)[::2, ::-1].T  # of the other order of bytes
+def test_arrays_of_any_memory_layout_are_accepted(c: muster.ClusterCoordinator) -> None:
+    array = np.arange(24, dtype=">f4").reshape(4, 6)[::2, ::-1].T  # in the other byte order
     for v in both(c, np.zeros((6, 2), "float32")):
         v.assign(array)
         v.scatter_add(np.array([5, 0], ">u2"), np.asfortranarray(np.ones((2, 2), ">f4")))
@@ -73,11 +73,11 @@ def test_rates_are_single_finite_numbers(c: muster.ClusterCoordinator) -> None:
             with pytest.raises(ValueError, match=said):
                 call()
         v.sgd(g, c.submit(float, 0.5))
-        assert (v.read().fetch(20) == -0.5).all(), "and nothing else"
+        assert (v.read().fetch(20) == -0.5).all(), "no other call changed the variable"
 
 
-def test_a_step_that_fails_is_none() -> None:
-    """Of callers that check less."""
+def test_failed_step_changes_nothing() -> None:
+    """The arguments are those of callers that check less."""
     v = Variable(np.ones(2, "float32"))
     g, rate = np.ones(2, "float32"), np.array(0.1)
     for wrong in ((None, 0.9, 0.99, 1e-3), (rate, np.array(1.0), 0.99, 1e-3), (rate, 0.9, np.ones(2), 1e-3)):
@@ -110,7 +110,7 @@ def test_rows_and_indices_are_integers(c: muster.ClusterCoordinator) -> None:
         assert v.read().fetch(20).tolist() == [[0, 1], [7, 7], [8, 8]]
 
 
-def test_what_no_variable_can_be_made_of_is_said_at_once(c: muster.ClusterCoordinator) -> None:
+def test_invalid_variable_definitions_are_refused_at_once(c: muster.ClusterCoordinator) -> None:
     for wrong, error, said in (
             ({}, TypeError, "an array, or a shape"), ({"shape": (-1, 2)}, ValueError, r"shape: \(-1, 2\)"),
             ({"shape": (2.7,)}, TypeError, "shape: 2.7 is no integer"), ({"shape": 5}, TypeError, "shape: 5"),
@@ -128,7 +128,7 @@ def test_what_no_variable_can_be_made_of_is_said_at_once(c: muster.ClusterCoordi
         muster.FixedShardsPartitioner(2.5)  # type: ignore[arg-type]
 
 
-def test_times_and_numbers_of_checkpoints_are_checked_where_they_are_given(c: muster.ClusterCoordinator,
+def test_checkpoint_intervals_and_counts_are_checked_at_the_call(c: muster.ClusterCoordinator,
                                                                             tmp_path: Any) -> None:
     for wrong, said in (({"every": float("nan")}, "every: nan"), ({"every": float("inf")}, "every: inf"),
                         ({"every": 0}, "every: 0"), ({"keep": 0}, "keep: 0")):
@@ -138,7 +138,7 @@ def test_times_and_numbers_of_checkpoints_are_checked_where_they_are_given(c: mu
         c.save(tmp_path, keep=2.5)  # type: ignore[arg-type]
 
 
-def test_arguments_of_an_object_come_as_one_sequence(c: muster.ClusterCoordinator) -> None:
+def test_arguments_of_an_object_are_one_sequence(c: muster.ClusterCoordinator) -> None:
     for wrong in ("ab", 5):
         with pytest.raises(TypeError, match="create takes all arguments as one tuple"):
             c.create(list, wrong, task="ps:0")  # type: ignore[arg-type]

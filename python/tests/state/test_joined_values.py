@@ -10,7 +10,7 @@ from muster.objects.calls import Calls
 from muster.variables.values import JoinedValue, Later
 
 
-def test_a_wait_leaves_no_callbacks_behind() -> None:
+def test_wait_leaves_no_callbacks_behind() -> None:
     part = Later(Calls(lambda: None), None)
     joined = JoinedValue([part, part], list, None)
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""What a worker sees of its machine, and what the server says of it."""
+"""Measurements that a worker takes of its machine, and their form on the server."""
 from __future__ import annotations
 
 import os
@@ -18,7 +18,7 @@ Write = Callable[[str, str], str]
 
 @pytest.fixture
 def root(tmp_path: pathlib.Path) -> Write:
-    """A /proc and a /sys of the test's own; gives a function that writes files there."""
+    """Creates a /proc and a /sys of the test; returns a function that writes files there."""
     def write(path: str, text: str) -> str:
         file = tmp_path / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -29,7 +29,7 @@ def root(tmp_path: pathlib.Path) -> Write:
     return write
 
 
-def test_a_host_without_limits(root: Write) -> None:
+def test_host_without_limits_has_its_own_totals(root: Write) -> None:
     at = root("sys/block/sda/size", "")
     seen = machine.Reader(at, "none").read(1.0)
     assert seen == {"cpus": 1.0, "memory_total_bytes": 1000 << 10, "memory_bytes": 600 << 10}
@@ -47,11 +47,11 @@ def test_figures_of_a_second(root: Write) -> None:
     seen = reader.read(3.0)
     assert [seen[name] for name in ("cpu", "received", "sent", "read", "written")] == [0.5, 100, 200, 1024, 2048]
     root("proc/net/dev", "  eth1: 1 0 0 0 0 0 0 0 1 0\n")
-    assert "received" not in reader.read(5.0), "a device has gone"
+    assert "received" not in reader.read(5.0), "a network device was removed"
 
 
 @pytest.mark.parametrize("second", [True, False])
-def test_limits_of_control_groups(root: Write, second: bool) -> None:
+def test_limits_of_control_groups_are_applied(root: Write, second: bool) -> None:
     if second:
         root("proc/self/cgroup", "0::/a/b\n")
         root("sys/fs/cgroup/a/b/memory.max", "max\n")
@@ -94,7 +94,7 @@ def test_nothing_can_be_read(tmp_path: pathlib.Path) -> None:
 
 
 class FakeDriver:
-    """Two GPUs, one of which does not say how busy it is."""
+    """Two GPUs, one of which does not report its utilization."""
 
     def nvmlDeviceGetCount_v2(self, count: Any) -> int:
         count._obj.value = 2
@@ -117,14 +117,14 @@ class FakeDriver:
         return 0
 
 
-def test_gpus(root: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_are_measured(root: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "_load", lambda library: FakeDriver())
     first, second = machine.Reader(root("x", "")).read(1.0)["gpu"]
     assert first == {"name": "Fake H100", "busy": 0.75, "memory_bytes": 20 << 30, "memory_total_bytes": 80 << 30}
     assert "busy" not in second
 
 
-def test_a_look_costs_little() -> None:
+def test_reading_takes_little_cpu_time() -> None:
     reader = machine.Reader()
     before = resource.getrusage(resource.RUSAGE_SELF)
     for _ in range(50):
@@ -135,7 +135,7 @@ def test_a_look_costs_little() -> None:
 
 
 @pytest.mark.parametrize("how", ["--processes", "--threads"])
-def test_the_server_tells_it(make_cluster: Callable[..., Cluster], how: str) -> None:
+def test_server_shows_the_measurements_of_a_worker(make_cluster: Callable[..., Cluster], how: str) -> None:
     c = make_cluster()
     c.add(how, "1")
     client = muster.Client(c.server.http)

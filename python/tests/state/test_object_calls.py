@@ -1,4 +1,4 @@
-"""Calls of objects as their caller has them, by themselves: no server."""
+"""Calls of objects on the caller's side, without a server."""
 from __future__ import annotations
 
 import asyncio
@@ -42,7 +42,7 @@ def answer(to: calls.Calls, call: calls.Call, value: bytes = b"", encoding: int 
     to.take(m)
 
 
-def test_what_a_server_before_had_is_unavailable_and_told() -> None:
+def test_object_lost_in_a_server_restart_is_unavailable_and_reported() -> None:
     made = Told()
     of = "ps:0", "the variable 'v'"
     call = made.add(1, "read", b"", b"", of=of)
@@ -55,7 +55,7 @@ def test_what_a_server_before_had_is_unavailable_and_told() -> None:
 @pytest.mark.parametrize("failure", [
     Failure(kind=int(muster.FailureKind.USER), type="muster.ServerRestarted", message="mine", worker="ps:0"),
     Failure(kind=int(muster.FailureKind.STALE_HANDLE), message="mine, it was deleted", reason=4)])
-def test_what_a_method_raises_or_somebody_deletes_is_no_loss_of_the_server(failure: Any) -> None:
+def test_method_errors_and_deletions_are_not_losses_of_the_server(failure: Any) -> None:
     made = Told()
     call = made.add(1, "read", b"", b"", of=("ps:0", "it"))
     answer(made, call, failure=failure)
@@ -64,14 +64,14 @@ def test_what_a_method_raises_or_somebody_deletes_is_no_loss_of_the_server(failu
     assert not made.told
 
 
-def test_reasons_are_those_of_the_protocol() -> None:
+def test_reasons_equal_those_of_the_protocol() -> None:
     enum = Failure.DESCRIPTOR.fields_by_name["reason"].enum_type
     for name in ("NO_ROOM_FOR_CALL", "NO_ROOM_FOR_VALUE", "SERVER_RESTARTED"):
         assert getattr(reasons, name) == enum.values_by_name[name].number
 
 
-def test_nothing_is_read_from_what_the_server_writes_for_people() -> None:
-    """Of failures the kind, the type and the reason are data; the message is passed on."""
+def test_server_messages_for_people_are_not_parsed() -> None:
+    """Kind, type and reason of a failure are data; the message is only passed on."""
     words = re.compile(r"(message|error|str\(\w+\))\.(startswith|endswith|find|index)\(|\bin \w*\.message\b|\.message ==|"
                        r"re\.(match|search|fullmatch)\([^)]*message|\.details\(\)\s*(==|in\b)")
     for path in sorted(pathlib.Path(muster.__file__).parent.rglob("*.py")):
@@ -85,31 +85,31 @@ def sent_by(made: calls.Calls) -> Any:
     return m
 
 
-def test_what_was_taken_is_said_again_unless_the_server_is_known_to_have_heard_it() -> None:
-    """Else it keeps these answers for as long as it has their caller."""
+def test_acknowledgements_are_repeated_until_the_server_has_received_them() -> None:
+    """Otherwise the server keeps these answers as long as their caller exists."""
     made = calls.Calls(lambda: None)
     first, second = made.add(1, "f", b"", b""), made.add(1, "f", b"", b"")
     assert list(sent_by(made).number) == [1, 2]
     answer(made, first)
     assert list(sent_by(made).taken) == [1]
-    answer(made, second)  # it was sent before 1 was said
-    assert made.again(), "there is something to say"
-    assert list(sent_by(made).taken) == [1, 2], "on another stream, as it may be lost"
+    answer(made, second)  # the server sent it before it received the acknowledgement of 1
+    assert made.again(), "there is something to send"
+    assert list(sent_by(made).taken) == [1, 2], "sent again on the new stream, because the message may be lost"
     third = made.add(1, "f", b"", b"")
-    assert not sent_by(made).taken, "once on each"
-    answer(made, third)  # which came behind what was said
+    assert not sent_by(made).taken, "once per stream"
+    answer(made, third)  # the server sent it after it had received the acknowledgement
     made.again()
     assert list(sent_by(made).taken) == [3]
     fourth = made.add(1, "f", b"", b"")
     sent_by(made)
     made.again()
     assert list(sent_by(made).taken) == [3]
-    answer(made, fourth)  # it may have been told before this stream was heard
+    answer(made, fourth)  # the server may have sent it before it received this stream's acknowledgement
     made.again()
     assert list(sent_by(made).taken) == [3, 4]
 
 
-def test_a_session_says_it_again_with_its_ticket() -> None:
+def test_session_repeats_acknowledgements_with_its_ticket() -> None:
     made = SessionObjects(lambda: None, lambda task, error: None, lambda: False)
     call = made.add(1, "f", b"", made.ticket)
     first = sent_by(made)
@@ -121,7 +121,7 @@ def test_a_session_says_it_again_with_its_ticket() -> None:
     assert list(again.taken) == [1] and again.ticket == made.ticket and not again.number
 
 
-def test_what_is_not_known_to_be_heard_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unconfirmed_acknowledgements_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taken, "UNHEARD_MAX", 3)
     made = taken.Taken()
     for number in range(1, 6):
@@ -133,8 +133,8 @@ def test_what_is_not_known_to_be_heard_is_bounded(monkeypatch: pytest.MonkeyPatc
     assert said == [3, 4, 5]
 
 
-def test_many_that_were_taken_go_in_several_messages() -> None:
-    """The server refuses a message with more than 16,384, and with it the worker."""
+def test_many_acknowledgements_are_split_into_several_messages() -> None:
+    """The server refuses a message with more than 16,384 numbers, and disconnects the worker."""
     made = taken.Taken()
     for number in range(1, 10_001):
         made.add(number, 0)
@@ -147,8 +147,8 @@ def test_many_that_were_taken_go_in_several_messages() -> None:
     assert said == list(range(1, 10_001)) and max(sizes) == taken.PER_MESSAGE
 
 
-def test_who_waits_for_whom_is_said_again_on_another_stream() -> None:
-    """Else a circle behind a broken stream would wait for ever."""
+def test_waits_are_reported_again_on_a_new_stream() -> None:
+    """Otherwise a deadlock could remain undetected after a broken stream."""
     made = ObjectCalls(lambda data: None)
     made._begin = lambda: None  # type: ignore[method-assign]  # this test is its thread
     made._wake = lambda: None
@@ -159,9 +159,9 @@ def test_who_waits_for_whom_is_said_again_on_another_stream() -> None:
         for _ in range(2):
             m = sent_by(made)
             if not m.wait:
-                m = sent_by(made)  # behind the calls
+                m = sent_by(made)  # the calls were sent first
             assert [(w.number, w.within_caller, w.within_number) for w in m.wait] == [(1, 7, 3)]
-            assert not sent_by(made).wait, "once on each"
+            assert not sent_by(made).wait, "once per stream"
             made.again()
         made.end_wait(wait)
         sent_by(made)
@@ -171,7 +171,7 @@ def test_who_waits_for_whom_is_said_again_on_another_stream() -> None:
 
 
 @pytest.mark.parametrize("how", ["await", "future", "async_fetch"])
-def test_whichever_way_a_method_waits_it_is_noted(how: str) -> None:
+def test_each_way_of_waiting_in_a_method_is_reported(how: str) -> None:
     made = ObjectCalls(lambda data: None)
     made._wake = lambda: None
     call = made.add(1, "f", b"", b"")
@@ -200,17 +200,17 @@ def test_whichever_way_a_method_waits_it_is_noted(how: str) -> None:
     assert noted and set(noted) == {1} and not made._waits
 
 
-def test_two_threads_decode_one_value_at_the_same_time() -> None:
+def test_two_threads_can_decode_one_value_at_the_same_time() -> None:
     np = pytest.importorskip("numpy")
     made = calls.Calls(lambda: None)
     call = Meanwhile(made.add(1, "read", b"", b"", plain=True), made)
     call.raw, call.encoding, call.answered = arrays.encode([np.ones(2)]), BYTES, True
     value = made.value_of(call)
-    assert value.tolist() == [1, 1] and value is made.value_of(call), "always the same object"
+    assert value.tolist() == [1, 1] and value is made.value_of(call), "all threads get the same object"
 
 
 class Meanwhile(calls.Call):
-    """While one thread looks how it is to be decoded, another one has it."""
+    """A call that another thread decodes while this thread starts to decode it."""
 
     def __init__(self, call: calls.Call, of: calls.Calls) -> None:
         self._calls: Any = of
@@ -228,7 +228,7 @@ class Meanwhile(calls.Call):
         pass
 
 
-def test_who_asks_again_and_again_leaves_nothing_behind() -> None:
+def test_repeated_waits_leave_no_waiters_behind() -> None:
     made = calls.Calls(lambda: None)
     call = made.add(1, "read", b"", b"")
     for _ in range(3):
@@ -237,8 +237,8 @@ def test_who_asks_again_and_again_leaves_nothing_behind() -> None:
     assert not call.waiters
 
 
-def test_a_callback_cannot_wait_where_answers_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would for ever."""
+def test_callback_cannot_wait_on_the_thread_that_reads_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would wait forever."""
     monkeypatch.setattr(calls, "CALLS_MAX", 2)
     made = calls.Calls(lambda: None)
     first, second = (made.add(1, "read", b"", b"") for _ in range(2))
@@ -254,7 +254,7 @@ def test_a_callback_cannot_wait_where_answers_are_read(monkeypatch: pytest.Monke
     made.when_answered(first, callback)
     answer(made, first)
     assert len(raised) == 2 and all("callback" in said for said in raised)
-    assert len(made._pending) == 4, "some go beyond the limit, so that one call is no matter of luck"
+    assert len(made._pending) == 4, "a callback may exceed the limit by some calls, so that one call always succeeds"
     answer(made, second)
     made.wait(second, None)
     monkeypatch.setattr(calls, "BYTES_MAX", 4)
@@ -263,16 +263,16 @@ def test_a_callback_cannot_wait_where_answers_are_read(monkeypatch: pytest.Monke
     made.when_answered(third, lambda: raised.append(str([made.add(1, "read", b"1234", b"") for _ in range(2)])))
     made.when_answered(third, callback)
     answer(made, third)
-    assert len(made._pending) == 5 and made._bytes == 8, "and no more"
+    assert len(made._pending) == 5 and made._bytes == 8, "further calls are refused"
 
 
 FULL = Failure(kind=int(muster.FailureKind.USER), type="muster.ResourceExhausted", message="in other words",
                reason=reasons.NO_ROOM_FOR_CALL)
 
 
-def test_an_update_for_which_the_server_has_no_room_is_sent_again(monkeypatch: pytest.MonkeyPatch,
+def test_update_refused_for_lack_of_room_is_sent_again(monkeypatch: pytest.MonkeyPatch,
                                                                  caplog: pytest.LogCaptureFixture) -> None:
-    """Nobody waits for its answer, and it would be lost."""
+    """No caller waits for the answer of an update, so it would be lost."""
     monkeypatch.setattr(calls, "REPEATED_AFTER", (0.01, 0.02))
     woken: queue.SimpleQueue[None] = queue.SimpleQueue()
     made = calls.Calls(lambda: woken.put(None))
@@ -297,7 +297,7 @@ def test_an_update_for_which_the_server_has_no_room_is_sent_again(monkeypatch: p
 @pytest.mark.parametrize("method, plain, reason", [
     ("assign", True, FULL.reason), ("add", False, FULL.reason), ("assign_add", False, FULL.reason),
     ("assign_add", True, reasons.NO_ROOM_FOR_VALUE)])
-def test_what_may_not_be_executed_later_or_twice_fails(method: str, plain: bool, reason: int) -> None:
+def test_call_that_must_not_run_later_or_twice_fails_for_lack_of_room(method: str, plain: bool, reason: int) -> None:
     made = calls.Calls(lambda: None)
     call = made.add(1, method, b"", b"", plain=plain)
     answer(made, call, failure=Failure(kind=FULL.kind, type=FULL.type, reason=reason))
@@ -306,7 +306,7 @@ def test_what_may_not_be_executed_later_or_twice_fails(method: str, plain: bool,
 
 
 @pytest.mark.parametrize("reason", sorted(reasons.NO_ROOM))
-def test_what_waits_for_room_ends_with_its_session(reason: int) -> None:
+def test_call_that_waits_for_room_ends_with_its_session(reason: int) -> None:
     made = calls.Calls(lambda: None)
     call = made.add(1, "read", b"", b"", plain=True)
     answer(made, call, failure=Failure(kind=FULL.kind, type=FULL.type, reason=reason))
@@ -318,7 +318,7 @@ def test_what_waits_for_room_ends_with_its_session(reason: int) -> None:
 
 
 def hosted(sent: queue.SimpleQueue[bytes]) -> Objects:
-    """With variable 1, of three zeros."""
+    """Returns objects with variable 1, of three zeros."""
     objects = Objects(FunctionTable({}, True), sent.put)
     m = ServerMessage()
     m.objects.build.add(object=1, function=variable.NAME, encoding=BYTES, concurrency=2,
@@ -331,7 +331,7 @@ def said(sent: queue.SimpleQueue[bytes]) -> Any:
     return WorkerMessage.FromString(sent.get(timeout=20)).objects
 
 
-def test_methods_with_an_underscore_are_for_nobody_else() -> None:
+def test_methods_with_an_underscore_cannot_be_called_remotely() -> None:
     pytest.importorskip("numpy")
     sent: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     objects = hosted(sent)
@@ -345,7 +345,7 @@ def test_methods_with_an_underscore_are_for_nobody_else() -> None:
         assert f"no '{method}'" in said(sent).failure[0].message
 
 
-def test_a_process_that_may_have_no_more_threads_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failure_to_start_a_thread_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numpy")
     start = threading.Thread.start
 
@@ -362,7 +362,7 @@ def test_a_process_that_may_have_no_more_threads_says_so(monkeypatch: pytest.Mon
 
 
 class Memory:
-    """As of a process; `there` is what it keeps."""
+    """The memory of a process; `there` lists the contents that it keeps."""
 
     def __init__(self) -> None:
         self.there: list[bytes] = []
@@ -383,7 +383,7 @@ class Memory:
 
 
 def large_calls(memory: Memory, knows: bool = True) -> calls.Calls:
-    """Of which object 1 is known to take large values, or not to."""
+    """Returns calls for which it is known whether object 1 accepts large values (`knows`)."""
     made = calls.Calls(lambda: None, lambda: memory)
     asked = made.large.ask(1, b"", ("ps:0", "it"))
     assert asked is not None and asked.method == large.METHOD
@@ -391,7 +391,7 @@ def large_calls(memory: Memory, knows: bool = True) -> calls.Calls:
     return made
 
 
-def test_what_a_call_is_given_is_kept_until_it_is_answered() -> None:
+def test_arguments_are_kept_until_the_call_is_answered() -> None:
     memory = Memory()
     made = large_calls(memory)
     keeping = made.large.keeping(1, b"", ("ps:0", "it"))
@@ -409,13 +409,13 @@ def test_what_a_call_is_given_is_kept_until_it_is_answered() -> None:
     assert not memory.there
 
 
-def test_an_object_that_knows_nothing_of_it_is_sent_all() -> None:
+def test_object_that_does_not_accept_large_values_gets_its_arguments_in_the_call() -> None:
     made = large_calls(Memory(), knows=False)
     assert made.large.keeping(1, b"", ("ps:0", "it")) is None
-    assert len(made._pending) == 0  # and it is asked once
+    assert len(made._pending) == 0  # the object was asked once
 
 
-def test_who_waits_too_long_to_know_sends_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_are_sent_in_the_call_if_the_object_does_not_answer_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large, "ASK_WITHIN", 0.01)
     made = calls.Calls(lambda: None, lambda: Memory())
     assert made.large.keeping(1, b"", ("ps:0", "it")) is None
@@ -427,18 +427,18 @@ def test_who_waits_too_long_to_know_sends_all(monkeypatch: pytest.MonkeyPatch) -
 def test_callers_wait_while_too_many_bytes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large, "BYTES_MAX", 10)
     made = large_calls(Memory())
-    first = made.add(1, "m", b"", b"", kept=[Kept(b"1" * 32, 100, None)])  # alone it may be more
+    first = made.add(1, "m", b"", b"", kept=[Kept(b"1" * 32, 100, None)])  # a single call may exceed the limit
     waiting = threading.Thread(target=made.add, args=(1, "m", b"", b""), kwargs={"kept": [Kept(b"2" * 32, 1, None)]})
     monkeypatch.setattr(made.large, "let_go", lambda kept: None)
     waiting.start()
-    made.add(1, "m", b"", b"")  # others go on
+    made.add(1, "m", b"", b"")  # calls without kept arguments continue
     assert waiting.is_alive() and len(made._pending) == 2
     answer(made, first, b"null")
     waiting.join(20)
     assert not waiting.is_alive()
 
 
-def test_what_is_not_answered_is_put_before_its_caller_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unanswered_arguments_are_uploaded_before_their_caller_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large, "SETTLE_WITHIN", 0.01)
     memory = Memory()
     made = large_calls(memory)
@@ -448,7 +448,7 @@ def test_what_is_not_answered_is_put_before_its_caller_ends(monkeypatch: pytest.
     assert memory.put_names == memory.there
 
 
-def test_an_update_whose_argument_was_not_reached_is_given_again() -> None:
+def test_update_with_a_lost_argument_is_sent_again() -> None:
     memory = Memory()
     made = large_calls(memory)
     failure = Failure(kind=int(muster.FailureKind.INPUT), type=reasons.ARGUMENT_GONE, message="gone")
@@ -464,7 +464,7 @@ def test_an_update_whose_argument_was_not_reached_is_given_again() -> None:
             made.value_of(call)
 
 
-def test_objects_of_which_it_is_known_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_objects_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large, "ASKED_MAX", 2)
     made = calls.Calls(lambda: None, lambda: Memory())
     for object in range(5):
@@ -472,7 +472,7 @@ def test_objects_of_which_it_is_known_are_bounded(monkeypatch: pytest.MonkeyPatc
     assert list(made.large._asked) == [3, 4]
 
 
-def test_a_read_whose_memory_is_gone_is_called_so_many_times_again() -> None:
+def test_read_with_lost_memory_is_repeated_a_limited_number_of_times() -> None:
     made = large_calls(Memory())
     call = made.add(1, "read", b"", b"", plain=True, of=("ps:0", "it"))
     numbers = []

@@ -29,7 +29,7 @@ class Counter:
 
 
 def asked(*calls: tuple[str, str]) -> Any:
-    """The reports on these calls of a Counter(5)."""
+    """Returns the reports of these calls of a Counter(5)."""
     sent: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     objects = Objects(FunctionTable({"make_counter": Counter}), sent.put)
     orders = ServerMessage().objects
@@ -64,7 +64,7 @@ def test_arguments_and_results_are_json() -> None:
     assert list(answers.encoding) == [JSON, JSON, JSON, BYTES]
 
 
-def test_what_json_cannot_carry_is_said() -> None:
+def test_result_that_json_cannot_represent_is_an_error() -> None:
     answers = asked(("thing", "[]"), ("add", "two"), ("__init__", "[3]"), ("sub", "[1]"))
     messages = [f.message for f in answers.failure]
     assert "thing returns what is no JSON" in messages[0]

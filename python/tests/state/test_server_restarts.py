@@ -1,5 +1,5 @@
-"""A server with --data-dir that is killed and started again: a program with the documented loop goes on, and every
-error that it gets is an UnavailableError, whoever is back first."""
+"""A server with --data-dir that is killed and restarted: a program with the documented loop continues, and all its errors
+are UnavailableErrors, whether workers or the program reconnect first."""
 from __future__ import annotations
 
 import os
@@ -17,7 +17,7 @@ from conftest import HERE, Cluster, until
 pytest.importorskip("numpy")
 
 RESTARTS = int(os.environ.get("MUSTER_TESTS_RESTARTS", "3"))
-"""scripts/nightly asks for 50."""
+"""Number of restarts; scripts/nightly sets 50."""
 
 
 def rounds(folder: pathlib.Path) -> int:
@@ -28,8 +28,8 @@ def rounds(folder: pathlib.Path) -> int:
 
 
 @pytest.mark.parametrize("what", ["variable", "dataset"])
-def test_the_documented_loop_survives_restarts(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path,
-                                               what: str) -> None:
+def test_documented_loop_survives_server_restarts(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path,
+                                                  what: str) -> None:
     cluster = make_cluster("--data-dir", str(tmp_path / "data"))
     grpc, http = cluster.server.grpc, cluster.server.http.partition("//")[2]
     cluster.add("--job", "ps", "--index", "0", "--processes", "1")
@@ -51,7 +51,7 @@ def test_the_documented_loop_survives_restarts(make_cluster: Callable[..., Clust
         for i in range(RESTARTS):
             cluster.server.kill()
             late = i % 3 == 1
-            if late:  # the workers are back before the session of the program
+            if late:  # the workers reconnect before the session of the program
                 program.send_signal(signal.SIGSTOP)
             cluster.server.start(grpc, http)
             if late:

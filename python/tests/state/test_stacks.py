@@ -1,4 +1,4 @@
-"""In which lines workers' processes are, and what was seen of attempts that are over."""
+"""Stacks of workers' processes, and the observations kept of finished attempts."""
 from __future__ import annotations
 
 import os
@@ -24,7 +24,7 @@ def _hangs_here(folder: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["--processes", "--threads"])
-def test_of_a_worker_are_asked_by_its_task_or_by_a_closure(
+def test_stacks_of_a_worker_are_requested_by_task_or_closure(
         make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path, how: str) -> None:
     c = make_cluster()
     c.add(how, "1")
@@ -82,7 +82,7 @@ def test_are_said_or_why_there_are_none() -> None:
     assert stacks.take(os.getpid(), 0)[0] == stacks.OFF
 
 
-def test_are_taken_again_and_again() -> None:
+def test_stacks_can_be_taken_repeatedly() -> None:
     with _child("") as child:
         assert child.stdout and child.stdout.readline()
         first, second = (stacks.take(child.pid, stacks.DEFAULT) for _ in range(2))
@@ -103,7 +103,7 @@ def test_more_questions_than_may_be_are_told_busy() -> None:
     assert [a.busy for a in found] == [True, False, False] and found[1].text == "x"
 
 
-def test_of_an_attempt_are_kept_with_what_else_was_seen(
+def test_stacks_of_an_attempt_are_kept_with_its_other_observations(
         make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
     c = make_cluster()
     workers = Workers(tmp_path)

@@ -1,4 +1,4 @@
-"""The example with parameter servers, while what it runs on comes and goes."""
+"""The example with parameter servers, while workers and parameter servers are lost and replaced."""
 from __future__ import annotations
 
 import os
@@ -17,12 +17,12 @@ from muster.variables import checkpoint
 
 EXAMPLE = pathlib.Path(__file__).parents[3] / "examples" / "python" / "parameter_servers.py"
 READ_WITHIN = 180.0
-"""Seconds: a program that says nothing more is killed, and what it has said is shown."""
+"""Seconds without output after which a program is killed and its output is shown."""
 pytestmark = pytest.mark.skipif(not EXAMPLE.is_file(), reason="only beside the examples")
 
 
-def test_it_learns_while_workers_and_a_parameter_server_are_lost(make_cluster: Callable[..., Cluster],
-                                                                 tmp_path: pathlib.Path) -> None:
+def test_training_continues_while_workers_and_a_parameter_server_are_lost(make_cluster: Callable[..., Cluster],
+                                                                          tmp_path: pathlib.Path) -> None:
     for needed in ("numpy", "sklearn"):
         pytest.importorskip(needed)
     cluster = make_cluster()
@@ -43,7 +43,7 @@ def test_it_learns_while_workers_and_a_parameter_server_are_lost(make_cluster: C
         seen.append(line)
         rounds += line.startswith("step ")
         if line.startswith("step ") and rounds == 1:
-            cluster.workers[2].kill()  # worker:0, for good
+            cluster.workers[2].kill()  # worker:0, permanently
             cluster.add("--index", "7", "--processes", "1")
         elif line.startswith("step ") and rounds == 3:
             until(lambda: checkpoint.numbers(tmp_path / "checkpoints"), "there is a checkpoint")
@@ -57,5 +57,5 @@ def test_it_learns_while_workers_and_a_parameter_server_are_lost(make_cluster: C
     assert last and int(last[1]) >= 1000 and float(last[2]) > 0.87, seen
     run_again = subprocess.run([sys.executable, str(EXAMPLE), str(tmp_path / "checkpoints")], env=environment,
                                capture_output=True, text=True, timeout=60)
-    assert run_again.returncode == 0 and run_again.stdout.startswith("from checkpoint "), "it is done already"
+    assert run_again.returncode == 0 and run_again.stdout.startswith("from checkpoint "), "the training is already complete"
     assert run_again.stdout.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Text that is not valid Unicode, and bytes that are no text, wherever a program can put them."""
+"""Text that is not valid Unicode, and bytes that are not text, in all places where a program can pass them."""
 from __future__ import annotations
 
 import pathlib
@@ -50,7 +50,7 @@ def test_options_that_no_message_can_carry_are_refused_at_once(cluster: Cluster,
 
 
 @pytest.mark.parametrize("name", [ODD, "", "x" * 257, "a\x00b"])
-def test_a_function_name_that_the_server_refuses_does_not_end_the_session(cluster: Cluster, name: str) -> None:
+def test_function_name_that_the_server_refuses_does_not_end_the_session(cluster: Cluster, name: str) -> None:
     coordinator = cluster.coordinator()
     with pytest.raises(ValueError, match="function: "):
         coordinator.submit(name, 1)
@@ -63,7 +63,7 @@ def test_options_of_a_coordinator_are_refused_before_it_connects(options: dict[s
         muster.CoordinatorOptions(**options)
 
 
-def test_odd_text_in_values_errors_and_output_ends_nothing(cluster: Cluster) -> None:
+def test_invalid_text_in_values_errors_and_output_does_not_end_the_session(cluster: Cluster) -> None:
     coordinator = cluster.coordinator()
     assert coordinator.submit(echo, {ODD: ODD}).fetch() == {ODD: ODD}
     with pytest.raises(ValueError, match=r"caf\? \?"):
@@ -80,16 +80,16 @@ def test_odd_text_in_values_errors_and_output_ends_nothing(cluster: Cluster) -> 
     assert coordinator.submit(echo, 1).fetch() == 1
 
 
-def test_a_worker_refuses_labels_that_are_no_text() -> None:
+def test_worker_refuses_labels_that_are_not_text() -> None:
     from muster.worker.options import WorkerOptions
 
     with pytest.raises(ValueError, match="labels: "):
         WorkerOptions(["127.0.0.1:1"], labels={"zone": ODD})
 
 
-# The hash of a callable is 32 bytes that are no text.
-def test_history_of_python_calls_is_there_after_a_restart(make_cluster: Callable[..., Cluster],
-                                                          tmp_path: pathlib.Path) -> None:
+# The hash of a callable is 32 bytes that are not text.
+def test_history_of_python_calls_survives_a_restart(make_cluster: Callable[..., Cluster],
+                                                    tmp_path: pathlib.Path) -> None:
     cluster = make_cluster("--data-dir", str(tmp_path / "data"))
     cluster.add("--processes", "1")
     coordinator = cluster.coordinator()
@@ -103,7 +103,7 @@ def test_history_of_python_calls_is_there_after_a_restart(make_cluster: Callable
 
     until(lambda: sum(ended().values()) >= 301, "the calls are in the history")
     before = ended()
-    time.sleep(1.5)  # what came last is written within a second
+    time.sleep(1.5)  # the last records are written within a second
     cluster.close_coordinators()
     cluster.server.kill()
     http = cluster.server.http.removeprefix("http://")

@@ -1,4 +1,4 @@
-"""The class of variables by itself, as a worker has it."""
+"""The class of variables on its own, as a worker uses it."""
 from __future__ import annotations
 
 from typing import Any
@@ -19,7 +19,7 @@ def f32(*rows: Any) -> Any:
     return np.array(rows, "float32")
 
 
-def test_is_made_of_an_array_or_of_a_shape() -> None:
+def test_variable_is_created_from_an_array_or_a_shape() -> None:
     given = f32(1, 2)
     v = make(arrays.encode([given]))
     given[0] = 9
@@ -34,10 +34,10 @@ def test_is_made_of_an_array_or_of_a_shape() -> None:
             make(arrays.encode(wrong))
 
 
-def test_updates_count_and_need_equal_shapes_and_dtypes() -> None:
+def test_updates_are_counted_and_need_equal_shapes_and_dtypes() -> None:
     v = Variable(f32([1, 2], [3, 4]))
     v.assign_add(f32([1, 1], [1, 1]))
-    v.assign_sub(np.array(2.0))  # a scalar, of float64
+    v.assign_sub(np.array(2.0))  # a scalar of float64
     v.assign_rows(np.array(1), f32([9, 9]))
     assert value(v.read()).tolist() == [[0, 1], [9, 9]]
     assert int(value(v.info())[2]) == 3
@@ -66,7 +66,7 @@ def test_rows_are_gathered_and_scattered() -> None:
         v.scatter_add(np.array([0]), np.zeros((1, 3), "float32"))
 
 
-def test_integers_take_no_steps_of_optimizers() -> None:
+def test_integers_do_not_accept_optimizer_steps() -> None:
     v = Variable(np.ones((2, 1), "int32"))
     step, rate = np.ones((2, 1), "int32"), np.array(0.5)
     adam = tuple(map(np.array, (0.1, 0.9, 0.99, 1e-3)))
@@ -82,7 +82,7 @@ def test_gradient_descent_with_and_without_momentum() -> None:
     v.sgd(f32(1, 2), np.array(0.5))
     assert value(v.read()).tolist() == [0.5, 0]
     v.sgd(f32(1, 1), np.array(0.5), np.array(0.5))
-    v.sgd(f32(1, 1), np.array(0.5), np.array(0.5))  # the slot is 1.5 now
+    v.sgd(f32(1, 1), np.array(0.5), np.array(0.5))  # the slot is now 1.5
     assert value(v.read()).tolist() == [-0.75, -1.25]
     rows = Variable(f32([1], [1], [1]))
     rows.sgd_rows(np.array([2, 0, 2]), f32([1], [1], [1]), np.array(0.5))
@@ -97,7 +97,7 @@ def adam_of_the_paper(x: Any, gradients: list[Any], rate: float, b1: float, b2: 
     return x
 
 
-def test_adam_is_the_papers() -> None:
+def test_adam_follows_the_paper() -> None:
     dice = np.random.default_rng(1)
     x, gradients = dice.normal(size=(3, 2)), [dice.normal(size=(3, 2)) for _ in range(5)]
     v = Variable(x.copy())
@@ -115,7 +115,7 @@ def test_adam_is_the_papers() -> None:
     assert value(scalar.read()) == pytest.approx(0.9)
 
 
-def test_what_is_saved_is_loaded_with_slots_and_version() -> None:
+def test_saved_variable_is_loaded_with_slots_and_version() -> None:
     v = Variable(f32([1, 2], [3, 4], [5, 6]))
     v.adam(f32([1, 1], [1, 1], [1, 1]), *map(np.array, (0.1, 0.9, 0.99, 1e-7)))
     saved = arrays.decode(v.save().data)
@@ -123,7 +123,7 @@ def test_what_is_saved_is_loaded_with_slots_and_version() -> None:
     whole, rows = (Variable(np.zeros((3, 2), "float32")) for _ in range(2))
     whole.load(*saved)
     cut = np.array(v.begin_cut())
-    v.assign(f32([0, 0], [0, 0], [0, 0]))  # after the cut
+    v.assign(f32([0, 0], [0, 0], [0, 0]))  # after the start of the cut
     for begin, end in ((0, 2), (2, 3)):
         rows.load_rows(np.array(begin), *arrays.decode(v.cut_rows(cut, np.array(begin), np.array(end)).data))
     v.end_cut(cut)
@@ -134,7 +134,7 @@ def test_what_is_saved_is_loaded_with_slots_and_version() -> None:
         whole.load(saved[0], "m")
 
 
-def test_several_cuts_are_each_of_their_moment_and_the_oldest_of_too_many_goes() -> None:
+def test_each_cut_has_its_own_state_and_the_oldest_is_dropped_at_the_limit() -> None:
     v = Variable(f32([1], [1]))
     cuts = []
     for _ in range(CUTS_MAX + 1):

@@ -33,13 +33,13 @@ def cluster_of_two(make_cluster: Callable[..., Cluster]) -> Cluster:
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of this program alone: workers go by what they are told."""
+    """Affects only this program; workers use the piece size that a call contains."""
     monkeypatch.setattr(handle, "WHOLE_MAX", 4096)
     monkeypatch.setattr(handle, "PIECE", 1000)
     monkeypatch.setattr("muster.variables.making.WHOLE_MAX", 4096)
 
 
-def test_a_variable_is_read_assigned_and_added_to(cluster_of_two: Cluster) -> None:
+def test_variable_is_read_assigned_and_added_to(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
     v = c.variable(np.zeros((3, 2), "float32"), name="w", task="ps:1")
     assert isinstance(v, muster.RemoteVariable)
@@ -57,11 +57,11 @@ def test_a_variable_is_read_assigned_and_added_to(cluster_of_two: Cluster) -> No
     assert c.fetch({"a": v.read_rows(0, 1)}, 20)["a"].tolist() == [[1.0, 1.0]]
     assert v.assign_add(0).fetch(20) is None
     found = v.read().fetch(20)
-    found[0, 0] = 7  # may be written to
+    found[0, 0] = 7  # the array is writable
 
 
-def test_what_is_wrong_is_said_at_once(cluster_of_two: Cluster) -> None:
-    """And not by a value that nobody fetches."""
+def test_invalid_calls_of_a_variable_are_refused_at_once(cluster_of_two: Cluster) -> None:
+    """The error is raised by the call, not by a value that might never be fetched."""
     c = cluster_of_two.coordinator()
     halves = muster.FixedShardsPartitioner(2)
     for v in (c.variable(np.zeros(3, "float32")), c.variable(np.zeros(3, "float32"), partitioner=halves, task="ps:0")):
@@ -91,7 +91,7 @@ def test_what_is_wrong_is_said_at_once(cluster_of_two: Cluster) -> None:
         cluster_of_two.coordinator().variable(np.zeros(1, "uint16")).read().fetch(20)
 
 
-def test_integers_are_not_cut_off(cluster_of_two: Cluster) -> None:
+def test_integers_are_not_truncated(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
     halves = muster.FixedShardsPartitioner(2)
     for v in (c.variable(np.zeros((3, 1), "int32")),
@@ -109,8 +109,8 @@ def test_integers_are_not_cut_off(cluster_of_two: Cluster) -> None:
     assert flags.read().fetch(20).tolist() == [1, 2]
 
 
-def test_what_could_not_be_made_whole_leaves_no_names(cluster_of_two: Cluster, small_pieces: None,
-                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_creation_leaves_no_names(cluster_of_two: Cluster, small_pieces: None,
+                                         monkeypatch: pytest.MonkeyPatch) -> None:
     c = cluster_of_two.coordinator()
     kept = c.variable(np.zeros(1), name="v/part_1")
     halves = muster.FixedShardsPartitioner(2)
@@ -125,7 +125,7 @@ def test_what_could_not_be_made_whole_leaves_no_names(cluster_of_two: Cluster, s
     assert c.variable(np.zeros(4), name="v", partitioner=halves, task="ps:0").read().fetch(20).shape == (4,)
 
 
-def test_a_name_is_that_of_one_variable_whole_or_in_shards(cluster_of_two: Cluster) -> None:
+def test_name_belongs_to_one_whole_or_sharded_variable(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
     halves = muster.FixedShardsPartitioner(2)
     c.variable(np.zeros(4), name="whole")
@@ -138,8 +138,8 @@ def test_a_name_is_that_of_one_variable_whole_or_in_shards(cluster_of_two: Clust
     assert isinstance(c.get_variable("parts"), muster.ShardedVariable)
 
 
-def test_a_step_that_one_shard_cannot_have_is_that_of_none(cluster_of_two: Cluster,
-                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+def test_step_that_fails_on_one_shard_changes_no_shard(cluster_of_two: Cluster,
+                                                       monkeypatch: pytest.MonkeyPatch) -> None:
     c = cluster_of_two.coordinator()
     v = c.variable(np.zeros((1000, 2)), partitioner=muster.FixedShardsPartitioner(2), task="ps:0")
     monkeypatch.setattr(handle, "ARGUMENT_BYTES_MAX", 4096)
@@ -148,7 +148,7 @@ def test_a_step_that_one_shard_cannot_have_is_that_of_none(cluster_of_two: Clust
     assert not v.read().fetch(20).any()
 
 
-def test_what_is_said_beside_an_array_is_converted_to_or_an_error(cluster_of_two: Cluster) -> None:
+def test_dtype_converts_an_array_and_a_conflicting_shape_is_an_error(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
     assert c.variable([1, 2], dtype="float32").dtype == np.float32
     assert c.variable([1, 2], shape=(2,)).shape == (2,)
@@ -159,7 +159,7 @@ def test_what_is_said_beside_an_array_is_converted_to_or_an_error(cluster_of_two
         c.variable(shape=(2, (1 << 20) + 1), dtype="float64")
 
 
-def test_no_rows_and_other_orders_of_bytes(cluster_of_two: Cluster) -> None:
+def test_empty_variables_and_other_byte_orders_are_supported(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
     for partitioner in (muster.FixedShardsPartitioner(2), muster.MaxSizePartitioner(16), muster.MinSizePartitioner()):
         assert c.variable(np.zeros((0, 2)), partitioner=partitioner, task="ps:0").read().fetch(20).shape == (0, 2)
@@ -167,7 +167,7 @@ def test_no_rows_and_other_orders_of_bytes(cluster_of_two: Cluster) -> None:
     assert v.dtype == np.float32 and v.read().fetch(20).tolist() == [0, 1, 2]
 
 
-def test_a_coordinator_with_named_variables_is_collected(cluster_of_two: Cluster) -> None:
+def test_coordinator_with_named_variables_is_collected(cluster_of_two: Cluster) -> None:
     other = cluster_of_two.coordinator()
 
     def use() -> None:
@@ -189,7 +189,7 @@ def test_a_coordinator_with_named_variables_is_collected(cluster_of_two: Cluster
     until(gone, "its session has ended")
 
 
-def test_functions_on_workers_use_it_and_no_update_is_lost(cluster_of_two: Cluster) -> None:
+def test_functions_use_a_variable_and_lose_no_update(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
     whole = c.variable(np.zeros(4), name="whole")
     parts = c.variable(np.zeros((5, 2)), name="parts", partitioner=muster.FixedShardsPartitioner(2),
@@ -204,10 +204,10 @@ def test_functions_on_workers_use_it_and_no_update_is_lost(cluster_of_two: Clust
     c.fetch([c.schedule(work, ({"deep": [whole], "parts": parts}, 50)) for _ in range(8)], 60)
     assert whole.read().fetch(20).tolist() == [400] * 4
     assert parts.read().fetch(20)[:, 0].tolist() == [400, 0, 0, 0, 800]
-    assert c.submit(lambda: whole.read().fetch(20).sum()).fetch(20) == 1600, "captured, not an argument"
+    assert c.submit(lambda: whole.read().fetch(20).sum()).fetch(20) == 1600, "a captured variable works like an argument"
 
 
-def test_outputs_are_arguments_both_ways(cluster_of_two: Cluster) -> None:
+def test_outputs_of_functions_and_of_variables_are_arguments_of_each_other(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
     v = c.variable(np.zeros(2))
     v.assign_add(c.submit(np.ones, 2))
@@ -216,7 +216,7 @@ def test_outputs_are_arguments_both_ways(cluster_of_two: Cluster) -> None:
     assert v.read().fetch(20).tolist() == [2, 1]
 
 
-def test_large_values_go_in_pieces(cluster_of_two: Cluster, small_pieces: None) -> None:
+def test_large_values_are_sent_in_pieces(cluster_of_two: Cluster, small_pieces: None) -> None:
     c = cluster_of_two.coordinator()
     array = np.arange(12000, dtype="float32").reshape(3000, 4)
     v = c.variable(array)
@@ -238,7 +238,7 @@ def test_large_values_go_in_pieces(cluster_of_two: Cluster, small_pieces: None) 
     assert value.done() and value.future().result(20).shape == (3000, 4) and done == [1]
 
 
-def test_more_than_one_call_can_carry_goes_there_and_back(cluster_of_two: Cluster) -> None:
+def test_values_above_the_size_of_one_call_survive_a_round_trip(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
     array = 1 + np.random.default_rng(1).random((18, 1 << 19))  # 72 MiB
     v = c.variable(array)
@@ -252,14 +252,14 @@ def test_more_than_one_call_can_carry_goes_there_and_back(cluster_of_two: Cluste
             v.adam(array)
 
 
-def test_a_shape_needs_no_array(cluster_of_two: Cluster) -> None:
+def test_variable_is_created_from_a_shape_without_an_array(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
     assert c.variable(shape=(2, 2), dtype="int32", initializer="ones").read().fetch(20).tolist() == [[1, 1]] * 2
     sharded = c.variable(shape=(5,), partitioner=muster.FixedShardsPartitioner(2), tasks=["ps:1"])
     assert sharded.read().fetch(20).tolist() == [0] * 5
 
 
-def test_others_find_it_by_name_whole_or_in_shards(cluster_of_two: Cluster) -> None:
+def test_whole_and_sharded_variables_are_found_by_name(cluster_of_two: Cluster) -> None:
     c, other = cluster_of_two.coordinator(), cluster_of_two.coordinator()
     c.variable(np.arange(3), name="whole")
     made = c.variable(np.arange(10).reshape(5, 2), name="parts", partitioner=muster.FixedShardsPartitioner(3),
@@ -280,7 +280,7 @@ def test_others_find_it_by_name_whole_or_in_shards(cluster_of_two: Cluster) -> N
         other.get_variable("a dict")
 
 
-def test_shards_give_what_the_whole_gives(cluster_of_two: Cluster) -> None:
+def test_shards_give_the_same_results_as_a_whole_variable(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
     dice = np.random.default_rng(3)
     start = dice.normal(size=(7, 3))
@@ -310,7 +310,7 @@ def test_shards_give_what_the_whole_gives(cluster_of_two: Cluster) -> None:
     assert (parts.read().fetch(20) == before).all()
 
 
-def test_a_lost_task_takes_its_shards(cluster_of_two: Cluster) -> None:
+def test_lost_task_loses_its_shards(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
     v = c.variable(np.zeros(4), name="v", partitioner=muster.FixedShardsPartitioner(2), tasks=["ps:0", "ps:1"])
     v.read().fetch(20)
@@ -345,7 +345,7 @@ class Trap:
         return open_trap, ("unpickled",)
 
 
-def test_a_worker_that_reads_no_pickles_has_variables(make_cluster: Callable[..., Cluster]) -> None:
+def test_worker_that_reads_no_pickles_has_variables(make_cluster: Callable[..., Cluster]) -> None:
     cluster = make_cluster()
     cluster.add("--job", "ps", "--index", "0", "--processes", "1", "--no-pickled")
     v = cluster.coordinator().variable([1.0], name="v")
@@ -356,7 +356,7 @@ def test_a_worker_that_reads_no_pickles_has_variables(make_cluster: Callable[...
         by_pickle.assign(Trap()).fetch(20)
 
 
-def test_who_has_a_variable_cannot_make_its_reader_run_code() -> None:
+def test_holder_of_a_variable_cannot_make_its_reader_run_code() -> None:
     made = calls.Calls(lambda: None)
     error = ValueError("no")
     error.trap = Trap()  # type: ignore[attr-defined]
@@ -383,10 +383,10 @@ def test_who_has_a_variable_cannot_make_its_reader_run_code() -> None:
     assert not opened
     by_pickle = made.add(1, "read", b"", b"")
     by_pickle.raw, by_pickle.encoding, by_pickle.answered = pickle.dumps(Trap()), BYTES, True
-    assert made.value_of(by_pickle) == "unpickled" == opened.pop(), "else the rest says nothing"
+    assert made.value_of(by_pickle) == "unpickled" == opened.pop(), "the trap works, so the checks above are meaningful"
 
 
-def test_values_are_awaited_and_taken_as_they_come(cluster_of_two: Cluster, small_pieces: None) -> None:
+def test_values_can_be_awaited_and_taken_as_they_complete(cluster_of_two: Cluster, small_pieces: None) -> None:
     c = cluster_of_two.coordinator()
     halves = muster.FixedShardsPartitioner(2)
     several = [c.variable(np.full((2000, 2), i), partitioner=halves, tasks=["ps:0", "ps:1"]) for i in range(3)]
@@ -403,8 +403,8 @@ def test_values_are_awaited_and_taken_as_they_come(cluster_of_two: Cluster, smal
         c.variable(shape=(2000, 2), task="ps:7").read().fetch(0.1)
 
 
-def test_a_server_that_starts_anew_has_lost_it(make_cluster: Callable[..., Cluster],
-                                               tmp_path: pathlib.Path) -> None:
+def test_variable_is_unavailable_after_a_server_restart(make_cluster: Callable[..., Cluster],
+                                                        tmp_path: pathlib.Path) -> None:
     cluster = make_cluster("--data-dir", str(tmp_path / "data"))
     cluster.add("--job", "ps", "--index", "0", "--processes", "1")
     cluster.add("--index", "0", "--processes", "1")
@@ -422,7 +422,7 @@ def test_a_server_that_starts_anew_has_lost_it(make_cluster: Callable[..., Clust
         steps.get(1).fetch(20)
     with pytest.raises(muster.UnavailableError, match="the variable 'v' on ps:0"):
         c.join(20)
-    c.join(20)  # once
+    c.join(20)  # raises the error only once
     with pytest.raises(muster.UnavailableError, match="the variable 'v' on ps:0"):
         c.submit(lambda: v.assign_add(1).fetch(20)).fetch(20)
     again = c.variable(np.zeros(3), name="v")

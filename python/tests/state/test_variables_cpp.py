@@ -1,4 +1,4 @@
-"""Variables between the languages: Python's on parameter servers of C++, and those of C++ on Python's."""
+"""Variables across languages: Python's variables on C++ parameter servers, and C++ variables on Python's."""
 from __future__ import annotations
 
 import gzip
@@ -19,13 +19,13 @@ from muster.variables.variable import CUTS_MAX, Variable
 np = pytest.importorskip("numpy")
 TRAIN = pathlib.Path(binary()).parent / "example_train"
 READ_WITHIN = 180.0
-"""Seconds."""
+"""Time limit in seconds."""
 Start = Callable[..., Any]
 
 
 @pytest.fixture
 def start(tmp_path: pathlib.Path) -> Iterator[Start]:
-    """Starts programs of C++, which are ended with the test."""
+    """Starts C++ programs, and ends them with the test."""
     made: list[Any] = []
 
     def begin(*words: str) -> Any:
@@ -42,7 +42,7 @@ def start(tmp_path: pathlib.Path) -> Iterator[Start]:
 
 @pytest.fixture
 def cluster_of_cpp(make_cluster: Callable[..., Cluster], start: Start) -> Cluster:
-    """Two parameter servers of C++, and a worker of Python."""
+    """Two parameter servers in C++, and a worker in Python."""
     cluster = make_cluster()
     for i in (0, 1):
         start(binary(), "worker", "--server", cluster.server.grpc, "--job", "ps", "--index", str(i))
@@ -52,8 +52,8 @@ def cluster_of_cpp(make_cluster: Callable[..., Cluster], start: Start) -> Cluste
     return cluster
 
 
-def test_variables_of_python_live_on_tasks_of_cpp(cluster_of_cpp: Cluster) -> None:
-    """Whatever is done to one is done to a class of Python beside it."""
+def test_python_variables_work_on_cpp_tasks(cluster_of_cpp: Cluster) -> None:
+    """Each operation is also applied to an instance of the Python class for comparison."""
     c = cluster_of_cpp.coordinator()
     halves = muster.FixedShardsPartitioner(2)
     dice = np.random.default_rng(1)
@@ -89,7 +89,7 @@ def test_variables_of_python_live_on_tasks_of_cpp(cluster_of_cpp: Cluster) -> No
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int32", "int64", "uint8", "bool"])
-def test_every_dtype_of_a_variable(cluster_of_cpp: Cluster, dtype: str) -> None:
+def test_variables_of_every_dtype_work(cluster_of_cpp: Cluster, dtype: str) -> None:
     c = cluster_of_cpp.coordinator()
     v = c.variable(np.zeros((2, 2), dtype))
     v.assign([[0, 1], [1, 0]])
@@ -100,8 +100,8 @@ def test_every_dtype_of_a_variable(cluster_of_cpp: Cluster, dtype: str) -> None:
     assert scalar.read().fetch(20).shape == () and scalar.read().fetch(20) == 1
 
 
-def test_what_is_wrong_is_said_as_python_says_it(cluster_of_cpp: Cluster) -> None:
-    """By a client that checks nothing."""
+def test_errors_have_the_same_type_and_message_as_in_python(cluster_of_cpp: Cluster) -> None:
+    """The calls bypass the checks of the client."""
     v = cluster_of_cpp.coordinator().variable(np.zeros((3, 2), "float32"))
     own = Variable(np.zeros((3, 2), "float32"))
     for method, args in (("assign", (np.zeros(3, "float32"),)),
@@ -116,7 +116,7 @@ def test_what_is_wrong_is_said_as_python_says_it(cluster_of_cpp: Cluster) -> Non
         try:
             theirs = v._call(method, *args)
         except TypeError:
-            continue  # the wire has no such dtype
+            continue  # the protocol has no such dtype
         with pytest.raises((ValueError, TypeError, IndexError)) as said:
             getattr(own, method)(*(np.asarray(a) for a in args))
         with pytest.raises(ClosureError) as error:
@@ -125,8 +125,8 @@ def test_what_is_wrong_is_said_as_python_says_it(cluster_of_cpp: Cluster) -> Non
         assert error.value.message == str(said.value), method
 
 
-def test_checkpoints_go_from_one_language_to_the_other(cluster_of_cpp: Cluster, tmp_path: pathlib.Path,
-                                                       monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkpoints_are_restored_in_the_other_language(cluster_of_cpp: Cluster, tmp_path: pathlib.Path,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:
     c = cluster_of_cpp.coordinator()
     begin = np.arange(12, dtype="float32").reshape(4, 3)
     v = c.variable(begin, name="w", partitioner=muster.FixedShardsPartitioner(2), tasks=["ps:0", "ps:1"])
@@ -138,7 +138,7 @@ def test_checkpoints_go_from_one_language_to_the_other(cluster_of_cpp: Cluster, 
     c.save(tmp_path / "in_rows")
     v.sgd(begin, 0.1, 0.9)
     wanted = v.read().fetch(20)
-    cluster_of_cpp.add("--job", "ps", "--index", "2", "--processes", "1")  # of Python
+    cluster_of_cpp.add("--job", "ps", "--index", "2", "--processes", "1")  # in Python
     v.delete()
     for folder in ("whole", "in_rows"):
         other = cluster_of_cpp.coordinator()
@@ -156,7 +156,7 @@ def test_checkpoints_go_from_one_language_to_the_other(cluster_of_cpp: Cluster, 
         back.delete()
 
 
-def test_of_too_many_cuts_the_oldest_goes(cluster_of_cpp: Cluster) -> None:
+def test_oldest_cut_is_dropped_at_the_limit(cluster_of_cpp: Cluster) -> None:
     v = cluster_of_cpp.coordinator().variable(np.ones((3, 2), "float32"))
     cuts = [v._call("begin_cut").fetch(20) for _ in range(CUTS_MAX + 1)]
     v.assign(2)
@@ -169,7 +169,7 @@ def test_of_too_many_cuts_the_oldest_goes(cluster_of_cpp: Cluster) -> None:
         v._call("cut_rows", cuts[1], 0, 1).fetch(20)
 
 
-def test_large_ones_go_in_pieces(cluster_of_cpp: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_variables_are_sent_in_pieces(cluster_of_cpp: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handle, "WHOLE_MAX", 4096)
     monkeypatch.setattr(handle, "PIECE", 1000)
     monkeypatch.setattr("muster.variables.making.WHOLE_MAX", 4096)
@@ -183,9 +183,9 @@ def test_large_ones_go_in_pieces(cluster_of_cpp: Cluster, monkeypatch: pytest.Mo
 
 @pytest.mark.skipif(not TRAIN.is_file(), reason="only beside the examples of C++")
 @pytest.mark.parametrize("ps", ["C++", "Python"])
-def test_a_program_of_cpp_learns(make_cluster: Callable[..., Cluster], start: Start, tmp_path: pathlib.Path,
-                                 ps: str) -> None:
-    """While a worker goes and another comes, and a parameter server is killed."""
+def test_cpp_program_trains_while_tasks_are_replaced(make_cluster: Callable[..., Cluster], start: Start, tmp_path: pathlib.Path,
+                                                     ps: str) -> None:
+    """A worker leaves and another one joins, and a parameter server is killed."""
     datasets = pytest.importorskip("sklearn.datasets")
     packed = pathlib.Path(datasets.__file__).parent / "data" / "digits.csv.gz"
     digits = tmp_path / "digits.csv"
@@ -231,7 +231,7 @@ def test_a_program_of_cpp_learns(make_cluster: Callable[..., Cluster], start: St
     names = {"w1": (64, 32), "b1": (32,), "w2": (32, 10), "b2": (10,)}
     model = {name: c.variable(shape=shape, name=name, task="ps:0") for name, shape in names.items()}
     steps = c.variable(shape=(), dtype="int64", name="steps", task="ps:1")
-    assert c.restore(checkpoints), "Python reads what C++ has written"
+    assert c.restore(checkpoints), "Python reads the checkpoint that C++ has written"
     assert int(steps.read().fetch(20)) == int(last[1])
     assert all(np.abs(v.read().fetch(20)).max() > 0 for v in model.values())
     for v in (*model.values(), steps):
@@ -239,4 +239,4 @@ def test_a_program_of_cpp_learns(make_cluster: Callable[..., Cluster], start: St
     c.save(checkpoints)
     c.close()
     again = subprocess.run(words, capture_output=True, text=True, timeout=60)
-    assert again.stdout == "from a checkpoint\n", "which Python has written; it is done already"
+    assert again.stdout == "from a checkpoint\n", "the program reads the checkpoint that Python has written, and is already complete"
