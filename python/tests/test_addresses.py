@@ -1,4 +1,4 @@
-"""Clients that are told several addresses."""
+"""Clients that have several addresses of servers."""
 from __future__ import annotations
 
 import http.server
@@ -14,7 +14,7 @@ NOBODY = "http://127.0.0.1:1"
 
 
 class Place:
-    """A server that is ready, or not, and counts what it is asked."""
+    """A server that is ready or not, and counts its requests."""
 
     def __init__(self, ready: bool) -> None:
         self.ready, self.asked = ready, 0
@@ -50,27 +50,27 @@ def pair() -> Iterator[tuple[Place, Place]]:
         place.close()
 
 
-def test_asks_the_one_that_serves(pair: tuple[Place, Place]) -> None:
+def test_client_asks_the_server_that_serves(pair: tuple[Place, Place]) -> None:
     a, b = pair
     client = Http(f"{NOBODY},{a.url}/,{b.url}")
     assert client.json("GET", "/x") == {"here": 1}
     assert (a.asked, b.asked) == (0, 1)
 
 
-def test_follows_and_comes_back(pair: tuple[Place, Place]) -> None:
+def test_client_follows_the_serving_server_and_returns(pair: tuple[Place, Place]) -> None:
     a, b = pair
     client = Http(f"{a.url},{b.url}")
     client.json("POST", "/x", {})
     a.ready, b.ready = True, False
-    client.json("POST", "/x", {})  # b said that it does not serve
+    client.json("POST", "/x", {})  # the second server answers that it does not serve
     assert client.url == a.url
     a.ready, b.ready = False, True
     client.json("GET", "/x")
     assert client.url == b.url
 
 
-def test_a_refusal_of_the_only_one_that_serves_is_told(pair: tuple[Place, Place],
-                                                       monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_the_only_serving_server_is_raised(pair: tuple[Place, Place],
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = pair
     client = Http(f"{a.url},{b.url}")
     client.json("GET", "/x")
@@ -94,7 +94,7 @@ def test_what_changes_something_is_not_done_twice() -> None:
     b.close()
 
 
-def test_the_only_one_is_waited_for_when_it_has_answered_before(
+def test_only_server_is_waited_for_if_it_has_answered_before(
         pair: tuple[Place, Place], monkeypatch: pytest.MonkeyPatch) -> None:
     away, place = pair
     client = Http(place.url)
@@ -103,7 +103,7 @@ def test_the_only_one_is_waited_for_when_it_has_answered_before(
     threading.Timer(0.3, lambda: setattr(place, "ready", True)).start()
     assert client.json("GET", "/x") == {"here": 1}
     with pytest.raises(ServerError):
-        Http(away.url).json("GET", "/x")  # one that never answered is no server that went away
+        Http(away.url).json("GET", "/x")  # a server that never answered is not waited for
     place.ready = False
     monkeypatch.setattr(rest, "FAIL_OVER_SECONDS", 0.1)
     with pytest.raises(NoServer):

@@ -53,24 +53,24 @@ def total(x: Any) -> int:
     return int(x.sum())
 
 
-def test_an_array_of_200_mb_and_back(cluster: Cluster) -> None:
+def test_array_of_200_mb_is_sent_and_returned(cluster: Cluster) -> None:
     big = array(200)
     with cluster.coordinator() as c:
         assert numpy.array_equal(c.schedule(echo, args=(big,)).fetch(), big)
         assert numpy.array_equal(next(c.map(echo, [big])), big)
 
 
-def test_what_is_too_large_is_refused_before_it_is_read(cluster: Cluster) -> None:
-    too_large = numpy.zeros(1024 * MB // 8 + 1)  # which takes no memory until it is written to
+def test_too_large_argument_is_refused_before_it_is_read(cluster: Cluster) -> None:
+    too_large = numpy.zeros(1024 * MB // 8 + 1)  # takes no memory until it is written to
     with cluster.coordinator() as c:
-        c.schedule(total, args=(array(2),)).fetch()  # it knows the limit
+        c.schedule(total, args=(array(2),)).fetch()  # so that the client knows the limit
         began = time.process_time()
         with pytest.raises(ValueError, match="1073741832 bytes in one argument, the limit is 1073741824"):
             c.schedule(total, args=(too_large,))
-        assert time.process_time() - began < 0.25  # a SHA-256 of it alone takes longer
+        assert time.process_time() - began < 0.25  # a SHA-256 of the array alone takes longer
 
 
-def test_what_comes_back_and_what_arrives_may_be_written_to(cluster: Cluster) -> None:
+def test_arguments_and_values_are_writable(cluster: Cluster) -> None:
     def changed(x: Any) -> Any:
         x[0] = 7
         return x
@@ -78,14 +78,14 @@ def test_what_comes_back_and_what_arrives_may_be_written_to(cluster: Cluster) ->
     big = array(2)
     before = big.copy()
     with cluster.coordinator() as c:
-        for _ in range(3):  # the file of the blob stays as it was
+        for _ in range(3):  # the file of the blob does not change
             found = c.schedule(changed, args=(big,)).fetch()
             assert found[0] == 7 and numpy.array_equal(found[1:], before[1:])
             found[1] = 8
     assert numpy.array_equal(big, before)
 
 
-def test_large_bytes_text_and_structures(cluster: Cluster) -> None:
+def test_large_bytes_text_and_structures_survive_a_round_trip(cluster: Cluster) -> None:
     values = [b"x" * (3 * MB), "y" * (3 * MB), {"a": [array(2), b"z" * (2 * MB)], "b": 1}]
     with cluster.coordinator() as c:
         for value in values:
@@ -93,7 +93,7 @@ def test_large_bytes_text_and_structures(cluster: Cluster) -> None:
             assert repr(found) == repr(value)
 
 
-def test_the_same_argument_of_many_closures_reaches_a_worker_once(
+def test_argument_of_many_closures_reaches_a_worker_once(
         make_cluster: Callable[..., Cluster]) -> None:
     made = make_cluster()
     made.add("--processes", "3")
@@ -112,10 +112,10 @@ def test_the_same_argument_of_many_closures_reaches_a_worker_once(
         found = c.fetch([c.schedule(look, args=(big, i)) for i in range(100)])
         assert [x for x, _ in found] == [int(x) for x in big[:100]]
         assert all(files == found[0][1] for _, files in found) and len(found[0][1]) == 1
-        assert counts(made.server)["blobs"] == 1  # and it was put once
+        assert counts(made.server)["blobs"] == 1  # the client uploaded the blob once
 
 
-def test_a_large_output_as_an_argument(cluster: Cluster) -> None:
+def test_large_output_is_an_argument(cluster: Cluster) -> None:
     with cluster.coordinator() as c:
         made = c.schedule(array, args=(4, 3))
         sums = [c.schedule(total, args=(made,)) for _ in range(5)]
@@ -123,13 +123,13 @@ def test_a_large_output_as_an_argument(cluster: Cluster) -> None:
         assert {*c.fetch(sums), nested.fetch()} == {total(array(4, 3))}
 
 
-def test_put(cluster: Cluster) -> None:
+def test_put_value_is_an_argument(cluster: Cluster) -> None:
     with cluster.coordinator() as c:
         big = c.put(array(5))
         assert c.fetch([c.schedule(total, args=(big,)) for _ in range(4)]) == [total(array(5))] * 4
 
 
-def test_a_large_callable_is_sent_once(cluster: Cluster) -> None:
+def test_large_callable_is_sent_once(cluster: Cluster) -> None:
     table = bytes(random.Random(1).randbytes(calls.CALLABLE_BLOB_MIN * 2))
     before = counts(cluster.server)["blobs"]
     with cluster.coordinator() as c:
@@ -140,7 +140,7 @@ def test_a_large_callable_is_sent_once(cluster: Cluster) -> None:
         assert counts(cluster.server)["blobs"] == before + 1
 
 
-def test_a_value_keeps_its_blob_until_it_is_released(make_cluster: Callable[..., Cluster]) -> None:
+def test_value_keeps_its_blob_until_it_is_released(make_cluster: Callable[..., Cluster]) -> None:
     made = make_cluster()
     made.add("--shm-bytes-max", "0")
     with made.coordinator() as c:
@@ -154,14 +154,14 @@ def test_a_value_keeps_its_blob_until_it_is_released(make_cluster: Callable[...,
         until(lambda: counts(made.server)["held"] == 0, "nothing holds it")
 
 
-def test_a_blob_that_is_gone_is_put_again(make_cluster: Callable[..., Cluster],
-                                          monkeypatch: pytest.MonkeyPatch,
-                                          tmp_path: pathlib.Path) -> None:
+def test_lost_blob_is_uploaded_again(make_cluster: Callable[..., Cluster],
+                                     monkeypatch: pytest.MonkeyPatch,
+                                     tmp_path: pathlib.Path) -> None:
     monkeypatch.setattr(blobs, "LEASE_EVERY", 0.3)
     made = make_cluster("--data-dir", str(tmp_path / "data"))
     big = array(8)
     with made.coordinator(shm_bytes_max=0) as c:
-        waiting = c.schedule(total, args=(big,))  # no worker is there
+        waiting = c.schedule(total, args=(big,))  # no worker is connected
         until(lambda: counts(made.server)["blobs"] == 1)
         grpc, http = made.server.grpc, made.server.http[len("http://"):]
         made.server.kill()
@@ -172,8 +172,8 @@ def test_a_blob_that_is_gone_is_put_again(make_cluster: Callable[..., Cluster],
         assert waiting.fetch() == total(big)
 
 
-def test_kill_9_of_the_server_with_a_data_directory(make_cluster: Callable[..., Cluster],
-                                                    tmp_path: pathlib.Path) -> None:
+def test_blobs_survive_kill_9_of_a_durable_server(make_cluster: Callable[..., Cluster],
+                                                  tmp_path: pathlib.Path) -> None:
     made = make_cluster("--data-dir", str(tmp_path / "data"))
     made.add("--processes", "2")
 
@@ -191,14 +191,14 @@ def test_kill_9_of_the_server_with_a_data_directory(make_cluster: Callable[..., 
         grpc, http = made.server.grpc, made.server.http[len("http://"):]
         made.server.kill()
         made.server.start(grpc, http)
-        assert numpy.array_equal(ready.fetch(), first + 1)  # told before, fetched now
+        assert numpy.array_equal(ready.fetch(), first + 1)  # reported before the kill, fetched afterwards
         later = c.schedule(total, args=(ready,))
         for value in running:
             assert numpy.array_equal(value.fetch(), second + 1)
         assert later.fetch() == total(first + 1)
 
 
-def test_a_value_that_the_server_has_no_room_for(make_cluster: Callable[..., Cluster]) -> None:
+def test_value_above_the_blob_limit_is_an_error(make_cluster: Callable[..., Cluster]) -> None:
     made = make_cluster("--blob-bytes-max", "4MiB")
     made.add("--shm-bytes-max", "0")
     with made.coordinator(shm_bytes_max=0, continue_on_error=True) as c:
@@ -207,12 +207,12 @@ def test_a_value_that_the_server_has_no_room_for(make_cluster: Callable[..., Clu
         assert c.schedule(total, args=(array(2),)).fetch() == total(array(2))
 
 
-def test_a_function_of_json_says_why_it_takes_no_blob(cluster: Cluster) -> None:
+def test_json_function_reports_why_it_cannot_take_a_blob(cluster: Cluster) -> None:
     with cluster.coordinator(continue_on_error=True) as c, pytest.raises(muster.InputError, match="blob"):
         c.schedule("mean", args=(c.schedule(array, args=(2,)),)).fetch()
 
 
-def test_an_upload_of_40_mb(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+def test_upload_of_40_mb_reaches_all_workers(cluster: Cluster, tmp_path: pathlib.Path) -> None:
     package = tmp_path / "large_package"
     package.mkdir()
     (package / "__init__.py").write_text("import pathlib\nsize = (pathlib.Path(__file__).parent / "
@@ -228,7 +228,7 @@ def test_an_upload_of_40_mb(cluster: Cluster, tmp_path: pathlib.Path) -> None:
         assert c.fetch([c.schedule(size) for _ in range(6)]) == [40 * MB] * 6
 
 
-def test_rest(cluster: Cluster) -> None:
+def test_rest_stores_and_checks_blobs(cluster: Cluster) -> None:
     server = cluster.server
     data = random.Random(3).randbytes(3 * MB)
     name = hashlib.sha256(data).hexdigest()
@@ -246,13 +246,13 @@ def test_rest(cluster: Cluster) -> None:
         get(server, name, f"?offset={4 * MB}")
 
 
-def test_limits_of_rest(make_cluster: Callable[..., Cluster]) -> None:
+def test_rest_refuses_blobs_above_the_limit(make_cluster: Callable[..., Cluster]) -> None:
     server = make_cluster("--blob-bytes-max", "2MiB").server
     assert put(server, bytes(2 * MB)) == 201
     assert put(server, bytes(MB)) == 429
 
 
-def test_value_that_the_server_has_no_room_for_yet_waits(make_cluster: Callable[..., Cluster]) -> None:
+def test_value_waits_while_the_server_has_no_room_for_it(make_cluster: Callable[..., Cluster]) -> None:
     made = make_cluster("--blob-bytes-max", "4MiB")
     made.add("--shm-bytes-max", "0", "--processes", "1")
     with made.coordinator(shm_bytes_max=0) as c:

@@ -1,4 +1,4 @@
-"""Small files have a size limit, so that an endless device is refused."""
+"""Small files have a size limit, so an endless device is refused."""
 from __future__ import annotations
 
 import os
@@ -30,14 +30,14 @@ def test_token_files_and_certificates_have_the_limit() -> None:
 
 
 def piped(content: bytes) -> str:
-    """Returns the path of a pipe, as ``<(…)`` of a shell is one."""
+    """Returns the path of a pipe, like ``<(…)`` of a shell."""
     out, into = os.pipe()
     os.write(into, content)
     os.close(into)
     return f"/dev/fd/{out}"
 
 
-def test_a_pipe_has_the_same_content_for_each_reader() -> None:
+def test_pipe_has_the_same_content_for_each_reader() -> None:
     first, second = piped(b"one"), piped(b"two")
     for _ in range(2):
         assert (read_bounded_file(first), read_bounded_file(second)) == (b"one", b"two")

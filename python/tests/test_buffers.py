@@ -1,4 +1,4 @@
-"""Arrays are copied once into what is sent, and once out of it."""
+"""Arrays are copied once when they are sent, and once when they are received."""
 from __future__ import annotations
 
 import base64
@@ -39,7 +39,7 @@ def through(value: Any) -> Any:
 
 
 def copies(f: Callable[[], Any]) -> float:
-    """How much is allocated at one time, as a multiple of the array."""
+    """Returns the peak allocation of `f` as a multiple of the array's size."""
     tracemalloc.start()
     try:
         kept = f()
@@ -49,7 +49,7 @@ def copies(f: Callable[[], Any]) -> float:
         del kept
 
 
-def test_large_buffers_lie_beside_the_pickle() -> None:
+def test_large_buffers_are_stored_next_to_the_pickle() -> None:
     large = np.arange(6000.0).reshape(60, 100)
     fixed = large.copy()
     fixed.flags.writeable = False
@@ -73,7 +73,7 @@ def test_pickles_without_large_buffers_are_plain_ones() -> None:
     assert values.decode(b'{"$pickle":"%s"}' % base64.b64encode(pickle.dumps({1, 2}, 4))) == {1, 2}
 
 
-def test_what_is_cut_off_is_an_error() -> None:
+def test_truncated_data_is_an_error() -> None:
     whole = b"".join(buffers.framed(*buffers.parts(np.zeros(9000), pickle.dumps)))
     for length in (3, 10, 20, 60, len(whole) - 1):
         with pytest.raises(Exception):  # noqa: B017  whichever pickle raises
@@ -84,7 +84,7 @@ def test_what_is_cut_off_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("sizes", [[], [0], [5, 300_000, 0, 70], [127, 128, 1 << 21]])
-def test_columns_are_what_protobuf_makes_of_them(sizes: list[int]) -> None:
+def test_columns_equal_the_output_of_protobuf(sizes: list[int]) -> None:
     kept = [bytes([i % 256]) * size for i, size in enumerate(sizes)]
     m = WorkerMessage(closure=range(1000), attempt=[1, 300] * 500, value=kept, log_text=["a line"],
                       progress_fraction=[0.5], drain=True)
@@ -100,7 +100,7 @@ def test_columns_are_what_protobuf_makes_of_them(sizes: list[int]) -> None:
     assert WorkerMessage.FromString(columns.serialize(m, "value", last)).value == (kept or [b""])
 
 
-def test_an_argument_is_copied_once_when_it_is_scheduled_and_once_for_the_stream() -> None:
+def test_argument_is_copied_once_when_scheduled_and_once_for_the_stream() -> None:
     given, functions = array(), Callables()
     request = call_of(functions, echo, (given,), {})
     assert copies(lambda: call_of(functions, echo, (given,), {})) < 1.1
@@ -109,10 +109,10 @@ def test_an_argument_is_copied_once_when_it_is_scheduled_and_once_for_the_stream
     message = []
     assert copies(lambda: message.append(out.next_message(["python"]))) < 1.1
     assert SessionRequest.FromString(message[0]).args == [request.args]
-    assert message[0].endswith(request.args)  # beside protobuf, whose own copies are not counted
+    assert message[0].endswith(request.args)  # next to the message of protobuf, whose own copies are not counted
 
 
-def test_an_output_is_copied_once_out_of_its_message() -> None:
+def test_output_is_copied_once_out_of_its_message() -> None:
     given = array()
     raw, encoding = values.encode(given, in_bytes=True)
     assert encoding == BYTES and values.encode(given)[1] == JSON
@@ -130,7 +130,7 @@ def check_arrays(c: muster.ClusterCoordinator) -> None:
     given = array()
     before = given.copy()
     values = [c.schedule(f, args=(given,)) for f in (echo, add_one, echo)]
-    given[:] = 0  # what was scheduled is what it was then
+    given[:] = 0  # the call keeps the content at the time of schedule
     assert (values[0].fetch(60) == before).all() and values[0].fetch().flags.writeable
     assert values[1].fetch(60) == pytest.approx((before + 1).sum())
     chained = c.schedule(lambda d: d["x"][0][::2], args=({"x": [values[2]]},))
@@ -141,7 +141,7 @@ def check_arrays(c: muster.ClusterCoordinator) -> None:
     assert list(c.map(echo, [b"raw", {"a"}, "text"])) == [b"raw", {"a"}, "text"]
 
 
-def test_arrays_to_processes_and_back(cluster: Cluster) -> None:
+def test_arrays_are_sent_to_processes_and_back(cluster: Cluster) -> None:
     with cluster.coordinator() as c:
         check_arrays(c)
     with muster.Executor(cluster.server.grpc) as executor:
@@ -149,13 +149,13 @@ def test_arrays_to_processes_and_back(cluster: Cluster) -> None:
         assert (executor.submit(echo, given).result(60) == given).all()
 
 
-def test_arrays_to_threads_and_back(make_cluster: Any) -> None:
+def test_arrays_are_sent_to_threads_and_back(make_cluster: Any) -> None:
     cluster = make_cluster()
     cluster.add("--threads", "2")
     check_arrays(cluster.coordinator())
 
 
-def test_calls_that_older_clients_have_packed_are_understood() -> None:
+def test_calls_packed_by_older_clients_are_understood() -> None:
     call = calls.pack(b"function", [pickle.dumps(((np.zeros(9999),), {}))])
     function, arguments = calls.unpack(call)
     assert function == b"function"
@@ -166,5 +166,5 @@ def test_calls_that_older_clients_have_packed_are_understood() -> None:
     assert calls.output_in_bytes(flagged, False) and calls.output_in_bytes(in_json, True)
     assert calls.unpack(flagged)[0] == b"function"
     assert not calls.output_in_bytes(b"[1]", True) and not calls.output_in_bytes(b"", False)
-    with_limit = flagged[:calls.HEAD.size - 1] + b"\3" + flagged[calls.HEAD.size:]  # of lost workers
+    with_limit = flagged[:calls.HEAD.size - 1] + b"\3" + flagged[calls.HEAD.size:]  # a limit of lost workers
     assert calls.unpack(with_limit)[0] == b"function"

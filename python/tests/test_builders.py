@@ -1,4 +1,4 @@
-"""Builders of per-worker values that lose their processes, or wait: real servers, real workers."""
+"""Builders of per-worker values that lose their processes or wait: real servers, real workers."""
 from __future__ import annotations
 
 import os
@@ -17,7 +17,7 @@ MakeCluster = Callable[..., Cluster]
 
 
 def build(folder: str, deaths: int) -> int:
-    """Kills its process so many times."""
+    """Kills its process in the first `deaths` builds. Returns the number of earlier builds."""
     built = len(os.listdir(folder))
     pathlib.Path(folder, str(built)).touch()
     if built < deaths:
@@ -47,7 +47,7 @@ def muster_says(cluster: Cluster, *words: str) -> str:
 
 
 @pytest.mark.parametrize("deaths", [2, 3])
-def test_one_that_works_in_the_end_is_used(with_one: Cluster, tmp_path: pathlib.Path, deaths: int) -> None:
+def test_builder_that_finally_succeeds_is_used(with_one: Cluster, tmp_path: pathlib.Path, deaths: int) -> None:
     folder = tmp_path / "builds"
     folder.mkdir()
     c = with_one.coordinator()
@@ -57,7 +57,7 @@ def test_one_that_works_in_the_end_is_used(with_one: Cluster, tmp_path: pathlib.
     assert with_one.server.get("/api/v1/overview")["closures"]["failed"] == 0
 
 
-def test_one_that_always_kills_its_process_fails_what_needs_it(with_one: Cluster, tmp_path: pathlib.Path) -> None:
+def test_builder_that_always_kills_its_process_fails_dependent_calls(with_one: Cluster, tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "builds"
     folder.mkdir()
     c = with_one.coordinator()
@@ -74,10 +74,10 @@ def test_one_that_always_kills_its_process_fails_what_needs_it(with_one: Cluster
     assert "The builder of per-worker value" in muster_says(with_one, "doctor")
     assert "quarantined: " in str(with_one.server.get("/api/v1/per_worker_values"))
     assert "builder_quarantined" in {e["kind"] for e in with_one.server.get("/api/v1/events?limit=1000")["events"]}
-    assert c.submit(same, 1).fetch(DEADLINE) == 1, "what does not need it"
+    assert c.submit(same, 1).fetch(DEADLINE) == 1, "a call without the value succeeds"
 
 
-def test_one_whose_cause_has_gone_is_built_again(with_one: Cluster, tmp_path: pathlib.Path) -> None:
+def test_quarantined_builder_is_tried_again_after_a_pause(with_one: Cluster, tmp_path: pathlib.Path) -> None:
     mark = tmp_path / "good"
 
     def numbers(mark: str = str(mark)) -> list[int]:
@@ -101,7 +101,7 @@ def test_one_whose_cause_has_gone_is_built_again(with_one: Cluster, tmp_path: pa
     until(works, "it is built again after a pause")
 
 
-def test_one_that_waits_behind_a_call_is_no_failure(make_cluster: MakeCluster) -> None:
+def test_builder_that_waits_behind_a_call_is_not_a_failure(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "2", "--index", "0")
     c = cluster.coordinator()

@@ -1,4 +1,4 @@
-"""Processes of a worker and the fork server that makes them, killed for real."""
+"""Processes of a worker and the fork server that starts them, killed for real."""
 from __future__ import annotations
 
 import os
@@ -15,7 +15,7 @@ MakeCluster = Callable[..., Cluster]
 
 
 def fork_servers(worker: WorkerProcess) -> list[int]:
-    """Of this worker, that live."""
+    """Returns the running fork servers of this worker."""
     found = []
     for entry in pathlib.Path("/proc").glob("[0-9]*"):
         pid = int(entry.name)
@@ -30,7 +30,7 @@ def fork_servers(worker: WorkerProcess) -> list[int]:
 
 
 def children(cluster: Cluster) -> list[int]:
-    """Processes that run closures, of those that are connected."""
+    """Returns the processes that run closures and are connected."""
     return [t["pid"] for t in cluster.server.tasks() if t["state"] == "CONNECTED"]
 
 
@@ -59,20 +59,20 @@ def ends_cleanly(worker: WorkerProcess) -> None:
     assert "Broken pipe" not in worker.text(), worker.text()
 
 
-def test_ctrl_c_while_it_starts_is_ignored() -> None:
+def test_ctrl_c_during_startup_is_ignored() -> None:
     server = ForkServer()
     try:
-        os.kill(server._process.pid, signal.SIGINT)  # the interpreter has only just begun
+        os.kill(server._process.pid, signal.SIGINT)  # the interpreter is still starting
         child = server.fork()
         assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
         blocked = next(line for line in pathlib.Path(f"/proc/{child.pid}/status").read_text().splitlines()
                        if line.startswith("SigBlk"))
-        assert not int(blocked.split()[1], 16) & 1 << signal.SIGINT - 1, "its children hear it again"
+        assert not int(blocked.split()[1], 16) & 1 << signal.SIGINT - 1, "SIGINT is not blocked in children"
     finally:
         server.close()
 
 
-def test_a_dead_fork_server_takes_no_process_with_it(make_cluster: MakeCluster) -> None:
+def test_dead_fork_server_ends_no_process(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "2")
     before = set(children(cluster))
@@ -85,7 +85,7 @@ def test_a_dead_fork_server_takes_no_process_with_it(make_cluster: MakeCluster) 
     assert not [pid for pid in before if state_and_parent(pid)[0] not in "XZ"]
 
 
-def test_the_next_process_gets_another_fork_server(make_cluster: MakeCluster) -> None:
+def test_next_process_gets_a_new_fork_server(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "2", "--index", "0")
     first = kill_fork_server(worker)
@@ -97,14 +97,14 @@ def test_the_next_process_gets_another_fork_server(make_cluster: MakeCluster) ->
     c = cluster.coordinator()
     values = [c.options(task=f"worker:{i}").schedule(own_pid) for i in (0, 1)]
     assert len({v.fetch(20) for v in values}) == 2
-    # The new one is as good as the first: what it has forked is known when it dies.
+    # The new fork server works like the first one: it notices the death of its children.
     fresh = next(pid for pid in children(cluster) if pid != victim)
     os.kill(fresh, signal.SIGKILL)
     until(lambda: len(now := children(cluster)) == 2 and fresh not in now, "and again")
     ends_cleanly(worker)
 
 
-def test_both_are_killed_in_the_midst_of_a_closure(make_cluster: MakeCluster, tmp_path: Any) -> None:
+def test_closure_runs_again_after_its_process_and_fork_server_are_killed(make_cluster: MakeCluster, tmp_path: Any) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "1")
     c = cluster.coordinator()
@@ -122,7 +122,7 @@ def test_both_are_killed_in_the_midst_of_a_closure(make_cluster: MakeCluster, tm
     ends_cleanly(worker)
 
 
-def test_a_closure_goes_on_without_the_fork_server(make_cluster: MakeCluster, tmp_path: Any) -> None:
+def test_closure_continues_without_the_fork_server(make_cluster: MakeCluster, tmp_path: Any) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "1")
     c = cluster.coordinator()
@@ -135,7 +135,7 @@ def test_a_closure_goes_on_without_the_fork_server(make_cluster: MakeCluster, tm
     ends_cleanly(worker)
 
 
-def test_one_that_does_not_listen_is_killed_without_the_fork_server(make_cluster: MakeCluster
+def test_closure_that_ignores_cancellation_is_killed_without_the_fork_server(make_cluster: MakeCluster
                                                                    ) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "1", "--stop-grace", "500ms")
@@ -149,8 +149,8 @@ def test_one_that_does_not_listen_is_killed_without_the_fork_server(make_cluster
     ends_cleanly(worker)
 
 
-def test_what_a_killed_worker_leaves_goes_with_the_next_one(make_cluster: MakeCluster, tmp_path: pathlib.Path,
-                                                            monkeypatch: Any) -> None:
+def test_folder_of_a_killed_worker_is_removed_by_the_next_worker(make_cluster: MakeCluster, tmp_path: pathlib.Path,
+                                                                 monkeypatch: Any) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
@@ -167,7 +167,7 @@ def test_what_a_killed_worker_leaves_goes_with_the_next_one(make_cluster: MakeCl
     (own,) = folders()
     assert own != left
     another = cluster.add("--processes", "1")
-    assert own in folders() and len(folders()) == 2, "that of one that lives stays"
+    assert own in folders() and len(folders()) == 2, "the folder of a running worker is kept"
     ends_cleanly(lives)
     ends_cleanly(another)
     assert not folders()

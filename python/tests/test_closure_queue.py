@@ -1,6 +1,6 @@
-"""The queue of closures: one test for each of TensorFlow's that has a counterpart.
+"""The queue of closures: one test for each TensorFlow test that has a counterpart.
 
-Names are those of tensorflow/python/distribute/coordinator, with words apart.
+Names are those of tensorflow/python/distribute/coordinator, in lower case with underscores.
 """
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_wait_raise_error_after_cancel_closure(cluster: Cluster) -> None:
     c.schedule(bad, args=("the first",))
     with pytest.raises(ValueError, match="the first"):
         c.join()
-    assert running.done()  # raising waits for those in flight
+    assert running.done()  # raising an error waits for running closures
     with pytest.raises(muster.CancelledError):
         running.fetch()
     c.join()

@@ -1,6 +1,6 @@
 """One test for each of TensorFlow's that has a counterpart; conformance_names.py lists all of them.
 
-Names are those of tensorflow/python/distribute/coordinator, with words apart.
+Names are those of tensorflow/python/distribute/coordinator, in lower case with underscores.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def count_to(n: int) -> Callable[[], Any]:
 def test_input_function(cluster: Cluster) -> None:
     c = cluster.coordinator()
     dataset = c.create_per_worker_dataset(count_to(5))
-    for _ in range(2):  # each iterator begins at the beginning
+    for _ in range(2):  # each iterator starts at the first element
         assert c.schedule(next, args=(iter(dataset),)).fetch() == 1
 
 
@@ -75,7 +75,7 @@ def test_per_worker_value(cluster: Cluster) -> None:
 
 
 def test_disallow_remote_value_as_input(cluster: Cluster) -> None:
-    """Allowed here, at any depth, but not where nobody would wait for it."""
+    """RemoteValues are allowed as input here, at any depth, except in calls that would not wait for them."""
     c = cluster.coordinator()
     value = c.schedule(add, args=(1, 2))
     nested = c.schedule(lambda d, k: d["x"][0] + k[1], args=({"x": [value]},), kwargs={"k": (0, value)})
@@ -108,7 +108,7 @@ class Holder:
 
 
 def test_iterators_are_arguments_at_any_depth(cluster: Cluster) -> None:
-    """Those of a dataset, and any other iterator that is a per-worker value."""
+    """Iterators of datasets, and other iterators that are per-worker values, can be arguments."""
     c = cluster.coordinator(continue_on_error=True)
     on = c.options(task="worker:1")
     by_hand = c.create_per_worker_value(lambda: iter("abc"))
@@ -161,7 +161,7 @@ def test_datasets_shuffled_differently(cluster: Cluster) -> None:
 
 
 def test_python_function_not_allowed_to_schedule(cluster: Cluster) -> None:
-    """Any callable may be scheduled here; what is none, or cannot be pickled, is told."""
+    """Any callable can be scheduled here. Other values, and callables that cannot be pickled, are refused."""
     c = cluster.coordinator()
     with pytest.raises(TypeError, match="needs a callable, not int"):
         c.schedule(5)  # type: ignore[arg-type]
@@ -280,7 +280,7 @@ def test_limited_closure_queue_error_test(cluster: Cluster) -> None:
     assert c.schedule(one).fetch() == 1
 
 
-# Of the fault tolerance test.
+# Tests of TensorFlow's fault tolerance suite.
 
 
 def test_join_raises_unavailable_error_at_ps_failure(cluster: Cluster) -> None:
@@ -315,7 +315,7 @@ def test_cluster_coordinator_destroyed(cluster: Cluster) -> None:
     value = c.schedule(one)
     value.fetch()
     del c
-    assert library_threads()  # a value keeps its coordinator
+    assert library_threads()  # a value keeps its coordinator open
     assert value.fetch() == 1
     del value
     until(lambda: not library_threads(), "no thread is left")

@@ -1,4 +1,4 @@
-"""Directories of code that programs take along."""
+"""Directories of code that programs upload."""
 from __future__ import annotations
 
 import io
@@ -33,13 +33,13 @@ def ignores(lines: str, path: str, is_directory: bool = False, below: str = "") 
      ["#yes", "!also", "space", "kept ", "range7", "one1", "st*r"],
      ["# no", "rangex", "anything", "star"]),
 ])
-def test_rules_are_those_of_git(lines: str, yes: list[str], no: list[str]) -> None:
+def test_ignore_rules_match_those_of_git(lines: str, yes: list[str], no: list[str]) -> None:
     for paths, expected in ((yes, True), (no, False)):
         for path in paths:
             assert ignores(lines, path.rstrip("/"), path.endswith("/")) == expected, path
 
 
-def test_rules_of_a_directory_are_about_what_is_below_it() -> None:
+def test_ignore_rules_of_a_directory_apply_below_it() -> None:
     assert ignores("/only\n", "x/y/only", below="x/y") and not ignores("/only\n", "only", below="x/y")
 
 
@@ -61,7 +61,7 @@ def tree(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     yield root
 
 
-def test_the_same_files_are_the_same_archive(tree: pathlib.Path) -> None:
+def test_equal_files_produce_equal_archives(tree: pathlib.Path) -> None:
     first = code.pack(tree)
     assert names(first) == [".gitignore", "lib", "lib/part.py", "link", "train.py"]
     os.utime(tree / "train.py", (1, 1))
@@ -71,7 +71,7 @@ def test_the_same_files_are_the_same_archive(tree: pathlib.Path) -> None:
     assert "big.bin" in names(code.pack(tree)) and "lib" not in names(code.pack(tree))
 
 
-def test_what_cannot_travel_is_said(tree: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_uploads_are_refused(tree: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="is no directory"):
         muster.launch(["true"], upload=tree / "train.py")
     monkeypatch.setattr(code, "BYTES_MAX", 10)
@@ -88,14 +88,14 @@ def test_what_cannot_travel_is_said(tree: pathlib.Path, monkeypatch: pytest.Monk
             code.pack(tree)
 
 
-def test_ranks_begin_in_what_was_uploaded(url: str, tree: pathlib.Path) -> None:
+def test_ranks_start_in_the_uploaded_directory(url: str, tree: pathlib.Path) -> None:
     command = [sys.executable, "train.py"]
-    for _ in range(2):  # the second one finds it there
+    for _ in range(2):  # the second program finds the directory on the worker
         assert [*muster.launch(command, upload=tree).wait(DEADLINE).logs()] == ["of the upload"]
     known = code.Upload(tree).hash
     assert [*muster.launch(command, upload=known).wait(DEADLINE).logs()] == ["of the upload"]
 
 
-def test_a_blob_that_the_server_lacks_is_no_directory(url: str) -> None:
+def test_blob_that_the_server_lacks_is_not_a_directory(url: str) -> None:
     with pytest.raises(muster.ServerError, match="upload"):
         muster.launch(["true"], upload="0" * 64)

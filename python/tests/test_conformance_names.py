@@ -1,4 +1,4 @@
-"""Every name of the table has its test, or a reason."""
+"""Every name in the table has a test or a reason."""
 from __future__ import annotations
 
 import re

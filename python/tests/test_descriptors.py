@@ -1,4 +1,4 @@
-"""What is written to descriptors 1 and 2 of a worker's process, by whomever, is of the closure that runs."""
+"""Output written to descriptors 1 and 2 of a worker's process, by any code, belongs to the running closure."""
 from __future__ import annotations
 
 import ctypes
@@ -23,7 +23,7 @@ def texts(value: Any, level: str) -> list[str]:
     return [line.text for line in value.logs() if line.level == level]
 
 
-def test_what_is_written_to_descriptors_becomes_lines_of_the_closure(cluster: Cluster) -> None:
+def test_output_written_to_descriptors_becomes_lines_of_the_closure(cluster: Cluster) -> None:
     def says() -> None:
         print("first")
         os.system("echo by a shell; echo by another >/dev/stderr")
@@ -43,7 +43,7 @@ def test_what_is_written_to_descriptors_becomes_lines_of_the_closure(cluster: Cl
                                       "by a thread", "by C", "the rest"]
 
 
-def test_a_thread_that_waits_for_input_in_c_holds_up_no_closure(make_cluster: MakeCluster) -> None:
+def test_thread_that_waits_for_input_in_c_blocks_no_closure(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1")
 
@@ -53,7 +53,7 @@ def test_a_thread_that_waits_for_input_in_c_holds_up_no_closure(make_cluster: Ma
         stream = libc.fdopen(os.pipe()[0], b"r")
         arguments = ctypes.create_string_buffer(100), 100, ctypes.c_void_p(stream)
         threading.Thread(target=libc.fgets, args=arguments, daemon=True).start()
-        time.sleep(0.2)  # it has the stream's lock
+        time.sleep(0.2)  # the thread now has the lock of the stream
         libc.printf(b"by C")
         return "done"
 
@@ -63,7 +63,7 @@ def test_a_thread_that_waits_for_input_in_c_holds_up_no_closure(make_cluster: Ma
     assert texts(value, "stdout") == ["by C"]
 
 
-def test_lines_are_of_the_closure_that_wrote_them(cluster: Cluster) -> None:
+def test_lines_belong_to_the_closure_that_wrote_them(cluster: Cluster) -> None:
     def says(word: str) -> None:
         os.write(1, word.encode())
 
@@ -87,22 +87,22 @@ def test_processes_of_a_function_print_into_its_lines(cluster: Cluster) -> None:
     assert texts(value, "stdout") == ["by a fork"]
 
 
-def test_a_function_that_holds_the_interpreter_may_write_as_much_as_it_likes(
+def test_function_that_holds_the_interpreter_can_write_unlimited_output(
         make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "1")
 
     def holds() -> int:
-        done: int = ctypes.PyDLL(None).system(b"yes much | head -c 300000")  # does not let others run
+        done: int = ctypes.PyDLL(None).system(b"yes much | head -c 300000")  # PyDLL keeps the interpreter's lock
         return done
 
     c = cluster.coordinator()
     assert c.schedule(holds).fetch(30) == 0
     assert c.schedule(abs, args=(-1,)).fetch(10) == 1
-    assert "much" in worker.text()  # what the child could not read
+    assert "much" in worker.text()  # output that the child could not read
 
 
-def test_what_a_function_has_left_behind_prints_as_the_worker(make_cluster: MakeCluster) -> None:
+def test_output_of_a_leftover_program_belongs_to_the_worker(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "1")
 
@@ -115,7 +115,7 @@ def test_what_a_function_has_left_behind_prints_as_the_worker(make_cluster: Make
     assert texts(value, "stdout") == []
 
 
-def test_what_a_process_has_left_behind_outlives_it(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+def test_leftover_program_outlives_its_process(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "1")
     forks = tmp_path / "forks"
@@ -128,7 +128,7 @@ def test_what_a_process_has_left_behind_outlives_it(make_cluster: MakeCluster, t
     c = cluster.coordinator(max_worker_failures=1)
     with pytest.raises(muster.AbortedError):
         c.submit(leaves).fetch(20)
-    assert c.submit(abs, -1).fetch(20) == 1  # of another process, which has no part in it
+    assert c.submit(abs, -1).fetch(20) == 1  # runs in another process, which is not involved
     forks.touch()
     until(pathlib.Path(f"{forks}.lives").exists, "it was not killed")
     until(lambda: "through" in worker.text() and "late words" in worker.text(), "it is printed")
@@ -137,12 +137,12 @@ def test_what_a_process_has_left_behind_outlives_it(make_cluster: MakeCluster, t
 
 
 def pipes_of(pid: int) -> list[str]:
-    """That it reads from: its descriptors but 0, 1 and 2."""
+    """Returns the pipes of a process above descriptor 2."""
     folder = pathlib.Path(f"/proc/{pid}/fd")
     return [fd.name for fd in folder.iterdir() if int(fd.name) > 2 and os.readlink(fd).startswith("pipe:")]
 
 
-def test_last_words_of_a_process_are_not_lost(make_cluster: MakeCluster) -> None:
+def test_last_output_of_a_dying_process_is_kept(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "1")
 

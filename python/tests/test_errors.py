@@ -47,7 +47,7 @@ class MadeOfTwo(Exception):
 
 
 class Unwilling(Exception):
-    """Whatever is done to it fails."""
+    """An exception whose methods all fail."""
 
     def __reduce__(self) -> Any:
         raise RuntimeError("no reduce")
@@ -115,7 +115,7 @@ CLASSES = ["two", "unwilling", "hidden", "no subclasses", "tree", "exit", "inter
 
 
 @pytest.mark.parametrize("continue_on_error", [True, False])
-def test_no_class_of_an_error_ends_the_session(cluster: Cluster, continue_on_error: bool) -> None:
+def test_exception_of_any_class_does_not_end_the_session(cluster: Cluster, continue_on_error: bool) -> None:
     with cluster.coordinator(continue_on_error=continue_on_error) as c:
         for name in CLASSES:
             value = c.schedule(raise_a, args=(name,))
@@ -132,7 +132,7 @@ def test_no_class_of_an_error_ends_the_session(cluster: Cluster, continue_on_err
         assert len(c.failures()) == (len(CLASSES) if continue_on_error else 1)
 
 
-def test_nor_does_a_callback(cluster: Cluster) -> None:
+def test_exception_in_a_callback_does_not_end_the_session(cluster: Cluster) -> None:
     gate = threading.Event()
     with cluster.coordinator() as c:
         value = c.schedule(time.sleep, args=(0.2,))
@@ -145,7 +145,7 @@ def test_nor_does_a_callback(cluster: Cluster) -> None:
         assert gate.wait(20) and c.schedule(len, args=("abc",)).fetch(20) == 3
 
 
-def test_in_threads(make_cluster: MakeCluster) -> None:
+def test_exceptions_of_any_class_are_returned_by_threads(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--threads", "2")
     with cluster.coordinator(continue_on_error=True) as c:
@@ -155,14 +155,14 @@ def test_in_threads(make_cluster: MakeCluster) -> None:
         assert c.schedule(len, args=("abc",)).fetch(20) == 3
 
 
-def test_attributes_and_args_come_back(cluster: Cluster) -> None:
+def test_attributes_and_args_are_returned(cluster: Cluster) -> None:
     with cluster.coordinator(continue_on_error=True) as c:
         with pytest.raises(Own, match=r"code 7 \(on worker:\d\)") as own:
             c.schedule(raise_a, args=("own",)).fetch(20)
         e: Any = own.value
         assert isinstance(e, muster.ClosureError) and e.args == ("code 7",)
         assert (e.code, e.hint) == (7, "try again")
-        assert e.kind is FailureKind.USER and e.message == "code 7", "those of ClosureError come first"
+        assert e.kind is FailureKind.USER and e.message == "code 7", "attributes of ClosureError take precedence"
         assert type(e.original) is Own and (e.original.kind, e.original.message) == (
             "its own, too", "its own")
         with pytest.raises(FileNotFoundError) as missing:
@@ -196,7 +196,7 @@ def chained() -> None:
         raise last from error
 
 
-def test_causes_contexts_and_notes_come_back(cluster: Cluster) -> None:
+def test_causes_contexts_and_notes_are_returned(cluster: Cluster) -> None:
     with cluster.coordinator(continue_on_error=True) as c:
         with pytest.raises(Own) as caught:
             c.schedule(chained).fetch(20)
@@ -218,11 +218,11 @@ def test_causes_contexts_and_notes_come_back(cluster: Cluster) -> None:
         until(value.done)
         error = value._record.error.again()
         assert type(error.__context__) is KeyError
-        assert "while_handling" in str(error.__cause__), "the worker's traceback"
+        assert "while_handling" in str(error.__cause__), "the traceback of the worker is missing"
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="there are no groups")
-def test_groups_are_groups(cluster: Cluster) -> None:
+def test_exception_groups_are_returned_as_groups(cluster: Cluster) -> None:
     with cluster.coordinator(continue_on_error=True) as c:
         with pytest.raises(ExceptionGroup) as caught:  # type: ignore[name-defined]
             c.schedule(raise_a, args=("group",)).fetch(20)
@@ -252,7 +252,7 @@ PROGRAM = """
 """
 
 
-def test_of_a_program_with_its_own_classes_files_and_lines(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+def test_error_of_a_program_shows_its_own_classes_files_and_lines(cluster: Cluster, tmp_path: pathlib.Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(PROGRAM))
     ran = subprocess.run([sys.executable, str(program), cluster.server.grpc], capture_output=True, text=True,
@@ -261,7 +261,7 @@ def test_of_a_program_with_its_own_classes_files_and_lines(cluster: Cluster, tmp
     assert f'File "{program}", line 11, in broken\n    raise Mine(x, 1)  # the line' in ran.stdout
 
 
-def test_lines_that_only_the_client_has(cluster: Cluster) -> None:
+def test_traceback_has_lines_that_only_the_client_knows(cluster: Cluster) -> None:
     import linecache
 
     name, source = "<a cell of a notebook>", "def cell():\n    return 1 // 0  # here\n"
@@ -290,7 +290,7 @@ def failure_of(error: BaseException) -> muster.ClosureError:
         failures.traceback_of(error), "worker:0", 1, (), failures.packed(error), True)).again()
 
 
-def test_what_is_too_large_or_cannot_be_pickled_is_left_out() -> None:
+def test_too_large_or_unpicklable_parts_are_omitted() -> None:
     error = Own(1, hint="h")
     error.lock = threading.Lock()  # type: ignore[attr-defined]
     error.large = b"x" * (1 << 20)  # type: ignore[attr-defined]
@@ -313,17 +313,17 @@ def test_what_is_too_large_or_cannot_be_pickled_is_left_out() -> None:
     chain, count = failure_of(deep).original, 0
     while chain is not None:
         chain, count = chain.__cause__, count + 1
-    assert count == exceptions.NODES_MAX + 1, "the last one shows the traceback"
+    assert count == exceptions.NODES_MAX + 1, "the last exception shows the traceback"
 
 
-def test_the_exception_of_an_older_worker_is_known_by_its_class() -> None:
+def test_exception_of_an_older_worker_is_recognized_by_its_class() -> None:
     error = failure_of(Own(1, hint="h"))._failure._replace(exception=b"")
     with pytest.raises(Own) as caught:
         raise plain_error(error).again()
     assert caught.value.args == ("code 1",) and caught.value.original is None
 
 
-def test_an_input_error_has_what_the_input_had(cluster: Cluster) -> None:
+def test_input_error_has_the_details_of_the_failed_input(cluster: Cluster) -> None:
     with cluster.coordinator(continue_on_error=True) as c:
         first = c.schedule(raise_a, args=("own",))
         middle = c.schedule(len, args=(first,))
@@ -336,7 +336,7 @@ def test_an_input_error_has_what_the_input_had(cluster: Cluster) -> None:
             assert isinstance(e.__cause__, Own) and e.__cause__.hint == "try again"
             assert isinstance(pickle.loads(pickle.dumps(e)).__cause__, Own)
         del first, middle, value
-        with cluster.coordinator(continue_on_error=True) as other:  # which does not know the input
+        with cluster.coordinator(continue_on_error=True) as other:  # this coordinator does not know the input
             gone = c.schedule(bad)
             until(gone.done)
             with pytest.raises(muster.InputError) as told:
@@ -344,7 +344,7 @@ def test_an_input_error_has_what_the_input_had(cluster: Cluster) -> None:
             assert told.value.type == "ValueError" and "in bad" in str(told.value.__cause__)
 
 
-def test_exceptions_outlive_the_server(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+def test_exceptions_survive_a_server_restart(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     cluster = make_cluster("--data-dir", str(tmp_path / "data"))
     cluster.add("--processes", "1")
     with cluster.coordinator(continue_on_error=True) as c:
@@ -353,7 +353,7 @@ def test_exceptions_outlive_the_server(make_cluster: MakeCluster, tmp_path: path
         record = value._record
         before = cluster.server.grpc, cluster.server.http.removeprefix("http://")
         cluster.server.kill()
-        record.ended, record.error = False, None  # as if it had not come
+        record.ended, record.error = False, None  # as if the error had not arrived
         with c._session._lock:
             c._session._unfinished += 1
         cluster.server.start(*before)
@@ -362,7 +362,7 @@ def test_exceptions_outlive_the_server(make_cluster: MakeCluster, tmp_path: path
         assert caught.value.hint == "try again"
 
 
-def test_rest_does_not_show_it(cluster: Cluster) -> None:
+def test_rest_omits_the_pickled_exception(cluster: Cluster) -> None:
     with cluster.coordinator(continue_on_error=True) as c:
         session = c.wait_open()
         value = c.schedule(raise_a, args=("own",))
@@ -371,14 +371,14 @@ def test_rest_does_not_show_it(cluster: Cluster) -> None:
         assert "code 7" in json.dumps(shown) and "exception" not in json.dumps(shown)
 
 
-def test_a_timeout_is_a_timeout_error(cluster: Cluster) -> None:
+def test_timeout_raises_a_timeout_error(cluster: Cluster) -> None:
     with cluster.coordinator(continue_on_error=True) as c:
         with pytest.raises(TimeoutError, match="deadline of 200 ms") as caught:
             c.options(timeout=0.2).schedule(time.sleep, args=(60,)).fetch(20)
         assert isinstance(caught.value, muster.TimedOutError) and caught.value.kind is FailureKind.TIMEOUT
 
 
-def test_the_class_of_an_error_stays_through_closures_that_wait_for_closures() -> None:
+def test_exception_class_survives_nested_waits() -> None:
     deep: Any = Own(7, hint="try again")
     for _ in range(3):
         deep = failure_of(deep)
@@ -388,10 +388,10 @@ def test_the_class_of_an_error_stays_through_closures_that_wait_for_closures() -
     assert isinstance(deep.original, Own) and isinstance(deep.original.original, Own)
     timed_out: Any = failure_of(plain_error(Failure(FailureKind.TIMEOUT, "", "too long")))
     assert isinstance(timed_out, muster.TimedOutError) and isinstance(timed_out, TimeoutError)
-    assert timed_out.kind is FailureKind.USER, "it is the error of the function that has waited"
+    assert timed_out.kind is FailureKind.USER, "the error belongs to the function that waited"
 
 
-def test_an_error_two_levels_deep_is_caught_by_its_class(cluster: Cluster) -> None:
+def test_error_two_levels_deep_is_caught_by_its_class(cluster: Cluster) -> None:
     server = cluster.server.grpc
 
     def above() -> None:
@@ -413,13 +413,13 @@ def nested_failure(server: str, depth: int) -> None:
         c.submit(nested_failure, server, depth - 1).fetch(20)
 
 
-def test_the_place_of_an_error_is_named_once_however_deep_it_was_raised(cluster: Cluster) -> None:
+def test_place_of_a_nested_error_is_named_once(cluster: Cluster) -> None:
     with cluster.coordinator() as c, pytest.raises(RuntimeError) as caught:
         c.submit(nested_failure, cluster.server.grpc, 2).fetch(20)
     assert re.fullmatch(r"no more \(on worker:\d\)", str(caught.value)), str(caught.value)
 
 
-def test_a_call_that_is_cancelled_for_the_error_of_another_names_that_error(cluster: Cluster) -> None:
+def test_call_cancelled_because_of_another_error_names_that_error(cluster: Cluster) -> None:
     def train_step(path: str) -> None:
         while not os.path.exists(path):
             time.sleep(0.01)
@@ -438,7 +438,7 @@ def test_a_call_that_is_cancelled_for_the_error_of_another_names_that_error(clus
             c.join(20)
 
 
-def test_who_waits_for_a_cancelled_closure_is_not_cancelled(cluster: Cluster) -> None:
+def test_waiter_of_a_cancelled_closure_is_not_cancelled(cluster: Cluster) -> None:
     server = cluster.server.grpc
 
     def above() -> None:

@@ -1,4 +1,4 @@
-"""The programs of examples/python, whole, on real data."""
+"""The programs of examples/python, run completely on real data."""
 from __future__ import annotations
 
 import collections
@@ -39,7 +39,7 @@ def test_words_are_counted_over_files(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("program", ["word_count.py", "parameter_servers.py"])
 @pytest.mark.parametrize("words", [[], ["--help"]])
-def test_one_that_needs_words_says_which(program: str, words: list[str]) -> None:
+def test_example_without_its_arguments_prints_its_usage(program: str, words: list[str]) -> None:
     if program == "parameter_servers.py":
         pytest.importorskip("numpy")
     made = subprocess.run([sys.executable, program, *words], cwd=EXAMPLES, capture_output=True, text=True, timeout=60,
@@ -47,7 +47,7 @@ def test_one_that_needs_words_says_which(program: str, words: list[str]) -> None
     assert made.returncode == 1 and program in made.stderr and "Traceback" not in made.stderr
 
 
-def test_a_search_survives_a_killed_worker(cluster: Cluster) -> None:
+def test_search_survives_a_killed_worker(cluster: Cluster) -> None:
     pytest.importorskip("sklearn")
     best = re.fullmatch(r"(\S+) with C=(\S+) and gamma=(\S+)\n",
                         run(cluster, "hyperparameter_search.py", "--kill-one"))

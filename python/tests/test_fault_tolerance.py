@@ -133,7 +133,7 @@ def test_numpy_fetched_after_worker_failure(make_cluster: MakeCluster) -> None:
 
 
 def test_tensor_got_after_worker_failure(make_cluster: MakeCluster) -> None:
-    """The value is at the server: it can still be an argument when its worker is gone."""
+    """The server stores the value: it can be an argument after its worker is lost."""
     c = two(make_cluster).coordinator()
     value = c.options(task="worker:0").schedule(lambda: {"key": (1, 2)})
     c.join()
@@ -155,7 +155,7 @@ def test_cluster_state_not_disrupted(make_cluster: MakeCluster) -> None:
 
 
 def test_the_whole_worker_is_killed(make_cluster: MakeCluster) -> None:
-    """Not of the table: parent and children go, others take over."""
+    """An additional test without a counterpart: the worker and its children are killed, and other workers continue."""
     cluster = make_cluster()
     first = cluster.add("--processes", "1", "--index", "0")
     c = cluster.coordinator()

@@ -1,4 +1,4 @@
-"""Imports between the modules of the package: no circles, and lower parts do not import higher ones."""
+"""Imports between the modules of the package: no cycles, and lower parts do not import higher ones."""
 from __future__ import annotations
 
 import ast
@@ -22,7 +22,7 @@ def module_of(path: pathlib.Path, folder: pathlib.Path) -> str:
 
 def imports_of(folder: pathlib.Path) -> dict[str, set[str]]:
     """Returns the modules that each module of a package imports, also in functions and for type checkers only. The package
-    itself is left out, as it loads names when they are used."""
+    itself is omitted, because it loads names on first use."""
     modules = {module_of(path, folder): ast.parse(path.read_text()) for path in folder.rglob("*.py")}
     del modules[folder.name]
     found: dict[str, set[str]] = {}
@@ -40,7 +40,7 @@ def imports_of(folder: pathlib.Path) -> dict[str, set[str]]:
 
 
 def circles(imports: dict[str, set[str]]) -> list[list[str]]:
-    """Returns the groups of modules that import each other, directly or by others."""
+    """Returns the groups of modules that import each other, directly or through others."""
     reached = {module: {module} for module in imports}
     while True:
         wider = {module: seen.union(*(imports[one] for one in seen)) for module, seen in reached.items()}
@@ -51,13 +51,13 @@ def circles(imports: dict[str, set[str]]) -> list[list[str]]:
     return sorted(sorted(group) for group in groups if len(group) > 1)
 
 
-def test_modules_import_each_other_in_no_circle() -> None:
+def test_modules_have_no_import_cycles() -> None:
     imports = imports_of(FOLDER)
     assert len(imports) > 100
     assert circles(imports) == []
 
 
-def test_lower_parts_import_no_higher_ones() -> None:
+def test_lower_parts_do_not_import_higher_ones() -> None:
     arrows = {(of[1], to[1]) for module, named in imports_of(FOLDER).items() for other in named
               if len(of := module.split(".")) > 2 and len(to := other.split(".")) > 2}
     assert {part for arrow in arrows for part in arrow} == set(PARTS)
@@ -65,7 +65,7 @@ def test_lower_parts_import_no_higher_ones() -> None:
 
 
 @pytest.mark.parametrize("line", ["import p.a", "def f():\n  from p import a", "if TYPE_CHECKING:\n  from p.a import x"])
-def test_circles_are_found(tmp_path: pathlib.Path, line: str) -> None:
+def test_import_cycles_are_found(tmp_path: pathlib.Path, line: str) -> None:
     folder = tmp_path / "p"
     folder.mkdir()
     for name, text in (("__init__", ""), ("a", "from p.b import x"), ("b", "from p import c"), ("c", line), ("d", "import p.a")):

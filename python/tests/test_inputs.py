@@ -1,4 +1,4 @@
-"""Outputs as arguments of pickled functions: beside the call, in bytes, and never through the client."""
+"""Outputs as arguments of pickled functions: sent as bytes next to the call, and never through the client."""
 from __future__ import annotations
 
 import base64
@@ -35,7 +35,7 @@ def array(kib: int) -> Any:
 
 
 def more(a: Any) -> Any:
-    a += 1  # it is the closure's own
+    a += 1  # the array belongs to the closure
     return a
 
 
@@ -60,7 +60,7 @@ class Holder:
 
 
 class Wire(Proxy):
-    """Counts the bytes that pass in each direction."""
+    """Counts the bytes in each direction."""
 
     up = down = 0
 
@@ -73,7 +73,7 @@ class Wire(Proxy):
 
 
 def check_chain(c: muster.ClusterCoordinator) -> None:
-    for kib in (1, 32, 512, 2048):  # within the pickle, beside it, as it goes inline, a blob
+    for kib in (1, 32, 512, 2048):  # within the pickle, next to it, inline, and as a blob
         end = c.schedule(more, args=(c.schedule(more, args=(c.schedule(array, args=(kib,)),)),))
         assert c.schedule(total, args=(end,)).fetch(30) == int((array(kib) + 2).sum())
         assert (end.fetch(30) == array(kib) + 2).all()
@@ -93,22 +93,22 @@ def check_structures(c: muster.ClusterCoordinator) -> None:
 
 @pytest.fixture
 def old_server(monkeypatch: Any) -> None:
-    """Sessions with one that has not said that arguments in bytes may have inputs."""
+    """Simulates a server that does not support inputs of arguments in bytes."""
     silent = property(lambda self: False, lambda self, value: None)
     monkeypatch.setattr(SessionState, "inputs_beside_bytes", silent, raising=False)
 
 
-def test_a_chain_of_arrays(cluster: Cluster) -> None:
+def test_chain_of_arrays_is_computed(cluster: Cluster) -> None:
     with cluster.coordinator() as c:
         check_chain(c)
 
 
-def test_at_any_depth(cluster: Cluster) -> None:
+def test_inputs_are_found_at_any_depth(cluster: Cluster) -> None:
     with cluster.coordinator() as c:
         check_structures(c)
 
 
-def test_in_threads(make_cluster: MakeCluster) -> None:
+def test_inputs_work_in_threads(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--threads", "2")
     with cluster.coordinator() as c:
@@ -116,7 +116,7 @@ def test_in_threads(make_cluster: MakeCluster) -> None:
         check_structures(c)
 
 
-def test_with_a_server_of_before(cluster: Cluster, old_server: None) -> None:
+def test_inputs_work_with_an_older_server(cluster: Cluster, old_server: None) -> None:
     with cluster.coordinator() as c:
         check_chain(c)
         check_structures(c)
@@ -133,7 +133,7 @@ def test_a_worker_of_before_is_given_one_json(make_cluster: MakeCluster, monkeyp
         return m
 
     monkeypatch.setattr(attachment.Attachment, "_hello", said_before)
-    monkeypatch.setattr(calls, "origins_of", lambda call: None)  # it does not read that far
+    monkeypatch.setattr(calls, "origins_of", lambda call: None)  # an older worker ignores the origins
     encodings: list[int] = []
     call = FunctionTable.call
 
@@ -161,7 +161,7 @@ def test_a_worker_of_before_is_given_one_json(make_cluster: MakeCluster, monkeyp
         serving.join()
 
 
-def test_with_functions_of_a_worker_in_cpp(make_cluster: MakeCluster) -> None:
+def test_inputs_work_with_functions_of_a_cpp_worker(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--threads", "1", "--index", "0")
     other = subprocess.Popen([binary(), "worker", "--server", cluster.server.grpc],
@@ -185,7 +185,7 @@ def test_with_functions_of_a_worker_in_cpp(make_cluster: MakeCluster) -> None:
         other.wait()
 
 
-def test_a_value_does_not_go_through_the_client(cluster: Cluster) -> None:
+def test_input_does_not_pass_through_the_client(cluster: Cluster) -> None:
     wire = Wire(cluster.server.grpc)
     steps, kib = 8, 512
     with muster.ClusterCoordinator(wire.address) as c:
@@ -195,11 +195,11 @@ def test_a_value_does_not_go_through_the_client(cluster: Cluster) -> None:
         assert c.schedule(total, args=(value,)).fetch(30) == int((array(kib) + steps - 1).sum())
         c.join()
     wire.close()
-    assert wire.up < 40_000, "calls alone"
-    assert wire.down < steps * (kib << 10) * 1.05, "each output once, as its closure's outcome"
+    assert wire.up < 40_000, "only calls are sent"
+    assert wire.down < steps * (kib << 10) * 1.05, "each output is received once, as the result of its closure"
 
 
-def test_what_is_json_of_other_languages_is_python_here(cluster: Cluster) -> None:
+def test_json_of_other_languages_becomes_python_values(cluster: Cluster) -> None:
     said = [None, True, False, 0, -7, 1 << 62, 0.5, 1e300, "", "gr\u00fc\u00dfe \U0001f40d\0", [], {},
             {"a": [1, {"b": None}]}]
     with cluster.coordinator() as c:
@@ -215,7 +215,7 @@ def test_bytes_of_a_named_function_stay_bytes(cluster: Cluster) -> None:
         assert c.schedule(echo, args=(c.schedule(lambda: b"a\0b"),)).fetch(20) == (b"a\0b",)
 
 
-def test_a_pickle_as_json_is_refused_with_both_formats(cluster: Cluster) -> None:
+def test_pickle_as_a_json_argument_is_refused_with_both_formats(cluster: Cluster) -> None:
     with cluster.coordinator(continue_on_error=True) as c:
         pickled = c.schedule(lambda: {1, 2})
         with pytest.raises(muster.InputError, match=r"input cl_\w+ is bytes \(raw, or a pickled Python "
@@ -233,7 +233,7 @@ def test_a_pickle_as_json_is_refused_with_both_formats(cluster: Cluster) -> None
         assert failed["error"]["kind"] == "INPUT" and "pickled Python value" in failed["error"]["message"]
 
 
-def test_map_over_values(cluster: Cluster) -> None:
+def test_map_accepts_values(cluster: Cluster) -> None:
     with cluster.coordinator() as c:
         arrays = c.schedule_many(array, [(n,) for n in (1, 2, 16, 64)])
         wanted = [total(array(n)) for n in (1, 2, 16, 64)]
@@ -243,7 +243,7 @@ def test_map_over_values(cluster: Cluster) -> None:
         assert c.schedule(len, args=(arrays,)).fetch(20) == 4
 
 
-def test_many_inputs_and_one_too_many(cluster: Cluster) -> None:
+def test_inputs_of_a_call_are_limited_in_number(cluster: Cluster) -> None:
     with cluster.coordinator(continue_on_error=True) as c:
         sets = c.schedule_many(lambda n: {n}, [(n,) for n in range(1000)])
         assert c.schedule(lambda s: len(set().union(*s)), args=(sets,)).fetch(30) == 1000
@@ -251,7 +251,7 @@ def test_many_inputs_and_one_too_many(cluster: Cluster) -> None:
             c.schedule(len, args=([*sets, c.schedule(lambda: {1})],)).fetch(30)
 
 
-def test_inputs_of_too_many_bytes(cluster: Cluster) -> None:
+def test_inputs_of_a_call_are_limited_in_bytes(cluster: Cluster) -> None:
     with cluster.coordinator(continue_on_error=True) as c:
         arrays = [c.schedule(array, args=(1000,)) for _ in range(34)]
         with pytest.raises(muster.InputError, match=r"the inputs have \d+ bytes, the limit is 33554432"):
@@ -259,7 +259,7 @@ def test_inputs_of_too_many_bytes(cluster: Cluster) -> None:
         assert c.schedule(len, args=(arrays[:32],)).fetch(30) == 32
 
 
-def test_an_input_that_fails_and_one_that_is_cancelled(cluster: Cluster) -> None:
+def test_call_with_a_failed_or_cancelled_input_fails(cluster: Cluster) -> None:
     with cluster.coordinator(continue_on_error=True) as c:
         first = c.schedule(bad, args=("it is broken",))
         end = c.schedule(more, args=(c.schedule(more, args=(first,)),))
@@ -276,7 +276,7 @@ def test_an_input_that_fails_and_one_that_is_cancelled(cluster: Cluster) -> None
             other.fetch(20)
 
 
-def test_inputs_of_uploaded_classes(cluster: Cluster, tmp_path: pathlib.Path, monkeypatch: Any) -> None:
+def test_inputs_of_uploaded_classes_are_unpickled(cluster: Cluster, tmp_path: pathlib.Path, monkeypatch: Any) -> None:
     (tmp_path / "sent_along.py").write_text(
         "class Thing:\n    def __init__(self, x):\n        self.x = x\n"
         "def make(x):\n    return Thing(x)\n"
@@ -290,10 +290,10 @@ def test_inputs_of_uploaded_classes(cluster: Cluster, tmp_path: pathlib.Path, mo
             assert c.schedule(sent_along.read, args=(thing,)).fetch(20) == ("sent_along", n)
     with cluster.coordinator(continue_on_error=True) as c:
         value = c.schedule(lambda: 1)
-        assert c.schedule(echo, args=(value,)).fetch(20) == (1,), "without the modules"
+        assert c.schedule(echo, args=(value,)).fetch(20) == (1,), "the call works without the modules"
 
 
-def test_over_a_kill_9_of_the_server(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+def test_inputs_survive_kill_9_of_the_server(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     cluster = make_cluster("--data-dir", str(tmp_path / "data"))
     cluster.add("--processes", "2")
     gate = tmp_path / "gate"
@@ -320,7 +320,7 @@ def test_over_a_kill_9_of_the_server(make_cluster: MakeCluster, tmp_path: pathli
         assert (late.fetch(60) == array(64) + 1).all()
 
 
-def test_a_value_that_was_lost_is_made_again(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+def test_lost_value_is_computed_again(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     cluster = make_cluster("--spill-dir", str(tmp_path / "spilled"), "--spill-above", "200kb",
                            "--spill-bytes-max", "400kb")
     cluster.add("--processes", "1")
@@ -330,7 +330,7 @@ def test_a_value_that_was_lost_is_made_again(make_cluster: MakeCluster, tmp_path
         c.join()
         others = [c.schedule(array, args=(64,)) for _ in range(20)]
         c.join()
-        # The oldest go first: when there are so many, the two above are among them.
+        # The oldest values are dropped first, so the two values above are among the dropped ones.
         dropped = lambda: re.search(r'muster_values_dropped_total{reason="spill_bytes"} (\d+)', _metrics(cluster))
         until(lambda: (found := dropped()) and int(found[1]) >= 10, "values are dropped")
         assert c.schedule(total, args=(second,)).fetch(30) == int((array(64) + 1).sum())
@@ -344,14 +344,14 @@ def _metrics(cluster: Cluster) -> str:
         return text
 
 
-def test_a_function_with_a_name_takes_nothing_beside_bytes() -> None:
+def test_function_with_a_name_takes_no_inputs_next_to_bytes() -> None:
     table = FunctionTable({"f": len})
     with pytest.raises(Refused, match="as JSON arguments, not beside bytes"):
         table.call(0, b"x", BYTES, Kept(), Beside([(b"1", INPUT_JSON)]))
     assert table.call(0, b"abc", BYTES, Kept()) == 3
 
 
-def test_forms_and_slots() -> None:
+def test_inputs_are_decoded_by_form_and_slot() -> None:
     def opened(digest: bytes) -> memoryview:
         raise AssertionError("there is none")
 

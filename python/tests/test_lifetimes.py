@@ -1,4 +1,4 @@
-"""What lives as long as what, and what Ctrl-C ends."""
+"""Lifetimes of coordinators, values and local clusters, and the effect of Ctrl-C."""
 from __future__ import annotations
 
 import gc
@@ -25,7 +25,7 @@ def count_to_three() -> range:
     return range(3)
 
 
-def test_a_value_an_option_and_a_dataset_keep_their_coordinator(cluster: Cluster) -> None:
+def test_value_options_and_dataset_keep_their_coordinator_open(cluster: Cluster) -> None:
     before = library_threads()
     value = muster.ClusterCoordinator(cluster.server.grpc).schedule(add, args=(1, 2))
     options = muster.ClusterCoordinator(cluster.server.grpc).options(retries=1)
@@ -42,7 +42,7 @@ def test_a_value_an_option_and_a_dataset_keep_their_coordinator(cluster: Cluster
     until(lambda: library_threads() <= before, "no thread is left")
 
 
-def test_a_value_that_only_a_callback_holds_comes(cluster: Cluster) -> None:
+def test_value_held_only_by_a_callback_is_delivered(cluster: Cluster) -> None:
     before = library_threads()
     came = threading.Event()
 
@@ -57,7 +57,7 @@ def test_a_value_that_only_a_callback_holds_comes(cluster: Cluster) -> None:
     until(lambda: library_threads() <= before, "its own thread has closed it")
 
 
-def test_a_coordinator_and_its_values_keep_their_local_cluster() -> None:
+def test_coordinator_and_its_values_keep_their_local_cluster() -> None:
     value = muster.LocalCluster(workers=1).coordinator().schedule(add, args=(1, 2))
     gc.collect()
     assert value.fetch(DEADLINE) == 3
@@ -91,8 +91,8 @@ with muster.LocalCluster(workers=1) as local:
 """
 
 
-def test_ctrl_c_interrupts_the_call_and_not_the_cluster() -> None:
-    """As a terminal does: SIGINT for all of its foreground process group."""
+def test_ctrl_c_interrupts_the_call_but_not_the_cluster() -> None:
+    """A terminal sends SIGINT to all processes of its foreground process group."""
     main, side = pty.openpty()
     program = subprocess.Popen(
         [sys.executable, "-c", PROGRAM], stdin=side, stdout=side, stderr=side, start_new_session=True,
@@ -106,7 +106,7 @@ def test_ctrl_c_interrupts_the_call_and_not_the_cluster() -> None:
         while True:
             try:
                 more = os.read(main, 4096).decode()
-            except OSError:  # the program has closed it
+            except OSError:  # the program has closed the terminal
                 break
             said += more
             if not more:
@@ -127,7 +127,7 @@ def _take_terminal() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def test_a_local_cluster_shows_where_it_is(capfd: pytest.CaptureFixture[str]) -> None:
+def test_local_cluster_shows_its_address(capfd: pytest.CaptureFixture[str]) -> None:
     with muster.LocalCluster(workers=1) as local:
         assert local.url in repr(local) and local.address in repr(local)
         assert f'href="{local.url}"' in local._repr_html_()

@@ -1,4 +1,4 @@
-"""What people see of a callable, where the server knew ``python:3.11`` alone."""
+"""Names of callables that the server shows, instead of only ``python:3.11``."""
 from __future__ import annotations
 
 import functools
@@ -28,7 +28,7 @@ def listed(cluster: Cluster, c: muster.ClusterCoordinator) -> list[Any]:
     return sorted(found, key=lambda closure: closure["index"])
 
 
-def test_a_callable_is_called_by_its_module_and_name() -> None:
+def test_callable_is_named_by_its_module_and_name() -> None:
     assert names.display_name(one) == "closures.one"
     assert names.display_name(functools.partial(functools.partial(add, 1), b=2)) == "closures.add"
     assert names.display_name(sum) == "sum"
@@ -37,7 +37,7 @@ def test_a_callable_is_called_by_its_module_and_name() -> None:
     assert names.display_name(lambda: 1).startswith("<lambda> test_names.py:")
 
 
-def test_a_name_is_cut_and_cleaned_so_that_the_server_takes_it() -> None:
+def test_name_is_shortened_and_cleaned_for_the_server() -> None:
     made: Any = lambda: 1
     made.__qualname__ = "a\nb\ud800" + "ä" * 300
     name = names.display_name(made)
@@ -46,19 +46,19 @@ def test_a_name_is_cut_and_cleaned_so_that_the_server_takes_it() -> None:
 
 
 @pytest.mark.parametrize("bad", ["a\nb", "n" * 257])
-def test_a_name_that_nobody_could_read_is_refused(cluster: Cluster, bad: str) -> None:
+def test_unreadable_name_is_refused(cluster: Cluster, bad: str) -> None:
     with pytest.raises(ValueError, match="name: .*256 bytes"):
         cluster.coordinator().options(name=bad)
 
 
-def test_a_family_of_emoji_is_a_name(cluster: Cluster) -> None:
+def test_emoji_sequence_is_a_valid_name(cluster: Cluster) -> None:
     family = "\U0001f469\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f"
     c = cluster.coordinator()
     assert c.options(name=family).schedule(one).fetch() == 1
     assert [x.get("display_name") for x in listed(cluster, c)] == [family]
 
 
-def test_the_server_shows_what_was_called(cluster: Cluster) -> None:
+def test_server_shows_the_name_of_a_callable(cluster: Cluster) -> None:
     c = cluster.coordinator()
     values = [c.schedule(one), *c.schedule_many(add, [(1, 2)]),
               c.options(name="epoch 3").schedule(one), c.options(name="echo").schedule("muster.echo"),
@@ -91,7 +91,7 @@ def test_executors_and_joblib_name_their_calls(cluster: Cluster) -> None:
         assert counted[key] >= 1, counted
 
 
-def test_the_command_line_and_the_trace_say_the_name(cluster: Cluster) -> None:
+def test_command_line_and_trace_show_the_name(cluster: Cluster) -> None:
     def ask(*words: str) -> str:
         return subprocess.run([binary(), *words, "--url", cluster.server.http], check=True,
                               capture_output=True, text=True, timeout=20).stdout
@@ -107,14 +107,14 @@ def test_the_command_line_and_the_trace_say_the_name(cluster: Cluster) -> None:
                       cluster.server.get("/api/v1/stream/trace")["traceEvents"]), "its slice")
 
 
-def test_a_name_outlives_the_server(make_cluster: Any, tmp_path: Any) -> None:
+def test_name_survives_a_server_restart(make_cluster: Any, tmp_path: Any) -> None:
     cluster = make_cluster("--data-dir", str(tmp_path / "data"))
     c = cluster.coordinator()
-    value = c.schedule(one)  # there is no worker
+    value = c.schedule(one)  # no worker is connected
     before = until(lambda: listed(cluster, c), "it is there")
     assert [x["display_name"] for x in before] == ["closures.one"]
     grpc, http = cluster.server.grpc, cluster.server.http.removeprefix("http://")
-    # It is listed before it is on the disk.
+    # The closure is listed before it is on the disk.
     until(lambda: cluster.server.get("/api/v1/overview")["durable"]["changes_waiting"] == 0, "it is written")
     cluster.server.kill()
     cluster.server.start(grpc, http)

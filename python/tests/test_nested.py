@@ -1,4 +1,4 @@
-"""Closures that wait for values of others: they give their slots back, so that these can run."""
+"""Closures that wait for values of others: they release their slots, so that the others can run."""
 from __future__ import annotations
 
 import asyncio
@@ -26,7 +26,7 @@ def square(x: int) -> int:
 
 
 def down(server: str, depth: int) -> int:
-    """As many processes below this one as it is told, each a closure of the one above."""
+    """Starts a chain of `depth` closures, each waiting for the next one. Returns `depth`."""
     if depth == 0:
         return 0
     with muster.ClusterCoordinator(server) as c:
@@ -137,8 +137,8 @@ def one_slot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_whatever_waits_in_a_closure_gives_its_slot_back(one_slot: Cluster, way: Callable[[str], int]
-                                                         ) -> None:
+def test_closure_releases_its_slot_in_each_kind_of_wait(one_slot: Cluster, way: Callable[[str], int]
+                                                        ) -> None:
     with muster.ClusterCoordinator(one_slot.server.grpc) as c:
         assert c.schedule(way, args=(one_slot.server.grpc,)).fetch(60) == 14
 
@@ -147,20 +147,20 @@ def test_ten_deep_on_one_slot(one_slot: Cluster) -> None:
     server = one_slot.server
     with muster.ClusterCoordinator(server.grpc) as c:
         assert c.schedule(down, args=(server.grpc, 10)).fetch(60) == 10
-        # The slot is one again.
+        # Afterwards the worker has one slot again.
         until(lambda: server.tasks()[0]["waiting_for_values"] == 0, "nothing waits")
         assert server.tasks()[0]["slots"] == 1
 
 
-def test_many_that_wait_do_not_keep_what_they_wait_for_from_running(one_slot: Cluster) -> None:
-    """More than may wait at one time: what is below goes before what has not begun."""
+def test_many_waiting_closures_do_not_block_the_closures_they_wait_for(one_slot: Cluster) -> None:
+    """More closures wait than the limit allows; nested closures start before closures that have not begun."""
     server = one_slot.server.grpc
     with muster.ClusterCoordinator(server) as c:
         values = [c.schedule(by_map, args=(server,)) for _ in range(100)]
         assert c.fetch(values, 120) == [14] * 100
 
 
-def test_threads_give_their_slots_back(make_cluster: MakeCluster) -> None:
+def test_threads_release_their_slots(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--threads", "2")
     c = cluster.coordinator()
@@ -168,7 +168,7 @@ def test_threads_give_their_slots_back(make_cluster: MakeCluster) -> None:
     assert c.fetch([c.schedule(down, args=(server, 4)) for _ in range(4)], 60) == [4] * 4
 
 
-def test_two_workers_share_what_is_below(make_cluster: MakeCluster) -> None:
+def test_nested_closures_are_shared_between_two_workers(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "2")
     c = cluster.coordinator()
@@ -186,7 +186,7 @@ def nested_loop(server: str) -> list[int]:
             joblib.delayed(square)(i) for i in range(3))
 
 
-def test_joblib_in_joblib_with_as_many_calls_as_slots(make_cluster: MakeCluster) -> None:
+def test_joblib_in_joblib_runs_with_as_many_calls_as_slots(make_cluster: MakeCluster) -> None:
     joblib = pytest.importorskip("joblib")
     cluster = make_cluster()
     cluster.add("--processes", "2")
@@ -197,7 +197,7 @@ def test_joblib_in_joblib_with_as_many_calls_as_slots(make_cluster: MakeCluster)
     assert found == [[0, 1, 4]] * 4
 
 
-def test_more_than_nested_max_is_an_error_of_who_waits(make_cluster: MakeCluster) -> None:
+def test_exceeding_nested_max_fails_the_waiting_closure(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1", "--nested-max", "3")
     server = cluster.server.grpc
@@ -208,7 +208,7 @@ def test_more_than_nested_max_is_an_error_of_who_waits(make_cluster: MakeCluster
     assert c.schedule(down, args=(server, 3)).fetch(30) == 3
 
 
-def test_with_nested_max_0_slots_are_kept(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+def test_slots_are_kept_with_nested_max_0(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1", "--nested-max", "0")
     c = cluster.coordinator(continue_on_error=True)
@@ -230,7 +230,7 @@ def test_with_nested_max_0_slots_are_kept(make_cluster: MakeCluster, tmp_path: p
     value = c.schedule(waits_in_vain, args=(cluster.server.grpc,))
     until(lambda: cluster.server.running() and
           cluster.server.get("/api/v1/overview")["closures"]["queued"] == 1, "it waits")
-    for _ in range(50):  # many times of what it takes to give a slot back
+    for _ in range(50):  # much longer than releasing a slot takes
         (task,) = cluster.server.tasks()
         assert (task["running"], task["waiting_for_values"]) == (1, 0)
         time.sleep(0.02)
@@ -238,7 +238,7 @@ def test_with_nested_max_0_slots_are_kept(make_cluster: MakeCluster, tmp_path: p
     assert value.fetch(30) == "kept"
 
 
-# What is below ends when the test says so.
+# Nested closures that end when the test opens their gate.
 
 
 def gate(path: str) -> int:
@@ -252,7 +252,7 @@ def gate(path: str) -> int:
 
 
 def above_gate(server: str, path: str, options: Any = None) -> tuple[int, int]:
-    """Its own attempt, and that of the one below."""
+    """Returns its own attempt, and that of the nested closure."""
     with muster.ClusterCoordinator(server) as c:
         value = c.options(**(options or {})).schedule(gate, args=(path,))
         pathlib.Path(path).with_suffix(".above").touch()
@@ -263,7 +263,7 @@ def is_there(path: pathlib.Path, suffix: str = "") -> None:
     until(lambda: path.with_suffix(suffix).exists() if suffix else path.exists(), f"{path}{suffix}")
 
 
-def test_rows_say_what_waits(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+def test_task_rows_show_waiting_closures(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1")
     c = cluster.coordinator()
@@ -277,11 +277,11 @@ def test_rows_say_what_waits(make_cluster: MakeCluster, tmp_path: pathlib.Path) 
     until(lambda: cluster.server.tasks()[0]["waiting_for_values"] == 0, "nothing waits")
 
 
-def test_both_are_run_again_when_their_process_dies(make_cluster: MakeCluster,
-                                                    tmp_path: pathlib.Path) -> None:
+def test_waiting_and_nested_closures_run_again_when_their_process_dies(make_cluster: MakeCluster,
+                                                                       tmp_path: pathlib.Path) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1")
-    c = cluster.coordinator(max_worker_failures=1)  # what waited is not blamed
+    c = cluster.coordinator(max_worker_failures=1)  # a waiting closure is not blamed for the loss
     mark = tmp_path / "gate"
     value = c.schedule(above_gate, args=(cluster.server.grpc, str(mark)))
     is_there(mark)
@@ -292,8 +292,8 @@ def test_both_are_run_again_when_their_process_dies(make_cluster: MakeCluster,
     assert value.fetch(30)[0] == 2
 
 
-def test_a_worker_that_leaves_finishes_what_waits(make_cluster: MakeCluster, tmp_path: pathlib.Path
-                                                  ) -> None:
+def test_worker_that_leaves_completes_waiting_closures(make_cluster: MakeCluster, tmp_path: pathlib.Path
+                                                       ) -> None:
     cluster = make_cluster()
     leaving = cluster.add("--processes", "1", "--index", "0")
     cluster.add("--processes", "1", "--index", "1")
@@ -311,7 +311,7 @@ def test_a_worker_that_leaves_finishes_what_waits(make_cluster: MakeCluster, tmp
 
 
 def spins(path: str) -> None:
-    """Listens to nothing."""
+    """Ignores cancellation."""
     pathlib.Path(path).touch()
     while True:
         for _ in range(1000):
@@ -333,7 +333,7 @@ def above_spins(server: str, path: str) -> tuple[int, str]:
     return 0, ""
 
 
-def test_what_runs_beside_is_interrupted(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+def test_closure_that_runs_during_a_wait_is_interrupted(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "1")
     c = cluster.coordinator()
@@ -343,7 +343,7 @@ def test_what_runs_beside_is_interrupted(make_cluster: MakeCluster, tmp_path: pa
     assert c.submit(above_spins, cluster.server.grpc, str(tmp_path / "again")).fetch(30) == got
 
 
-def test_a_per_worker_iterator_is_asked_by_one_at_a_time(make_cluster: MakeCluster, tmp_path: pathlib.Path
+def test_per_worker_iterator_is_used_by_one_closure_at_a_time(make_cluster: MakeCluster, tmp_path: pathlib.Path
                                                         ) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1")
@@ -385,8 +385,8 @@ def own_worker(cluster: Cluster, **options: Any) -> Iterator[muster.Worker]:
 
 
 @pytest.mark.parametrize("meanwhile", [False, True])
-def test_it_waits_on_when_the_connection_breaks(make_cluster: MakeCluster, tmp_path: pathlib.Path,
-                                                meanwhile: bool) -> None:
+def test_wait_continues_after_a_broken_connection(make_cluster: MakeCluster, tmp_path: pathlib.Path,
+                                                  meanwhile: bool) -> None:
     cluster = make_cluster()
     c = cluster.coordinator()
     mark = tmp_path / "gate"
@@ -407,7 +407,7 @@ def test_it_waits_on_when_the_connection_breaks(make_cluster: MakeCluster, tmp_p
         until(lambda: cluster.server.tasks()[0]["waiting_for_values"] == 0, "nothing waits")
 
 
-def test_a_cancelled_closure_stops_waiting(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+def test_cancelled_closure_stops_waiting(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1")
     c = cluster.coordinator()
@@ -417,7 +417,7 @@ def test_a_cancelled_closure_stops_waiting(make_cluster: MakeCluster, tmp_path: 
     value.cancel()
     with pytest.raises(muster.CancelledError):
         value.fetch(20)
-    # What it waited for is cancelled with its session, so the slot is free.
+    # The nested closure was cancelled with its session, so the slot is free.
     assert c.schedule(square, args=(3,)).fetch(20) == 9
 
 
@@ -432,7 +432,7 @@ def by_executor_default() -> int:
 
 
 def by_thread() -> int:
-    """A thread that a function starts has no context."""
+    """A thread started by a function has no context."""
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         return pool.submit(by_default).result(30)
 
@@ -461,7 +461,7 @@ def test_coordinator_in_a_function_connects_to_the_workers_server(make_cluster: 
     assert c.create(Nests, task="worker:0").sum().fetch(30) == 14
 
 
-def test_coordinator_is_an_argument(one_slot: Cluster) -> None:
+def test_coordinator_can_be_an_argument(one_slot: Cluster) -> None:
     with muster.ClusterCoordinator(one_slot.server.grpc) as c:
         assert c.submit(by_argument, c).fetch(60) == 14
         assert c.submit(by_argument, c.options(priority=3)).fetch(60) == 14

@@ -22,6 +22,6 @@ def test_control_characters_are_replaced_and_colours_stay(text: str, shown: str)
     assert neutral_text(text) == shown
 
 
-def test_a_line_of_a_worker_is_made_neutral() -> None:
+def test_line_of_a_worker_is_sanitized() -> None:
     line = SimpleNamespace(level=0, function="f\u202e", worker="worker:0", text="a\x9bb")
     assert log_lines._text(line).endswith("(f\\u202e worker:0) a\\u009bb")

@@ -104,7 +104,7 @@ def with_ps(make_cluster: Callable[..., Cluster]) -> Cluster:
     return cluster
 
 
-def test_an_object_keeps_its_state_between_calls(with_ps: Cluster) -> None:
+def test_object_keeps_its_state_between_calls(with_ps: Cluster) -> None:
     c = with_ps.coordinator()
     h = c.create(Counter, (5,), task="ps:0")
     assert isinstance(h, muster.RemoteObject)
@@ -114,14 +114,14 @@ def test_an_object_keeps_its_state_between_calls(with_ps: Cluster) -> None:
     assert c.fetch({"a": h.add(1), "b": [h.add(n=1)]}, 20) == {"a": 9, "b": [10]}
 
 
-def test_calls_are_executed_once_in_their_order(with_ps: Cluster) -> None:
+def test_calls_are_executed_once_and_in_order(with_ps: Cluster) -> None:
     h = with_ps.coordinator().create(Counter, task="ps:0")
     values = [h.note(i) for i in range(20_000)]
     assert [v.fetch(60) for v in values] == list(range(20_000))
     assert h.all_seen().fetch(20) == list(range(20_000))
 
 
-def test_what_a_method_raises_is_raised_by_its_value(with_ps: Cluster) -> None:
+def test_method_exception_is_raised_by_its_value(with_ps: Cluster) -> None:
     h = with_ps.coordinator().create(Counter, task="ps:0")
     with pytest.raises(LookupError, match="not here") as raised:
         h.fail().fetch(20)
@@ -132,20 +132,20 @@ def test_what_a_method_raises_is_raised_by_its_value(with_ps: Cluster) -> None:
     assert h.add().fetch(20) == 1
 
 
-def test_what_making_it_raises_is_raised_by_its_calls(with_ps: Cluster) -> None:
+def test_constructor_exception_is_raised_by_the_object_calls(with_ps: Cluster) -> None:
     h = with_ps.coordinator().create(Counter, ("a", "b"), task="ps:0")
     with pytest.raises(TypeError, match="positional"):
         h.add().fetch(20)
 
 
-def test_large_arrays_go_there_and_back(with_ps: Cluster) -> None:
+def test_large_arrays_are_sent_and_returned(with_ps: Cluster) -> None:
     np = pytest.importorskip("numpy")
     h = with_ps.coordinator().create(Weights, (1_000_000,), task="ps:0")
     h.add(np.ones(1_000_000)).fetch(20)
     assert h.read().fetch(20).sum() == 1_000_000
 
 
-def test_outputs_of_closures_and_of_methods_are_arguments_of_each_other(with_ps: Cluster) -> None:
+def test_outputs_of_closures_and_methods_are_arguments_of_each_other(with_ps: Cluster) -> None:
     c = with_ps.coordinator()
     h = c.create(Counter, task="ps:0")
     assert h.add(c.submit(sum, [1, 2])).fetch(20) == 3
@@ -153,7 +153,7 @@ def test_outputs_of_closures_and_of_methods_are_arguments_of_each_other(with_ps:
     assert h.add(h.add(1)).fetch(20) == 8
 
 
-def test_a_function_on_a_worker_calls_it(with_ps: Cluster) -> None:
+def test_function_on_a_worker_calls_an_object(with_ps: Cluster) -> None:
     c = with_ps.coordinator()
     h = c.create(Counter, task="ps:0")
 
@@ -162,19 +162,19 @@ def test_a_function_on_a_worker_calls_it(with_ps: Cluster) -> None:
         return max(v.fetch(20) for v in values)
 
     assert c.submit(work, {"deep": [h]}, 100).fetch(20) == 100
-    assert c.submit(lambda: h.add(1).fetch(20)).fetch(20) == 101, "captured, not an argument"
+    assert c.submit(lambda: h.add(1).fetch(20)).fetch(20) == 101, "a captured handle works like an argument"
 
 
-def test_a_function_on_the_same_task_uses_it(make_cluster: Callable[..., Cluster]) -> None:
+def test_function_on_the_same_task_uses_the_object(make_cluster: Callable[..., Cluster]) -> None:
     cluster = make_cluster()
     cluster.add("--index", "0", "--processes", "1")
     c = cluster.coordinator()
     h = c.create(Counter, task="worker:0")
     assert c.submit(lambda other: other.add(3).fetch(20), h).fetch(20) == 3
-    assert h.pid().fetch(20) == c.submit(os.getpid).fetch(20), "where functions run"
+    assert h.pid().fetch(20) == c.submit(os.getpid).fetch(20), "the object is in the process that runs functions"
 
 
-def test_objects_call_each_other_and_a_circle_is_an_error(with_ps: Cluster) -> None:
+def test_objects_call_each_other_and_a_cycle_is_an_error(with_ps: Cluster) -> None:
     c = with_ps.coordinator()
     a, b = (c.create(Counter, task=task) for task in ("ps:0", "worker:0"))
     assert a.call(b, "add", 4).fetch(20) == 4
@@ -182,36 +182,36 @@ def test_objects_call_each_other_and_a_circle_is_an_error(with_ps: Cluster) -> N
         a.call(b, "call", a, "add").fetch(20)
     with pytest.raises(muster.InputError, match="wait for ever"):
         a.call(a, "add").fetch(20)
-    assert a.call(b, "add").fetch(20) == 5, "both go on"
+    assert a.call(b, "add").fetch(20) == 5, "both objects continue"
 
 
-def test_concurrency_lets_calls_run_beside_each_other(with_ps: Cluster) -> None:
+def test_concurrency_allows_parallel_calls(with_ps: Cluster) -> None:
     c = with_ps.coordinator()
     one, four = (c.create(Slow, task="ps:0", concurrency=n) for n in (1, 4))
     assert max(v.fetch(20) for v in [one.rest(0.02) for _ in range(8)]) == 1
     assert 1 < max(v.fetch(20) for v in [four.rest(0.05) for _ in range(16)]) <= 4
 
 
-def test_who_waits_for_a_call_keeps_its_slot_until_it_takes_long(with_ps: Cluster) -> None:
+def test_waiting_function_keeps_its_slot_for_short_calls(with_ps: Cluster) -> None:
     c = with_ps.coordinator()
     slow = c.create(Slow, task="ps:0", concurrency=64)
 
     def work() -> int:
         return max(slow.rest(0.04).fetch(20) for _ in range(5))
 
-    assert max(c.fetch([c.schedule(work) for _ in range(8)], 60)) == 1, "a slot, a function, a call"
+    assert max(c.fetch([c.schedule(work) for _ in range(8)], 60)) == 1, "one function at a time runs"
     address, starts = with_ps.server.grpc, c.create(Starts, task="ps:0")
-    assert c.schedule(lambda: starts.one(address).fetch(20)).fetch(20) == 4, "that runs in its slot"
+    assert c.schedule(lambda: starts.one(address).fetch(20)).fetch(20) == 4, "the nested closure runs in the released slot"
 
 
-def test_an_answer_does_not_wait_for_the_long_call_behind_it(with_ps: Cluster) -> None:
+def test_answer_does_not_wait_for_a_long_call_behind_it(with_ps: Cluster) -> None:
     h = with_ps.coordinator().create(Slow, task="ps:0")
     first, second = h.rest(0), h.rest(5)
     first.fetch(3)
     assert not second.done()
 
 
-def test_a_name_is_found_by_others(with_ps: Cluster) -> None:
+def test_object_is_found_by_name(with_ps: Cluster) -> None:
     c, other = with_ps.coordinator(), with_ps.coordinator()
     c.create(Counter, task="ps:0", name="steps").add(4).fetch(20)
     assert other.get_object("steps").add(1).fetch(20) == 5
@@ -221,7 +221,7 @@ def test_a_name_is_found_by_others(with_ps: Cluster) -> None:
         other.create(Counter, task="ps:0", name="steps")
 
 
-def test_it_goes_with_its_session_unless_it_is_detached(with_ps: Cluster) -> None:
+def test_object_ends_with_its_session_unless_it_is_detached(with_ps: Cluster) -> None:
     c, other = with_ps.coordinator(), with_ps.coordinator()
     c.create(Counter, task="ps:0", name="own")
     c.create(Counter, task="ps:0", name="kept", detached=True).add(2).fetch(20)
@@ -243,7 +243,7 @@ def test_it_goes_with_its_session_unless_it_is_detached(with_ps: Cluster) -> Non
         kept.add().fetch(20)
 
 
-def test_what_waits_for_a_deleted_object_is_cancelled(with_ps: Cluster) -> None:
+def test_waiting_calls_of_a_deleted_object_are_cancelled(with_ps: Cluster) -> None:
     c = with_ps.coordinator()
     h = c.create(Slow, task="ps:0")
     value = h.rest(1)
@@ -252,7 +252,7 @@ def test_what_waits_for_a_deleted_object_is_cancelled(with_ps: Cluster) -> None:
         value.fetch(20)
 
 
-def test_a_name_is_free_for_what_is_made_after_its_object_was_deleted(with_ps: Cluster) -> None:
+def test_name_is_free_after_its_object_was_deleted(with_ps: Cluster) -> None:
     c = with_ps.coordinator()
     for i in range(50):
         many = [c.create(Counter, task="ps:0", name=f"c{n}") for n in range(4)]
@@ -261,7 +261,7 @@ def test_a_name_is_free_for_what_is_made_after_its_object_was_deleted(with_ps: C
             h.delete()
 
 
-def test_it_is_made_when_its_task_comes(make_cluster: Callable[..., Cluster]) -> None:
+def test_object_is_created_when_its_task_connects(make_cluster: Callable[..., Cluster]) -> None:
     cluster = make_cluster()
     c = cluster.coordinator()
     value = c.create(Counter, task="ps:0").add(1)
@@ -271,7 +271,7 @@ def test_it_is_made_when_its_task_comes(make_cluster: Callable[..., Cluster]) ->
     assert value.fetch(20) == 1
 
 
-def test_a_lost_task_is_unavailable_for_everybody_who_used_it(with_ps: Cluster) -> None:
+def test_lost_task_is_unavailable_for_all_users_of_its_object(with_ps: Cluster) -> None:
     c, other = with_ps.coordinator(), with_ps.coordinator()
     h = c.create(Counter, task="ps:0", name="weights")
     theirs = other.get_object("weights")
@@ -283,7 +283,7 @@ def test_a_lost_task_is_unavailable_for_everybody_who_used_it(with_ps: Cluster) 
     assert lost.value.dependency == ["ps:0"]
     with pytest.raises(muster.UnavailableError, match="'weights' is lost with ps:0"):
         theirs.add().fetch(20)
-    for session in (c, other):  # in TensorFlow's terms: by itself, once
+    for session in (c, other):  # as in TensorFlow, each session raises it once
         with pytest.raises(muster.UnavailableError, match="ps:0"):
             until(lambda: session.join(20) or (session.schedule(pow, (1, 1)) and False))
         assert session.schedule(pow, (2, 2)).fetch(20) == 4
@@ -306,10 +306,10 @@ def test_calls_are_executed_once_over_broken_connections(make_cluster: Callable[
         for i in range(6000):
             values.append(h.note(i))
             if i % 1000 == 500:
-                values[-400].fetch(20)  # it is under way
+                values[-400].fetch(20)  # the call is in progress
                 proxy.reset()
             elif i % 1000 == 999:
-                values[-1].fetch(20)  # and has come back
+                values[-1].fetch(20)  # the last call has returned
         assert [v.fetch(60) for v in values] == list(range(6000))
         assert h.all_seen().fetch(20) == list(range(-1, 6000))
     proxy.close()
@@ -325,11 +325,11 @@ def test_functions_call_once_over_broken_connections(make_cluster: Callable[...,
     h = c.create(Counter, task="ps:0")
 
     def work(other: Any) -> int:
-        run = int.from_bytes(os.urandom(4), "big") << 16  # it may run again, and calls again then
+        run = int.from_bytes(os.urandom(4), "big") << 16  # a repeated run of the function makes its calls again
         values = []
         for i in range(300):
             values.append(other.note(run + i))
-            time.sleep(0.005)  # so that connections break between them
+            time.sleep(0.005)  # so that connections break between the calls
         assert [v.fetch(30) for v in values] == list(range(run, run + 300))
         return run
 
@@ -348,7 +348,7 @@ def test_functions_call_once_over_broken_connections(make_cluster: Callable[...,
     proxy.close()
 
 
-def test_handle_parameter_server_failure_ends_the_program_as_it_is_asked_to(
+def test_handled_parameter_server_failure_ends_the_program_as_requested(
         tmp_path: pathlib.Path) -> None:
     program = tmp_path / "train.py"
     program.write_text("import muster\n"
@@ -385,7 +385,7 @@ def test_many_threads_call_in_their_own_order(with_ps: Cluster) -> None:
         assert [n for n in seen if base <= n < base + 1000] == [base + i for i in range(500)]
 
 
-def test_what_was_called_of_a_detached_object_is_done_though_its_task_comes_later(
+def test_calls_of_a_detached_object_run_when_its_task_connects_later(
         make_cluster: Callable[..., Cluster]) -> None:
     cluster = make_cluster()
     c = cluster.coordinator()
@@ -406,13 +406,13 @@ def test_calls_of_a_detached_object_are_sent_before_the_session_closes(with_ps: 
     until(lambda: kept.add(0).fetch(20) == 5000, "all are executed")
 
 
-def test_a_method_that_calls_its_own_object_for_ever_hears_of_the_circle(with_ps: Cluster) -> None:
+def test_method_that_calls_its_own_object_recursively_gets_a_cycle_error(with_ps: Cluster) -> None:
     h = with_ps.coordinator().create(Counter, task="ps:0")
     assert "wait for ever" in h.flood(h, calls.CALLS_MAX + 1).fetch(60)
 
 
 def test_large_objects_are_made_from_many_threads(with_ps: Cluster) -> None:
-    """Together they are more than the server takes in one message."""
+    """Together they exceed the size of one message of the server."""
     c = with_ps.coordinator()
     made: list[Any] = []
 
@@ -438,7 +438,7 @@ def shown(cluster: Cluster, name: str) -> dict[str, Any]:
     return found
 
 
-def test_the_command_line_lists_shows_and_deletes_them(with_ps: Cluster) -> None:
+def test_command_line_lists_shows_and_deletes_objects(with_ps: Cluster) -> None:
     c = with_ps.coordinator()
     h = c.create(Counter, task="ps:0", name="steps", concurrency=2)
     assert h.add(2).fetch(20) == 2
@@ -465,7 +465,7 @@ def test_the_command_line_lists_shows_and_deletes_them(with_ps: Cluster) -> None
     assert objects(with_ps, "forget", "steps").returncode == 2
 
 
-def test_one_that_is_lost_says_why(make_cluster: Callable[..., Cluster]) -> None:
+def test_lost_object_reports_the_reason(make_cluster: Callable[..., Cluster]) -> None:
     cluster = make_cluster("--reconnect-grace", "500ms")
     cluster.add("--job", "ps", "--index", "0", "--processes", "1")
     h = cluster.coordinator().create(Counter, task="ps:0", name="steps")

@@ -1,4 +1,4 @@
-"""What functions print and log: printed here while they run, and asked for, also afterwards."""
+"""Output and logs of functions: printed by the client while they run, and available on request, also afterwards."""
 from __future__ import annotations
 
 import collections
@@ -56,8 +56,8 @@ def test_lines_are_printed_where_the_client_runs(cluster: Cluster, capfd: Any) -
                                                                            "warning: take care"]
 
 
-def test_they_are_printed_while_the_function_runs(cluster: Cluster, capfd: Any,
-                                                  tmp_path: pathlib.Path) -> None:
+def test_lines_are_printed_while_the_function_runs(cluster: Cluster, capfd: Any,
+                                                   tmp_path: pathlib.Path) -> None:
     def waits(file: str) -> None:
         print("I wait")
         while not os.path.exists(file):
@@ -99,7 +99,7 @@ def test_lines_are_printed_into_pipes(cluster: Cluster, way: str) -> None:
     assert "warned" in [line.partition(") ")[2] for line in err.splitlines()]
 
 
-def test_lines_are_not_printed_if_that_is_switched_off(cluster: Cluster, capfd: Any) -> None:
+def test_lines_are_not_printed_if_printing_is_switched_off(cluster: Cluster, capfd: Any) -> None:
     assert prints_of_a_program(WAYS_TO_CALL["coordinator"], cluster.server.grpc, MUSTER_LOG_TO_DRIVER="0")[0] == ""
     cluster.coordinator(log_to_driver=False).schedule(speaks, args=(1,)).fetch(20)
     assert capfd.readouterr() == ("", "")
@@ -130,8 +130,8 @@ def test_unfinished_lines_are_overwritten_on_a_terminal(monkeypatch: Any) -> Non
     assert shared.getvalue() == begun + "\n(muster) … 1 line dropped\n(f worker:0) 2/2\n"
 
 
-def test_a_flood_is_bounded_and_counted_and_holds_up_nobody(make_cluster: MakeCluster, capfd: Any
-                                                            ) -> None:
+def test_excess_output_is_limited_and_counted_and_delays_no_call(make_cluster: MakeCluster, capfd: Any
+                                                                 ) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "2", "--index", "0")
     count = 1_000_000
@@ -161,7 +161,7 @@ def test_a_flood_is_bounded_and_counted_and_holds_up_nobody(make_cluster: MakeCl
     assert 0 < int(taken) < 2 << 20
 
 
-def test_lines_of_an_ended_session_stay(cluster: Cluster) -> None:
+def test_lines_of_an_ended_session_are_kept(cluster: Cluster) -> None:
     with cluster.coordinator(name="gone") as c:
         value = c.schedule(speaks, args=(3, "stays"))
         value.fetch(20)
@@ -174,13 +174,13 @@ def test_lines_of_an_ended_session_stay(cluster: Cluster) -> None:
     assert (session["state"], session["name"]) == ("SUCCEEDED", "gone")
 
 
-def test_many_lines_come_in_pages(cluster: Cluster) -> None:
+def test_many_lines_are_fetched_in_pages(cluster: Cluster) -> None:
     value = cluster.coordinator().schedule(speaks, args=(2_500,))
     assert value.fetch(20) == 2_500
     assert [line.text for line in value.logs()] == [f"line {i}" for i in range(2_500)]
 
 
-def test_lines_of_a_closure_that_has_not_run(cluster: Cluster) -> None:
+def test_closure_that_has_not_run_has_no_lines(cluster: Cluster) -> None:
     c = cluster.coordinator()
     value = c.options(task="nobody").schedule(speaks, args=(1,))
     assert value.logs() == []
@@ -189,7 +189,7 @@ def test_lines_of_a_closure_that_has_not_run(cluster: Cluster) -> None:
     value.cancel()
 
 
-def test_without_a_server_there_are_no_lines(make_cluster: MakeCluster) -> None:
+def test_logs_without_a_server_are_unavailable(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1")
     c = cluster.coordinator()
@@ -201,7 +201,7 @@ def test_without_a_server_there_are_no_lines(make_cluster: MakeCluster) -> None:
 
 
 class Stuck(io.TextIOBase):
-    """A terminal that takes nothing until it is let go."""
+    """A terminal that accepts no output until `go` is set."""
 
     def __init__(self) -> None:
         self.go = threading.Event()
@@ -213,7 +213,7 @@ class Stuck(io.TextIOBase):
         return len(text)
 
 
-def test_a_terminal_that_takes_nothing_holds_up_no_value(cluster: Cluster, monkeypatch: Any) -> None:
+def test_blocked_terminal_delays_no_value(cluster: Cluster, monkeypatch: Any) -> None:
     stuck = Stuck()
     monkeypatch.setattr(sys, "stdout", stuck)
     monkeypatch.setattr(log_lines, "WAITING_MAX", 100)
@@ -233,8 +233,8 @@ def verb(cluster: Cluster, *words: str) -> str:
     return made.stdout
 
 
-def test_a_program_that_has_ended_can_be_asked_about(make_cluster: MakeCluster, tmp_path: pathlib.Path
-                                                     ) -> None:
+def test_ended_program_can_be_queried(make_cluster: MakeCluster, tmp_path: pathlib.Path
+                                      ) -> None:
     cluster = make_cluster("--sessions-kept", "2")
     cluster.add("--processes", "1")
     program = tmp_path / "program.py"
@@ -279,7 +279,7 @@ c.close()
     assert made.returncode == 1 and "is finished and forgotten" in made.stderr
 
 
-def test_a_restart_forgets_ended_sessions(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+def test_restart_forgets_ended_sessions(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     cluster = make_cluster("--data-dir", str(tmp_path / "data"))
     cluster.add("--processes", "1")
     with cluster.coordinator() as c:
@@ -294,12 +294,12 @@ def test_a_restart_forgets_ended_sessions(make_cluster: MakeCluster, tmp_path: p
     assert cluster.server.get("/api/v1/jobs")["jobs"] == []
 
 
-# Finalizers that print: the collector runs them in the midst of whatever allocates.
+# Finalizers that print: the garbage collector runs them during any allocation.
 
 
 class Loud:
     def __init__(self, say: Callable[[], None]) -> None:
-        self.itself = self  # so that the collector has to find it
+        self.itself = self  # so that only the collector can free it
         self.say = say
 
     def __del__(self) -> None:
@@ -311,14 +311,14 @@ def with_loud_garbage(say: Callable[[], None], meanwhile: Callable[[], None], ti
     try:
         for i in range(times):
             Loud(say)
-            gc.set_threshold(1 + i % 30)  # after so many allocations
+            gc.set_threshold(1 + i % 30)  # the number of allocations until the next collection
             meanwhile()
     finally:
         gc.set_threshold(*before)
         gc.collect()
 
 
-def test_a_finalizer_may_print_while_lines_are_taken() -> None:
+def test_finalizer_can_print_while_lines_are_collected() -> None:
     reports = Reports()
     context = Context(1, 1, "worker", 0, 1, "", threading.Event(), reports)
     message = WorkerMessage()
@@ -334,16 +334,16 @@ def test_a_finalizer_may_print_while_lines_are_taken() -> None:
     thread = threading.Thread(target=with_loud_garbage, args=(say, speaks, 500), daemon=True)
     thread.start()
     thread.join(DEADLINE)
-    assert not thread.is_alive(), "it waits for itself"
+    assert not thread.is_alive(), "the thread is in a deadlock"
     reports.drain(message, time.monotonic(), True)
     assert not reports.waiting and reports._bytes == 0
     assert collections.Counter(message.log_text) == {"last words": 500, "one": 500, "two": 500}
 
 
-def test_a_finalizer_may_print_in_a_closure(cluster: Cluster) -> None:
+def test_finalizer_can_print_in_a_closure(cluster: Cluster) -> None:
     def writes() -> None:
         os.write(1, b"a line\n")
-        sys.stdout.write("one\n")  # print() writes a line and its end apart, and others may come between
+        sys.stdout.write("one\n")  # print() writes the text and the newline separately, and other output may come between them
 
     def says() -> None:
         sys.stdout.write("last words\n")
@@ -396,7 +396,7 @@ def stream_worker(request: Any, make_cluster: MakeCluster) -> Cluster:
 
 
 def draws(file: str, by_subprocess: bool) -> None:
-    """A progress bar of 6,000 redraws behind a printed line; it stops half way until the file is there."""
+    """Prints a line, then 6,000 redraws of a progress bar; pauses half way until the file exists."""
     if by_subprocess:
         code = f"import sys; sys.path[:0] = {sys.path!r}; import test_output; test_output.draws({file!r}, False)"
         return subprocess.run([sys.executable, "-c", code], check=True) and None

@@ -1,4 +1,4 @@
-"""What the package is made of."""
+"""Contents of the package."""
 from __future__ import annotations
 
 import os
@@ -22,7 +22,7 @@ def parsed(data: bytes) -> dict[str, descriptor_pb2.FileDescriptorProto]:
 
 
 @pytest.mark.skipif(not PROTO.is_dir(), reason="only beside the protocol's files")
-def test_the_packaged_descriptors_are_those_of_the_protocol(tmp_path: pathlib.Path) -> None:
+def test_packaged_descriptors_match_the_protocol(tmp_path: pathlib.Path) -> None:
     protoc = shutil.which("protoc")
     assert protoc, "protoc is needed to compare"
     out = tmp_path / "descriptors.bin"
@@ -32,7 +32,7 @@ def test_the_packaged_descriptors_are_those_of_the_protocol(tmp_path: pathlib.Pa
     subprocess.run([protoc, f"-I{PROTO}", "--include_imports", f"--descriptor_set_out={out}", *files],
                    check=True)
     assert parsed(out.read_bytes()) == parsed(messages.DESCRIPTORS.read_bytes()), (
-        "make them again: protoc -Iproto --include_imports "
+        "create them again: protoc -Iproto --include_imports "
         "--descriptor_set_out=python/muster/_wire/descriptors.bin " + " ".join(files))
 
 
@@ -54,13 +54,13 @@ def test_one_wheel_holds_everything(tmp_path: pathlib.Path) -> None:
         assert b"\nLicense: Apache-2.0\n" in files.read(metadata)
 
 
-def test_importing_it_is_cheap_and_needs_no_grpc() -> None:
+def test_import_is_cheap_and_needs_no_grpc() -> None:
     code = ("import sys, time; t = time.process_time(); import muster; "
             "assert time.process_time() - t < 0.3; assert 'grpc' not in sys.modules")
     subprocess.run([sys.executable, "-c", code], check=True, cwd=PACKAGE)
 
 
-def test_a_child_never_imports_grpc() -> None:
+def test_child_process_never_imports_grpc() -> None:
     code = "import sys, muster.worker.forkserver; assert 'grpc' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=PACKAGE)
 
