@@ -142,7 +142,7 @@ def test_repeated_iterator_creation(cluster: Cluster) -> None:
     for _ in range(10):
         assert c.schedule(next, args=(iter(dataset),)).fetch() == 1
     until(lambda: len(cluster.server.get("/api/v1/per_worker_values")["per_worker_values"]) <= 1,
-          "iterators that nobody holds are gone")
+          "unreferenced iterators are deleted")
 
 
 def test_datasets_shuffled_differently(cluster: Cluster) -> None:

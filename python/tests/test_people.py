@@ -1,5 +1,4 @@
-"""Where people already are: executors, joblib, a local cluster, REST, keys and barriers, JAX and
-TensorFlow under `muster run`."""
+"""Integrations: executors, joblib, a local cluster, REST, keys and barriers, and JAX and TensorFlow under `muster run`."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -24,7 +23,7 @@ def square(x: int) -> int:
     return x * x
 
 
-def test_an_executor_is_one_of_the_standard_library(cluster: Cluster) -> None:
+def test_executor_is_a_standard_library_executor(cluster: Cluster) -> None:
     with muster.Executor(cluster.server.grpc) as executor:
         assert isinstance(executor, concurrent.futures.Executor)
         futures = [executor.submit(square, i) for i in range(20)]
@@ -33,7 +32,7 @@ def test_an_executor_is_one_of_the_standard_library(cluster: Cluster) -> None:
         assert list(executor.map(square, range(600))) == [i * i for i in range(600)]
         failed = executor.submit(lambda: 1 // 0)
         assert isinstance(failed.exception(20), ZeroDivisionError)
-        assert executor.submit(square, 3).result(20) == 9  # errors are of their futures alone
+        assert executor.submit(square, 3).result(20) == 9  # an error belongs to its own future only
         with pytest.raises(muster.WaitTimeout):
             next(executor.map(time.sleep, [60], timeout=0.1))
         executor.shutdown(cancel_futures=True, wait=False)
@@ -41,8 +40,8 @@ def test_an_executor_is_one_of_the_standard_library(cluster: Cluster) -> None:
             executor.submit(square, 1)
 
 
-def test_a_future_that_nothing_comes_of_says_so(cluster: Cluster, caplog: pytest.LogCaptureFixture,
-                                                monkeypatch: pytest.MonkeyPatch) -> None:
+def test_future_of_an_unserved_function_is_logged(cluster: Cluster, caplog: pytest.LogCaptureFixture,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.coordinator.session_waits.LOOK_EVERY", 0.1)
 
     def too_late() -> None:
@@ -84,13 +83,13 @@ def test_joblib_runs_on_the_cluster(cluster: Cluster) -> None:
     assert os.getpid() not in {pid for _, pid in found}
 
 
-def test_all_jobs_of_joblib_are_as_many_as_workers_are_declared(cluster: Cluster) -> None:
+def test_joblib_uses_as_many_jobs_as_declared_workers(cluster: Cluster) -> None:
     joblib = pytest.importorskip("joblib")
     with joblib.parallel_config(backend="muster", server=cluster.server.grpc, num_workers=7):
         assert joblib.effective_n_jobs(-1) == 7 and joblib.effective_n_jobs(-2) == 6
 
 
-def test_a_grid_search_of_scikit_learn_runs_on_the_cluster(cluster: Cluster) -> None:
+def test_grid_search_of_scikit_learn_runs_on_the_cluster(cluster: Cluster) -> None:
     pytest.importorskip("sklearn")
     import joblib
     from sklearn.datasets import load_iris
@@ -118,7 +117,7 @@ def test_a_grid_search_of_scikit_learn_runs_on_the_cluster(cluster: Cluster) -> 
     assert list(there.cv_results_["mean_test_score"]) == list(here.cv_results_["mean_test_score"])
 
 
-def test_a_local_cluster_goes_with_its_block() -> None:
+def test_local_cluster_ends_with_its_block() -> None:
     with muster.LocalCluster(workers=2) as local:
         with local.coordinator() as c:
             assert c.fetch([c.schedule(square, args=(i,)) for i in range(5)]) == [0, 1, 4, 9, 16]
@@ -128,7 +127,7 @@ def test_a_local_cluster_goes_with_its_block() -> None:
         muster.Client(url).version()
 
 
-def test_a_local_cluster_goes_when_its_program_is_killed() -> None:
+def test_local_cluster_ends_when_its_program_is_killed() -> None:
     program = ("import muster, os, signal\n"
                "local = muster.LocalCluster(threads=1)\n"
                "print(local.url, flush=True)\n"
@@ -147,7 +146,7 @@ def test_a_local_cluster_goes_when_its_program_is_killed() -> None:
     until(gone, "the server is gone")
 
 
-def test_a_local_cluster_says_what_is_missing(monkeypatch: Any) -> None:
+def test_local_cluster_reports_a_missing_program(monkeypatch: Any) -> None:
     monkeypatch.setenv("MUSTER_BINARY", "/nowhere/muster")
     with pytest.raises(FileNotFoundError, match="MUSTER_BINARY: '/nowhere/muster' is no program"):
         muster.LocalCluster(workers=1)
@@ -158,13 +157,13 @@ def test_a_local_cluster_says_what_is_missing(monkeypatch: Any) -> None:
 
 
 @pytest.mark.parametrize("options", [{"workers": 1}, {"threads": 1}])
-def test_a_local_cluster_is_silent_where_all_is_well(options: Any, capfd: Any) -> None:
+def test_local_cluster_prints_nothing_without_problems(options: Any, capfd: Any) -> None:
     with muster.LocalCluster(**options) as local:
         assert local.coordinator().submit(pow, 2, 3).fetch() == 8
     assert capfd.readouterr().err == ""
 
 
-def test_a_local_cluster_says_what_is_wrong(capfd: Any) -> None:
+def test_local_cluster_reports_invalid_options_and_modules(capfd: Any) -> None:
     with pytest.raises(muster.MusterError, match="has not started: its options: .*'wrkers'"):
         muster.LocalCluster(wrkers=1)  # type: ignore[call-arg]
     assert "Traceback" not in capfd.readouterr().err
@@ -174,7 +173,7 @@ def test_a_local_cluster_says_what_is_wrong(capfd: Any) -> None:
     assert "ModuleNotFoundError: No module named 'no_such_module'\n" in said and "Fatal" not in said
 
 
-def test_jobs_over_rest(cluster: Cluster, monkeypatch: Any, caplog: Any) -> None:
+def test_jobs_run_over_rest(cluster: Cluster, monkeypatch: Any, caplog: Any) -> None:
     client = muster.Client(cluster.server.http)
     job = client.map("mean", [[[1, 2]], [[3]]], name="two <means>").join(20)
     assert list(job.results()) == [1.5, 3.0]
@@ -203,7 +202,7 @@ def test_jobs_over_rest(cluster: Cluster, monkeypatch: Any, caplog: Any) -> None
     assert client.jobs(1) and client.events(limit=1) and client.overview() and client.clusters()
 
 
-def test_problems_of_rest_are_told(cluster: Cluster) -> None:
+def test_errors_of_rest_are_raised(cluster: Cluster) -> None:
     client = muster.Client(cluster.server.http)
     with pytest.raises(muster.ServerError) as caught:
         client.job("job_ffffffffffffffff")
@@ -212,7 +211,7 @@ def test_problems_of_rest_are_told(cluster: Cluster) -> None:
         muster.Client("127.0.0.1:1").version()
 
 
-def test_keys_and_barriers(make_cluster: Any) -> None:
+def test_keys_and_barriers_work_over_rest(make_cluster: Any) -> None:
     server = make_cluster("--cluster", "train:worker=2;register_barrier=false").server
     ours, other = (muster.CoordinationClient(server.http, cluster="train", task=f"worker:{i}")
                    for i in range(2))
@@ -243,7 +242,7 @@ def test_keys_and_barriers(make_cluster: Any) -> None:
     assert len(ours.tasks()) == 2 and ours.live_tasks() == [] and ours.errors() == {}
 
 
-def test_jax_is_told_what_muster_run_says(monkeypatch: Any) -> None:
+def test_jax_gets_the_settings_of_muster_run(monkeypatch: Any) -> None:
     import muster.jax
 
     asked: dict[str, Any] = {}
@@ -262,7 +261,7 @@ def test_jax_is_told_what_muster_run_says(monkeypatch: Any) -> None:
                      "initialization_timeout": 7}
 
 
-def test_a_process_of_muster_run_knows_its_cluster() -> None:
+def test_process_of_muster_run_knows_its_cluster() -> None:
     from conftest import binary
 
     program = ("import muster.tensorflow, muster.jax\n"
@@ -284,7 +283,7 @@ def test_a_process_of_muster_run_knows_its_cluster() -> None:
 @pytest.mark.parametrize("argv, name", [
     ("/srv/train.py", "train.py"), ("-c", ""), ("", ""), ("/usr/lib/ipykernel_launcher.py", "notebook"),
     ("/lib/package/__main__.py", "package"), ("/tmp/\udcff.py", "?.py")])
-def test_a_session_is_called_as_its_script_unless_it_has_a_name(
+def test_session_is_named_after_its_script_unless_it_has_a_name(
         monkeypatch: pytest.MonkeyPatch, argv: str, name: str) -> None:
     monkeypatch.setattr("sys.argv", [argv])
     assert CoordinatorOptions().open().name == name

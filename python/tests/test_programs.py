@@ -20,7 +20,7 @@ WHO = python("import os, json; print(json.dumps([os.environ[k] for k in ('MUSTER
              "'JAX_PROCESS_ID', 'CUDA_VISIBLE_DEVICES', 'COLOUR')]))")
 
 
-def test_a_program_is_launched_and_waited_for(url: str) -> None:
+def test_program_is_launched_and_waited_for(url: str) -> None:
     p = muster.launch(WHO, tasks=2, name="train", resources={"gpu": 2}, env={"COLOUR": "blue"}, grace=2.5,
                       metadata={"team": "a"})
     assert p.id.startswith("prog_") and p.name == "train"
@@ -36,7 +36,7 @@ def test_a_program_is_launched_and_waited_for(url: str) -> None:
     assert [a["attempt"] for a in p.attempts()] == [1]
 
 
-def test_types_of_tasks_have_what_is_theirs(url: str) -> None:
+def test_each_task_type_has_its_own_command_and_resources(url: str) -> None:
     p = muster.launch(["sh", "-c", "echo worker"], tasks={
         "worker": 2, "ps": {"count": 1, "command": ["sh", "-c", "echo ps"], "resources": {"gpu": 2}}},
         resources={"gpu": 1}, ends_with=["worker", "ps"])
@@ -45,7 +45,7 @@ def test_types_of_tasks_have_what_is_theirs(url: str) -> None:
     assert sorted(line for rank in range(3) for line in p.logs(rank)) == ["ps", "worker", "worker"]
 
 
-def test_what_went_wrong_is_the_error_of_who_waits(url: str) -> None:
+def test_failure_of_a_program_is_raised_by_wait(url: str) -> None:
     p = muster.launch(["sh", "-c", "echo 'out of data' >&2; exit 3"], name="sad")
     with pytest.raises(muster.ProgramFailedError, match=r"sad \(prog_\w+\) is FAILED: .*worker:0.*\n.*out of data") as e:
         p.wait(DEADLINE)
@@ -54,7 +54,7 @@ def test_what_went_wrong_is_the_error_of_who_waits(url: str) -> None:
     assert e.value.cause["stderr"] == ["out of data"] and p.cause == e.value.cause
 
 
-def test_ranks_say_in_which_line_they_are(url: str) -> None:
+def test_stacks_of_ranks_name_their_lines(url: str) -> None:
     p = muster.launch(python("def waits_here():\n    import time; time.sleep(1000)\nwaits_here()"), tasks=2)
 
     def taken() -> Any:
@@ -66,8 +66,8 @@ def test_ranks_say_in_which_line_they_are(url: str) -> None:
     p.cancel()
 
 
-def test_one_that_cannot_be_placed_says_why(url: str, monkeypatch: pytest.MonkeyPatch,
-                                            caplog: pytest.LogCaptureFixture) -> None:
+def test_program_that_cannot_be_placed_reports_the_reason(url: str, monkeypatch: pytest.MonkeyPatch,
+                                                          caplog: pytest.LogCaptureFixture) -> None:
     until(lambda: bool(muster.Client(url).tasks()))
     p = muster.launch(["true"], name="large", resources={"gpu": 9})
     with pytest.raises(muster.WaitTimeout, match="large .* is PENDING, no worker that takes programs has gpu=9"):
@@ -101,7 +101,7 @@ def test_lines_are_followed_through_restarts(url: str, tmp_path: pathlib.Path) -
     assert [a["end"] for a in p.attempts()] == ["FAILED", "SUCCEEDED"]
 
 
-def test_attempts_that_end_at_once_lose_no_line(url: str) -> None:
+def test_attempts_that_end_at_once_lose_no_lines(url: str) -> None:
     p = muster.launch(["sh", "-c", "seq -f \"$MUSTER_ATTEMPT.%g\" 300; [ $MUSTER_ATTEMPT = 3 ]"], max_restarts=2)
     lines = p.logs(0, follow=True)
     p.wait(DEADLINE)
@@ -109,7 +109,7 @@ def test_attempts_that_end_at_once_lose_no_line(url: str) -> None:
     assert [p.logs(0, attempt=a)[-1] for a in (1, 2, 3)] == ["1.300", "2.300", "3.300"]
 
 
-def test_a_program_is_stopped_restarted_and_found(url: str) -> None:
+def test_program_is_stopped_restarted_and_found(url: str) -> None:
     p = muster.launch(["bash", "-c", "trap 'exit 0' TERM; echo here; sleep 600 & wait"], name="long")
     assert next(p.logs(follow=True)) == "here"
     found = muster.get_program("long")
@@ -134,7 +134,7 @@ EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "python" / "data_para
 
 
 def python_with_torch() -> str:
-    """That of Debian's python3-torch, where it is installed: what PyPI has is a gigabyte."""
+    """Returns the Python of Debian's python3-torch, if it is installed. The package of PyPI takes a gigabyte."""
     system = "/usr/bin/python3"
     if subprocess.run([system, "-c", "import torch"], capture_output=True).returncode:
         assert os.environ.get("CI") != "true" or not EXAMPLE.is_file(), "python3-torch is not installed here"
@@ -142,7 +142,7 @@ def python_with_torch() -> str:
     return system
 
 
-def test_data_parallel_pytorch(url: str) -> None:
+def test_data_parallel_pytorch_runs_as_a_program(url: str) -> None:
     if not EXAMPLE.is_file():
         pytest.skip("without the examples of the repository")
     p = muster.launch([python_with_torch(), str(EXAMPLE)], tasks=4)
@@ -151,7 +151,7 @@ def test_data_parallel_pytorch(url: str) -> None:
         [f"rank {rank} of 4: loss 0.0000, weights [0, 1, 2, 3, 4, 5, 6, 7]"] for rank in range(4)]
 
 
-def test_sixty_four_ranks_of_a_shell(url: str) -> None:
+def test_sixty_four_ranks_of_a_shell_run(url: str) -> None:
     p = muster.launch(["sh", "-c", "echo $MUSTER_TASK_TYPE $RANK of $WORLD_SIZE"], tasks=64)
     p.wait(DEADLINE)
     assert [p.logs(rank) for rank in range(64)] == [[f"worker {rank} of 64"] for rank in range(64)]
@@ -159,15 +159,15 @@ def test_sixty_four_ranks_of_a_shell(url: str) -> None:
     assert len(pids) == 64 and not [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()]
 
 
-def test_two_that_need_more_than_half_each_both_end(url: str) -> None:
+def test_two_programs_that_need_more_than_half_each_both_end(url: str) -> None:
     both = [muster.launch(["true"], resources={"gpu": 3}, name=name) for name in ("one", "two")]
     for p in both:
         p.wait(DEADLINE)
 
 
-def test_a_flood_of_closures_does_not_starve_one_that_waits(tmp_path: pathlib.Path,
-                                                            workers: Workers) -> None:
-    """Closures take the same resource, and more of them are always there than have room."""
+def test_many_closures_do_not_starve_a_waiting_program(tmp_path: pathlib.Path,
+                                                       workers: Workers) -> None:
+    """The closures use the same resource, and more of them are always queued than have room."""
     server = Server(tmp_path)
     try:
         workers.start(server, "--resource", "gpu=4", "--slots", "4")
@@ -177,15 +177,15 @@ def test_a_flood_of_closures_does_not_starve_one_that_waits(tmp_path: pathlib.Pa
         until(lambda: client.job(flood.id).view["counts"]["running"] == 4, "the flood runs")
         client.launch(["true"], tasks=2, resources={"gpu": 2}).wait(DEADLINE)
         counts = client.job(flood.id).view["counts"]
-        assert counts["succeeded"] + counts["running"] < counts["total"], "the flood was over before it"
+        assert counts["succeeded"] + counts["running"] < counts["total"], "all closures ended before the program started"
         flood.cancel()
         workers.stop()
     finally:
         server.stop()
 
 
-def test_the_worker_keeps_its_token_to_itself(tmp_path: pathlib.Path, workers: Workers,
-                                              monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_hides_its_token_from_ranks(tmp_path: pathlib.Path, workers: Workers,
+                                           monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server(tmp_path)
     try:
         monkeypatch.setenv("MUSTER_TOKEN", "muster.the-secret")
@@ -210,8 +210,8 @@ def test_what_cannot_be_is_said(url: str) -> None:
         muster.launch(["true"], url="http://127.0.0.1:1")
 
 
-def test_the_token_and_a_second_submission(guarded: Server, workers: Workers,
-                                           tmp_path: pathlib.Path) -> None:
+def test_launch_needs_a_token_and_repeats_with_the_same_key_are_one_program(guarded: Server, workers: Workers,
+                                                                            tmp_path: pathlib.Path) -> None:
     workers.start(guarded, "--token", token(guarded, tmp_path, "worker"))
     words: dict[str, Any] = {"url": guarded.http}
     with pytest.raises(muster.ServerError, match="UNAUTHENTICATED"):
@@ -227,7 +227,7 @@ def test_the_token_and_a_second_submission(guarded: Server, workers: Workers,
     workers.stop()
 
 
-def test_over_tls(tmp_path: pathlib.Path, workers: Workers) -> None:
+def test_program_runs_over_tls(tmp_path: pathlib.Path, workers: Workers) -> None:
     server = SecureServer(tmp_path)
     try:
         who = server.who("worker")
@@ -240,7 +240,7 @@ def test_over_tls(tmp_path: pathlib.Path, workers: Workers) -> None:
         server.stop()
 
 
-def test_modules_are_imported_once_for_all_ranks(url: str) -> None:
+def test_preloaded_modules_are_imported_once_for_all_ranks(url: str) -> None:
     code = "import os, sys; print(os.getppid(), 'csv' in sys.modules, sys.argv)"
     p = muster.launch([sys.executable, "-c", code, "x"], tasks=2, preload=["csv"]).wait(DEADLINE)
     assert p.view["preload"] == ["csv"]
@@ -251,7 +251,7 @@ def test_modules_are_imported_once_for_all_ranks(url: str) -> None:
     assert "No module named 'no_such'" in p.ranks()[0]["not_preloaded"]
 
 
-def test_a_worker_for_functions_says_who_takes_ranks() -> None:
+def test_python_worker_refers_to_muster_worker_for_programs() -> None:
     done = subprocess.run([sys.executable, "-m", "muster", "worker", "--allow-programs"],
                           capture_output=True, text=True)
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""Connections that break, options, batches, handles that are collected, and asyncio."""
+"""Broken connections, options, batches, collected handles, and asyncio."""
 from __future__ import annotations
 
 import asyncio
@@ -29,27 +29,27 @@ def square(x: int) -> int:
     return x * x
 
 
-def test_map_gives_results_in_order(cluster: Cluster) -> None:
+def test_map_returns_results_in_order(cluster: Cluster) -> None:
     c = cluster.coordinator()
     assert list(c.map(square, range(5000))) == [x * x for x in range(5000)]
     assert list(c.map(lambda a, b: a + b, [1, 2], [10, 20], chunksize=1)) == [11, 22]
     assert list(c.map(square, [])) == []
 
 
-def test_schedule_many_gives_a_value_for_each(cluster: Cluster) -> None:
+def test_schedule_many_returns_a_value_for_each_call(cluster: Cluster) -> None:
     c = cluster.coordinator()
     values = c.schedule_many(square, ((i,) for i in range(2500)))
     assert c.fetch(values) == [i * i for i in range(2500)]
 
 
-def test_a_value_can_be_put_for_many_closures(cluster: Cluster) -> None:
+def test_put_value_can_be_used_by_many_closures(cluster: Cluster) -> None:
     c = cluster.coordinator()
     table = c.put({i: i * i for i in range(1000)})
     assert c.fetch([c.schedule(dict.get, args=(table, i)) for i in range(20)]) == [
         i * i for i in range(20)]
 
 
-def test_retries_are_made(cluster: Cluster) -> None:
+def test_failed_closures_are_retried(cluster: Cluster) -> None:
     c = cluster.coordinator()
     kept = c.create_per_worker_value(lambda: [])
 
@@ -62,7 +62,7 @@ def test_retries_are_made(cluster: Cluster) -> None:
     assert c.options(retries=2, task="worker:0").schedule(flaky, args=(kept,)).fetch(20) == 2
 
 
-def test_a_timeout_ends_a_closure(cluster: Cluster) -> None:
+def test_timeout_ends_a_closure(cluster: Cluster) -> None:
     c = cluster.coordinator(continue_on_error=True)
     value = c.options(timeout=0.2).schedule(time.sleep, args=(60,))
     with pytest.raises(muster.ClosureError) as caught:
@@ -79,10 +79,10 @@ def test_waits_have_timeouts(cluster: Cluster) -> None:
     c.cancel()
     with pytest.raises(muster.CancelledError):
         value.fetch(20)
-    c.join(20)  # a cancel is no error
+    c.join(20)  # a cancelled call is not an error
 
 
-def test_closing_cancels_and_values_stay_readable(cluster: Cluster) -> None:
+def test_close_cancels_calls_and_keeps_values_readable(cluster: Cluster) -> None:
     with muster.ClusterCoordinator(cluster.server.grpc) as c:
         done = c.schedule(square, args=(3,))
         assert done.fetch() == 9
@@ -95,8 +95,8 @@ def test_closing_cancels_and_values_stay_readable(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("ways", ["schedule", "submit", "schedule_many"])
-def test_the_queue_capacity_bounds_the_calls_that_wait(make_cluster: MakeCluster, tmp_path: pathlib.Path,
-                                                       ways: str) -> None:
+def test_queue_capacity_limits_the_waiting_calls(make_cluster: MakeCluster, tmp_path: pathlib.Path,
+                                                 ways: str) -> None:
     gate = tmp_path / "open"
     one = make_cluster()
     one.add("--processes", "1")
@@ -124,7 +124,7 @@ def test_the_queue_capacity_bounds_the_calls_that_wait(make_cluster: MakeCluster
     assert not thread.is_alive() and blocker.fetch() == "open" and counts(one, c)["succeeded"] == 251
 
 
-def test_a_new_worker_makes_room_without_an_outcome(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+def test_new_worker_makes_room_before_any_call_ends(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     gate = tmp_path / "open"
     one = make_cluster()
     one.add("--processes", "1")
@@ -135,7 +135,7 @@ def test_a_new_worker_makes_room_without_an_outcome(make_cluster: MakeCluster, t
     thread = threading.Thread(target=lambda: c.schedule(wait_for_file, (gate,)))
     thread.start()
     thread.join(0.2)
-    assert thread.is_alive(), "one call waits, which is the capacity"
+    assert thread.is_alive(), "the thread waits, since one call is queued, which is the capacity"
     one.add("--processes", "1")
     thread.join(DEADLINE)
     assert not thread.is_alive() and counts(one, c)["running"] == 2
@@ -148,7 +148,7 @@ def counts(of: Cluster, c: muster.ClusterCoordinator) -> dict[str, int]:
     return found
 
 
-def test_closures_that_are_not_sent_give_their_room_back() -> None:
+def test_unsent_closures_release_their_room() -> None:
     session = Session(CoordinatorOptions(queue_capacity=2, log_to_driver=False))
     session.connected()  # a stream without a thread that sends
     first, second = session.put([Request("f", b"", 0), Request("f", b"", 0)], None, True)
@@ -157,13 +157,13 @@ def test_closures_that_are_not_sent_give_their_room_back() -> None:
     assert not session._full() and list(session._out.records) == [first]
 
 
-def test_a_copy_of_a_coordinator_is_the_coordinator(cluster: Cluster) -> None:
+def test_copy_of_a_coordinator_is_the_coordinator(cluster: Cluster) -> None:
     c = cluster.coordinator()
     named = c.options(name="named")
     assert copy.copy(c) is c and copy.deepcopy({"c": c})["c"] is c and copy.deepcopy(named) is named
 
 
-def test_nobody_answers() -> None:
+def test_unreachable_server_is_an_error() -> None:
     c = muster.ClusterCoordinator("127.0.0.1:1", connect_timeout=0.3)
     with pytest.raises(muster.UnavailableError, match="no answer from 127.0.0.1:1 within 0.3 s"):
         c.wait_open()
@@ -182,7 +182,7 @@ def test_a_session_pauses_once_for_all_addresses(cluster: Cluster) -> None:
         c.wait_open()
 
 
-def test_a_broken_connection_is_resumed(cluster: Cluster) -> None:
+def test_broken_connection_is_resumed(cluster: Cluster) -> None:
     c = cluster.coordinator()
     session = c.wait_open()
     kept = c.create_per_worker_value(lambda: [7])
@@ -197,7 +197,7 @@ def test_a_broken_connection_is_resumed(cluster: Cluster) -> None:
     c.join(20)
 
 
-def test_a_cancel_during_a_break_is_not_lost(cluster: Cluster) -> None:
+def test_cancel_during_a_disconnection_is_not_lost(cluster: Cluster) -> None:
     c = cluster.coordinator()
     value = c.schedule(time.sleep, args=(60,))
     until(cluster.server.running, "it runs")
@@ -208,8 +208,8 @@ def test_a_cancel_during_a_break_is_not_lost(cluster: Cluster) -> None:
         value.fetch(20)
 
 
-def test_a_callback_that_would_wait_for_its_own_thread_is_told(cluster: Cluster) -> None:
-    """The session would stand still for ever."""
+def test_callback_that_would_wait_for_its_own_thread_is_refused(cluster: Cluster) -> None:
+    """The session would be in a deadlock."""
     c = cluster.coordinator()
     said: list[str] = []
     called = threading.Event()
@@ -236,7 +236,7 @@ def test_a_callback_that_would_wait_for_its_own_thread_is_told(cluster: Cluster)
     assert c.schedule(square, (3,)).fetch(20) == 9
 
 
-def test_a_callback_that_fails_is_the_users_affair(cluster: Cluster, caplog: Any) -> None:
+def test_error_of_a_callback_is_logged_and_ends_nothing(cluster: Cluster, caplog: Any) -> None:
     c = cluster.coordinator()
     slow = c.schedule(lambda: time.sleep(0.3))
     slow.add_done_callback(lambda: 1 // 0)  # type: ignore[arg-type, return-value]
@@ -246,7 +246,7 @@ def test_a_callback_that_fails_is_the_users_affair(cluster: Cluster, caplog: Any
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_nobody_waits_for_a_session_whose_thread_has_failed(cluster: Cluster) -> None:
+def test_waits_end_when_the_thread_of_a_session_has_failed(cluster: Cluster) -> None:
     c = cluster.coordinator()
     c.wait_open()
 
@@ -261,7 +261,7 @@ def test_nobody_waits_for_a_session_whose_thread_has_failed(cluster: Cluster) ->
         c.join(20)
 
 
-def test_a_server_that_is_gone_ends_the_session(make_cluster: MakeCluster) -> None:
+def test_session_ends_when_the_server_stays_away_for_its_grace(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     c = cluster.coordinator(session_grace=0.5)
     c.wait_open()
@@ -273,7 +273,7 @@ def test_a_server_that_is_gone_ends_the_session(make_cluster: MakeCluster) -> No
         c.join()
 
 
-def test_a_session_outlives_its_server(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+def test_session_survives_server_restarts(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     cluster = make_cluster("--data-dir", str(tmp_path / "data"))
     cluster.add("--processes", "2")
     c = cluster.coordinator()
@@ -290,7 +290,7 @@ def test_a_session_outlives_its_server(make_cluster: MakeCluster, tmp_path: path
     assert cluster.server.get(f"/api/v1/jobs/{session}")["durable"]
 
 
-def test_what_ends_while_the_server_is_away_is_not_run_again(make_cluster: MakeCluster,
+def test_closure_that_ends_while_the_server_is_away_is_not_run_again(make_cluster: MakeCluster,
                                                             tmp_path: pathlib.Path) -> None:
     cluster = make_cluster("--data-dir", str(tmp_path / "data"))
     cluster.add("--processes", "1")
@@ -309,7 +309,7 @@ def test_what_ends_while_the_server_is_away_is_not_run_again(make_cluster: MakeC
 
     value = c.schedule(slow)
     until(trace.exists, "it runs")
-    # Until the server has said so to its disk: who asks for the value is told that it waits.
+    # Waits until the call is on the server's disk; `overview` counts durable changes.
     before = cluster.server.grpc, cluster.server.http.removeprefix("http://")
     until(lambda: cluster.server.get("/api/v1/overview")["durable"]["changes"] >= 3, "accepted")
     cluster.server.kill()
@@ -320,7 +320,7 @@ def test_what_ends_while_the_server_is_away_is_not_run_again(make_cluster: MakeC
     assert trace.read_text() == "began ended "
 
 
-def test_values_go_when_their_handles_are_collected(cluster: Cluster) -> None:
+def test_values_are_released_when_their_handles_are_collected(cluster: Cluster) -> None:
     c = cluster.coordinator()
     c.wait_open()
     values = [c.schedule(square, args=(i,)) for i in range(100)]
@@ -336,7 +336,7 @@ def test_values_go_when_their_handles_are_collected(cluster: Cluster) -> None:
     until(lambda: len(c._session._records) == 1, "only one is held")
 
 
-def test_a_value_of_another_coordinator_is_an_argument_once_it_is_ready(cluster: Cluster) -> None:
+def test_ready_value_of_another_coordinator_is_an_argument(cluster: Cluster) -> None:
     a, b = cluster.coordinator(), cluster.coordinator()
     value = a.schedule(square, args=(3,))
     value.fetch()
@@ -347,7 +347,7 @@ def test_a_value_of_another_coordinator_is_an_argument_once_it_is_ready(cluster:
     pending.cancel()
 
 
-def test_a_python_value_as_argument_of_a_named_function(cluster: Cluster) -> None:
+def test_python_value_is_an_argument_of_a_named_function(cluster: Cluster) -> None:
     c = cluster.coordinator(continue_on_error=True)
     numbers = c.schedule(lambda: [1, 2, 6])
     assert c.schedule("mean", args=(numbers,)).fetch(20) == 3
@@ -357,7 +357,7 @@ def test_a_python_value_as_argument_of_a_named_function(cluster: Cluster) -> Non
         c.schedule("mean", args=(pickled,)).fetch(20)
 
 
-def test_what_a_main_program_defines_goes_along(cluster: Cluster, tmp_path: Any) -> None:
+def test_definitions_of_a_main_program_are_sent_with_its_calls(cluster: Cluster, tmp_path: Any) -> None:
     program = tmp_path / "program.py"
     program.write_text(f"""
 import dataclasses, muster
@@ -377,8 +377,8 @@ with muster.ClusterCoordinator({cluster.server.grpc!r}) as c:
     assert made.stdout == "Point(x=5)\n", made.stderr
 
 
-def test_a_module_that_workers_lack_is_named(cluster: Cluster, tmp_path: Any, monkeypatch: Any
-                                             ) -> None:
+def test_module_that_workers_lack_is_named(cluster: Cluster, tmp_path: Any, monkeypatch: Any
+                                           ) -> None:
     (tmp_path / "only_here.py").write_text("def f():\n    return 1\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     import only_here  # type: ignore[import-not-found]
@@ -388,7 +388,7 @@ def test_a_module_that_workers_lack_is_named(cluster: Cluster, tmp_path: Any, mo
         c.schedule(only_here.f).fetch(20)
 
 
-def test_large_arguments_and_values_come_whole(cluster: Cluster) -> None:
+def test_large_arguments_and_values_are_complete(cluster: Cluster) -> None:
     c = cluster.coordinator()
     data = bytes(range(256)) * (8 << 12)
     value = c.schedule(lambda d: d + b"!", args=(data,))
@@ -397,14 +397,14 @@ def test_large_arguments_and_values_come_whole(cluster: Cluster) -> None:
     assert c.schedule(len, args=(bytes(33 << 20),)).fetch(60) == 33 << 20
 
 
-def test_as_completed_gives_the_first_first(cluster: Cluster) -> None:
+def test_as_completed_yields_finished_values_first(cluster: Cluster) -> None:
     c = cluster.coordinator()
     slow = c.schedule(lambda: time.sleep(0.5) or "slow")
     fast = c.schedule(lambda: "fast")
     assert [v.fetch() for v in muster.as_completed([slow, fast], 20)] == ["fast", "slow"]
 
 
-def test_bars_show_progress_where_there_is_tqdm(cluster: Cluster, monkeypatch: Any) -> None:
+def test_bars_show_progress_if_tqdm_is_installed(cluster: Cluster, monkeypatch: Any) -> None:
     bars: list[Any] = []
 
     class Tqdm:
@@ -428,11 +428,11 @@ def test_bars_show_progress_where_there_is_tqdm(cluster: Cluster, monkeypatch: A
     list(c.map(square, range(3)))
     assert list(muster.as_completed([], progress=True)) == []
     assert len(bars) == 3 and bars[2].closed
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # it is not installed
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # as if tqdm were not installed
     assert list(c.map(square, range(3), progress=True)) == [0, 1, 4]
 
 
-def test_bars_of_tqdm_itself(cluster: Cluster, capsys: Any) -> None:
+def test_tqdm_itself_shows_bars(cluster: Cluster, capsys: Any) -> None:
     pytest.importorskip("tqdm")
     assert len(list(cluster.coordinator().map(square, range(600), progress=True))) == 600
     assert "600/600" in capsys.readouterr().err
@@ -457,7 +457,7 @@ def test_values_can_be_awaited(cluster: Cluster) -> None:
     assert asyncio.run(main())[0] == [9, 81]
 
 
-def test_an_await_that_is_cancelled_cancels_or_leaves_and_hangs_nowhere(cluster: Cluster) -> None:
+def test_cancelled_await_cancels_its_calls_or_leaves_them_running(cluster: Cluster) -> None:
     c = cluster.coordinator()
     slow, others = c.schedule(time.sleep, args=(60,)), {"a": [c.schedule(time.sleep, args=(60,))]}
 
@@ -477,7 +477,7 @@ def test_an_await_that_is_cancelled_cancels_or_leaves_and_hangs_nowhere(cluster:
     c.cancel()
 
 
-def test_a_join_that_was_left_takes_no_error(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+def test_abandoned_join_takes_no_error(cluster: Cluster, tmp_path: pathlib.Path) -> None:
     c = cluster.coordinator()
     path = tmp_path / "fails"
 
@@ -499,7 +499,7 @@ def test_a_join_that_was_left_takes_no_error(cluster: Cluster, tmp_path: pathlib
     asyncio.run(main())
 
 
-def test_no_value_is_lost_to_who_has_not_waited_for_it(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+def test_timed_out_anext_loses_no_value(cluster: Cluster, tmp_path: pathlib.Path) -> None:
     c = cluster.coordinator()
     path = tmp_path / "ends"
 
@@ -531,13 +531,13 @@ def test_no_value_is_lost_to_who_has_not_waited_for_it(cluster: Cluster, tmp_pat
     c.cancel()
 
 
-def test_a_value_is_a_future_if_need_be(cluster: Cluster) -> None:
+def test_value_provides_a_future(cluster: Cluster) -> None:
     c = cluster.coordinator(continue_on_error=True)
     assert c.schedule(square, args=(3,)).future().result(20) == 9
     assert isinstance(c.schedule(lambda: 1 // 0).future().exception(20), ZeroDivisionError)
 
 
-def test_options_that_cannot_be_are_told(cluster: Cluster) -> None:
+def test_invalid_options_are_refused(cluster: Cluster) -> None:
     c = cluster.coordinator()
     for wrong in ({"retries": -1}, {"timeout": -1.0}, {"task": "worker:x"}):
         with pytest.raises(ValueError):

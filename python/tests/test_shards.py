@@ -1,4 +1,4 @@
-"""``range(n)[index::num_workers]`` on every worker: nothing is left out and nothing comes twice."""
+"""``range(n)[index::num_workers]`` on every worker: each item is in exactly one shard."""
 from __future__ import annotations
 
 import os
@@ -30,11 +30,11 @@ def where() -> tuple[str, int]:
 
 
 def shards(c: muster.ClusterCoordinator, iterator: Any, workers: int = 3) -> list[int]:
-    """What all of them have left."""
+    """Returns the remaining items of all shards, sorted."""
     return sorted(left for i in range(workers) for left in c.options(task=f"worker:{i}").schedule(rest, (iterator,)).fetch(20))
 
 
-def test_other_jobs_do_not_count_and_build_nothing(make_cluster: MakeCluster) -> None:
+def test_workers_of_other_jobs_do_not_count_and_build_nothing(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "2")
     cluster.add("--processes", "1", "--job", "ps")
@@ -60,7 +60,7 @@ def test_a_declared_number_holds_however_late_workers_come(make_cluster: MakeClu
     assert sorted(read) == list(range(12))
 
 
-def test_who_follows_a_lost_one_has_its_shard(make_cluster: MakeCluster) -> None:
+def test_replacement_of_a_lost_worker_gets_its_shard(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     for _ in range(3):
         cluster.add("--processes", "1")
@@ -105,7 +105,7 @@ def die_deaf(cluster: Cluster, c: muster.ClusterCoordinator, index: int, folder:
     stopped.cancel()
 
 
-def test_a_process_that_replaces_another_keeps_its_index(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+def test_replacing_process_keeps_the_index(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "3", "--stop-grace", "200ms")
     c = cluster.coordinator(max_worker_failures=1)
@@ -121,7 +121,7 @@ def test_a_process_that_replaces_another_keeps_its_index(make_cluster: MakeClust
     assert c.submit(where).fetch(20) == ("worker", 3)
 
 
-def test_a_process_keeps_its_index_when_it_ends_while_the_server_restarts(make_cluster: MakeCluster) -> None:
+def test_process_keeps_its_index_when_it_ends_while_the_server_restarts(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "3")
     pids = {t["index"]: t["pid"] for t in cluster.server.tasks()}
@@ -135,7 +135,7 @@ def test_a_process_keeps_its_index_when_it_ends_while_the_server_restarts(make_c
     assert covered(cluster.coordinator(), 3) == list(range(12))
 
 
-def test_a_worker_counts_all_its_processes_from_the_first_that_attaches(make_cluster: MakeCluster) -> None:
+def test_worker_counts_all_its_processes_from_the_first_one_on(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     c = cluster.coordinator()
     first = c.submit(where)
@@ -143,7 +143,7 @@ def test_a_worker_counts_all_its_processes_from_the_first_that_attaches(make_clu
     assert first.fetch(20) == ("worker", 4)
 
 
-def test_a_local_cluster_keeps_all_shards_when_its_processes_crash() -> None:
+def test_local_cluster_keeps_all_shards_when_its_processes_crash() -> None:
     with muster.LocalCluster(workers=2) as local, local.coordinator(max_worker_failures=3) as c:
         for _ in range(3):
             with pytest.raises(muster.AbortedError):
@@ -153,7 +153,7 @@ def test_a_local_cluster_keeps_all_shards_when_its_processes_crash() -> None:
         assert len(local.client().tasks()) == 2
 
 
-def test_an_index_that_another_host_is_connected_with_is_refused(make_cluster: MakeCluster) -> None:
+def test_index_in_use_by_another_host_is_refused(make_cluster: MakeCluster) -> None:
     from muster.worker.worker import Worker
 
     cluster = make_cluster()

@@ -1,4 +1,4 @@
-"""Over TLS: the clients of REST, coordinators, and workers that show a certificate."""
+"""TLS for REST clients, coordinators, and workers that show a certificate."""
 from __future__ import annotations
 
 import json
@@ -70,20 +70,20 @@ def test_workers_and_coordinators_show_their_certificates(server: SecureServer,
             with muster.ClusterCoordinator() as own:
                 return own.submit(abs, -7).fetch(20)
 
-        assert c.submit(nested).fetch(30) == 7, "a coordinator in a function has the worker's files"
+        assert c.submit(nested).fetch(30) == 7, "a coordinator in a function uses the worker's files"
     assert client.submit("mean", [1, 2, 6]).join(20).state == "SUCCEEDED"
     assert worker.stop() == 0
 
 
-def test_the_environment_names_the_files(server: SecureServer,
-                                         monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_names_the_files(server: SecureServer,
+                                     monkeypatch: pytest.MonkeyPatch) -> None:
     for name, path in server.who("client").items():
         monkeypatch.setenv(f"MUSTER_{name.upper()}", path)
     assert muster.Client(server.http).version()
     with muster.ClusterCoordinator(server.grpc, connect_timeout=10) as c:
         assert c.wait_open()
     with muster.LocalCluster(workers=1) as local, local.coordinator() as c:
-        assert c.schedule(sum, args=([1, 2],)).fetch() == 3, "another server, in plaintext"
+        assert c.schedule(sum, args=([1, 2],)).fetch() == 3, "a client of another server uses plaintext"
 
 
 def test_files_can_be_pipes(server: SecureServer) -> None:
@@ -94,8 +94,8 @@ def test_files_can_be_pipes(server: SecureServer) -> None:
             assert c.wait_open()
 
 
-def test_who_shows_nothing_or_trusts_another_is_refused(server: SecureServer,
-                                                        tmp_path: pathlib.Path) -> None:
+def test_client_without_a_certificate_or_with_another_ca_is_refused(server: SecureServer,
+                                                                    tmp_path: pathlib.Path) -> None:
     with pytest.raises(muster.UnavailableError), muster.ClusterCoordinator(server.grpc, ca=server.pem("ca.pem"),
                                    connect_timeout=1) as c:
         c.wait_open()
@@ -106,7 +106,7 @@ def test_who_shows_nothing_or_trusts_another_is_refused(server: SecureServer,
         muster.Client(server.http, **{**server.who("client"), "ca": other}).version()
 
 
-def test_files_that_cannot_be_used_are_named(server: SecureServer) -> None:
+def test_unusable_files_are_named(server: SecureServer) -> None:
     with pytest.raises(ValueError, match="ca: .*nowhere.pem"):
         muster.ClusterCoordinator(server.grpc, ca="/nowhere.pem")
     with pytest.raises(ValueError, match="go together"):

@@ -1,4 +1,4 @@
-"""Tokens: sent with every call, from an argument or the environment; a wrong one is said."""
+"""Tokens: sent with every call, from an argument or the environment. A wrong token is reported."""
 from __future__ import annotations
 
 import pathlib
@@ -25,7 +25,7 @@ def token(server: Server, folder: pathlib.Path, role: str, *words: str) -> str:
 
 
 def lines_seen_by(server: Server, token: str, session: str) -> Any:
-    """All of a session, or the status of the call."""
+    """Returns all lines of a session, or the status of the failed call."""
     with grpc.insecure_channel(server.grpc) as channel:
         ask = channel.unary_unary("/muster.v1.CoordinatorService/GetLogs",
                                   messages.GetLogsRequest.SerializeToString,
@@ -52,7 +52,7 @@ def test_token_file_of_the_environment_is_read(guarded: Server, tmp_path: pathli
         muster.Client(guarded.http).jobs()
 
 
-def test_everything_carries_the_token(guarded: Server, tmp_path: pathlib.Path,
+def test_every_call_carries_the_token(guarded: Server, tmp_path: pathlib.Path,
                                       monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "worker.token").write_text(token(guarded, tmp_path, "worker") + "\n")
     submitter = token(guarded, tmp_path, "submitter")
@@ -64,7 +64,7 @@ def test_everything_carries_the_token(guarded: Server, tmp_path: pathlib.Path,
         until(lambda: [t for t in client.tasks() if t["state"] == "CONNECTED"], "the worker")
         with muster.ClusterCoordinator(guarded.grpc, token=submitter) as c:
             assert c.schedule(lambda x: x + 1, args=(41,)).fetch() == 42
-            large = numpy.zeros(1 << 19)  # travels as a blob
+            large = numpy.zeros(1 << 19)  # sent as a blob
             assert c.schedule(lambda a: len(a), args=(large,)).fetch() == 1 << 19
             said = c.schedule(print, args=("secret",))
             said.fetch(20)
@@ -86,7 +86,7 @@ def test_everything_carries_the_token(guarded: Server, tmp_path: pathlib.Path,
         assert worker.wait(20) == 0
 
 
-def test_a_wrong_token_is_said(guarded: Server, tmp_path: pathlib.Path) -> None:
+def test_wrong_token_is_reported(guarded: Server, tmp_path: pathlib.Path) -> None:
     with pytest.raises(muster.MusterError, match="unknown, revoked or expired"):
         muster.Client(guarded.http, token="muster.x.y").jobs()
     with pytest.raises(muster.MusterError, match="has the role viewer, which cannot submit"), muster.ClusterCoordinator(guarded.grpc,

@@ -1,5 +1,5 @@
-"""Who can make whom run code: what anybody but a pickled function of one's own answers is data, whatever it
-looks like."""
+"""Protection against pickles of other parties: results are data, whatever they look like, unless they come from a pickled
+function of the program itself."""
 from __future__ import annotations
 
 import base64
@@ -27,7 +27,7 @@ MakeCluster = Callable[..., Cluster]
 
 
 class Trap:
-    """Unpickling it makes a folder."""
+    """An object that creates a folder when it is unpickled."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder / "opened"
@@ -56,13 +56,13 @@ def same(value: Any) -> Any:
 
 
 def returns(value: Any) -> Any:
-    """A value that is no JSON."""
+    """Returns a value that JSON cannot represent."""
     return {1, value}
 
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A worker in C++, and one of Python."""
+    """A worker in C++ and one in Python."""
     made = Cluster(tmp_path_factory.mktemp("mixed"))
     made.add("--processes", "1")
     other = subprocess.Popen([binary(), "worker", "--server", made.server.grpc],
@@ -75,11 +75,11 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def looks_like_pickles(trap: Trap) -> list[Any]:
-    """At the top, in the midst, and beside other things."""
+    """Returns JSON values that resemble pickles: at the top, nested, and next to other members."""
     return [trap.json(), {"a": [trap.json()]}, [trap.json()], {**trap.json(), "b": 1}]
 
 
-def test_what_a_function_with_a_name_returns_is_not_unpickled(mixed: Cluster, trap: Trap) -> None:
+def test_result_of_a_function_with_a_name_is_not_unpickled(mixed: Cluster, trap: Trap) -> None:
     with mixed.coordinator() as c:
         for given in looks_like_pickles(trap):
             assert c.schedule("muster.echo", args=(given,)).fetch(20) == given
@@ -87,7 +87,7 @@ def test_what_a_function_with_a_name_returns_is_not_unpickled(mixed: Cluster, tr
     assert not trap.opened
 
 
-def test_nor_is_it_as_an_argument_of_a_python_function(mixed: Cluster, trap: Trap) -> None:
+def test_argument_from_a_function_with_a_name_is_not_unpickled(mixed: Cluster, trap: Trap) -> None:
     with mixed.coordinator() as c:
         for given in looks_like_pickles(trap):
             echoed = c.schedule("muster.echo", args=(given,))
@@ -96,7 +96,7 @@ def test_nor_is_it_as_an_argument_of_a_python_function(mixed: Cluster, trap: Tra
     assert not trap.opened
 
 
-def test_nor_with_a_server_of_before(mixed: Cluster, trap: Trap, monkeypatch: Any) -> None:
+def test_argument_from_an_older_server_is_not_unpickled(mixed: Cluster, trap: Trap, monkeypatch: Any) -> None:
     silent = property(lambda self: False, lambda self, value: None)
     monkeypatch.setattr(SessionState, "inputs_beside_bytes", silent, raising=False)
     with mixed.coordinator() as c:
@@ -116,7 +116,7 @@ def blob_of(cluster: Cluster, data: bytes) -> dict[str, Any]:
     return {"$blob": digest, "bytes": len(data)}
 
 
-def test_nor_is_a_blob(mixed: Cluster, trap: Trap) -> None:
+def test_blob_from_a_function_with_a_name_is_not_unpickled(mixed: Cluster, trap: Trap) -> None:
     given = blob_of(mixed, trap.pickled())
     with mixed.coordinator() as c:
         echoed = c.schedule("from_json", args=(json.dumps(given),))
@@ -125,11 +125,11 @@ def test_nor_is_a_blob(mixed: Cluster, trap: Trap) -> None:
     assert not trap.opened
 
 
-def test_values_of_python_functions_are_what_they_were(mixed: Cluster, trap: Trap) -> None:
+def test_values_of_python_functions_are_returned_unchanged(mixed: Cluster, trap: Trap) -> None:
     with mixed.coordinator() as c:
-        large = c.schedule(bytes, args=(3 << 20,))  # a blob
+        large = c.schedule(bytes, args=(3 << 20,))  # stored as a blob
         assert c.schedule(len, args=(large,)).fetch(30) == 3 << 20 and len(large.fetch(30)) == 3 << 20
-        # What looks like a pickle, and is data, is pickled.
+        # Data that resembles a pickle is pickled itself.
         assert c.schedule(same, args=(trap.json(),)).fetch(20) == trap.json()
         assert c.schedule(same, args=(c.schedule(same, args=([trap.json()],)),)).fetch(20) == [trap.json()]
     assert not trap.opened
@@ -140,13 +140,13 @@ def test_pickles_of_functions_with_names_need_an_option(mixed: Cluster) -> None:
     with mixed.coordinator() as c:
         trusting = c.options(trust_pickles=True)
         assert trusting.schedule("muster.echo", args=(given,)).fetch(20) == {1, 2}
-        assert trusting.schedule("muster.echo", args=([given],)).fetch(20) == [given], "all of it, or nothing"
+        assert trusting.schedule("muster.echo", args=([given],)).fetch(20) == [given], "nested pickles are not unpickled"
         assert c.schedule("muster.echo", args=(given,)).fetch(20) == given
 
 
 @pytest.fixture
 def hostile(make_cluster: MakeCluster, trap: Trap, monkeypatch: Any) -> Iterator[Cluster]:
-    """Its worker sends a trap as the exception of whatever fails."""
+    """A cluster whose worker sends a trap as the exception of each failed call."""
     monkeypatch.setattr(FunctionTable, "is_pickled", lambda self, number: True)
     node = (trap.pickled(), trap.pickled(), {"a": trap.pickled()}, {}, None, -1, -1, False)
     monkeypatch.setattr(runner, "packed", lambda error: pickle.dumps([node]))
@@ -165,7 +165,7 @@ def hostile(make_cluster: MakeCluster, trap: Trap, monkeypatch: Any) -> Iterator
     serving.join()
 
 
-def test_the_exception_of_a_function_with_a_name_is_not_unpickled(hostile: Cluster, trap: Trap) -> None:
+def test_exception_of_a_function_with_a_name_is_not_unpickled(hostile: Cluster, trap: Trap) -> None:
     with hostile.coordinator(continue_on_error=True) as c:
         value = c.schedule("broken")
         with pytest.raises(ValueError, match="broken") as caught:
@@ -183,16 +183,16 @@ def test_the_exception_of_a_function_with_a_name_is_not_unpickled(hostile: Clust
     assert not trap.opened
 
 
-def test_that_of_a_python_function_is(hostile: Cluster, trap: Trap) -> None:
+def test_exception_of_a_python_function_is_unpickled(hostile: Cluster, trap: Trap) -> None:
     def broken() -> None:
         raise ValueError("broken")
 
     with hostile.coordinator(continue_on_error=True) as c, pytest.raises(ValueError, match="broken"):
         c.schedule(broken).fetch(20)
-    assert trap.opened, "else the test above says nothing"
+    assert trap.opened, "the trap works, so the test above is meaningful"
 
 
-def test_what_comes_beside_a_call(trap: Trap, tmp_path: pathlib.Path) -> None:
+def test_inputs_are_unpickled_only_with_a_trusted_origin(trap: Trap, tmp_path: pathlib.Path) -> None:
     table, kept = FunctionTable({}), Kept()
     text = json.dumps(trap.json(), separators=(",", ":")).encode()
     calls._filling.found = found = calls.Slots([], [])
@@ -212,14 +212,14 @@ def test_what_comes_beside_a_call(trap: Trap, tmp_path: pathlib.Path) -> None:
     assert called([True], b"[1]") == [1] and not trap.opened
     good = values.encode({1, 2})[0]
     assert called([True], good) == {1, 2} == called([False], pickle.dumps({1, 2}), INPUT_PICKLE)
-    # Of a client of 0.1, which cannot say whose it is.
+    # Clients of version 0.1 do not send origins.
     call = base64.b64encode(calls.pack(pickle.dumps(same), arguments)).decode()
     assert table.call(0, f'["{call}",{good.decode()}]'.encode(), JSON, kept) == {1, 2}
     deep = f'["{call}",[{text.decode()}]]'.encode()
     assert table.call(0, deep, JSON, kept) == [trap.json()] and not trap.opened
 
 
-def test_origins_are_read_from_the_end_alone() -> None:
+def test_origins_are_read_only_from_the_end() -> None:
     call = calls.pack(b"f", [b"a", calls.origins([True, False, True])])
     assert calls.origins_of(call) == [True, False, True]
     assert bytes(calls.unpack(call)[1][:1]) == b"a"

@@ -1,4 +1,4 @@
-"""A user's program under ``mypy --strict``, and the options as type checkers know them."""
+"""A user's program under ``mypy --strict``, and the options that type checkers know."""
 from __future__ import annotations
 
 import dataclasses
@@ -84,7 +84,7 @@ if __name__ == "__main__":
 
 
 def checked(tmp_path: pathlib.Path, text: str) -> list[str]:
-    """mypy's lines of errors."""
+    """Returns the error lines of mypy."""
     pytest.importorskip("mypy")
     program = tmp_path / "program.py"
     program.write_text(text)
@@ -95,7 +95,7 @@ def checked(tmp_path: pathlib.Path, text: str) -> list[str]:
     return [line for line in ran.stdout.splitlines() if "program.py" in line and ": error: " in line]
 
 
-def test_a_program_of_a_user_is_clean(tmp_path: pathlib.Path) -> None:
+def test_typed_program_of_a_user_has_no_errors(tmp_path: pathlib.Path) -> None:
     assert checked(tmp_path, GOOD) == []
 
 
@@ -107,7 +107,7 @@ def test_a_program_of_a_user_is_clean(tmp_path: pathlib.Path) -> None:
     ("muster.launch(['x'], task=3)", 'Unexpected keyword argument "task"'),
     ("muster.Executor('h:1').submit(len, 1)", 'Argument 2 to "submit"'),
 ])
-def test_a_wrong_option_is_one_error(tmp_path: pathlib.Path, wrong: str, said: str) -> None:
+def test_wrong_option_is_one_error(tmp_path: pathlib.Path, wrong: str, said: str) -> None:
     (line,) = checked(tmp_path, f"import muster\n\n\ndef f(c: muster.ClusterCoordinator) -> None:\n"
                                 f"    {wrong}\n")
     assert said in line
@@ -124,7 +124,7 @@ def test_type_checkers_know_all_options(words: Any, options: Any, but: set[str])
     assert {name: given.__forward_arg__ for name, given in words.__annotations__.items()} == fields
 
 
-def test_all_names_are_exported() -> None:
+def test_all_public_names_are_exported() -> None:
     for name in muster.__all__:
         assert getattr(muster, name) is not None
     assert sorted(muster.__all__) == sorted(muster._HOME)

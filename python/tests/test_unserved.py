@@ -1,4 +1,4 @@
-"""A coordinator's session without a server: what it sends, and what it makes of what it is told."""
+"""A coordinator's session without a server: the messages that it sends, and its reaction to received messages."""
 from __future__ import annotations
 
 import threading
@@ -21,7 +21,7 @@ class Unserved:
         self.connect()
 
     def connect(self) -> None:
-        """Another stream, which the server has opened."""
+        """Connects another stream, which the server has opened."""
         self._messages: Iterator[bytes] = self.session.messages(self.session.connected())
         self.first = SessionRequest.FromString(next(self._messages))
         opened = SessionResponse()
@@ -31,8 +31,8 @@ class Unserved:
         self.session.take(opened, [])
 
     def sent(self) -> Any:
-        """The next message."""
-        assert self.session._out.waiting, "there is nothing to say"
+        """Returns the next message."""
+        assert self.session._out.waiting, "no message is waiting"
         return SessionRequest.FromString(next(self._messages))
 
     def schedule(self, own_error: bool = False) -> Record:
@@ -54,7 +54,7 @@ class Unserved:
         self.session.take(m, [b""])
 
 
-def test_a_submit_that_waits_for_room_goes_on_while_an_error_is_pending() -> None:
+def test_submit_that_waits_for_room_continues_while_an_error_is_pending() -> None:
     made = Unserved(pending_max=1)
     made.schedule()
     made.sent()
@@ -67,10 +67,10 @@ def test_a_submit_that_waits_for_room_goes_on_while_an_error_is_pending() -> Non
     made.sent()
     waiting.join(DEADLINE)
     assert not waiting.is_alive()
-    assert made.session._generation.failed, "the error is still to be raised"
+    assert made.session._generation.failed, "the error has not been raised yet"
 
 
-def test_a_cancel_during_the_drain_of_an_error_is_for_what_was_submitted() -> None:
+def test_cancel_during_the_drain_of_an_error_cancels_submitted_calls() -> None:
     made = Unserved()
     scheduled, first, second, over = made.schedule(), made.submit(), made.submit(), made.submit()
     for _ in range(2):
@@ -93,7 +93,7 @@ def test_a_cancel_during_the_drain_of_an_error_is_for_what_was_submitted() -> No
     assert not made.sent().cancel_token
 
 
-def test_a_cancel_while_there_is_no_stream_goes_with_the_next() -> None:
+def test_cancel_without_a_stream_is_sent_on_the_next_stream() -> None:
     made = Unserved()
     kept, ended, cancelled = made.submit(), made.submit(), made.schedule()
     for _ in range(2):
@@ -108,7 +108,7 @@ def test_a_cancel_while_there_is_no_stream_goes_with_the_next() -> None:
     assert [t for m in said for t in m.cancel_token] == [cancelled.token]
 
 
-def test_a_cancel_before_the_first_stream_goes_with_it() -> None:
+def test_cancel_before_the_first_stream_is_sent_on_it() -> None:
     session = Session(CoordinatorOptions())
     record = session.put((Request("f", b"[]", JSON),), None)[0]
     session.cancel_one(record)
@@ -116,7 +116,7 @@ def test_a_cancel_before_the_first_stream_goes_with_it() -> None:
     assert list(said.cancel_token) == [record.token]
 
 
-def test_ctrl_c_while_it_is_put_into_the_outbox_leaves_nothing_to_wait_for() -> None:
+def test_ctrl_c_while_a_call_is_queued_leaves_nothing_to_wait_for() -> None:
     made = Unserved()
 
     def interrupted(record: Record) -> None:

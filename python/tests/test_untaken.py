@@ -1,4 +1,4 @@
-"""Answers that are not yet on the server's disk."""
+"""Results of a worker that are not yet on the server's disk."""
 from __future__ import annotations
 
 from typing import Any
@@ -25,7 +25,7 @@ def acknowledging() -> Untaken:
     return kept
 
 
-def test_what_was_taken_is_forgotten_and_the_rest_comes_again_in_order() -> None:
+def test_acknowledged_results_are_forgotten_and_others_are_repeated_in_order() -> None:
     kept = acknowledging()
     for m in (message(1, 2), message(3), message(4)):
         sent(kept, m)
@@ -36,17 +36,17 @@ def test_what_was_taken_is_forgotten_and_the_rest_comes_again_in_order() -> None
     assert list(again.value) == [b"1", b"1"]
     assert list(again.execution_us) == [5, 5]
     kept.taken(1)
-    assert list(kept.again().closure) == [4], "numbers begin again with the hello"
+    assert list(kept.again().closure) == [4], "the count starts again with the hello"
 
 
-def test_a_message_counts_as_taken_as_a_whole() -> None:
+def test_message_is_acknowledged_as_a_whole() -> None:
     kept = acknowledging()
     sent(kept, message(1, 2))
     kept.taken(1)
     assert len(kept) == 2
 
 
-def test_failures_and_encodings_keep_their_places() -> None:
+def test_failures_and_encodings_keep_their_positions() -> None:
     kept = acknowledging()
     sent(kept, message(1))
     second = message(2, 3, value=b"")
@@ -58,14 +58,14 @@ def test_failures_and_encodings_keep_their_places() -> None:
     assert [(f.position, f.message) for f in again.failure] == [(2, "broken")]
 
 
-def test_nothing_is_kept_where_nothing_is_acknowledged() -> None:
+def test_nothing_is_kept_without_acknowledgements() -> None:
     kept = Untaken()
     sent(kept, message(1))
     assert not kept.again().closure
     assert not kept.full
 
 
-def test_there_are_limits() -> None:
+def test_kept_results_are_limited() -> None:
     kept = acknowledging()
     for n in range(untaken.ANSWERS_MAX):
         assert not kept.full
@@ -81,7 +81,7 @@ def test_there_are_limits() -> None:
     assert len(kept.again().closure) == untaken.AGAIN_BYTES_MAX // untaken.BYTES_MAX - 1
 
 
-def test_what_ends_without_a_stream_comes_with_the_next_hello() -> None:
+def test_result_without_a_stream_is_sent_with_the_next_hello() -> None:
     held = Held()
     held.untaken.acknowledged = True
     held.sent(ServerMessage(closure=[1, 2], attempt=[1, 1], args=[b"[]", b"[]"]))
@@ -90,7 +90,7 @@ def test_what_ends_without_a_stream_comes_with_the_next_hello() -> None:
     assert list(held.attempts) == [2]
 
 
-def test_what_was_parked_when_the_stream_broke_is_void() -> None:
+def test_parked_closure_is_void_after_the_stream_broke() -> None:
     held = Held()
     m = ServerMessage(closure=[1], attempt=[1], args=[b"[]"])
     held.sent(m)
@@ -98,24 +98,24 @@ def test_what_was_parked_when_the_stream_broke_is_void() -> None:
     assert not held.attempts
 
 
-def test_an_answer_between_hello_and_welcome_is_sent_on_that_stream() -> None:
+def test_result_between_hello_and_welcome_is_sent_on_that_stream() -> None:
     held = Held()
     held.untaken.acknowledged = True
     held.sent(ServerMessage(closure=[1, 2], attempt=[1, 1], args=[b"[]", b"[]"]))
     held.keep(message(1), offered=True)
-    assert list(held.untaken.again().closure) == [], "no hello brings it: the one that named it is under way"
+    assert list(held.untaken.again().closure) == [], "the hello that named the closure is in transit, so no later hello contains the result"
     answers, stopped = held.void({1, 2})
     assert [list(one.closure) for one in answers] == [[1]] and stopped == []
     assert list(held.attempts) == [2]
 
 
-def test_what_is_given_back_between_hello_and_welcome_is_given_back_on_that_stream() -> None:
+def test_closure_returned_between_hello_and_welcome_is_returned_on_that_stream() -> None:
     held = Held()
     held.untaken.acknowledged = True
     held.sent(ServerMessage(closure=[1, 2, 3], attempt=[1, 2, 1], args=[b"[]"] * 3))
     held.keep(WorkerMessage(returned_closure=[2, 3, 9], returned_attempt=[2, 1, 1]), offered=True)
-    answers, stopped = held.void({1, 2})  # the server has given up the third
+    answers, stopped = held.void({1, 2})  # the server has given up the third closure
     assert [(list(m.returned_closure), list(m.returned_attempt)) for m in answers] == [([2], [2])]
     assert stopped == [] and list(held.attempts) == [1]
     held.keep(WorkerMessage(returned_closure=[1], returned_attempt=[1]), offered=False)
-    assert not held.attempts and held.void(set()) == ([], []), "no hello has named it"
+    assert not held.attempts and held.void(set()) == ([], []), "no hello has named the closure"

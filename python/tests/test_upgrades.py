@@ -1,5 +1,5 @@
-"""Servers and workers of one version before: what they said over the wire is said again to those of this
-one, both ways. The transcripts were recorded by transcripts/record.py; docs/upgrade.md states which versions work together."""
+"""Replays recorded messages of older servers and workers to this version's workers and servers. transcripts/record.py
+recorded them; docs/upgrade.md states which versions work together."""
 from __future__ import annotations
 
 import base64
@@ -25,7 +25,7 @@ TRANSCRIPTS = sorted((HERE / "transcripts").glob("*.json"))
 
 
 def steps_of(path: pathlib.Path) -> list[dict[str, Any]]:
-    """With the bytes, and what they say to who speaks this version."""
+    """Returns the steps of a transcript, with decoded bytes and the messages that they contain."""
     steps: list[dict[str, Any]] = json.loads(path.read_text())
     for s in steps:
         if "bytes" in s:
@@ -38,12 +38,12 @@ def messages(steps: list[dict[str, Any]], who: str) -> list[Any]:
     return [s["says"] for s in steps if s.get("from") == who]
 
 
-def test_transcripts_hold_a_held_closure_and_the_first_are_older_than_kept_answers() -> None:
+def test_transcripts_contain_a_held_closure_and_the_first_precede_kept_answers() -> None:
     assert {"0.1-cpp", "0.1-python"} <= {p.stem for p in TRANSCRIPTS}
     for path in TRANSCRIPTS:
         steps = steps_of(path)
         hellos = [m.hello for m in messages(steps, "worker") if m.HasField("hello")]
-        assert len(hellos) == 2 and len(hellos[1].held_closure) == 1, "it comes back with what it holds"
+        assert len(hellos) == 2 and len(hellos[1].held_closure) == 1, "the worker reconnects with the closure that it holds"
         assert not any(h.keeps_answers for h in hellos) or not path.stem.startswith("0.1-")
         welcomes = [m.welcome for m in messages(steps, "server") if m.HasField("welcome")]
         assert list(welcomes[1].kept) == [0]
@@ -56,7 +56,7 @@ def essence(result: dict[str, Any]) -> Any:
 
 
 class OldWorker:
-    """Says a transcript's words of a worker to a server of this version."""
+    """Sends the worker's messages of a transcript to a server of this version."""
 
     def __init__(self, server: str) -> None:
         self._channel = grpc.insecure_channel(server)
@@ -64,8 +64,8 @@ class OldWorker:
         self._out: queue.Queue[Any] = queue.Queue()
         self._in: queue.Queue[Any] = queue.Queue()
         self._functions: list[str] = []
-        self._closures: list[tuple[str, bytes, int, int]] = []  # that came and are in no place yet
-        self._live: dict[int, tuple[int, int]] = {}  # closure and attempt here, by closure there
+        self._closures: list[tuple[str, bytes, int, int]] = []  # received, and not yet matched with a step
+        self._live: dict[int, tuple[int, int]] = {}  # closure and attempt of this run, by closure of the transcript
         self._stopped: set[int] = set()
         self._welcome: Any = None
         self._drained = False
@@ -119,11 +119,11 @@ class OldWorker:
         self._out.put(m.SerializeToString() if named else raw)
 
     def expect(self, m: Any) -> None:
-        """The server says at least what it said then."""
+        """Checks that the server sends at least the content that it sent in the transcript."""
         if m.HasField("welcome"):
             self.hear(lambda: self._welcome)
             assert list(self._welcome.kept) == list(m.welcome.kept)
-            assert self.keeps or not self._welcome.acknowledges, "it keeps no answers"
+            assert self.keeps or not self._welcome.acknowledges, "the old worker keeps no answers"
         for i, closure in enumerate(m.closure):
             wanted = (self._functions[m.function[i]], m.args[i])
             place = self.hear(lambda: [c for c in self._closures if c[:2] == wanted])[0]
@@ -146,8 +146,8 @@ class OldWorker:
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda p: p.stem)
 @pytest.mark.parametrize("durable", [False, True], ids=["memory", "data_dir"])
-def test_an_old_worker_with_this_server(path: pathlib.Path, durable: bool, make_cluster: Any,
-                                        tmp_path: pathlib.Path) -> None:
+def test_old_worker_works_with_this_server(path: pathlib.Path, durable: bool, make_cluster: Any,
+                                           tmp_path: pathlib.Path) -> None:
     cluster: Cluster = make_cluster(*(["--data-dir", str(tmp_path / "data")] if durable else []))
     server, worker = cluster.server, OldWorker(cluster.server.grpc)
     jobs: list[str] = []
@@ -162,7 +162,7 @@ def test_an_old_worker_with_this_server(path: pathlib.Path, durable: bool, make_
         elif s.get("do") == "cancel":
             server.post(f"/api/v1/jobs/{jobs[-1]}/cancel", {})
         elif s.get("do") == "run":
-            time.sleep(s["seconds"])  # the server waits for what has run for a while
+            time.sleep(s["seconds"])  # the server waits for a reconnect for a quarter of its uptime
         elif s.get("do") == "drain":
             server.post("/api/v1/clusters/default/tasks/worker/0/drain", {})
         elif "job" in s:
@@ -178,17 +178,17 @@ def test_an_old_worker_with_this_server(path: pathlib.Path, durable: bool, make_
         elif s.get("end") == "server":
             worker.expect_end()
     assert compared >= 5
-    assert worker.keeps or not worker.taken, "it does not know what that means"
+    assert worker.keeps or not worker.taken, "the old worker does not understand acknowledgements"
 
 
 class OldServer:
-    """Says a transcript's words of a server to a worker of this version."""
+    """Sends the server's messages of a transcript to a worker of this version."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._hellos: list[Any] = []
         self._out: queue.Queue[Any] = queue.Queue()
-        self._functions: list[str] = []  # by their numbers then
+        self._functions: list[str] = []  # by the numbers of the transcript
         self._answers: dict[int, Any] = {}
         self._started: set[int] = set()
         self._told: set[Any] = set()  # lines and progress
@@ -212,7 +212,7 @@ class OldServer:
                 for raw in asked:
                     self._take(WorkerMessage.FromString(raw), out)
             except Exception:
-                return  # it was cut
+                return  # the stream was cut
             with self._changed:
                 self._half_closed = True
                 self._changed.notify_all()
@@ -250,24 +250,24 @@ class OldServer:
         self._out.put(raw)
 
     def expect(self, m: Any) -> None:
-        """The worker says at least what it said then."""
+        """Checks that the worker sends at least the content that it sent in the transcript."""
         if m.HasField("hello"):
             before = len(self._hellos)
             again = bool(m.hello.held_closure)
             self._functions = list(m.hello.function)
             self._until(lambda: len(self._hellos) > int(again), "it comes (again)")
             hello = self._hellos[-1]
-            assert hello.keeps_answers, "this version's worker"
+            assert hello.keeps_answers, "a worker of this version keeps answers"
             held = dict(zip(hello.held_closure, hello.held_attempt))
             then = dict(zip(m.hello.held_closure, m.hello.held_attempt))
             assert held.items() >= then.items(), before
-            # An answer that was cut off while it was sent may have come, unknown to the worker.
+            # An answer that was cut off while it was sent may have arrived without the worker knowing.
             assert held.keys() - then.keys() <= self._answers.keys()
-            assert not hello.answers.closure, "nothing was acknowledged, nothing is kept"
+            assert not hello.answers.closure, "without acknowledgements nothing is kept"
         for closure in m.started_closure:
             self._until(lambda: closure in self._started, f"{closure} is started")
         for one in told(m):
-            self._until(lambda: one in self._told, f"{one} is told")
+            self._until(lambda: one in self._told, f"{one} is reported")
         failed = {f.position: f for f in m.failure}
         for i, closure in enumerate(m.closure):
             self._until(lambda: closure in self._answers, f"{closure} is answered")
@@ -286,7 +286,7 @@ class OldServer:
 
 
 def told(m: Any) -> list[Any]:
-    """Lines and progress, by closure."""
+    """Returns lines and progress, by closure."""
     return [*zip(m.log_closure, m.log_attempt, m.log_level, m.log_text),
             *zip(m.progress_closure, m.progress_attempt, m.progress_fraction, m.progress_text)]
 
@@ -299,8 +299,8 @@ def old_server() -> Iterator[OldServer]:
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda p: p.stem)
-def test_an_old_server_with_this_worker(path: pathlib.Path, old_server: OldServer,
-                                        tmp_path: pathlib.Path) -> None:
+def test_old_server_works_with_this_worker(path: pathlib.Path, old_server: OldServer,
+                                           tmp_path: pathlib.Path) -> None:
     words = ([binary(), "worker", "--allow-exec", "--slots", "2"] if path.stem.endswith("-cpp") else
              [sys.executable, "-m", "muster", "worker", "served", "--processes", "1"])
     worker = subprocess.Popen([*words, "--server", old_server.address], cwd=tmp_path,

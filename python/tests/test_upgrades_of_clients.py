@@ -1,6 +1,6 @@
-"""Client programs of one version before: what they and their server said in sessions is said again, the
-client's words to this version's server and the server's to this version's clients, C++ and Python. See
-transcripts/record.py; docs/upgrade.md states which versions work together."""
+"""Replays recorded sessions of older client programs: the client's messages to this version's server, and the server's
+messages to this version's clients in C++ and Python. See transcripts/record.py; docs/upgrade.md states which versions work
+together."""
 from __future__ import annotations
 
 import base64
@@ -26,7 +26,7 @@ PICKLES = "python:%d.%d" % sys.version_info[:2]
 
 
 def steps_of(path: pathlib.Path) -> list[dict[str, Any]]:
-    """With the bytes, and what they say to who speaks this version."""
+    """Returns the steps of a transcript, with decoded bytes and the messages that they contain."""
     steps: list[dict[str, Any]] = json.loads(path.read_text())
     for s in steps:
         if "bytes" in s:
@@ -40,18 +40,18 @@ def printed(steps: list[dict[str, Any]]) -> list[str]:
 
 
 def failures(m: Any) -> dict[int, tuple[int, str, str]]:
-    """By position. A worker's thread may not have begun what it was given when a cancel comes: the worker
-    then says so in the text of the same failure, and nothing the client did differs."""
+    """Returns failures by position. When a cancel arrives, a worker's thread may not have started the call. The worker then uses
+    another text for the same failure; this text is replaced, because the client did nothing different."""
     return {f.position: (f.kind, f.type, "cancelled" if f.message == "cancelled before it started" else f.message)
             for f in m.failure}
 
 
 def here(function: str) -> str:
-    """Callables that are sent are names of the standard library: all versions of Python read them."""
+    """Returns the function for this interpreter. Callables are names of the standard library, which all versions can read."""
     return PICKLES if function.startswith("python:") else function
 
 
-def test_transcripts_hold_a_cut_an_error_and_what_every_client_does() -> None:
+def test_transcripts_contain_a_cut_an_error_and_the_common_requests() -> None:
     assert {"0.1-coordinator-cpp", "0.1-coordinator-python", "0.1-session-cpp"} <= {p.stem for p in TRANSCRIPTS}
     for path in TRANSCRIPTS:
         steps = steps_of(path)
@@ -60,11 +60,11 @@ def test_transcripts_hold_a_cut_an_error_and_what_every_client_does() -> None:
                                                                if s.get("from") == "server")
         resumed = [m.open.resume for m in asked if m.open.resume]
         assert len(resumed) == sum("cut" in s for s in steps) == ("coordinator" in path.stem)
-        assert not path.stem.startswith("0.1-") or not any(m.callable for m in asked), "0.1 names none"
+        assert not path.stem.startswith("0.1-") or not any(m.callable for m in asked), "version 0.1 sends no names of callables"
 
 
 class OldClient:
-    """Says a transcript's words of a client to a server of this version."""
+    """Sends the client's messages of a transcript to a server of this version."""
 
     def __init__(self, server: str) -> None:
         self._channel = grpc.insecure_channel(server)
@@ -75,7 +75,7 @@ class OldClient:
         self._session = ""
         self._outcomes: dict[int, Any] = {}
         self._notices: list[tuple[int, int]] = []
-        self._built: dict[int, int] = {}  # handles here, by handles there
+        self._built: dict[int, int] = {}  # handles of this run, by handles of the transcript
         self._created: dict[int, Any] = {}
         self._ended = ""
 
@@ -125,7 +125,7 @@ class OldClient:
             for i, args in enumerate(m.args):
                 m.args[i] = args.replace(b"pw_%016x" % there, b"pw_%016x" % handle)
         for i in m.input:
-            assert not i.closure, "handles of other clients are in no transcript"
+            assert not i.closure, "transcripts have no handles of other clients"
             if i.per_worker:
                 i.per_worker, same = self._built[i.per_worker], False
         for i, there in enumerate(m.release_per_worker):
@@ -133,7 +133,7 @@ class OldClient:
         self._out.put(raw if same else m.SerializeToString())
 
     def expect(self, m: Any) -> None:
-        """The server says at least what it said then."""
+        """Checks that the server sends at least the content that it sent in the transcript."""
         if m.HasField("opened"):
             opened = self._hear(lambda: self._opened)
             assert opened.session == (self._session or opened.session) and opened.session
@@ -145,7 +145,7 @@ class OldClient:
         encodings = m.encoding or [0] * len(m.token)
         for i, token in enumerate(m.token):
             outcome = self._hear(lambda: self._outcomes.get(token))
-            if not m.closure:  # nothing is held: the token is used again
+            if not m.closure:  # no closure has the token, so it can be used again
                 del self._outcomes[token]
             assert outcome == (m.value[i], encodings[i], failed.get(i), bool(m.closure and m.closure[i]))
         for n in m.notice:
@@ -167,8 +167,8 @@ class OldClient:
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda p: p.stem)
 @pytest.mark.parametrize("durable", [False, True], ids=["memory", "data_dir"])
-def test_an_old_client_with_this_server(path: pathlib.Path, durable: bool, make_cluster: Any,
-                                        tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_client_works_with_this_server(path: pathlib.Path, durable: bool, make_cluster: Any,
+                                           tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = tmp_path / "begun"
     begun.mkdir()
     monkeypatch.setenv("MUSTER_TESTS_BEGUN", str(begun))
@@ -191,7 +191,7 @@ def test_an_old_client_with_this_server(path: pathlib.Path, durable: bool, make_
             elif s.get("printed", "").startswith("PAUSE"):
                 pauses += 1
                 until(server.running, "it is started")
-                # A process of a Python worker may not have begun what it was given, and a cancel would come before.
+                # A process of a Python worker may not have started the call, and the cancel would arrive before its start.
                 until(lambda: worker or len(list(begun.iterdir())) >= pauses, "it has begun")
             elif "cut" in s:
                 client.cut()
@@ -206,7 +206,7 @@ def test_an_old_client_with_this_server(path: pathlib.Path, durable: bool, make_
 
 
 class OldServer:
-    """Says a transcript's words of a server to a client of this version."""
+    """Sends the server's messages of a transcript to a client of this version."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -239,7 +239,7 @@ class OldServer:
                 for raw in asked:
                     self._take(SessionRequest.FromString(raw), out)
             except Exception:
-                return  # it was cut
+                return  # the stream was cut
             with self._changed:
                 self._half_closes += 1
                 self._changed.notify_all()
@@ -275,7 +275,7 @@ class OldServer:
         self._streams[-1].put(raw)
 
     def expect(self, m: Any) -> None:
-        """The client says at least what it said then."""
+        """Checks that the client sends at least the content that it sent in the transcript."""
         if m.HasField("open"):
             self._names_then = []
             number = 1 + bool(m.open.resume)
@@ -312,7 +312,7 @@ class OldServer:
 
 
 def closures_of(m: Any, names: list[str]) -> dict[int, Any]:
-    """By token; of callables that are sent, not how they are pickled."""
+    """Returns closures by token. Of callables only the name is included, not the pickle."""
     inputs: dict[int, list[Any]] = {}
     for i in m.input:
         inputs.setdefault(i.position, []).append((i.token, i.per_worker))
@@ -344,7 +344,7 @@ def program_of(path: pathlib.Path, server: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda p: p.stem)
-def test_an_old_server_with_this_client(path: pathlib.Path, old_server: OldServer) -> None:
+def test_old_server_works_with_this_client(path: pathlib.Path, old_server: OldServer) -> None:
     steps = steps_of(path)
     client = subprocess.Popen(program_of(path, old_server.address), text=True, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(HERE.parent)})

@@ -22,7 +22,7 @@ from muster.worker import uploads as unpacked
 
 @pytest.fixture
 def here(tmp_path: pathlib.Path, monkeypatch: Any) -> Iterator[pathlib.Path]:
-    """A folder of which the client alone imports; what comes from it is forgotten afterwards."""
+    """A folder from which only the client imports. Its modules are forgotten after the test."""
     folder = tmp_path / "client"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
@@ -53,7 +53,7 @@ def package(folder: pathlib.Path) -> None:
     (folder / "outer" / "table.txt").write_text("data")
 
 
-def test_a_module_goes_along(cluster: Cluster, here: pathlib.Path) -> None:
+def test_uploaded_module_is_imported(cluster: Cluster, here: pathlib.Path) -> None:
     write(here, sent_one="def f(x):\n    return x * 3\n")
     module = importlib.import_module("sent_one")
     c = cluster.coordinator(upload=[module])
@@ -66,7 +66,7 @@ def test_a_module_goes_along(cluster: Cluster, here: pathlib.Path) -> None:
     assert c.schedule(lambda k, x: k + x, args=(kept, 1)).fetch(20) == 16
 
 
-def test_nested_packages_go_along_with_their_files(cluster: Cluster, here: pathlib.Path) -> None:
+def test_nested_packages_are_uploaded_with_their_files(cluster: Cluster, here: pathlib.Path) -> None:
     package(here)
     deep = importlib.import_module("outer.inner.deep")
 
@@ -84,8 +84,8 @@ def test_nested_packages_go_along_with_their_files(cluster: Cluster, here: pathl
         assert with_it.schedule(table).fetch(20) == "data"
 
 
-def test_an_edited_module_is_the_new_one(cluster: Cluster, here: pathlib.Path) -> None:
-    """Sessions at the same time each have their own, on the same worker."""
+def test_edited_module_is_uploaded_again(cluster: Cluster, here: pathlib.Path) -> None:
+    """Sessions at the same time have their own versions on the same worker."""
     sessions = []
     for text in ("VERSION = 1\ndef f():\n    return VERSION\n",
                  "VERSION = 22\ndef f():\n    return VERSION\n"):
@@ -100,12 +100,12 @@ def test_an_edited_module_is_the_new_one(cluster: Cluster, here: pathlib.Path) -
 
 
 def fetched(c: Any, f: Any) -> Any:
-    sys.modules["edited"] = types.ModuleType("edited")  # its function is pickled by name
+    sys.modules["edited"] = types.ModuleType("edited")  # so that its function is pickled by name
     sys.modules["edited"].f = f  # type: ignore[attr-defined]
     return c.schedule(f).fetch(20)
 
 
-def test_what_is_not_uploaded_is_named(cluster: Cluster, here: pathlib.Path) -> None:
+def test_missing_upload_is_named(cluster: Cluster, here: pathlib.Path) -> None:
     write(here, not_sent="def f():\n    return 1\n")
     module = importlib.import_module("not_sent")
     c = cluster.coordinator(continue_on_error=True)
@@ -113,10 +113,10 @@ def test_what_is_not_uploaded_is_named(cluster: Cluster, here: pathlib.Path) -> 
         c.schedule(module.f).fetch(20)
     assert c.options(upload=[module]).schedule(module.f).fetch(20) == 1
     with pytest.raises(muster.InputError, match="no module 'not_sent'"):
-        c.options(task="worker:0").schedule(module.f).fetch(20)  # it is of the others alone
+        c.options(task="worker:0").schedule(module.f).fetch(20)  # the upload belongs to the other calls only
 
 
-def test_a_worker_that_comes_back_gets_it_again(make_cluster: Any, here: pathlib.Path) -> None:
+def test_restarted_process_gets_the_upload_again(make_cluster: Any, here: pathlib.Path) -> None:
     write(here, sent_again="import os\ndef f(once):\n    import muster\n"
           "    if once and muster.context().attempt == 1:\n        os._exit(3)\n    return os.getpid()\n")
     module = importlib.import_module("sent_again")
@@ -157,7 +157,7 @@ class Made:
 """
 
 
-def test_closures_that_wait_and_run_beside_have_their_own(make_cluster: Any, here: pathlib.Path) -> None:
+def test_waiting_and_running_closures_have_their_own_uploads(make_cluster: Any, here: pathlib.Path) -> None:
     write(here, waits_one=WAITS, other_one=OTHER, **{f"lately_{i}": f"X = {i}\n" for i in (1, 2, 3)})
     module = importlib.import_module("waits_one")
 
@@ -179,10 +179,10 @@ def test_closures_that_wait_and_run_beside_have_their_own(make_cluster: Any, her
         made, other, total = c.submit(module.waits, cluster.server.grpc, str(here / "other_one.py"), slow,
                                        str(here / "mark")).fetch(30)
         assert isinstance(made, module.Made) and total == 6
-        assert b"other_one" in other and b"skeleton" not in other, "its class is that of the module"
+        assert b"other_one" in other and b"skeleton" not in other, "the class is pickled as a name of the module"
 
 
-def test_the_zip_is_of_the_contents_alone(here: pathlib.Path) -> None:
+def test_zip_depends_only_on_the_contents(here: pathlib.Path) -> None:
     package(here)
     made = zipped.collect([here / "outer"])
     os.utime(here / "outer" / "other.py", (1, 1))
@@ -194,7 +194,7 @@ def test_the_zip_is_of_the_contents_alone(here: pathlib.Path) -> None:
     assert zipped.collect([here / "outer"]).digest != made.digest
 
 
-def test_uploads_that_cannot_be_are_told(here: pathlib.Path, monkeypatch: Any) -> None:
+def test_invalid_uploads_are_refused(here: pathlib.Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(zipped, "UPLOAD_BYTES_MAX", 1000)
     (here / "large.py").write_bytes(os.urandom(5000))
     with pytest.raises(ValueError, match="as a zip, the limit is 1000: leave data out"):
@@ -212,7 +212,7 @@ def test_uploads_that_cannot_be_are_told(here: pathlib.Path, monkeypatch: Any) -
 
 @pytest.fixture
 def folder(tmp_path: pathlib.Path, monkeypatch: Any) -> pathlib.Path:
-    """Where this process installs uploads."""
+    """Returns the folder in which this process installs uploads."""
     made = tmp_path / "uploads"
     made.mkdir()
     monkeypatch.setattr(unpacked, "_folder", str(made))
@@ -231,7 +231,7 @@ def folders(folder: pathlib.Path) -> list[pathlib.Path]:
     return [path for path in folder.iterdir() if path.is_dir()]
 
 
-def test_a_digest_is_that_of_what_came(here: pathlib.Path, folder: pathlib.Path, monkeypatch: Any) -> None:
+def test_upload_must_match_its_digest(here: pathlib.Path, folder: pathlib.Path, monkeypatch: Any) -> None:
     write(here, good="X = 1\n")
     good = zipped.collect([here / "good.py"])
     for wrong in (zip_of(**{"good.py": b"X = 2\n"}), zip_of(**{"other.py": b"X = 1\n"}),
@@ -257,7 +257,7 @@ def test_a_digest_is_that_of_what_came(here: pathlib.Path, folder: pathlib.Path,
     assert (pathlib.Path(unpacked.install(good.digest, good.data).place) / "good.py").read_text() == "X = 1\n"
 
 
-def test_a_client_with_a_wrong_digest_is_told(cluster: Cluster, here: pathlib.Path, monkeypatch: Any) -> None:
+def test_client_with_a_wrong_digest_gets_an_error(cluster: Cluster, here: pathlib.Path, monkeypatch: Any) -> None:
     write(here, forged="def f():\n    return 1\n")
     module = importlib.import_module("forged")
     collect = zipped.collect
@@ -270,8 +270,8 @@ def test_a_client_with_a_wrong_digest_is_told(cluster: Cluster, here: pathlib.Pa
             c.schedule(module.f).fetch(20)
 
 
-def test_objects_are_made_with_large_uploads_that_were_sent_once(cluster: Cluster, here: pathlib.Path,
-                                                                 monkeypatch: Any) -> None:
+def test_large_upload_is_sent_once_for_several_objects(cluster: Cluster, here: pathlib.Path,
+                                                       monkeypatch: Any) -> None:
     write(here, thing_of_much="import much\n\n\nclass Thing:\n    def answer(self):\n        return much.X\n")
     (here / "much").mkdir()
     (here / "much" / "__init__.py").write_text("X = 5\n")
@@ -290,11 +290,11 @@ def test_objects_are_made_with_large_uploads_that_were_sent_once(cluster: Cluste
         made.append(c.create(module.Thing, task="worker:0", name="outlives", detached=True))
         assert [thing.answer().fetch(20) for thing in made] == [5] * 4
         made[-1].delete()
-    assert max(sizes[:3]) < 10_000 and sizes[3] > 2 << 20, "blobs go with their session, this one does not"
+    assert max(sizes[:3]) < 10_000 and sizes[3] > 2 << 20, "blobs end with their session, so a detached object contains its upload"
 
 
-def test_a_worker_keeps_so_many_and_those_in_use(here: pathlib.Path, folder: pathlib.Path,
-                                                 monkeypatch: Any) -> None:
+def test_worker_keeps_a_limited_number_of_uploads_and_those_in_use(here: pathlib.Path, folder: pathlib.Path,
+                                                                   monkeypatch: Any) -> None:
     monkeypatch.setattr(unpacked, "UPLOADS_MAX", 2)
     held = []
     for i in range(5):

@@ -1,4 +1,4 @@
-"""Workers: functions with names, what they report, how they and their closures end."""
+"""Workers: functions with names, reports, and the ends of workers and closures."""
 from __future__ import annotations
 
 import contextlib
@@ -27,19 +27,19 @@ from muster.worker.options import WorkerOptions
 MakeCluster = Callable[..., Cluster]
 
 
-def test_a_function_with_a_name_takes_and_gives_json(cluster: Cluster) -> None:
+def test_function_with_a_name_takes_and_returns_json(cluster: Cluster) -> None:
     c = cluster.coordinator()
     assert c.schedule("mean", args=([1, 2, 6],)).fetch() == 3
     assert c.schedule("mean", args=([1, 2, 6],), kwargs={"offset": 0.5}).fetch() == 3.5
 
 
-def test_what_is_no_json_is_told(cluster: Cluster) -> None:
+def test_result_that_is_not_json_is_an_error(cluster: Cluster) -> None:
     c = cluster.coordinator(continue_on_error=True)
     with pytest.raises(TypeError, match="no_json returns what is no JSON"):
         c.schedule("no_json").fetch()
 
 
-def test_what_is_printed_and_logged_becomes_lines_of_the_closure(cluster: Cluster) -> None:
+def test_printed_and_logged_text_becomes_lines_of_the_closure(cluster: Cluster) -> None:
     c = cluster.coordinator()
     session = c.wait_open()
 
@@ -59,7 +59,7 @@ def test_what_is_printed_and_logged_becomes_lines_of_the_closure(cluster: Cluste
         assert line in text
 
 
-def test_log_lines_have_the_form_of_the_servers(make_cluster: MakeCluster) -> None:
+def test_log_lines_have_the_form_of_the_server(make_cluster: MakeCluster) -> None:
     import re
 
     cluster = make_cluster()
@@ -76,7 +76,7 @@ def logs_of(cluster: Cluster, job: str) -> str:
         return str(a.read().decode())
 
 
-def test_progress_is_shown_while_it_runs(cluster: Cluster) -> None:
+def test_progress_is_shown_while_a_closure_runs(cluster: Cluster) -> None:
     server = cluster.server
     job = server.post("/api/v1/jobs", {"closures": [{"function": "progress", "args": [30]}]})
     until(lambda: "a quarter" in str(server.get(f"/api/v1/jobs/{job['id']}/closures")),
@@ -86,7 +86,7 @@ def test_progress_is_shown_while_it_runs(cluster: Cluster) -> None:
           "it is cancelled")
 
 
-def test_a_failure_has_class_message_traceback_and_worker(cluster: Cluster) -> None:
+def test_failure_has_class_message_traceback_and_worker(cluster: Cluster) -> None:
     c = cluster.coordinator()
     with pytest.raises(ValueError, match="too few") as caught:
         c.schedule("fail", args=("too few",)).fetch()
@@ -97,7 +97,7 @@ def test_a_failure_has_class_message_traceback_and_worker(cluster: Cluster) -> N
     assert "served.py" in error.remote_traceback and "runner.py" not in error.remote_traceback
 
 
-def test_a_process_that_dies_is_a_counted_loss_and_comes_back(make_cluster: MakeCluster) -> None:
+def test_death_of_a_process_counts_as_a_loss_and_it_is_replaced(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "1")
     c = cluster.coordinator(continue_on_error=True, max_worker_failures=3)
@@ -108,8 +108,8 @@ def test_a_process_that_dies_is_a_counted_loss_and_comes_back(make_cluster: Make
 
 
 @pytest.mark.parametrize("number, named", [(9, "SIGKILL, perhaps out of memory"), (11, "SIGSEGV")])
-def test_the_last_failure_names_the_signal(make_cluster: MakeCluster, number: int, named: str
-                                           ) -> None:
+def test_last_failure_names_the_signal(make_cluster: MakeCluster, number: int, named: str
+                                       ) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "2")
     c = cluster.coordinator(continue_on_error=True, max_worker_failures=3)
@@ -133,7 +133,7 @@ def test_the_last_failure_names_the_signal(make_cluster: MakeCluster, number: in
     until(lambda: logs_of(cluster, session).count(named) >= 3, "the attempts say it")
 
 
-def test_a_session_that_allows_more_losses_has_them(make_cluster: MakeCluster) -> None:
+def test_session_can_allow_more_losses(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1")
 
@@ -149,7 +149,7 @@ def test_a_session_that_allows_more_losses_has_them(make_cluster: MakeCluster) -
         cluster.coordinator(max_worker_failures=2).schedule(die_often).fetch(20)
 
 
-def test_a_closure_that_loses_its_process_once_is_run_again(make_cluster: MakeCluster) -> None:
+def test_closure_that_loses_its_process_once_runs_again(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1")
 
@@ -163,7 +163,7 @@ def test_a_closure_that_loses_its_process_once_is_run_again(make_cluster: MakeCl
     assert cluster.coordinator().schedule(die_once).fetch(20) == 2
 
 
-def test_a_cancelled_function_is_interrupted(cluster: Cluster) -> None:
+def test_cancelled_function_is_interrupted(cluster: Cluster) -> None:
     c = cluster.coordinator()
     running = c.schedule(time.sleep, args=(60,))
     until(cluster.server.running, "it runs")
@@ -174,7 +174,7 @@ def test_a_cancelled_function_is_interrupted(cluster: Cluster) -> None:
     assert time.monotonic() - began < 10
 
 
-def test_one_that_does_not_listen_is_killed_and_others_are_not_blamed(make_cluster: MakeCluster
+def test_closure_that_ignores_cancellation_is_killed_and_others_are_not_blamed(make_cluster: MakeCluster
                                                                        ) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "1", "--stop-grace", "500ms")
@@ -189,7 +189,7 @@ def test_one_that_does_not_listen_is_killed_and_others_are_not_blamed(make_clust
     assert "killed: it did not stop" in worker.text()
 
 
-def test_sigterm_lets_what_runs_finish(make_cluster: MakeCluster) -> None:
+def test_sigterm_lets_running_closures_finish(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "2")
     c = cluster.coordinator()
@@ -199,7 +199,7 @@ def test_sigterm_lets_what_runs_finish(make_cluster: MakeCluster) -> None:
     assert c.fetch(values, 5) == [None, None]
 
 
-def test_it_comes_back_when_the_server_does(make_cluster: MakeCluster) -> None:
+def test_worker_reconnects_after_a_server_restart(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "2")
     server = cluster.server
@@ -229,7 +229,7 @@ def test_threads_share_a_process(make_cluster: MakeCluster) -> None:
     assert time.monotonic() - began < 0.7
 
 
-def test_a_module_that_cannot_be_imported_is_told(cluster: Cluster) -> None:
+def test_module_that_cannot_be_imported_is_reported(cluster: Cluster) -> None:
     made = subprocess.run([sys.executable, "-m", "muster", "worker", "no_such_module", "--server",
                            cluster.server.grpc, "--processes", "1"], capture_output=True, text=True,
                           timeout=30)
@@ -237,7 +237,7 @@ def test_a_module_that_cannot_be_imported_is_told(cluster: Cluster) -> None:
     assert "ModuleNotFoundError: No module named 'no_such_module'" in made.stderr
 
 
-def test_a_module_that_raises_is_told_with_its_line(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+def test_exception_in_a_module_is_reported_with_its_line(cluster: Cluster, tmp_path: pathlib.Path) -> None:
     (tmp_path / "raises.py").write_text("a = 1\nb = a / 0\n")
     made = subprocess.run([sys.executable, "-m", "muster", "worker", "raises", "--server",
                            cluster.server.grpc, "--processes", "1"], capture_output=True, text=True,
@@ -253,14 +253,14 @@ def test_a_module_that_raises_is_told_with_its_line(cluster: Cluster, tmp_path: 
     (["--token-file", "/nowhere/token"], "--token-file /nowhere/token: No such file or directory"),
     (["--token-file", "/dev/null"], "--token-file /dev/null: its first line is empty"),
 ])
-def test_wrong_words_are_told_in_one_line(words: list[str], said: str) -> None:
+def test_wrong_arguments_are_reported_in_one_line(words: list[str], said: str) -> None:
     made = subprocess.run([sys.executable, "-m", "muster", "worker", *words],
                           capture_output=True, text=True, timeout=30)
     assert made.returncode == 2
     assert made.stderr == f"python -m muster worker: {said} (see 'python -m muster worker --help')\n"
 
 
-def test_a_server_that_is_away_is_told_once(caplog: Any, monkeypatch: Any) -> None:
+def test_unreachable_server_is_logged_once(caplog: Any, monkeypatch: Any) -> None:
     tries = 0
     ended = Attachment._ended
 
@@ -303,7 +303,7 @@ def test_a_worker_pauses_once_for_all_addresses(make_cluster: MakeCluster) -> No
     running.join(20)
 
 
-def test_a_worker_reads_several_addresses_of_the_environment(make_cluster: MakeCluster) -> None:
+def test_worker_reads_several_addresses_from_the_environment(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     worker = subprocess.Popen(
         [sys.executable, "-m", "muster", "worker", "--processes", "1"], stderr=subprocess.DEVNULL,
@@ -337,7 +337,7 @@ def fake_nvidia_smi(folder: pathlib.Path, monkeypatch: Any, text: str) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
 
-def test_gpus_are_found(make_cluster: MakeCluster, tmp_path: pathlib.Path, monkeypatch: Any) -> None:
+def test_gpus_are_found_with_nvidia_smi(make_cluster: MakeCluster, tmp_path: pathlib.Path, monkeypatch: Any) -> None:
     fake_nvidia_smi(tmp_path, monkeypatch, "[ $1 = -L ] && for i in 0 1 2; do "
                     "echo \"GPU $i: NVIDIA A100 (UUID: GPU-$i)\"; done")
     cluster = make_cluster()
@@ -354,7 +354,7 @@ def test_gpus_are_found(make_cluster: MakeCluster, tmp_path: pathlib.Path, monke
     assert other.server.tasks()[0].get("resources", {}) == {}
 
 
-def test_gpus_by_what_there_is(tmp_path: pathlib.Path, monkeypatch: Any) -> None:
+def test_gpus_are_found_by_driver_and_environment(tmp_path: pathlib.Path, monkeypatch: Any) -> None:
     fake_nvidia_smi(tmp_path, monkeypatch, "echo 'driver not loaded'; exit 9")
     monkeypatch.setattr(gpus, "DRIVER", str(tmp_path / "none"))
     assert gpus.visible() == []
@@ -368,7 +368,7 @@ def test_gpus_by_what_there_is(tmp_path: pathlib.Path, monkeypatch: Any) -> None
 
 @contextlib.contextmanager
 def own_worker(cluster: Cluster, **options: Any) -> Iterator[muster.Worker]:
-    """One of this process, of the job "own"."""
+    """Runs a worker of the job "own" in this process."""
     worker = muster.Worker(cluster.server.grpc, job="own", **options)
     worker.function("twice", lambda x: 2 * x)
     ended: list[int] = []
@@ -382,12 +382,12 @@ def own_worker(cluster: Cluster, **options: Any) -> Iterator[muster.Worker]:
     assert ended == [0]
 
 
-def test_a_worker_object_serves_functions_of_its_own(cluster: Cluster) -> None:
+def test_worker_object_serves_its_own_functions(cluster: Cluster) -> None:
     with own_worker(cluster, threads=1):
         assert cluster.coordinator().schedule("twice", args=(21,)).fetch(20) == 42
 
 
-def test_what_runs_goes_on_when_the_connection_breaks(cluster: Cluster) -> None:
+def test_running_closure_continues_after_a_broken_connection(cluster: Cluster) -> None:
     def slow() -> int:
         time.sleep(3)
         return muster.context().attempt
@@ -400,7 +400,7 @@ def test_what_runs_goes_on_when_the_connection_breaks(cluster: Cluster) -> None:
         assert value.fetch(20) == 1
 
 
-def test_answers_that_nobody_waits_for_are_left_out() -> None:
+def test_unwanted_answers_are_omitted() -> None:
     held = Held()
     held.sent(ServerMessage(closure=[1, 2], attempt=[1, 4]))
     said = WorkerMessage(closure=[1, 2, 3], attempt=[1, 3, 1], value=[b"a", b"", b"c"],
@@ -415,7 +415,7 @@ def test_answers_that_nobody_waits_for_are_left_out() -> None:
     assert held.attempts == {2: 4}
 
 
-def test_threads_are_looked_after_whenever_a_closure_comes() -> None:
+def test_thread_that_monitors_closures_notices_each_new_closure() -> None:
     told: list[int] = []
     go_on = threading.Event()
     link = ThreadLink(FunctionTable({"waits": go_on.wait}, False), 1, 1,
@@ -423,7 +423,7 @@ def test_threads_are_looked_after_whenever_a_closure_comes() -> None:
     comes = ServerMessage(closure=[1], attempt=[1], function=[0], args=[b"[20]"])
 
     class JustBefore(threading.Event):
-        """A closure comes when it is about to be cleared."""
+        """Delivers a closure just before the event is cleared."""
 
         def clear(self) -> None:
             link._busy = was
@@ -432,9 +432,9 @@ def test_threads_are_looked_after_whenever_a_closure_comes() -> None:
 
     was, link._busy = link._busy, JustBefore()
     link._busy.set()
-    was.set()  # who looks after them waits for this
+    was.set()  # wakes the monitoring thread, which waits for this event
     try:
-        until(lambda: told == [1], "the server is told that it runs")
+        until(lambda: told == [1], "the worker reports that it runs")
     finally:
         go_on.set()
         link.close()

@@ -1,4 +1,4 @@
-"""Keys in memory, as rounds need them, and nodes as threads."""
+"""Keys in memory with the interface that rounds need, and nodes as threads."""
 from __future__ import annotations
 
 import threading
@@ -17,7 +17,7 @@ class Memory:
     def __init__(self) -> None:
         self.keys: dict[str, Entry] = {}
         self.looks = 0
-        self._changed = threading.Condition()  # may be entered again by who is in it
+        self._changed = threading.Condition()  # reentrant
 
     def folder(self, prefix: str) -> dict[str, Entry]:
         with self._changed:
@@ -51,7 +51,7 @@ class Memory:
 
 
 class Unplugged:
-    """The same keys, until the network is gone."""
+    """The same keys, until the network is lost."""
 
     def __init__(self, keys: Any) -> None:
         self._keys, self.gone = keys, False
@@ -63,7 +63,7 @@ class Unplugged:
 
 
 class Player:
-    """One node."""
+    """One node of a job."""
 
     def __init__(self, keys: Any, name: str, least: int = 2, most: int = 2, *, job: str = "job",
                  prepare: Callable[[Decision], None] | None = None, **settings: Any) -> None:
@@ -75,11 +75,11 @@ class Player:
         self._said: Any = None
 
     def begin(self) -> Player:
-        """Joins beside the test."""
+        """Joins on a thread of its own."""
         def join() -> None:
             try:
                 self._said = self.rounds.join(self._prepare)
-            except Exception as error:  # the test's
+            except Exception as error:  # raised by `end`
                 self._said = error
 
         self._said = None
@@ -90,7 +90,7 @@ class Player:
     def end(self) -> Decision:
         assert self._thread
         self._thread.join(20.0)
-        assert not self._thread.is_alive(), "it still waits"
+        assert not self._thread.is_alive(), "the node still waits"
         if isinstance(self._said, Exception):
             raise self._said
         world: Decision = self._said
@@ -100,7 +100,7 @@ class Player:
         return self._thread is not None and self._thread.is_alive()
 
     def die(self) -> None:
-        """Without a word."""
+        """Loses the network without leaving."""
         self.keys.gone = True
         self.rounds._stopped.set()
 

@@ -1,4 +1,4 @@
-"""Rounds of torchrun with keys of a real server, and with a worker's token alone."""
+"""Rounds of torchrun with keys of a real server, using only a worker's token."""
 from __future__ import annotations
 
 import pathlib
@@ -23,7 +23,7 @@ def guarded(tmp_path: pathlib.Path) -> Iterator[Server]:
     server.stop()
 
 
-def test_nodes_meet_with_a_workers_token(guarded: Server, tmp_path: pathlib.Path) -> None:
+def test_nodes_join_a_round_with_a_workers_token(guarded: Server, tmp_path: pathlib.Path) -> None:
     keys = Keys(guarded.http, cluster="main", token=token(guarded, tmp_path, "worker"))
     with pytest.raises(ServerError, match="UNAUTHENTICATED"):
         Player(Keys(guarded.http, cluster="main"), "a").begin().end()
@@ -40,7 +40,7 @@ def test_nodes_meet_with_a_workers_token(guarded: Server, tmp_path: pathlib.Path
     assert keys.folder("torchrun/") == {}
 
 
-def test_where_the_store_is(guarded: Server, tmp_path: pathlib.Path) -> None:
+def test_address_of_the_store_is_found(guarded: Server, tmp_path: pathlib.Path) -> None:
     made = token(guarded, tmp_path, "worker")
     keys = Keys(guarded.http, cluster="main", token=made)
     with socket.create_connection(keys.store_address(), timeout=10):

@@ -1,8 +1,7 @@
-"""A client program of the transcripts: schedules always the same, prints what came of it, and waits for
-a line of stdin where the connection is to be cut. tests/client/transcript_client.cpp is its sister.
+"""A client program for transcripts: it schedules a fixed set of calls, prints their results, and waits for a line on
+standard input where the connection is to be cut. tests/client/transcript_client.cpp is the C++ version.
 
-Callables that are sent are those of the standard library: their pickles are names, which every version
-of Python reads.
+Callables are from the standard library: their pickles are names, which every version of Python can read.
 
   client.py HOST:PORT
 """
@@ -41,7 +40,7 @@ def main(server: str) -> None:
         say("by value:", total.fetch())
         say("with options:",
             c.options(priority=5, retries=1).schedule(operator.mul, (total, 2)).fetch())
-        large = functools.partial(operator.contains, bytes(17 << 10))  # a blob, where the server has them
+        large = functools.partial(operator.contains, bytes(17 << 10))  # large enough for a blob, if the server supports blobs
         say("by a large value:", c.schedule(large, (0,)).fetch())
         kept = c.create_per_worker_value(dict, ((("a", 1),),), name="kept")
         say("of the worker:", c.schedule(operator.getitem, (kept, "a")).fetch())

@@ -1,11 +1,11 @@
-"""Writes down what a server and a worker of one version say to each other: once for each release, with
-that release's own program and package.
+"""Records the messages between a server and a worker of one version: once for each release, with the program and package
+of that release.
 
-  record.py MUSTER SOURCE_OF_THE_PACKAGE NAME [cpp|python|sessions]    into NAME-cpp.json, NAME-python.json,
+  record.py MUSTER SOURCE_OF_THE_PACKAGE NAME [cpp|python|sessions]    writes NAME-cpp.json, NAME-python.json and
                                                                       sessions/NAME-*.json
 
-`sessions` also needs transcript_client beside MUSTER: tests/client/transcript_client.cpp with that
-release's library. A proxy between them sees every message as bytes; see scenario.py for the form.
+`sessions` also needs transcript_client beside MUSTER: tests/client/transcript_client.cpp built with the library of that
+release. A proxy between both sides records every message as bytes; see scenario.py for the format.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SESSION = "/muster.v1.CoordinatorService/Session"
 
 
 class Proxy:
-    """Of one method; `who` calls it."""
+    """A proxy for one method, which `who` calls."""
 
     def __init__(self, server: str, asks: str = ATTACH, who: str = "worker") -> None:
         self._asks, self._who = asks, who
@@ -50,7 +50,7 @@ class Proxy:
         self.streams = 0
         self._channel = grpc.insecure_channel(server)
         self._call: Any = None
-        self._over = threading.Event()  # of the newest stream: cut, or ended by the server
+        self._over = threading.Event()  # set when the newest stream was cut, or ended by the server
         self._server = grpc.server(futures.ThreadPoolExecutor(4))
         handler = grpc.stream_stream_rpc_method_handler(self._attach)
         service, _, method = asks.strip("/").partition("/")
@@ -64,7 +64,7 @@ class Proxy:
             self.steps.append(step)
 
     def _message(self, who: str, raw: bytes) -> None:
-        if raw:  # a heartbeat says nothing
+        if raw:  # heartbeats contain nothing to record
             self.say({"from": who, "bytes": base64.b64encode(raw).decode()})
 
     def _attach(self, asked: Iterator[bytes], context: Any) -> Iterator[bytes]:
@@ -79,7 +79,7 @@ class Proxy:
                 if not over.is_set():
                     self.say({"end": self._who})
             except Exception:
-                pass  # it was cut
+                pass  # the stream was cut
             forward.put(None)
 
         threading.Thread(target=read, daemon=True).start()
@@ -116,7 +116,7 @@ def outcome(server: Server, job: str) -> list[Any]:
 def record(kind: str, steps: list[dict[str, Any]], words: list[str], folder: pathlib.Path) -> None:
     server = Server(folder)
     proxy = Proxy(server.grpc)
-    # Tracebacks name where its sources are.
+    # Tracebacks contain the location of the package's sources.
     shutil.copytree(pathlib.Path(PACKAGE) / "muster", folder / "muster")
     shutil.copy(HERE.parent / "served.py", folder)
     worker = subprocess.Popen([*words, "--server", f"127.0.0.1:{proxy.port}"], cwd=folder,

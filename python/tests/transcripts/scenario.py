@@ -1,9 +1,9 @@
-"""What server and worker say to each other in a transcript: jobs, what is done to them, and a cut
-connection. `record.py` writes it down with an older program; `test_upgrades.py` says it again.
+"""The scenario of a transcript between a server and a worker: jobs, actions on them, and a cut connection. `record.py`
+records it with an older program; `test_upgrades.py` replays it.
 
-A transcript is a list of steps: {"do": …} of the scenario, {"from": "worker"|"server", "bytes": base64}
-as they went over the wire, {"cut": true} where the connection was broken, {"end": "worker"|"server"} for
-an orderly end of a stream, and {"job": n, "closures": …} for how a job ended.
+A transcript is a list of steps: {"do": …} of the scenario, {"from": "worker"|"server", "bytes": base64} as sent on the wire,
+{"cut": true} where the connection was broken, {"end": "worker"|"server"} for an orderly end of a stream, and
+{"job": n, "closures": …} for the result of a job.
 """
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CPP: list[dict[str, Any]] = [
     {"do": "result"},
     {"do": "submit", "body": job("muster.sleep", ["6s"])},
     {"do": "started"},
-    {"do": "run", "seconds": 3},  # a server waits a quarter of what it has run for it to come back
+    {"do": "run", "seconds": 3},  # a server waits for a reconnect for a quarter of its uptime
     {"do": "cut"},
     {"do": "result"},
     {"do": "drain"},
@@ -44,7 +44,7 @@ PYTHON: list[dict[str, Any]] = [
     {"do": "result"},
     {"do": "submit", "body": job("progress", [6])},
     {"do": "started"},
-    {"do": "run", "seconds": 3},  # a server waits a quarter of what it has run for it to come back
+    {"do": "run", "seconds": 3},  # a server waits for a reconnect for a quarter of its uptime
     {"do": "cut"},
     {"do": "result"},
     {"do": "drain"},
