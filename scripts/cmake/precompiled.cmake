@@ -1,10 +1,9 @@
-# Headers of others that most sources of a kind include, parsed once: half of a cold build's time was
-# parsing them again and again. Sources go on naming what they use; -DMUSTER_PRECOMPILED=OFF builds
-# without. Kinds:
+# Precompiles the external headers that most sources of a kind include; parsing them repeatedly took half the time of a cold
+# build. Sources still include what they use; -DMUSTER_PRECOMPILED=OFF builds without. Kinds:
 #   std        the standard library
-#   json       and Boost.JSON
-#   asio       and Asio's coroutines
-#   grpc       and gRPC, Protobuf and the wire of this project
+#   json       std and Boost.JSON
+#   asio       json and Asio's coroutines
+#   grpc       asio, gRPC, Protobuf and the wire protocol of this project
 #   cli        json and CLI11
 #   test, asio_test, grpc_test   GoogleTest on top of std, asio, grpc
 option(MUSTER_PRECOMPILED "parse the headers that many sources share once" ON)

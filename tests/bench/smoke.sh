@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a benchmark once: it must end well and print what a regular expression describes.
+# Runs a benchmark once: it must succeed, and its output must match a regular expression.
 #   smoke.sh EXPRESSION COMMAND...
 set -euo pipefail
 expected=$1

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs the browser tests where Node and Chromium are there. Where they are not, says so and is
-# skipped, but fails under CI=true: there, absence must not look like success.
+# Runs the browser tests if Node and Chromium are installed. Otherwise it reports that and skips the tests, but fails under
+# CI=true, where a missing tool must not look like success.
 #   run.sh MUSTER_BINARY DASHBOARD_FOLDER SCREENSHOT_FOLDER
 set -euo pipefail
 export MUSTER_BINARY=$1 MUSTER_DASHBOARD=$2 MUSTER_SCREENSHOTS=$3
 MUSTER_CHROMIUM=$(command -v chromium || command -v chromium-browser || true)
 export MUSTER_CHROMIUM
-skipped=77  # as ctest knows it
+skipped=77  # the exit status that ctest takes for a skipped test
 
 missing() {
   echo "BROWSER TESTS NOT RUN: $1; scripts/deps installs it"

@@ -1,5 +1,5 @@
-"""Reads the files under deploy/ and checks what can be without a cluster: that they parse, that the
-names in them agree with each other, and that the muster program takes the command lines in them.
+"""Checks the files under deploy/ as far as possible without a cluster: that they parse, that the names in them agree with
+each other, and that the muster program accepts the command lines in them.
 
   check_deploy.py MUSTER DEPLOY_FOLDER
 """
@@ -26,7 +26,7 @@ def muster(*arguments):
 
 
 def command_lines(text):
-    """Every `muster VERB …` of a shell text, as lists; continued lines are joined."""
+    """Returns every `muster VERB …` of a shell text, as lists of words. Continued lines are joined."""
     text = re.sub(r"\\\n\s*", " ", text)
     text = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     for line in re.findall(r"(?:^|exec |srun [^\n]*?|[;&|] *)\s*(muster [a-z]+ [^\n]*)", text, re.M):
@@ -40,7 +40,7 @@ def substituted(arguments, values):
 
 
 def new_tokens():
-    """The Secret of tokens.sh."""
+    """Returns the Secret that tokens.sh creates."""
     done = subprocess.run([DEPLOY / "kubernetes/tokens.sh"], capture_output=True, text=True, timeout=60)
     return yaml.safe_load(done.stdout)["stringData"]
 
@@ -155,7 +155,7 @@ class Yaml(unittest.TestCase):
             (volume,) = [v for v in pod["spec"]["template"]["spec"]["volumes"] if v["name"] == "tokens"]
             self.assertEqual([i["key"] for i in volume["secret"]["items"]], [key])
             self.assertEqual(volume["secret"]["secretName"], reference["name"])
-            # The files are root's: the user of the pod reads them by its group.
+            # The files belong to root, and the user of the pod reads them through its group.
             self.assertEqual(pod["spec"]["template"]["spec"]["securityContext"]["fsGroup"], 65532)
 
     def test_server_and_worker_of_the_manifests_know_each_other_and_nobody_else(self):
@@ -166,7 +166,7 @@ class Yaml(unittest.TestCase):
                 (folder / name).write_text(text)
                 (folder / name).chmod(0o440)
             grpc, http = free_ports(2)
-            # As in the pods, but for what stands where.
+            # As in the pods, except for the locations of files.
             here = {"--grpc": f"127.0.0.1:{grpc}", "--http": f"127.0.0.1:{http}", "--data-dir": folder / "data",
                     "--server": f"127.0.0.1:{grpc}"}
             def command(pod):
@@ -219,7 +219,7 @@ def check_lines(test, text, values, expected):
         for flag in (a.split("=")[0] for a in own[1:] if a.startswith("--")):
             test.assertIn(flag, flags, line)
         for kind in [a for a in own[1:] if re.match(r"(kubernetes|slurm|tpu|gce)\b", a)]:
-            # Nothing of the platform is here; what would be malformed is status 2.
+            # The platform is not available here. A malformed command line would end with status 2.
             done = muster("resolve", kind)
             test.assertIn(done.returncode, (1, 3), f"{kind}: {done.stderr}")
 
@@ -266,7 +266,7 @@ class Scripts(unittest.TestCase):
                                         "agents": "127.0.0.0/8"}, 2)
 
     def run_batch(self, *program):
-        """The script itself, with an srun that starts two tasks here."""
+        """Runs the script itself, with an srun that starts two tasks on this machine."""
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             (folder / "srun").write_text(FAKE_SRUN)

@@ -1,5 +1,5 @@
-"""Every object of the manifests against the schema of Kubernetes' API, of the oldest release that is
-promised and of the newest, without a field that the API does not know; and what each pod must be.
+"""Validates every object of the manifests against the schema of Kubernetes' API, of the oldest supported release and of the
+newest, without fields that the API does not know. Also checks the required settings of each pod.
 
   check_kubernetes.py MANIFESTS_FOLDER
 """
@@ -14,7 +14,7 @@ import yaml
 
 FOLDER = pathlib.Path(sys.argv[1])
 RELEASES = ["1.27", "1.37"]
-OF_OTHERS = {"JobSet"}  # https://jobset.sigs.k8s.io; not the API's own
+OF_OTHERS = {"JobSet"}  # https://jobset.sigs.k8s.io; not part of Kubernetes' API
 
 
 def objects():
@@ -26,7 +26,7 @@ def objects():
 
 
 def pods():
-    """Name, specification of the pods, and what makes them, of all that make some."""
+    """Yields name, pod specification, and the creating object, of all objects that create pods."""
     for name, o in objects():
         if o["kind"] == "Deployment":
             yield f"{name} {o['metadata']['name']}", o["spec"]["template"]["spec"], o
@@ -61,11 +61,11 @@ class Manifests(unittest.TestCase):
         checked = 0
         for name, pod, made_by in pods():
             if made_by["kind"] in OF_OTHERS:
-                continue  # a program of the user's own
+                continue  # a program of the user
             checked += 1
             with self.subTest(name):
                 self.assertTrue(pod["securityContext"]["runAsNonRoot"])
-                self.assertEqual(pod["securityContext"]["runAsUser"], 65532)  # the image's
+                self.assertEqual(pod["securityContext"]["runAsUser"], 65532)  # the user of the image
                 self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
                 for c in pod["containers"]:
                     self.assertEqual(c["securityContext"], {

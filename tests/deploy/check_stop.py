@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`systemctl restart` without systemd: the server gets its two ports by LISTEN_FDS as muster.socket
-gives them, and SIGTERM while keys are written. It ends with status 0 and soon, nobody who dials
-meanwhile is refused, and the next one knows every key that was acknowledged."""
+"""`systemctl restart` without systemd. The server gets its two ports by LISTEN_FDS, as muster.socket passes them, and
+SIGTERM while keys are written. It ends soon with status 0, no client that connects meanwhile is refused, and the
+next server has every acknowledged key."""
 import collections
 import http.client
 import os
@@ -14,7 +14,7 @@ import time
 
 MUSTER = sys.argv[1]
 WRITERS, STOPS, STOP_LIMIT = 8, 3, 5.0
-LISTENING_FROM = 3  # the first file that systemd hands over
+LISTENING_FROM = 3  # the first file descriptor that systemd passes
 
 
 def listener():
@@ -37,12 +37,12 @@ class Server:
 
         words = [MUSTER, 'serve', '--data-dir', self.data, '--grpc', self.grpc, '--http', self.http,
                  '--cluster', 'train:worker=1']
-        self.process = subprocess.Popen(  # LISTEN_PID is its own
+        self.process = subprocess.Popen(  # LISTEN_PID is the process's own id
             ['sh', '-c', f'LISTEN_PID=$$ LISTEN_FDS={len(self.sockets)} exec "$@"', 'sh', *words],
             preexec_fn=hand_over, close_fds=False, stderr=open(self.log, 'a'))
 
     def stop(self):
-        """Seconds and exit status."""
+        """Returns the seconds until the end, and the exit status."""
         began = time.monotonic()
         self.process.terminate()
         status = self.process.wait(60)

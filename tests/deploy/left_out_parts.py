@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that a program that was built without its optional parts says so: left_out_parts.py MUSTER"""
+"""Checks that a program built without its optional parts reports that: left_out_parts.py MUSTER"""
 import subprocess
 import sys
 

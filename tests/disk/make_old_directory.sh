@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes tests/disk/old/NAME with a build's program: a backup of a data directory as this version
-# writes it. Run once for a version that is about to change the format; what is there stays as it is.
+# Creates tests/disk/old/NAME with a build's program: a backup of a data directory in the format of this version. Run
+# once before a change of the format; existing directories are not changed.
 #   tests/disk/make_old_directory.sh build/release/bin/muster format-2
 set -eu
 muster=$(realpath "$1")

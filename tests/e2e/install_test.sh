@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs a build into an empty folder, then builds and runs a project that knows nothing but that
-# folder.   install_test.sh BUILD_FOLDER PROJECT_FOLDER
+# Installs a build into an empty folder, then builds and runs a project that uses only that folder.
+#   install_test.sh BUILD_FOLDER PROJECT_FOLDER
 set -euo pipefail
 build=$1 project=$2
 folder=$(mktemp -d)

@@ -44,7 +44,7 @@ MEMORY_LIMIT = 4 << 30
 
 @dataclasses.dataclass
 class Result:
-    """One round: what was checked, and what no promise explains."""
+    """The result of one round: what was checked, and observations that no promise explains."""
 
     seed: int
     store: str

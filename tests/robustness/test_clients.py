@@ -1,4 +1,4 @@
-"""Parts of the clients that no round shows to be right."""
+"""Parts of the clients whose correctness no round of the run can show."""
 from __future__ import annotations
 
 import os

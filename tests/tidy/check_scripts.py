@@ -1,4 +1,4 @@
-"""What the scripts of developers do at their edges, with nothing built and nothing run: check_scripts.py SOURCE"""
+"""Edge cases of the scripts for developers. Builds and runs nothing: check_scripts.py SOURCE"""
 import os
 import pathlib
 import re
@@ -12,7 +12,7 @@ TARGET = re.compile(r"add_custom_target\(tests_of_(\w+)")
 
 
 def each_label_that_check_asks_for_has_a_target():
-    """scripts/test builds tests_of_LABEL for each."""
+    """scripts/test builds the target tests_of_LABEL for each label."""
     cases = re.findall(r"^ +[^()]+\) echo ([a-z0-9 ]+) ;;$", (SOURCE / "scripts/check").read_text(), re.MULTILINE)
     asked = {"tidy", "core", *" ".join(cases).split()}
     assert len(asked) > 8, asked
@@ -26,7 +26,7 @@ def each_label_that_check_asks_for_has_a_target():
 
 
 def what_a_sanitizer_finds_is_not_run_again():
-    """By a ctest that prints its words."""
+    """Uses a ctest that prints its arguments."""
     with tempfile.TemporaryDirectory() as folder:
         ctest = pathlib.Path(folder, "ctest")
         ctest.write_text('#!/bin/sh\necho "$@"\n')

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Clients that generators make of /openapi.json with their default settings: do they submit and read?
+"""Checks that clients generated from /openapi.json with default settings can submit jobs and read results.
 
   clients.py MUSTER FOLDER
 
-Installs openapi-python-client and openapi-typescript into FOLDER, which is used again. Part of
-scripts/nightly: the packages come from registries, and change.
+Installs openapi-python-client and openapi-typescript into FOLDER, which is reused. Part of scripts/nightly, because the
+packages are downloaded from registries and change.
 """
 import json
 import os
@@ -80,7 +80,7 @@ def python_client(folder, description, url):
     done = run(environment / "bin/openapi-python-client", "generate", "--path", description, "--meta", "none",
                "--overwrite", "--output-path", made / "muster_client")
     said = done.stdout + done.stderr
-    assert "Unable" not in said and "will not be generated" not in said, said  # it names what it leaves out
+    assert "Unable" not in said and "will not be generated" not in said, said  # the generator omitted parts
     run(environment / "bin/python", "-c", USE_PYTHON, url, env={**os.environ, "PYTHONPATH": str(made)})
 
 
