@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs scenarios of unmodified JAX, TensorFlow and PyTorch processes against a Muster server.
 
-Usually called by scripts/interop, which makes the virtual environments. With --server reference
-the same scenarios run against jaxlib's own coordination service, without those that it cannot do:
-it names nobody who is missing at registration, it serves one run only, and it knows no TensorFlow.
+Usually called by scripts/interop, which creates the virtual environments. With --server reference the same scenarios run
+against jaxlib's own coordination service, except the unsupported ones: it does not name missing tasks at registration, it
+serves only one run, and it does not support TensorFlow.
 """
 import argparse
 import collections
@@ -45,13 +45,13 @@ def words():
 
 
 def selected(given):
-    """Pairs of an environment's name and a scenario."""
+    """Returns pairs of an environment's name and a scenario."""
     for name in given.names:
         library, version = parts(name)
         for scenario in FAMILIES[library]:
             if version < scenario.since:
                 continue
-            # A scenario that was asked for also runs if the original is known to fail it.
+            # A scenario that was named explicitly also runs if the original service is known to fail it.
             if scenario.name in given.scenario if given.scenario else given.server == 'muster' or scenario.reference:
                 yield name, scenario
 
@@ -62,7 +62,7 @@ def parts(name):
 
 
 def perform(given, name, scenario):
-    """PASS, FAIL or SKIP, the seconds it took, and what there is to say."""
+    """Returns PASS, FAIL or SKIP, the seconds of the run, and a message."""
     folder = given.environments.absolute() / 'logs' / name / scenario.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -78,9 +78,9 @@ def perform(given, name, scenario):
         trial.server.stop()
     except CannotRun as error:
         outcome, said = 'SKIP', str(error)
-        if os.environ.get('CI') == 'true':  # there absence must not look like success
+        if os.environ.get('CI') == 'true':  # in CI a missing requirement must not look like success
             outcome, said = 'FAIL', f'CI cannot run it: {said}'
-    except Exception as error:  # whatever went wrong with one, the others are performed
+    except Exception as error:  # any failure is recorded, so that the other scenarios run
         said = str(error) if isinstance(error, Failure) else repr(error)
         outcome, said = 'FAIL', '\n'.join([said, *tails(trial)])
     finally:
@@ -103,8 +103,8 @@ def report(name, scenario, outcome, seconds, said):
 
 
 def perform_all(given):
-    """Two at a time, each told of as it ends. Processes end with the thread that started them (see
-    driver/process.py): the threads stay until all trials are over."""
+    """Runs two scenarios at a time, and prints each result at its end. Processes end with the thread that started them (see
+    driver/process.py), so the threads stay until all trials are over."""
     count = collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(given.at_a_time) as pool:
         tried = {pool.submit(perform, given, name, scenario): (name, scenario)

@@ -1,14 +1,14 @@
-"""Barriers of JAX's client: repeats, subsets, time-outs and what comes after them, strangers."""
+"""Barriers of JAX's client: repeated uses, subsets, time-outs and later uses, unknown tasks."""
 from command_line import say, words
 from jax_process import error_of, finish, initialize
 
 SECOND = 1000  # the client counts in milliseconds
 LONG = 30 * SECOND
-ABSENT = 0  # who does not come to `a_barrier_times_out`
+ABSENT = 0  # the task that does not arrive in `a_barrier_times_out`
 
 
 def everyone_leaves_together(client, given):
-    """Whoever is through sees what everybody did before."""
+    """A task that leaves the barrier sees the work that all others did before it."""
     client.key_value_set(f'before/{given.index}', 'done')
     client.wait_at_barrier('all', LONG)
     seen = len(client.key_value_dir_get('before'))
@@ -43,8 +43,8 @@ def a_stranger_is_refused(client, given):
 
 
 def a_barrier_times_out(client, given):
-    """Those who wait are told who is missing; the late one gets the same answer; then all agree
-    on the next use of the id, for which the error must have carried the service's counter."""
+    """The waiting tasks get the names of missing tasks, and the late task gets the same error. Then all agree on the next use of
+    the id, for which the error must have contained the service's counter."""
     if given.index == ABSENT:
         for i in range(given.tasks):
             if i != ABSENT:

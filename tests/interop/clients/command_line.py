@@ -1,4 +1,4 @@
-"""How the driver and its client programs talk: words in, JSON events out."""
+"""Communication between the driver and its client programs: arguments in, JSON events out."""
 import argparse
 import json
 import os
@@ -24,8 +24,8 @@ def say(**event):
 
 
 class Signals:
-    """Waits for signals of one number, the only one with a handler in Python. The handler takes no lock: the thread
-    that it interrupts may hold that lock, and both would wait for ever."""
+    """Waits for signals of one number, the only one with a handler in Python. The handler takes no lock: the interrupted thread may
+    hold that lock, and both would wait forever."""
 
     def __init__(self, number):
         self._arrived, write = os.pipe()

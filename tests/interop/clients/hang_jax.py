@@ -1,6 +1,6 @@
-"""An ordinary JAX program of which one process hangs; the others wait for it in a collective.
+"""An ordinary JAX program of which one process hangs, while the others wait for it in a collective.
 
-Word: a directory.
+Argument: a directory.
 """
 import os
 import pathlib

@@ -1,7 +1,7 @@
-"""An ordinary program with MultiWorkerMirroredStrategy of which one process hangs; the others wait for
-it in a collective.
+"""An ordinary program with MultiWorkerMirroredStrategy of which one process hangs, while the others wait for it in a
+collective.
 
-Word: a directory.
+Argument: a directory.
 """
 import json
 import os

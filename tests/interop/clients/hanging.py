@@ -1,4 +1,4 @@
-"""How one rank of a program hangs: in each attempt in another way, in the one behind them not at all."""
+"""Hangs of one rank of a program: another kind in each attempt, and none in the attempt after the last kind."""
 import os
 import re
 import signal

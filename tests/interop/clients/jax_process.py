@@ -1,7 +1,7 @@
-"""What every JAX program of these tests begins with.
+"""Common setup of the JAX programs of these tests.
 
-The address of the server is the whole configuration: all processes dial JAX_COORDINATOR_ADDRESS,
-and the service that process 0 always starts gets a throw-away address. Nothing of JAX is changed.
+The server's address is the only setting: all processes connect to JAX_COORDINATOR_ADDRESS, and the service that process 0
+always starts gets an unused address. JAX itself is not changed.
 """
 import inspect
 import os
@@ -20,7 +20,7 @@ VERSION = tuple(int(part) for part in jax.__version__.split('.'))
 
 
 def initialize(given):
-    """jax.distributed.initialize, as a program would call it. Returns the service's client."""
+    """Calls jax.distributed.initialize as a program would. Returns the client of the service."""
     arguments = {'num_processes': given.tasks, 'process_id': given.index,
                  'initialization_timeout': given.initialization_timeout}
     known = inspect.signature(jax.distributed.initialize).parameters
@@ -28,7 +28,7 @@ def initialize(given):
         jax.distributed.initialize(**arguments)
     elif 'heartbeat_timeout_seconds' in known:
         jax.distributed.initialize(heartbeat_timeout_seconds=given.heartbeat_timeout, **arguments)
-    else:  # before 0.7: not part of the public call
+    else:  # before 0.7 the timeout is not part of the public call
         distributed.global_state.initialize(
             client_heartbeat_interval_seconds=given.heartbeat_timeout // 2,
             client_max_missing_heartbeats=2, **arguments)
@@ -36,7 +36,7 @@ def initialize(given):
 
 
 def error_of(call, *arguments, **named):
-    """The error that the call must end with, and the seconds it took."""
+    """Returns the error that the call must raise, and the seconds it took."""
     began = time.monotonic()
     try:
         result = call(*arguments, **named)
@@ -46,6 +46,6 @@ def error_of(call, *arguments, **named):
 
 
 def finish():
-    """The orderly end. The driver takes exit status 0 for success."""
+    """Ends the process in order. The driver takes exit status 0 for success."""
     jax.distributed.shutdown()
     say(finished=True)

@@ -59,7 +59,7 @@ def a_missing_key(client, given):
 
 
 def a_get_waits_for_the_set(client, given):
-    """Process 0 sets the key only after everybody else has begun to wait for it."""
+    """Process 0 sets the key only after all others have started to wait for it."""
     if given.index == 0:
         for i in range(1, given.tasks):
             client.blocking_key_value_get(f'asking/{i}', LONG)
@@ -90,7 +90,7 @@ def deleting(client, given):
     client.key_value_set(f'doomed/{given.index}/b/c', 'y')
     client.key_value_delete(f'doomed/{given.index}')
     assert list(client.key_value_dir_get(f'doomed/{given.index}')) == []
-    client.key_value_set(f'doomed/{given.index}/a', 'again')  # free once more
+    client.key_value_set(f'doomed/{given.index}/a', 'again')  # the key is free again
 
 
 def main():

@@ -10,17 +10,17 @@ def main():
     everyone = list(range(given.tasks))
     nodes = client.get_live_nodes(everyone)
     say(live=sorted(nodes))
-    if isinstance(nodes, dict):  # since 0.8: with the incarnation of each
+    if isinstance(nodes, dict):  # since 0.8 the result has the incarnation of each node
         assert len(set(nodes.values())) == given.tasks, nodes
     half = [i for i in everyone if i % 2 == given.index % 2]
     say(half=sorted(client.get_live_nodes(half)))
 
-    say(ready=True)  # one of us is killed now; the others' answer waits until that is noticed
+    say(ready=True)  # one process is killed now; the others' answer waits until the death is noticed
     if given.index != given.tasks - 1:
         say(left=sorted(client.get_live_nodes(everyone)))
     else:
         client.blocking_key_value_get('never', 60_000)
-    # A recoverable task leaves when it likes.
+    # A recoverable task can leave at any time.
     jax.distributed.shutdown()
     say(finished=True)
 

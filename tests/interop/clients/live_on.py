@@ -1,5 +1,5 @@
-"""Meets all the others once before each kill of the server and after it, and ends in order: the
-program never hears that the server was away."""
+"""Meets all other processes once before each kill of the server and once after it, and ends in order. The program gets no
+error although the server was down."""
 import signal
 
 from command_line import Signals, say, words

@@ -1,5 +1,5 @@
-"""Sets a key over and over until the driver says, by SIGUSR1, that the cut of a network is over;
-then a key exchange and a barrier with all the others, and the orderly end."""
+"""Sets a key repeatedly until the driver reports with SIGUSR1 that the network works again. Then exchanges keys and meets at a
+barrier with all others, and ends in order."""
 import signal
 import time
 
@@ -10,7 +10,7 @@ LONG = 30_000  # milliseconds
 
 
 def set_until(over, client, given):
-    """The seconds of the call that took longest."""
+    """Sets keys until `over`. Returns the seconds of the longest call."""
     longest = 0
     while not over.wait(0.05):
         began = time.monotonic()

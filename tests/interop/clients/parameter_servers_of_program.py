@@ -1,10 +1,9 @@
-"""An ordinary program with tf.distribute.ParameterServerStrategy: a chief that schedules functions,
-workers that run them, and parameter servers that hold the variable. All are told who they are by
-TF_CONFIG, and run the same file.
+"""An ordinary program with tf.distribute.ParameterServerStrategy: a chief that schedules functions, workers that run them, and
+parameter servers that hold the variable. All run the same file and read their task from TF_CONFIG.
 """
 import os
 
-os.environ.setdefault('GRPC_FAIL_FAST', 'use_caller')  # as TensorFlow's own text says
+os.environ.setdefault('GRPC_FAIL_FAST', 'use_caller')  # as TensorFlow's own documentation requires
 
 import tensorflow as tf
 
@@ -19,7 +18,7 @@ strategy = tf.distribute.ParameterServerStrategy(
     resolver, variable_partitioner=tf.distribute.experimental.partitioners.FixedShardsPartitioner(2))
 coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
 with strategy.scope():
-    total = tf.Variable(tf.zeros([4]))  # half of it on each parameter server
+    total = tf.Variable(tf.zeros([4]))  # one half on each parameter server
     steps = tf.Variable(0, dtype=tf.int64, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
 
 

@@ -1,6 +1,5 @@
-"""Works in steps until the preemption sync names one to stop after. SIGUSR1: makes its preemption
-sync anew by muster.jax, and says so; the step after it is a long one, so that a notice finds a sync
-that has been asked once."""
+"""Works in steps until the preemption sync returns a step to stop after. SIGUSR1 makes it repeat its preemption sync with
+muster.jax, and report that. The following step is long, so that a notice finds a sync that was asked once."""
 import os
 import signal
 import sys
@@ -15,7 +14,7 @@ from jax.experimental import multihost_utils
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', '..', '..', 'python'))
 from muster.jax import renew_preemption_sync
 
-LONG_STEP = 3  # seconds
+LONG_STEP = 3  # in seconds
 
 
 def main():

@@ -1,4 +1,4 @@
-"""Registers with the service and leaves in order; with --stay it waits to be killed."""
+"""Registers with the service and leaves in order. With --stay it waits to be killed."""
 from command_line import say, words
 from jax_process import finish, initialize
 
@@ -6,8 +6,8 @@ from jax_process import finish, initialize
 def main():
     given = words()
     say(registering=True)
-    client = initialize(given)  # JAX ends the process, or raises, when that fails
-    client.key_value_set(f'run/{given.index}', 'set')  # twice would be an error
+    client = initialize(given)  # on failure JAX ends the process or raises
+    client.key_value_set(f'run/{given.index}', 'set')  # setting it twice would be an error
     client.wait_at_barrier('all_here', 30_000)
     say(registered=True)
     if given.stay:

@@ -1,5 +1,4 @@
-"""An ordinary program with tf.distribute.MultiWorkerMirroredStrategy, which finds its peers in
-TF_CONFIG."""
+"""An ordinary program with tf.distribute.MultiWorkerMirroredStrategy, which finds the other workers in TF_CONFIG."""
 import json
 import os
 
@@ -16,7 +15,7 @@ def step():
 
 
 total = strategy.run(step)
-with strategy.scope():  # worker 0's value becomes everybody's
+with strategy.scope():  # all processes get worker 0's value
     variable = tf.Variable(100.0 + index)
 print('of', strategy.num_replicas_in_sync, 'sum', total.numpy().tolist(), 'variable',
       float(variable.numpy()), flush=True)

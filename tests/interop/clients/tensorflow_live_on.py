@@ -1,4 +1,4 @@
-"""A TensorFlow worker that meets the others before the server is killed and after it."""
+"""A TensorFlow worker that meets the others before the server is killed, and again afterwards."""
 import signal
 
 from command_line import Signals, say, words

@@ -1,7 +1,7 @@
-"""An ordinary program with tf.distribute.MultiWorkerMirroredStrategy: it knows nothing of Muster.
+"""An ordinary program with tf.distribute.MultiWorkerMirroredStrategy. It does not use Muster.
 
-TF_CONFIG has the server as the only task of the job "ps", which is where the strategy looks for
-its service leader first; nothing is placed on that task.
+TF_CONFIG has the server as the only task of the job "ps", where the strategy looks for its service leader first. Nothing is
+placed on that task.
 """
 import json
 import os
@@ -28,7 +28,7 @@ def main():
     total = strategy.run(step)
     say(sum=total.numpy().tolist())
 
-    with strategy.scope():  # worker 0's value becomes everybody's
+    with strategy.scope():  # all processes get worker 0's value
         variable = tf.Variable(100.0 + given.index)
     say(variable=float(variable.numpy()))
 

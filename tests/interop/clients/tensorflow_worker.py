@@ -1,7 +1,6 @@
-"""One of several TensorFlow workers whose coordination service is a server of its own.
+"""One of several TensorFlow workers whose coordination service is a separate server.
 
-The server is in the cluster as the only task of a job, and that task is named as service leader.
-Nothing of TensorFlow is changed.
+The server is in the cluster as the only task of a job, and that task is the service leader. TensorFlow itself is not changed.
 """
 import os
 
@@ -16,7 +15,7 @@ LONG = 30_000  # milliseconds
 
 
 def connect(given):
-    """What tf.distribute.MultiWorkerMirroredStrategy does, with another service leader."""
+    """Connects like tf.distribute.MultiWorkerMirroredStrategy, but with another service leader."""
     context = eager.context()
     context.configure_coordination_service(
         service_type='standalone', service_leader=LEADER,

@@ -1,4 +1,4 @@
-"""A worker of torchrun: all_reduce over gloo, again and again, until the file that it is given is there for all."""
+"""A worker of torchrun: repeats all_reduce over gloo until the file given as argument exists for all workers."""
 import json
 import os
 import pathlib
@@ -9,7 +9,7 @@ import torch.distributed as dist
 
 
 def say(**event):
-    sys.stdout.write(json.dumps(event) + '\n')  # at once: torchrun's workers write unbuffered, side by side
+    sys.stdout.write(json.dumps(event) + '\n')  # one write, because torchrun's workers write unbuffered and in parallel
     sys.stdout.flush()
 
 

@@ -1,7 +1,7 @@
-"""An ordinary JAX program: data-parallel training that saves a checkpoint after each step and goes
-on from the last one. It knows nothing of Muster but the variables that say who it is.
+"""An ordinary JAX program: data-parallel training that saves a checkpoint after each step and continues from the last one. It
+uses Muster only through the environment variables that identify its rank.
 
-Words: the directory of its checkpoints, and a file that somebody makes when it may end.
+Arguments: the directory of its checkpoints, and a file whose existence allows the program to end.
 """
 import json
 import pathlib
@@ -11,7 +11,7 @@ import time
 import jax
 import numpy
 
-STEPS = 60  # the last one waits until it may end
+STEPS = 60  # the last one waits until the program is allowed to end
 
 
 def main():
@@ -30,7 +30,7 @@ def main():
     if saved.exists():
         found = json.loads(saved.read_text())
         step, weights = found['step'], numpy.frombuffer(bytes.fromhex(found['weights']), 'float32')
-    # All go on from what the first one has read.
+    # All processes continue from the checkpoint that the first one has read.
     step, weights = jax.tree_util.tree_map(
         numpy.asarray, multihost_utils.broadcast_one_to_all((numpy.array(step), weights)))
     begun = int(step)

@@ -1,13 +1,13 @@
-"""The one time limit of a scenario, and how a scenario says that it failed or cannot run."""
+"""The time limit of a scenario, and the exceptions for scenarios that fail or cannot run."""
 import time
 
 
 class Failure(Exception):
-    """What was expected and what came instead."""
+    """The message contains the expected and the observed result."""
 
 
 class CannotRun(Exception):
-    """What the scenario needs and this machine lacks."""
+    """The message names a requirement of the scenario that this machine lacks."""
 
 
 class Deadline:
@@ -15,7 +15,7 @@ class Deadline:
         self._end = time.monotonic() + seconds
 
     def left(self):
-        """Seconds, at least a little: the wait that is given it reports the time-out."""
+        """Returns the seconds left, at least a small number, so that the wait with this limit reports the time-out."""
         return max(0.01, self._end - time.monotonic())
 
     def passed(self):

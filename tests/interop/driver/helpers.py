@@ -1,5 +1,5 @@
-"""What stands beside servers: etcd, and what is between them and their agents. Real programs, of
-Debian's packages (scripts/deps)."""
+"""Programs that run next to servers: etcd, and the proxies between servers and their agents. The programs are from Debian's
+packages (scripts/deps)."""
 import json
 import pathlib
 import re
@@ -36,7 +36,7 @@ def await_connection(process, address, deadline):
 
 
 def etcd(folder, environment, deadline):
-    """One member: the process, and what --store takes."""
+    """Starts one member. Returns the process, and the value for --store."""
     clients, peers = free_address(), f'http://{free_address()}'
     argv = [program('etcd'), '--name=m', f'--data-dir={folder / "etcd"}', '--log-level=error',
             f'--listen-client-urls=http://{clients}', f'--advertise-client-urls=http://{clients}',
@@ -48,7 +48,7 @@ def etcd(folder, environment, deadline):
 
 
 def proxy(binary, servers, folder, environment, deadline):
-    """The process and its address; `servers` are pairs of addresses, gRPC and HTTP."""
+    """Returns the process and its address; `servers` are pairs of addresses, gRPC and HTTP."""
     ready = folder / 'proxy.json'
     argv = [binary, 'proxy', '--listen', f'{LOCAL}:0', '--ready-file', ready,
             '--upstream', ','.join(grpc for grpc, _ in servers),
@@ -63,7 +63,7 @@ def proxy(binary, servers, folder, environment, deadline):
 
 
 def haproxy(servers, folder, environment, deadline):
-    """The same with haproxy, as docs/high-availability.md has it: only addresses are other ones."""
+    """Starts haproxy with the configuration of docs/high-availability.md and other addresses. Returns the process and its address."""
     blocks = re.findall(r'^```(\w*)\n(.*?)^```', PAGE.read_text(), re.DOTALL | re.MULTILINE)
     lua = next(text for kind, text in blocks if kind == 'lua')
     lines = next(text for kind, text in blocks if 'frontend agents' in text).splitlines()

@@ -1,6 +1,6 @@
-"""A second network for one trial: a namespace joined to this one by a cable that can be unplugged.
+"""A second network for one trial: a namespace connected to this one by a link that can be cut.
 
-Needs the right to make namespaces (root, as a rule) and the `ip` program.
+Needs the right to create namespaces (usually root) and the `ip` program.
 """
 import os
 import subprocess
@@ -10,9 +10,9 @@ from driver.deadline import CannotRun, Failure
 
 
 class Network:
-    """Names and addresses from the process id, as in tests/e2e: tests run side by side. Each has a
-    subnet of its own, four addresses of the range that is kept for tests, 198.18.0.0/15. A process
-    has one at a time: another one waits for its end."""
+    """Derives names and addresses from the process id, as in tests/e2e, because tests run in parallel. Each network has a subnet of
+    four addresses from the range reserved for tests, 198.18.0.0/15. A process has one network at a time; a second one waits for
+    the end of the first."""
     _only = threading.Lock()
 
     def __init__(self):
@@ -21,7 +21,7 @@ class Network:
         pid = os.getpid()
         offset = pid % (1 << 15) * 4
         subnet = f'198.{18 + offset // 65536}.{offset // 256 % 256}'
-        self.address = f'{subnet}.{offset % 256 + 1}'  # this side's, reachable from the other one
+        self.address = f'{subnet}.{offset % 256 + 1}'  # the address of this side, which the other side can reach
         far_address = f'{subnet}.{offset % 256 + 2}'
         self._name, self._near, self._far = f'muster{pid}', f'mun{pid}', f'muf{pid}'
         inside = f'-n {self._name}'
@@ -42,11 +42,11 @@ class Network:
             raise
 
     def words(self):
-        """To be put before a command line that is to run on the other side."""
+        """Returns the beginning of a command line that runs on the other side."""
         return ['ip', 'netns', 'exec', self._name]
 
-    # At the far end: the kernel drops the routes to an address whose own link is set down, and
-    # the processes of this side, which use that address too, are not to be cut off.
+    # Cuts the far end: if its own link is down, the kernel drops the routes to an address. Processes of this side use the near
+    # address too, and must not be cut off.
     def unplug(self):
         self._set_far_end('down')
 
@@ -54,7 +54,7 @@ class Network:
         self._set_far_end('up')
 
     def close(self):
-        """Once or more often."""
+        """Can be called several times."""
         if not self._closing.acquire(blocking=False):
             return
         self._ip(f'link del {self._near}')
@@ -68,7 +68,7 @@ class Network:
 
     @staticmethod
     def _ip(command):
-        """Empty, or what it said when it failed."""
+        """Returns the error output of a failed command, or an empty text."""
         try:
             done = subprocess.run(['ip', *command.split()], stdin=subprocess.DEVNULL, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=10)

@@ -1,7 +1,7 @@
-"""A program in a process group of its own: output in files, events awaited, its end certain.
+"""A program in a process group of its own, with output in files. Events can be awaited, and the program always ends with the
+driver.
 
-A client program speaks in events: lines of standard output that are JSON objects. Everything else
-that it prints is only kept for people.
+A client program sends events: lines of standard output that are JSON objects. Its other output is only kept for people.
 """
 import json
 import os
@@ -36,14 +36,14 @@ class Process:
         self._events.put(None)
 
     def event(self, kind, deadline):
-        """The next event that has the field `kind`: its value."""
+        """Waits for the next event that has the field `kind`. Returns the value of the field."""
         while True:
             try:
                 event = self._events.get(timeout=deadline.left())
             except queue.Empty:
                 raise Failure(f'{self.name} did not say "{kind}" in time') from None
             if event is None:
-                self._events.put(None)  # for whoever asks next
+                self._events.put(None)  # for later calls
                 self.wait(deadline)
                 raise Failure(f'{self.name} ended ({self.status_text()}) before it said "{kind}"')
             if kind in event:
@@ -54,7 +54,7 @@ class Process:
         return self._child.pid
 
     def wait(self, deadline):
-        """The exit status; negative: the signal. All output has been read."""
+        """Returns the exit status; a negative number is a signal. All output has been read."""
         try:
             status = self._child.wait(deadline.left())
         except subprocess.TimeoutExpired:
@@ -75,7 +75,7 @@ class Process:
         self._child.send_signal(which)
 
     def kill(self):
-        """Ends the whole group; does nothing where it has ended."""
+        """Kills the whole group; does nothing if it has ended."""
         try:
             os.killpg(self._child.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -83,7 +83,7 @@ class Process:
         self._child.wait()
 
     def said(self):
-        """What it wrote to standard error so far."""
+        """Returns the standard error output so far."""
         return self.err.read_text(errors='replace')
 
     def tail(self, lines):

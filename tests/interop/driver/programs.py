@@ -1,4 +1,4 @@
-"""Workers that take programs, and programs over REST: launched, looked at, their ranks killed."""
+"""Workers that run programs, and programs over REST: launches them, reads their state, and kills their ranks."""
 import itertools
 import json
 import os
@@ -12,12 +12,12 @@ from driver.process import Process
 from driver.server import DIRECT
 
 ENDED = ('SUCCEEDED', 'FAILED', 'CANCELLED')
-LEASE_SECONDS = 4  # of a worker that is killed: so long nothing may start elsewhere
-_PORTS = itertools.count(20000, 100)  # trials run side by side, on one machine
+LEASE_SECONDS = 4  # of a killed worker: no other worker may start its ranks for so long
+_PORTS = itertools.count(20000, 100)  # trials run in parallel on one machine
 
 
 def worker(binary, server, name, folder, environment, *words, network=None, lease=LEASE_SECONDS):
-    """`muster worker` on a host of its own name, with ports that no other trial has."""
+    """Starts `muster worker` with a host name of its own, and with ports that no other trial uses."""
     first = next(_PORTS)
     argv = [*(network.words() if network else []), binary, 'worker', '--server', server,
             '--allow-programs', '--host', name, '--program-ports', f'{first}-{first + 99}',
@@ -26,7 +26,7 @@ def worker(binary, server, name, folder, environment, *words, network=None, leas
 
 
 class Program:
-    """`http` says where the server that leads listens."""
+    """`http` returns the address of the server that leads."""
 
     def __init__(self, http, deadline, **body):
         self._http, self._deadline = http, deadline
@@ -52,7 +52,7 @@ class Program:
         return self._ask(f'/{self.id}/attempts')['attempts']
 
     def log(self, rank):
-        """What the rank printed in the last attempt."""
+        """Returns the output of the rank in the last attempt."""
         text, offset = '', 0
         while True:
             piece = self._ask(f'/{self.id}/logs?rank={rank}&offset={offset}')
@@ -61,7 +61,7 @@ class Program:
                 return text
 
     def until(self, holds, what):
-        """`holds`: of what the server says of the program."""
+        """Waits until `holds` is true for the server's view of the program."""
         while True:
             told = self.look()
             if holds(told):
@@ -71,19 +71,19 @@ class Program:
             time.sleep(0.02)
 
     def wait(self):
-        """Until it has succeeded: what the server says of it then."""
+        """Waits until the program has succeeded. Returns the server's view of it."""
         told = self.until(lambda told: told['state'] in ENDED, 'its end')
         if told['state'] != 'SUCCEEDED':
             raise Failure(self.story(told))
         return told
 
     def running(self, attempt):
-        """Until that attempt runs."""
+        """Waits until this attempt runs."""
         return self.until(lambda told: told['state'] == 'RUNNING' and told['attempt'] == attempt,
                           f'attempt {attempt} runs')
 
     def kill(self, rank):
-        """SIGKILL, as from somebody else on its host."""
+        """Sends SIGKILL to the rank, like another user of its host would."""
         os.kill(self.ranks()[rank]['pid'], signal.SIGKILL)
 
     def cancel(self):

@@ -1,4 +1,4 @@
-"""jaxlib's own coordination service as a server of its own: what the scenarios are held against."""
+"""jaxlib's own coordination service as a separate server, as the reference for the scenarios."""
 import argparse
 import json
 import os
@@ -14,12 +14,12 @@ except ImportError:  # before 0.6
 
 def start(given):
     known = xla.get_distributed_runtime_service.__doc__ or ''
-    if 'heartbeat_timeout' not in known:  # before 0.7: beats, of which some may be missing
+    if 'heartbeat_timeout' not in known:  # before 0.7 the options are an interval and a number of missing heartbeats
         arguments = {'heartbeat_interval': given.heartbeat_timeout // 2,
                      'max_missing_heartbeats': 2}
     else:
         arguments = {'heartbeat_timeout': given.heartbeat_timeout}
-    if given.recoverable and 'recoverable' in known:  # before 0.9.1 each client says it itself
+    if given.recoverable and 'recoverable' in known:  # before 0.9.1 each client sets this option itself
         arguments['recoverable'] = True
     return xla.get_distributed_runtime_service(given.address, given.tasks, **arguments)
 

@@ -25,14 +25,14 @@ class Server:
         self.address, self.http = told['grpc'], told.get('http')
 
     def _await(self, ready_file, deadline):
-        while not ready_file.exists():  # it comes whole, by rename
+        while not ready_file.exists():  # the file is complete, because it was renamed
             check(self.process.running(), f'the server ended: {self.process.status_text()}')
             if deadline.passed():
                 raise Failure('the server was not ready in time')
             time.sleep(0.01)
 
     def declare(self, **cluster):
-        """A further cluster: the address of its coordination service."""
+        """Declares a further cluster. Returns the address of its coordination service."""
         request = urllib.request.Request(
             f'http://{self.http}/api/v1/clusters', json.dumps(cluster).encode(),
             {'Content-Type': 'application/json'})
@@ -40,12 +40,12 @@ class Server:
             return json.load(response)['address']
 
     def await_polls(self, cluster, count, deadline):
-        """Until so many agents wait to be told of errors: only then is a closed connection theirs.
-        jaxlib's service does not say."""
+        """Waits until `count` agents poll for errors: only then does the server attribute a closed connection to them. jaxlib's
+        service does not report this."""
         self._await_calls(cluster, 'polls', count, deadline)
 
     def await_waits(self, cluster, count, deadline):
-        """Until so many wait for keys."""
+        """Waits until `count` tasks wait for keys."""
         self._await_calls(cluster, 'key_waits', count, deadline)
 
     def _await_calls(self, cluster, kind, count, deadline):
@@ -54,13 +54,13 @@ class Server:
                         lambda told: told['generation']['parked_calls'][kind] >= count)
 
     def await_host(self, host, deadline):
-        """Until a worker of this host is connected."""
+        """Waits until a worker of this host is connected."""
         self._until('/api/v1/clusters/default/tasks?limit=1000', deadline, f'{host} is connected',
                     lambda told: any(t['state'] == 'CONNECTED' and t['host'] == host
                                      for t in told['tasks']))
 
     def await_event(self, kind, deadline):
-        """The first of this kind that is known."""
+        """Returns the first known event of this kind."""
         told = self._until('/api/v1/events?limit=1000', deadline, f'there is an event {kind}',
                            lambda told: any(e['kind'] == kind for e in told['events']))
         return next(e for e in told['events'] if e['kind'] == kind)
@@ -80,8 +80,8 @@ class Server:
             time.sleep(0.02)
 
     def kill_supervised(self, away_seconds):
-        """SIGKILL for the server itself. The parent that holds its sockets starts it again, after so
-        long: meanwhile whoever dials waits."""
+        """Sends SIGKILL to the server itself. The parent process, which holds its sockets, restarts it after the given time; until then
+        connecting clients wait."""
         parent = self.process.pid
         children = pathlib.Path(f'/proc/{parent}/task/{parent}/children')
         server = int(children.read_text())
@@ -92,7 +92,7 @@ class Server:
         return server
 
     def stop(self):
-        """An orderly stop: whatever the clients did, the server lives until it is told to end."""
+        """Stops the server in order. Whatever the clients did, the server must still run before the stop."""
         check(self.process.running(), f'the server ended by itself: {self.process.status_text()}')
         self.process.send(signal.SIGTERM)
         status = self.process.wait(Deadline(STOP_SECONDS))
@@ -100,12 +100,12 @@ class Server:
 
 
 def muster(binary, cluster, host, folder, environment, deadline, more=(), at=None):
-    """On ports that the system picks, or `at` a pair of addresses."""
+    """Starts the server on ports that the system chooses, or on a pair of addresses, `at`."""
     return Server(*muster_process(binary, cluster, host, folder, environment, more, at), deadline)
 
 
 def muster_process(binary, cluster, host, folder, environment, more=(), at=None, name='server'):
-    """The process, and the file that is there once it serves."""
+    """Returns the process, and the file that exists once it serves."""
     ready = folder / f'{name}.ready.json'
     ready.unlink(missing_ok=True)
     grpc, http = at or (f'{host}:0', f'{LOCAL}:0')
@@ -117,7 +117,7 @@ def muster_process(binary, cluster, host, folder, environment, more=(), at=None,
 
 
 def await_standby(process, http, deadline):
-    """Until it says that another server leads."""
+    """Waits until the process reports that another server leads."""
     while True:
         check(process.running(), f'{process.name} ended: {process.status_text()}')
         try:
@@ -127,7 +127,7 @@ def await_standby(process, http, deadline):
             if 'leader' in json.load(refused):
                 return
         except OSError:
-            pass  # it does not listen yet
+            pass  # the server does not listen yet
         if deadline.passed():
             raise Failure(f'{process.name} did not stand by in time')
         time.sleep(0.02)
@@ -143,7 +143,7 @@ def reference(python, cluster, host, folder, environment, deadline):
 
 
 def free_address(host=LOCAL):
-    """For programs that cannot pick a port themselves and tell which."""
+    """Returns an address for programs that cannot choose a port themselves and report it."""
     with socket.socket() as probe:
         probe.bind((host, 0))
         return '%s:%d' % probe.getsockname()

@@ -1,7 +1,7 @@
-"""Lets torch of PyPI be imported without the libraries of its GPU packages, some gigabytes: makes
-libraries that have only the names which torch links with. What runs on CPUs is not touched.
+"""Makes PyPI's torch importable without the libraries of its GPU packages, which take gigabytes: creates libraries that contain
+only the symbols that torch links to. Code that runs on CPUs is not affected.
 
-    torch_stubs.py ENVIRONMENT      a virtual environment that has torch; needs cc, nm and readelf
+    torch_stubs.py ENVIRONMENT      a virtual environment that contains torch; needs cc, nm and readelf
 """
 import collections
 import os
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-NO_DEVICE = 100  # what CUDA answers where there is no GPU
+NO_DEVICE = 100  # the answer of CUDA without a GPU
 GPU = re.compile(r'lib(cu|nccl|nv)')
 
 
@@ -20,7 +20,7 @@ def told(*argv):
 
 
 def needed(library):
-    """Libraries, and of versions of names the libraries that have them."""
+    """Returns the needed libraries, and for each symbol version the library that defines it."""
     versions, file = {}, ''
     for kind, name in re.findall(r'(File|Name): (\S+)', told('readelf', '-VW', library)):
         file = name if kind == 'File' else file
@@ -29,14 +29,14 @@ def needed(library):
 
 
 def undefined(library):
-    """Pairs of a name and its version, which may be empty."""
+    """Returns pairs of a symbol and its version, which can be empty."""
     for line in told('nm', '-D', '--undefined-only', '--with-symbol-versions', library).splitlines():
         name, _, version = line.split()[-1].partition('@')
         yield name, version.lstrip('@')
 
 
 def make(stub, names):
-    """`names`: by their version."""
+    """Creates a library. `names`: the symbols, by version."""
     source, script = stub.with_suffix('.c'), stub.with_suffix('.map')
     source.write_text(''.join(f'long {name}(void) {{ return {NO_DEVICE}; }}\n'
                               for each in names.values() for name in sorted(each)))
@@ -59,7 +59,7 @@ def main():
         files, versions = needed(library)
         for file in files:
             if GPU.match(file) and file not in there:
-                names[file]  # also where nothing of it is named
+                names[file]  # creates an empty entry, so that a library without used symbols is created too
         for name, version in undefined(library):
             file = versions.get(version, '')
             if GPU.match(file) and file not in there:
@@ -67,7 +67,7 @@ def main():
             elif not version and re.match(r'cu|nccl|nv', name):
                 unversioned.add(name)
     runtime, = (file for file in names if file.startswith('libcudart.'))
-    names[runtime][''] |= unversioned  # whoever has them: this one is loaded by all
+    names[runtime][''] |= unversioned  # any loaded library can define them, and this one is always loaded
     for file in names:
         make(folder / file, names[file])
 

@@ -1,4 +1,4 @@
-"""One run of one scenario: a server, its clients, a folder for what they say, one time limit."""
+"""One run of one scenario: a server, its clients, a folder for their output, and one time limit."""
 import contextlib
 import dataclasses
 import os
@@ -16,10 +16,10 @@ CLIENTS = pathlib.Path(__file__).parent.parent / 'clients'
 
 @dataclasses.dataclass
 class Cluster:
-    """As `muster serve --cluster` declares it."""
+    """The settings of `muster serve --cluster`."""
     tasks: int
     job: str = 'worker'
-    heartbeat_timeout: int = 100  # as in JAX
+    heartbeat_timeout: int = 100  # the default of JAX
     recoverable: bool = False
     error_delivery: str = 'auto'
 
@@ -31,9 +31,9 @@ class Cluster:
 
 @dataclasses.dataclass
 class Settings:
-    python: pathlib.Path  # of the virtual environment
+    python: pathlib.Path  # in the virtual environment
     version: tuple        # of the library
-    muster: pathlib.Path  # the binary; None: jaxlib's own service
+    muster: pathlib.Path  # the binary, or None for jaxlib's own service
 
 
 class Trial:
@@ -42,16 +42,16 @@ class Trial:
         self.version = settings.version
         self.deadline = Deadline(seconds)
         self.processes = []
-        self.clients = []  # those of the processes that run client programs
+        self.clients = []  # the processes that run client programs
         self.server = self.network = self.proxy_address = None
 
     def second_network(self):
-        """At most one a trial. Raises CannotRun where there can be none."""
+        """Creates the second network, at most one for each trial. Raises CannotRun if that is impossible."""
         self.network = Network()
         return self.network
 
     def serve_supervised(self, **cluster):
-        """With a data directory, by a parent that holds its sockets."""
+        """Starts a server with a data directory, supervised by a parent process that holds its sockets."""
         self.cluster = Cluster(**cluster)
         self.server = server.muster(
             self.settings.muster, self.cluster, server.LOCAL, self.folder, self.environment(),
@@ -59,15 +59,15 @@ class Trial:
         self.processes.append(self.server.process)
 
     def serve_behind_proxy(self, **cluster):
-        """The first of two servers with one data directory; clients dial a proxy in front of both."""
+        """Starts the first of two servers with one data directory. Clients connect to a proxy in front of both."""
         self.cluster = Cluster(error_delivery='heartbeat', **cluster)
         self.places = [(server.free_address(), server.free_address()) for _ in range(2)]
         self.serve_at(0)
         self._put_before(helpers.proxy, self.settings.muster)
 
     def serve_with_standby(self, before, **cluster):
-        """Two servers with one store in etcd, of which the first leads; clients dial what stands
-        `before` both: 'muster proxy' or 'haproxy'. Without a cluster none is declared."""
+        """Starts two servers with one store in etcd, of which the first leads. Clients connect to the proxy in front of both, `before`:
+        'muster proxy' or 'haproxy'. Without a cluster, none is declared."""
         self.cluster = Cluster(**cluster) if cluster else None
         etcd, store = helpers.etcd(self.folder, self.environment(), self.deadline)
         self.processes.append(etcd)
@@ -87,7 +87,7 @@ class Trial:
             self.settings.muster, self.cluster, server.LOCAL, self.folder, self.environment(),
             ('--store', store), self.places[number], f'server{number}')
         self.processes.append(started[0])
-        if number == 0:  # it leads before the other one tries
+        if number == 0:  # the first server leads before the second one tries
             server.Server(*started, self.deadline)
         return started
 
@@ -97,7 +97,7 @@ class Trial:
         self.processes.append(process)
 
     def kill_leader(self):
-        """SIGKILL. Returns when the standby serves."""
+        """Sends SIGKILL. Returns when the standby serves."""
         self.kill(self.server.process)
         self.server = server.Server(self.standby, self.standby_ready, self.deadline)
 
@@ -121,7 +121,7 @@ class Trial:
         self.processes.append(self.server.process)
 
     def add_worker(self, name, *words, **more):
-        """That takes programs, and has one slot for closures."""
+        """Adds a worker that runs programs, and has one slot for closures."""
         process = programs.worker(self.settings.muster, self.proxy_address or self.server.address,
                                   name, self.folder,
                                   self.environment(), '--slots', 1, *words, **more)
@@ -130,17 +130,16 @@ class Trial:
         return process
 
     def launch(self, client, ranks, *words, **body):
-        """A client program as so many ranks, or as tasks by type; `body`: further fields of the
-        program."""
+        """Launches a client program with a number of ranks, or with tasks by type. `body`: further fields of the program."""
         command = [self.settings.python, '-u', CLIENTS / client, *words]
         return programs.Program(lambda: self.server.http, self.deadline,
                                 tasks=ranks if isinstance(ranks, dict) else {'worker': ranks},
                                 command=[str(word) for word in command], **body)
 
     def start(self, program, index, *words, run='', address=None, network=None):
-        """A client program as task `index`; `run` tells runs of one job apart. Another `address`
-        than the server's: that of a further cluster. On the far side of a `network`, if given.
-        With the default time-out the program is told none: the library's own default counts."""
+        """Starts a client program as task `index`; `run` distinguishes the runs of one job. `address` replaces the server's address, for a
+        further cluster. With `network` the program runs on its far side. With the default time-out the program gets no option, so the
+        library's own default applies."""
         environment = self.environment(SERVER=address or self.server.address,
                                        PYTHONFAULTHANDLER='1')
         argv = [*(network.words() if network else []), self.settings.python, '-u',
@@ -162,7 +161,7 @@ class Trial:
                 process.wait(Deadline(STACKS_SECONDS))
 
     def environment(self, **more):
-        """Nothing of the caller's that could steer a client: proxies, device choices, Slurm."""
+        """Returns the environment without the caller's variables that could affect a client: proxies, device choices, Slurm."""
         kept = {name: os.environ[name] for name in ('PATH', 'HOME', 'TMPDIR', 'LANG')
                 if name in os.environ}
         return kept | more
@@ -179,7 +178,7 @@ class Trial:
             process.wait(self.deadline)
 
     def close(self):
-        """Nothing outlives a trial."""
+        """Ends all processes of the trial."""
         for process in reversed(self.processes):
             process.kill()
         if self.network:

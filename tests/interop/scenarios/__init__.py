@@ -1,4 +1,4 @@
-"""What a scenario is. A function with a trial; it raises Failure, or the trial's time runs out."""
+"""Scenarios: functions that run a trial. A scenario fails by raising Failure, or when the trial's time is over."""
 import dataclasses
 from typing import Callable
 
@@ -6,9 +6,9 @@ from typing import Callable
 @dataclasses.dataclass
 class Scenario:
     run: Callable
-    seconds: int = 90           # time limit, generous: the machine may be busy
-    since: tuple = ()           # the first version that has what it needs
-    # False: jaxlib's own service cannot do it, so that it is left out with --server reference.
+    seconds: int = 90  # time limit, generous because the machine may be busy
+    since: tuple = ()  # the first version that supports the scenario
+    # False: jaxlib's own service does not support it, so --server reference omits it.
     reference: bool = True
 
     @property

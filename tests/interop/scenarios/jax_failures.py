@@ -1,4 +1,4 @@
-"""JAX processes that fail: killed, cut off, never there, and the same job started again."""
+"""JAX processes that fail: killed, cut off, never started, and the same job started again."""
 import signal
 import time
 
@@ -8,21 +8,21 @@ from scenarios.jax_work import TASKS, names_task, same_for_all, start_all
 
 HEARTBEAT_TIMEOUT = 6
 INITIALIZATION_TIMEOUT = 8
-CLIENT_GRACE = 5  # the client adds it to the time that it was given
+CLIENT_GRACE = 5  # the client adds it to the given time
 CUT = 2
 
 
 def killed(trial):
-    """One is killed; every other one is ended by its error, which names it."""
+    """One process is killed. All others are ended by an error that names it."""
     trial.serve(tasks=TASKS, heartbeat_timeout=HEARTBEAT_TIMEOUT)
-    # Silence is noticed after the time-out; the client itself waits a second or five more.
+    # Silence is noticed after the time-out; the client itself waits one or five seconds longer.
     kill_one(trial, victim_index=2, limit=HEARTBEAT_TIMEOUT + 15)
 
 
 def killed_by_default(trial):
-    """With JAX's own time-out of 100 s the others are told in seconds: the connection was closed."""
+    """With JAX's default time-out of 100 s the others get the error within seconds, because the connection was closed."""
     trial.serve(tasks=TASKS)
-    # Told after three seconds; the client itself waits a second or five more.
+    # The error arrives after three seconds; the client itself waits one or five seconds longer.
     kill_one(trial, victim_index=1, limit=12)
 
 
@@ -45,14 +45,14 @@ def kill_one(trial, victim_index, limit):
 
 
 def server_killed_twice(trial):
-    """The server is killed and comes back, the second time for longer: each process' heartbeat falls
-    into the gap and waits. Nobody notices, all meet, and end in order."""
+    """The server is killed and restarted, the second time with a longer pause: each process' heartbeat is sent during the pause and
+    waits. No process gets an error; all meet, and end in order."""
     timeout = 2 * HEARTBEAT_TIMEOUT
-    beat = timeout / 2  # how often, and how long a beat may take
+    beat = timeout / 2  # the interval, and the longest duration of a heartbeat
     trial.serve_supervised(tasks=TASKS, heartbeat_timeout=timeout)
     processes = start_all(trial, 'live_on.py', '--rounds', 2)
     same_for_all(trial, processes, 'met', 0)
-    began = time.monotonic()  # about when all have begun to beat
+    began = time.monotonic()  # approximate time of the first heartbeats
     for round_, at, away, back in ((1, 0, 0, 2), (2, beat - 2, 4, 2 * beat + 2)):
         time.sleep(max(0, began + at - time.monotonic()))
         trial.server.kill_supervised(away)
@@ -66,14 +66,14 @@ def server_killed_twice(trial):
 
 
 def moved_behind_a_proxy(trial):
-    """The server is killed, and another one starts at another address with what it had, so late that
-    each process' heartbeat falls into the gap. The proxy holds it; all meet, and end in order."""
+    """The server is killed, and another server starts at another address with its data, so late that each process' heartbeat is sent
+    during the pause. The proxy holds the heartbeat; all meet, and end in order."""
     timeout = 2 * HEARTBEAT_TIMEOUT
     beat = timeout / 2
     trial.serve_behind_proxy(tasks=TASKS, heartbeat_timeout=timeout)
     processes = start_all(trial, 'live_on.py', '--rounds', 1, address=trial.proxy_address)
     same_for_all(trial, processes, 'met', 0)
-    began = time.monotonic()  # about when all have begun to beat
+    began = time.monotonic()  # approximate time of the first heartbeats
     time.sleep(beat - 2)
     trial.kill(trial.server.process)
     time.sleep(4)
@@ -88,13 +88,13 @@ def moved_behind_a_proxy(trial):
 
 
 def leader_killed(trial):
-    """Two servers on etcd, `muster proxy` before them: the one that leads is killed, so that each
-    process' heartbeat falls into the gap. The other one takes over, and nobody notices."""
+    """Two servers on etcd, with `muster proxy` in front of them. The leader is killed, so that each process' heartbeat is sent during
+    the pause. The other server takes over, and no process gets an error."""
     live_through_the_leader(trial, 'muster proxy')
 
 
 def leader_killed_haproxy(trial):
-    """The same behind haproxy with its few lines of Lua."""
+    """Like `leader_killed`, but behind haproxy with its few lines of Lua."""
     live_through_the_leader(trial, 'haproxy')
 
 
@@ -104,8 +104,8 @@ def live_through_the_leader(trial, before):
     trial.serve_with_standby(before, tasks=TASKS, heartbeat_timeout=timeout)
     processes = start_all(trial, 'live_on.py', '--rounds', 1, address=trial.proxy_address)
     same_for_all(trial, processes, 'met', 0)
-    began = time.monotonic()  # about when all have begun to beat
-    time.sleep(beat - 1.5)  # no other one can lead for 3 s
+    began = time.monotonic()  # approximate time of the first heartbeats
+    time.sleep(beat - 1.5)  # no other server can lead for 3 s
     trial.kill_leader()
     time.sleep(max(0, began + 2 * beat + 2 - time.monotonic()))
     for process in processes:
@@ -117,13 +117,13 @@ def live_through_the_leader(trial, before):
 
 
 def killed_after_the_server(trial):
-    """A process that dies after the server was killed is told of as ever: its connection to the new
-    server was closed, and the others' next heartbeat says so."""
+    """The death of a process after a kill of the server is reported as usual: its connection to the new server was closed, and the
+    others get the error with their next heartbeat."""
     trial.serve_supervised(tasks=TASKS, heartbeat_timeout=HEARTBEAT_TIMEOUT)
     processes = start_all(trial, 'live_on.py', '--rounds', 1)
     same_for_all(trial, processes, 'met', 0)
     trial.server.kill_supervised(0)
-    time.sleep(HEARTBEAT_TIMEOUT / 2 + 1)  # each has dialled the new one
+    time.sleep(HEARTBEAT_TIMEOUT / 2 + 1)  # each process has connected to the new server
     victim = processes.pop(2)
     began = time.monotonic()
     trial.kill(victim)
@@ -137,9 +137,8 @@ def killed_after_the_server(trial):
 
 
 def notice_unheard(trial):
-    """JAX's wait for a preemption notice ends with the server and is not made again. Muster names
-    those who hear nothing any more, and once they have made their preemption sync anew a notice
-    stops all of them after the same step."""
+    """JAX's wait for a preemption notice ends with the server and is not repeated. Muster names the processes that can no longer be
+    notified. After they have repeated their preemption sync, a notice stops all processes after the same step."""
     trial.serve_supervised(tasks=TASKS, heartbeat_timeout=HEARTBEAT_TIMEOUT)
     processes = start_all(trial, 'preemption.py')
     same_for_all(trial, processes, 'begun', True)
@@ -159,7 +158,7 @@ def notice_unheard(trial):
 
 
 def stopped_for_a_while(trial):
-    """A process that stands still for 20 s keeps its connection, and is not blamed."""
+    """A process that is stopped for 20 s keeps its connection, and is not blamed."""
     trial.serve(tasks=TASKS)
     processes = start_all(trial, 'wait_for_error.py', '--stay')
     for process in processes:
@@ -174,8 +173,7 @@ def stopped_for_a_while(trial):
 
 
 def cut_off_for_a_while(trial):
-    """One of three loses its network for 2 s: its calls wait, nobody is told of an error, and
-    afterwards all meet."""
+    """One of three processes loses its network for 2 s: its calls wait, no process gets an error, and afterwards all meet."""
     network = trial.second_network()
     trial.serve(host=network.address, tasks=3)
     near = [trial.start('meet_again.py', i) for i in (0, 2)]
@@ -185,7 +183,7 @@ def cut_off_for_a_while(trial):
     network.unplug()
     time.sleep(CUT)
     network.plug_in()
-    time.sleep(5)  # three seconds after its connection was closed it would be blamed
+    time.sleep(5)  # three seconds after its connection was closed the process would be blamed
     for process in (far, *near):
         check(process.running(), f'{process.name} ended: {process.status_text()}')
         process.send(signal.SIGUSR1)
@@ -197,7 +195,7 @@ def cut_off_for_a_while(trial):
 
 
 def never_there(trial):
-    """The last one never comes; the others are told so, by name, before their own deadline."""
+    """The last process is never started. The others get an error with its name before their own deadline."""
     absent = TASKS - 1
     trial.serve(tasks=TASKS)
     words = ('--initialization-timeout', INITIALIZATION_TIMEOUT)
@@ -207,7 +205,7 @@ def never_there(trial):
     began = time.monotonic()
     for process in processes:
         check(process.wait(trial.deadline) != 0, f'{process.name} ended as if all were well')
-        # The text, not the time, tells an answer of the server from the client's own time-out.
+        # The text, not the time, distinguishes the server's answer from the client's own time-out.
         check(names_task(process.said(), absent),
               f'{process.name}: its last words do not name task {absent}')
     took = time.monotonic() - began
@@ -216,8 +214,8 @@ def never_there(trial):
 
 
 def started_again(trial):
-    """One server, the same job five times: in order; killed as a whole; at once started again;
-    with one process missing; and once more complete. No trace of an earlier run is met."""
+    """The same job runs five times on one server: to its end; killed as a whole; started again at once; with one process missing;
+    and once more complete. No state of an earlier run is visible."""
     trial.serve(tasks=TASKS)
     in_order(trial, 'first')
 

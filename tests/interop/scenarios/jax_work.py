@@ -1,4 +1,4 @@
-"""JAX processes that work: collectives, key-values, barriers, live nodes."""
+"""JAX processes without failures: collectives, key-values, barriers, live nodes."""
 import re
 
 from driver.deadline import check
@@ -18,8 +18,8 @@ def same_for_all(trial, processes, kind, expected):
 
 
 def names_task(message, index):
-    """Whether a message speaks of this task. Muster writes "/job:worker/task:3"; jaxlib's own
-    service writes "task 3", "task:3" or, in a list, a line with nothing but "3"."""
+    """Returns whether a message names this task. Muster writes "/job:worker/task:3"; jaxlib's own service writes "task 3", "task:3"
+    or, in a list, a line that only contains "3"."""
     spelling = rf'\btask\W{{0,2}}{index}\b|^{index}$'
     return re.search(spelling, message, re.IGNORECASE | re.MULTILINE) is not None
 
@@ -66,7 +66,7 @@ def live_nodes(trial):
 
 
 def two_clusters(trial):
-    """Two jobs at once on one server, which use the same keys and barriers without meeting."""
+    """Two jobs at once on one server use the same keys and barriers without affecting each other."""
     trial.serve(tasks=TASKS)
     other = trial.server.declare(name='other', jobs={'worker': TASKS})
     check(other != trial.server.address, f'both clusters are at {other}')

@@ -9,12 +9,12 @@ from driver.deadline import Failure, check
 from scenarios import Scenario
 
 RANKS = 4
-KINDS = ('sleep', 'lock_held_in_c', 'fifo', 'stopped')  # of hangs, as in clients/hanging.py
-HELD = 59  # steps, after which a program waits until it may end
+KINDS = ('sleep', 'lock_held_in_c', 'fifo', 'stopped')  # kinds of hangs, as in clients/hanging.py
+HELD = 59  # the number of steps after which a program waits until it is allowed to end
 
 
 def saved(folder):
-    """The steps that the checkpoint has."""
+    """Returns the step of the checkpoint, or 0 without a checkpoint."""
     try:
         return json.loads((folder / 'checkpoint').read_text())['step']
     except FileNotFoundError:
@@ -36,15 +36,15 @@ def train(trial, name, may_end, **more):
 
 
 def end_of(program):
-    """Where each rank began, and the parameters that all have in the end."""
+    """Checks that all ranks ended alike. Returns the step at which they began, and their parameters in the end."""
     told = [re.search(r'began at (\d+) ended with (\w+)', program.log(rank)) for rank in range(RANKS)]
     check(all(told) and len({(t[1], t[2]) for t in told}) == 1, f'ranks ended unlike: {told}')
     return int(told[0][1]), told[0][2]
 
 
 def program_killed_twice(trial):
-    """Four processes on two workers save checkpoints; a rank is killed, then a worker with its ranks.
-    They end with the parameters of a run that nobody disturbed."""
+    """Four processes on two workers save checkpoints; a rank is killed, then a worker with its ranks. They end with the parameters
+    of an undisturbed run."""
     trial.serve_programs()
     workers = [trial.add_worker('host0'), trial.add_worker('host1')]
     may_end = trial.folder / 'may-end'
@@ -75,8 +75,8 @@ def program_killed_twice(trial):
 
 
 def program_cut_off(trial):
-    """The only worker loses its network: it kills its ranks before the next attempt begins, on another
-    worker. When the network is back it has none, and nothing has written to the checkpoint twice."""
+    """The only worker loses its network: it kills its ranks before the next attempt starts on another worker. When the network works
+    again the worker has no ranks, and the checkpoint was never written twice."""
     network = trial.second_network()
     trial.serve_programs(network.address)
     trial.add_worker('far', network=network)
@@ -84,7 +84,7 @@ def program_cut_off(trial):
     folder, program = train(trial, 'program', may_end)
     await_steps(trial, folder, 5)
     trial.add_worker('near')
-    # Not before: on a busy machine a worker is silent for longer than its lease, which costs attempts that are not meant.
+    # Not earlier: on a busy machine a worker may be silent for longer than its lease, which would cost additional attempts.
     first = program.look()['attempt']
     ranks = program.ranks()
     check({r['host'] for r in ranks} == {'far'}, f'ranks run at {ranks} before the network is cut')
@@ -105,8 +105,8 @@ def program_cut_off(trial):
 
 
 def program_fails_over(trial):
-    """The server that leads is killed, and the standby takes over from etcd: the program goes on, in
-    the same attempt. Then a rank is killed, which costs one, and the end is as if nobody disturbed it."""
+    """The leader is killed, and the standby takes over from etcd: the program continues in the same attempt. Then a rank is killed,
+    which costs one attempt, and the result is that of an undisturbed run."""
     trial.serve_with_standby('muster proxy')
     for host in ('host0', 'host1'):
         trial.add_worker(host, lease=60)  # the standby leads after some seconds
@@ -137,9 +137,9 @@ def program_fails_over(trial):
 
 
 def named_in_each_attempt(trial, client, ranks):
-    """One of the processes hangs, each time in another way, and the others wait for it in a collective. The
-    server names it, with the line, some seconds after all stands still, and begins anew. Nobody is named
-    while processes come up and compile, nor in the last attempt, in which all is well."""
+    """One of the processes hangs, in another way in each attempt, and the others wait for it in a collective. Some seconds later the
+    server names the process with its line, and restarts the program. No process is named during startup and compilation, or in
+    the last attempt, which does not hang."""
     trial.serve_programs()
     for host in ('host0', 'host1'):
         trial.add_worker(host)
@@ -177,7 +177,7 @@ def program_hangs_in_tensorflow(trial):
 
 
 def program_strategy(trial):
-    """MultiWorkerMirroredStrategy on two workers. It needs no service, so nothing is declared."""
+    """MultiWorkerMirroredStrategy on two workers. It needs no service, so no cluster is declared."""
     trial.serve_programs()
     for host in ('host0', 'host1'):
         trial.add_worker(host)
@@ -190,8 +190,8 @@ def program_strategy(trial):
 
 
 def program_parameter_servers(trial):
-    """ParameterServerStrategy with a chief, two parameter servers and two workers. A worker is killed
-    while they come up or train: all start again, and the chief's end is the program's."""
+    """ParameterServerStrategy with a chief, two parameter servers and two workers. A worker is killed during startup or training: all
+    tasks restart, and the program ends with the chief."""
     trial.serve_programs()
     for host in ('host0', 'host1'):
         trial.add_worker(host)

@@ -17,7 +17,7 @@ def start_workers(trial, program, *words, run=''):
 
 
 def workers(trial):
-    """They see each other's devices, exchange key-values and leave in order."""
+    """The workers see each other's devices, exchange key-values and leave in order."""
     trial.serve(tasks=WORKERS, heartbeat_timeout=20)
     processes = start_workers(trial, 'tensorflow_worker.py')
     devices = [f'/job:worker/replica:0/task:{i}/device:CPU:0' for i in range(WORKERS)]
@@ -28,8 +28,8 @@ def workers(trial):
 
 
 def strategy(trial):
-    """MultiWorkerMirroredStrategy, as it is: a sum over the workers, a variable from the first.
-    Such a program ends without a word to the service; it can be started again all the same."""
+    """Unmodified MultiWorkerMirroredStrategy: a sum over the workers, and a variable with the first worker's value. Such a program
+    ends without leaving the service, and can be started again."""
     trial.serve(tasks=WORKERS, heartbeat_timeout=20)
     for run in ('first', 'second'):
         processes = start_workers(trial, 'tensorflow_strategy.py', run=run)
@@ -40,12 +40,12 @@ def strategy(trial):
 
 
 def server_killed(trial):
-    """The server is killed and comes back while they compute; they meet again and leave in order."""
+    """The server is killed and restarted during a computation; the workers meet again and leave in order."""
     trial.serve_supervised(tasks=WORKERS, heartbeat_timeout=12)
     processes = start_workers(trial, 'tensorflow_live_on.py', '--rounds', 1)
     same_for_all(trial, processes, 'met', 0)
     trial.server.kill_supervised(2)
-    time.sleep(8)  # each has beaten
+    time.sleep(8)  # each worker has sent a heartbeat
     for process in processes:
         check(process.running(), f'{process.name} ended: {process.status_text()}')
         process.send(signal.SIGUSR1)

@@ -14,7 +14,7 @@ from driver.trial import CLIENTS
 from scenarios import Scenario
 
 PACKAGE = pathlib.Path(__file__).parents[3] / 'python'
-EACH = 2  # workers of an agent
+EACH = 2  # workers of one agent
 
 
 class Job:
@@ -35,7 +35,7 @@ class Job:
         trial.processes.append(trial.server.process)
 
     def _installed(self):
-        """What pip writes beside the package, so that torchrun finds its entry point."""
+        """Writes the metadata that pip installs with the package, so that torchrun finds its entry point."""
         project = tomllib.loads((PACKAGE / 'pyproject.toml').read_text())['project']
         info = self._trial.folder / 'installed' / 'muster-0.dist-info'
         info.mkdir(parents=True)
@@ -59,11 +59,11 @@ class Job:
         return process
 
     def train(self, agents, size):
-        """Until the workers of these agents are a world of so many: what they said, by rank."""
+        """Waits until the workers of these agents form a world of `size`. Returns their output by rank."""
         told = {}
         for agent in agents:
             there = 0
-            while there < EACH:  # those of a round before that was given up do not count
+            while there < EACH:  # workers of an abandoned earlier round do not count
                 said = agent.event('trains', self._trial.deadline)
                 if said['size'] == size:
                     told[said['rank']] = {**said, 'process': agent}
@@ -93,15 +93,15 @@ class Job:
 
 
 def fresh(job, before):
-    """An attempt that all have come to, and none of them before."""
+    """Checks that the newest attempt is a new one, for which an empty key space was requested. Returns its number."""
     newest = job.store()['attempts'][0]
     check(newest['number'] > before and newest['cause'] == 'asked', f'the key space is of {newest}')
     return newest['number']
 
 
 def torchrun_worker_killed(trial):
-    """One of four workers is killed: all start again, in an empty key space, and end well; another run of
-    the same name follows. The agents have a worker's token, without which they are refused."""
+    """One of four workers is killed: all restart, in an empty key space, and succeed; another run of the same name follows. The
+    agents have a worker's token, without which they are refused."""
     tokens = trial.folder / 'tokens'
     tokens.write_text('worker ' + 'w' * 40 + '\nadmin ' + 'a' * 40 + '\n')
     job = Job(trial, '--auth', 'on', '--token-file', tokens, MUSTER_TOKEN='w' * 40)
@@ -126,7 +126,7 @@ def torchrun_worker_killed(trial):
 
 
 def torchrun_node_lost(trial):
-    """The node of rank 0 is gone: the other goes on alone. One that comes late is let in."""
+    """The node of rank 0 is lost: the other node continues alone. A node that joins later is accepted."""
     job = Job(trial, nodes='1:2')
     agents = [job.agent(), job.agent()]
     told = job.train(agents, 4)
@@ -150,8 +150,8 @@ def torchrun_node_lost(trial):
 
 
 def torchrun_agent_killed(trial):
-    """An agent alone is killed, its workers go on: the other begins anew without it, at no cost of a restart,
-    and does not wait for it in the end."""
+    """Only an agent is killed, and its workers continue: the other agent starts a new round without it, which does not count as a
+    restart, and does not wait for it in the end."""
     job = Job(trial, nodes='1:2')
     agents = [job.agent(), job.agent()]
     told = job.train(agents, 4)
@@ -163,8 +163,8 @@ def torchrun_agent_killed(trial):
 
 
 def torchrun_server_lost(trial):
-    """The server is killed, with all it knew, and another starts: workers do not notice. When one is killed
-    then, all start again as ever."""
+    """The server is killed with all its data, and a new one starts: workers do not notice. If a worker is killed then, all restart as
+    usual."""
     job = Job(trial)
     agents = [job.agent(), job.agent()]
     told = job.train(agents, 4)
