@@ -93,10 +93,9 @@ TEST(work, timeout_counts_while_the_server_has_no_room) {
   auto const f = c.run(submit);
   EXPECT_EQ(f.status, 1);
   auto const id = std::string(c.get("/api/v1/jobs").at("jobs").at(0).at("id").as_string());
-  EXPECT_EQ(first_line(f.err), "waiting: " + id +
-                                   " has 10 queued closures, its limit is 10; no worker is "
-                                   "connected, none has had the function 'muster.echo' since this "
-                                   "server began.");
+  EXPECT_TRUE(first_line(f.err).starts_with(
+      "waiting: " + id + " has 10 queued closures, its limit is 10; no worker is connected"))
+      << f.err;
   EXPECT_EQ(count(f.err, "waiting: "), 1u) << f.err;
   EXPECT_NE(f.err.find("after 2s500ms the server has no room for more"), std::string::npos)
       << f.err;
