@@ -1,4 +1,4 @@
-"""HTTP/2 by hand, for scripts that measure gRPC ports: frames, calls without HPACK's tables. Nothing but the library."""
+"""A minimal HTTP/2 client for scripts that measure gRPC ports: frames, and calls without HPACK's tables. Standard library only."""
 import socket
 import struct
 
@@ -17,7 +17,7 @@ def frame(kind, flags, stream, body=b""):
 
 
 def head(method, token=""):
-    """Fields of HPACK's static table, and literals."""
+    """Returns fields from HPACK's static table, and literals."""
     def text(t):
         assert len(t) < 127
         return bytes([len(t)]) + t.encode()
@@ -31,7 +31,7 @@ def message(body=b"", compressed=False):
 
 
 def field(name, value, inserts=False):
-    """A literal of HPACK, of up to 16,000 bytes; `inserts` puts it into the dynamic table."""
+    """Returns a literal of HPACK, of up to 16,000 bytes; `inserts` adds it to the dynamic table."""
     def text(t):
         size = len(t) - 127
         return (bytes([len(t)]) if size < 0 else bytes([127, size & 127 | 128, size >> 7])) + t
@@ -39,7 +39,7 @@ def field(name, value, inserts=False):
 
 
 def in_frames(stream, body, flags=END_STREAM):
-    """DATA frames of the size that servers take; the last one has the flags."""
+    """Returns DATA frames of the size that servers accept; the last one has the flags."""
     pieces = [body[i:i + 16384] for i in range(0, len(body), 16384)]
     return b"".join(frame(DATA, flags if p is pieces[-1] else 0, stream, p) for p in pieces)
 
@@ -50,13 +50,13 @@ def call(stream, method, token="", body=b""):
 
 
 def reset(stream, method, token=""):
-    """A call that is taken back at once."""
+    """Returns a call that is reset at once."""
     return (frame(HEADERS, END_HEADERS, stream, head(method, token)) + frame(DATA, 0, stream, message()) +
             frame(RST_STREAM, 0, stream, b"\0\0\0\x08"))
 
 
 class Connection:
-    """One connection, no flow control: for small answers."""
+    """One connection without flow control, for small answers."""
 
     def __init__(self, where, timeout=10, source=None):
         self.socket = socket.create_connection(where, timeout=timeout, source_address=source)
@@ -65,7 +65,7 @@ class Connection:
         self.stream, self.rest = 1, b""
 
     def frames(self):
-        """(kind, flags, stream, body) as they come; ends with the connection."""
+        """Yields (kind, flags, stream, body) of received frames; ends with the connection."""
         while True:
             while len(self.rest) >= 9:
                 size = int.from_bytes(self.rest[:3], "big")
@@ -79,7 +79,7 @@ class Connection:
             self.rest += some
 
     def calls(self, method, times, token="", body=b""):
-        """As many calls at one time; true when all are answered, whatever with."""
+        """Makes `times` calls at once. Returns whether all got an answer, whatever it is."""
         first = self.stream
         self.stream += 2 * times
         self.socket.sendall(b"".join(call(first + 2 * i, method, token, body) for i in range(times)))
@@ -98,7 +98,7 @@ class Connection:
 
 
 def fields(message):
-    """(number, value) of the fields of a protobuf message, those of the wire type LEN alone."""
+    """Yields (number, value) of a protobuf message's fields; only those of the wire type LEN."""
     at = 0
 
     def varint():
@@ -125,7 +125,7 @@ def of(message, number):
 
 
 def methods(where):
-    """Paths of all methods of a gRPC server, by its reflection service."""
+    """Returns the paths of all methods of a gRPC server, from its reflection service."""
     def ask(number, text):
         c = Connection(where)
         body = bytes([number << 3 | 2, len(text)]) + text

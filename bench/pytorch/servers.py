@@ -1,4 +1,4 @@
-"""A store of torch.distributed at Muster, and torch's own, for the comparisons in this folder."""
+"""Stores of torch.distributed for the comparisons in this folder: Muster's and torch's own."""
 import argparse
 import json
 import pathlib
@@ -8,7 +8,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PYTHON = "/usr/bin/python3"  # Debian's python3-torch is of this one
+PYTHON = "/usr/bin/python3"  # the Python of Debian's python3-torch
 STOCK = """import sys, time
 from torch.distributed import TCPStore
 store = TCPStore("127.0.0.1", int(sys.argv[1]), is_master=True, wait_for_workers=False)
@@ -34,7 +34,7 @@ def free_port():
 
 
 def muster(binary, folder):
-    """The server, the port of its store, and where it speaks HTTP."""
+    """Returns the server, the port of its store, and its HTTP address."""
     ready = pathlib.Path(folder) / "ready.json"
     port = free_port()
     server = subprocess.Popen([binary, "serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--ready-file", ready,

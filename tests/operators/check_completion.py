@@ -1,5 +1,5 @@
-"""Tests completion in real shells. bash and zsh run on a terminal, and a shell function named muster
-prints the completed line. fish prints its suggestions."""
+"""Tests completion in real shells. bash and zsh run on a terminal, and a shell function named muster prints the completed line.
+fish prints its suggestions."""
 import os
 import pathlib
 import pty

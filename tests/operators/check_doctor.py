@@ -1,4 +1,4 @@
-"""muster doctor: a healthy server, one with faults, none, and certificates of every age."""
+"""muster doctor: a healthy server, servers with faults, an unreachable server, and certificates of various ages."""
 import contextlib
 import datetime
 import http.server
@@ -15,7 +15,7 @@ import support
 
 
 def judged(done):
-    """The findings by check."""
+    """Returns the findings by check."""
     told = json.loads(done.stdout)
     by_check = {}
     for f in told["findings"]:
@@ -24,8 +24,7 @@ def judged(done):
 
 
 def certificate(folder, name, days_from, days_to):
-    """Self-signed, good from and to these days from now; openssl has no flag for the past, so by its
-    database-less `ca`-like x509 dates."""
+    """Creates a self-signed certificate that is valid between these days from now. Uses `openssl ca`, which can set dates in the past."""
     key, pem = folder / f"{name}.key", folder / f"{name}.pem"
     now = datetime.datetime.now(datetime.timezone.utc)
     form = "%Y%m%d%H%M%SZ"
@@ -158,7 +157,7 @@ class Faults(unittest.TestCase):
 
 
 class Refused(unittest.TestCase):
-    """What a person mistypes or lacks: each is one problem with a fix of its own."""
+    """Mistakes in the arguments or the setup: each is one problem with its own fix."""
 
     def only_problem(self, *words, **options):
         done = support.run("doctor", "--output", "json", *words, **options)
@@ -187,7 +186,7 @@ class Refused(unittest.TestCase):
         self.assertIn("bound to no cluster", problem["fix"])
 
     def end_yesterday(self, folder):
-        """over.pem: the server's certificate with other dates."""
+        """Creates over.pem: the server's certificate with other dates."""
         request = ["openssl", "x509", "-x509toreq", "-copy_extensions", "copy", "-in", folder / "server.pem",
                    "-signkey", folder / "server.key", "-out", folder / "over.csr"]
         sign = ["openssl", "x509", "-req", "-in", folder / "over.csr", "-CA", folder / "ca.pem", "-CAkey",
@@ -257,7 +256,7 @@ class Nobody(unittest.TestCase):
                 taken.bind(("127.0.0.1", 8476))
                 taken.listen()
             except OSError:
-                pass  # another program has it: as good
+                pass  # another program uses the port, which serves the test as well
             done = support.run("doctor", "--url", "http://127.0.0.1:9", "--output", "json")
         port = next(f for f in judged(done)[1]["ports"] if f["text"].startswith("127.0.0.1:8476"))
         self.assertEqual(port["result"], "problem")
@@ -309,7 +308,7 @@ def closed_port():
 
 @contextlib.contextmanager
 def stand_in(grpc=None, behind=datetime.timedelta(), versions=(), ready=200, tls=None, durable=None):
-    """A server that tells what no real one would tell when it is asked."""
+    """A server with answers that a real one would not give."""
     listening = socket.create_server(("127.0.0.1", 0))
     answers = {
         "/livez": {}, "/readyz": {"detail": "it reads jobs", "status": ready},

@@ -1,5 +1,5 @@
-"""One form of log lines: server, its supervisor, a worker and the proxy, as text and as JSON. That
-of Python's workers: python/tests/test_worker.py."""
+"""Log lines have one form: those of the server, its supervisor, a worker and the proxy, as text and as JSON. Python's workers are
+tested in python/tests/test_worker.py."""
 import json
 import os
 import re
@@ -27,7 +27,7 @@ class LogLines(unittest.TestCase):
             self.assertTrue(any(part in line for line in lines), f"{part} in {lines}")
 
     def supervised(self, *words):
-        """A server that was killed once, had a worker, and was told to stop twice."""
+        """Returns the log of a server that was killed once, had a worker, and got two requests to stop."""
         with tempfile.TemporaryDirectory() as folder:
             made = support.Server(folder, "--supervise", "--data-dir", f"{folder}/data", *words)
             try:
@@ -66,11 +66,10 @@ class LogLines(unittest.TestCase):
             self.check(lines.splitlines(), ["listens on", "stopped"])
 
     def test_last_words(self):
-        """A second signal while the server still stops."""
+        """A second signal arrives while the server is still stopping."""
         with tempfile.TemporaryDirectory() as folder:
             made = support.Server(folder)
-            # A parked call holds the stop up; two signals at once are one, so the second is sent
-            # until the process has ended.
+            # A parked call delays the stop. Two signals at once are merged, so the second one is sent until the process has ended.
             def ended():
                 if made.process.poll() is None:
                     made.process.send_signal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""The man pages: one a verb, and nothing that the formatters would say about them."""
+"""The man pages: one for each command, without warnings of the formatters."""
 import pathlib
 import re
 import subprocess
@@ -44,7 +44,7 @@ class Man(unittest.TestCase):
     def test_a_page_says_what_the_help_says(self):
         text = subprocess.run(["mandoc", "-Tutf8", "-Owidth=200", self.pages / "muster-serve.1"],
                               capture_output=True, text=True, timeout=60).stdout
-        text = re.sub(".\b", "", text)  # bold and underlined
+        text = re.sub(".\b", "", text)  # bold and underlined text
         flat = " ".join(text.split())
         help_text = support.run("serve", "--help-all").stdout
         flags = set(re.findall(r"--[a-z][a-z0-9-]*", help_text))

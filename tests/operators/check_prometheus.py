@@ -1,5 +1,4 @@
-"""Alert rules by promtool, and that every expression of rules and dashboard names what a live
-server exports."""
+"""Checks alert rules with promtool, and that every expression of rules and dashboard names metrics that a live server exports."""
 import json
 import os
 import pathlib
@@ -21,7 +20,7 @@ OF_PROMETHEUS = {"up"}
 
 def promtool(*words, **options):
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    program = shutil.which("promtool") or f"{home}/muster/promtool"  # by scripts/deps
+    program = shutil.which("promtool") or f"{home}/muster/promtool"  # installed by scripts/deps
     return subprocess.run([program, *words], capture_output=True, text=True, timeout=120, **options)
 
 
@@ -30,7 +29,7 @@ def alerts():
 
 
 def expressions():
-    """Of the rules and the board, with where each is."""
+    """Yields the expressions of the rules and the dashboard, with their locations."""
     for rule in alerts():
         yield rule["alert"], rule["expr"]
     for panel in json.loads(BOARD.read_text())["panels"]:
@@ -39,7 +38,7 @@ def expressions():
 
 
 def selectors(expression):
-    """name, {label: value} for each that is compared with = alone."""
+    """Yields name and {label: value} of each selector; only labels compared with = are included."""
     for name, labels in re.findall(r"\b((?:muster|process)_\w+|up\b)(?:\{([^}]*)\})?", expression):
         yield name, dict(re.findall(r'(\w+)="([^"$]*)"', labels))
 
@@ -80,7 +79,7 @@ class Exported(unittest.TestCase):
             done = s.run("submit", "muster.echo", "1")
             self.assertEqual(done.returncode, 0, done.stderr)
             text = s.get("/metrics")
-            # The text is in order, too.
+            # Checks the format of the text too.
             checked = promtool("check", "metrics", input=text)
             self.assertNotIn("error", checked.stderr.lower())
         exported = {}

@@ -1,5 +1,5 @@
-"""The units under deploy/systemd by systemd's own tools, and the watchdog: signs of life come from
-the engine thread, so that one that hangs is silent."""
+"""Checks the units under deploy/systemd with systemd's own tools, and the watchdog: its notifications come from the engine thread,
+so they stop if that thread hangs."""
 import ctypes
 import os
 import pathlib
@@ -13,7 +13,7 @@ import unittest
 import support
 
 UNITS = support.PROJECT / "deploy/systemd"
-WATCHDOG = 0.6  # seconds: a sign each 0.2
+WATCHDOG = 0.6  # seconds; a notification every 0.2 s
 
 
 class Units(unittest.TestCase):
@@ -64,7 +64,7 @@ class Manager:
 
 
 class StoppedThread:
-    """One thread of a process that does not go on, as if it hung."""
+    """Stops one thread of a process, as if it hung."""
 
     SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
 
@@ -104,9 +104,9 @@ class Watchdog(unittest.TestCase):
             for _ in range(3):
                 self.assertEqual(manager.next(), "WATCHDOG=1")
             with StoppedThread(server.process.pid, "engine"):
-                self.assertEqual(server.get("/livez"), "ok\n")  # the web thread lives
+                self.assertEqual(server.get("/livez"), "ok\n")  # the web thread still runs
                 while manager.next(within=WATCHDOG / 3) is not None:
-                    pass  # what was on its way
+                    pass  # notifications that were already sent
                 self.assertIsNone(manager.next(within=3 * WATCHDOG))
             manager.until("WATCHDOG=1")
             server.process.terminate()

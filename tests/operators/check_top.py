@@ -1,5 +1,5 @@
-"""muster top: one frame where there is no terminal; on one (a pseudo-terminal) live, with its keys, a
-size that changes, a server that goes away and comes back, and the terminal given back at every end."""
+"""muster top: one frame without a terminal. On a pseudo-terminal: live updates, keys, changes of size, a server that stops and
+restarts, and a terminal that is restored at every end."""
 import fcntl
 import json
 import os
@@ -20,7 +20,7 @@ ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 
 
 class Top:
-    """muster top on a terminal of its own."""
+    """Runs muster top on a terminal of its own."""
 
     def __init__(self, url, *words, rows=30, columns=100):
         self.main, self.terminal = pty.openpty()
@@ -48,12 +48,12 @@ class Top:
             self.text += os.read(self.main, 65536).decode(errors="replace")
 
     def frames(self):
-        """Whole ones, as lines."""
+        """Returns the complete frames, as lines."""
         return [[re.sub(r"\x1b\[\S*?[A-Za-z]", "", line).rstrip() for line in part.split("\r\n")]
                 for part in self.text.split("\x1b[H")[1:] if part.endswith("\x1b[J") or "\x1b[J" in part]
 
     def until(self, holds, said):
-        """The first frame from now on for which it does."""
+        """Returns the first new frame for which `holds` is true."""
         self.text = self.text[self.text.rfind("\x1b[H"):] if "\x1b[H" in self.text else self.text
         end = time.monotonic() + support.DEADLINE
         while time.monotonic() < end:
@@ -65,7 +65,7 @@ class Top:
         raise AssertionError(f"{said}: not in {self.frames()[-1:]} {self.text[-300:]!r}")
 
     def ended(self):
-        """Status; all that was written is in text."""
+        """Waits for the end. Returns the exit status; `text` then contains all output."""
         end = time.monotonic() + support.DEADLINE
         while self.process.poll() is None and time.monotonic() < end:
             self.read(0.05)
@@ -73,7 +73,7 @@ class Top:
         return self.process.wait(1)
 
     def is_given_back(self):
-        """The attributes as they were, and the screen."""
+        """Returns whether the terminal's attributes and screen are restored."""
         return termios.tcgetattr(self.terminal) == self.before
 
     def close(self):
@@ -173,7 +173,7 @@ class Live(unittest.TestCase):
             top = self.top()
             top.until(has("q quit"), "a frame")
             if number == signal.SIGINT:
-                top.key("\x03")  # as a person does it
+                top.key("\x03")  # as a user would
             else:
                 top.process.send_signal(number)
             self.assertEqual(top.ended(), -number)

@@ -15,7 +15,7 @@ HALF = "printf half; while [ ! -e {}/go ]; do sleep 0.05; done; echo ' done'"
 
 
 class Terminal:
-    """A command on a terminal of its own."""
+    """Runs a command on a terminal of its own."""
 
     def __init__(self, *words):
         self.main, terminal = pty.openpty()

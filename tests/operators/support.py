@@ -1,5 +1,4 @@
-"""A server, its verbs and its workers as real processes; each test file gets the program and the
-project's folder as arguments."""
+"""A server, commands and workers as real processes. Each test file gets the program and the project's folder as arguments."""
 from __future__ import annotations
 
 import contextlib
@@ -21,7 +20,7 @@ ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), 
 
 
 def until(what, said):
-    """The first true result."""
+    """Returns the first true result."""
     end = time.monotonic() + DEADLINE
     while time.monotonic() < end:
         result = what()
@@ -32,14 +31,14 @@ def until(what, said):
 
 
 def run(*words, **options):
-    """A verb, until it ends."""
+    """Runs a command until it ends."""
     options.setdefault("env", ENVIRONMENT)
     return subprocess.run([MUSTER, *words], capture_output=True, text=True, timeout=DEADLINE,
                           **options)
 
 
 class Server:
-    """`muster serve` on ports that the system picks, unless `addresses` says which."""
+    """Runs `muster serve` on ports that the system chooses, or on those of `addresses`."""
 
     def __init__(self, folder, *words, addresses=("127.0.0.1:0", "127.0.0.1:0"), environment=None):
         self.folder = pathlib.Path(folder)
@@ -69,7 +68,7 @@ class Server:
         return run(*words, "--url", self.url, **options)
 
     def worker(self, *words):
-        """Waits until it is connected."""
+        """Starts a worker, and waits until it is connected."""
         before = self.connected()
         log = (self.folder / f"worker-{len(self.workers)}.log").open("ab")
         self.workers.append(subprocess.Popen([MUSTER, "worker", "--server", self.grpc, *words],

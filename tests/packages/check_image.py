@@ -1,5 +1,5 @@
-"""The OCI image: that its layout is whole and says what it has, and that it runs as it will be run:
-not as root, with a root file system that cannot be written.
+"""Checks the OCI image: its layout is complete and consistent, and it runs as in production: without root, and with a read-only root
+file system.
 
   check_image.py IMAGE_TAR CONTAINERFILE
 """
@@ -21,7 +21,7 @@ IMAGE, CONTAINERFILE = sys.argv[1:]
 
 
 class Layout:
-    """Checks every hash and size on the way."""
+    """Reads the layout, and checks every hash and size."""
 
     def __init__(self, path):
         self._tar = tarfile.open(path)
@@ -70,14 +70,14 @@ def main():
         os.makedirs(out, mode=0o700)
         os.chown(out, user, group)
         assert os.stat(root + "/var/lib/muster").st_uid == user
-        # What may be written: the volume and /tmp, as in the manifests.
+        # Writable paths are the volume and /tmp, as in the manifests.
         inside = ["bwrap", "--ro-bind", root, "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
                   "--bind", out, config["WorkingDir"], "--chdir", config["WorkingDir"], "--unshare-user",
                   "--uid", str(user), "--gid", str(group), "--unshare-pid", "--unshare-ipc", "--die-with-parent",
                   "--cap-drop", "ALL", "--clearenv"]
         for setting in config["Env"]:
             inside += ["--setenv", *setting.split("=", 1)]
-        # bwrap maps the caller's user: somebody who is not root outside, either.
+        # bwrap maps the caller's user, so the user outside is not root either.
         inside = ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups", *inside]
         os.chmod(folder, 0o755)
         written = subprocess.run([*inside, "sh", "-c", "id -u; touch /etc/x /usr/x || echo refused"],
@@ -101,14 +101,14 @@ def main():
             finally:
                 worker.kill()
                 worker.wait(60)
-            os.kill(child_of(server.process.pid), 15)  # as a runtime does: the program, not bwrap
+            os.kill(child_of(server.process.pid), 15)  # like a runtime: signals the program, not bwrap
             assert server.process.wait(30) == 0
         print("ran as", user, "with a root that cannot be written;", os.stat(IMAGE).st_size >> 20, "MiB,",
               len(layout.layers), "layers")
 
 
 def child_of(pid):
-    """The last of the line of only children that bwrap makes."""
+    """Returns the last process in the chain of only children that bwrap creates."""
     while True:
         with open(f"/proc/{pid}/task/{pid}/children") as file:
             children = file.read().split()

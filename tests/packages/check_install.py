@@ -1,4 +1,4 @@
-"""The Debian packages in a clean Debian: installed, used by somebody who is not root, upgraded, purged.
+"""The Debian packages in a clean Debian: installed, used by a user other than root, upgraded, purged.
 
   check_install.py PACKAGES_FOLDER ROOTS_FOLDER EXTERNAL_PROJECT
 """
@@ -37,13 +37,13 @@ def packages():
 
 
 def worked_for():
-    """Seconds of the processors, for what has ended: those of a busy machine count alike."""
+    """Returns the CPU seconds of ended processes, which do not depend on the load of the machine."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def install(root):
-    """Seconds that passed, and seconds of work."""
+    """Installs the packages. Returns elapsed seconds and CPU seconds."""
     shutil.rmtree(root.path / "srv/debs", ignore_errors=True)
     (root.path / "srv/debs").mkdir()
     for deb in packages():
@@ -75,7 +75,7 @@ def worker(root, *words):
 
 
 def check_use(root, version):
-    """By the file that the package brings, as systemd's unit does, but for the ports."""
+    """Uses the packaged configuration file, as systemd's unit does, but with other ports."""
     (root.path / "tmp/somebody").mkdir(mode=0o777)
     (root.path / "tmp/somebody").chmod(0o777)
     program = root.words("muster", user=SOMEBODY)
@@ -109,7 +109,7 @@ def check_use(root, version):
 
 
 def check_build(root, server):
-    """A program that knows nothing but what libmuster-dev has installed."""
+    """Builds and runs a program that uses only the files installed by libmuster-dev."""
     shutil.copytree(EXTERNAL, root.path / "tmp/external")
     began = time.monotonic()
     root.run("cmake", "-S", "/tmp/external", "-B", "/tmp/external/build", "-G", "Ninja")
@@ -120,7 +120,7 @@ def check_build(root, server):
 
 
 def check_upgrade(root):
-    """What the administrator wrote stays, and the package does not ask."""
+    """Changes of the administrator are kept, and the package does not ask."""
     file = root.path / "etc/muster/muster.toml"
     file.write_text(file.read_text() + '# mine\n')
     install(root)

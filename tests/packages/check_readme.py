@@ -1,10 +1,9 @@
-"""The commands and the Python of the README run in order, as a reader types them, in a folder with the wheel. Ports
-are those of the README, so it runs in a network of its own. tests/docs checks its links.
+"""Runs the commands and the Python of the README in order, as a reader types them, in a folder with the wheel. The ports are those of
+the README, so the test runs in a network of its own. tests/docs checks the links.
 
   check_readme.py PACKAGES_FOLDER PYTHON PROJECT_FOLDER
 
-PYTHON has what the package depends on. A block below a comment that begins with "not run:" is not run, and the comment
-says why.
+PYTHON has the dependencies of the package. A block below a comment that begins with "not run:" is not run; the comment states why.
 """
 import contextlib
 import os
@@ -25,7 +24,7 @@ BLOCK = re.compile(r"(?:<!-- (?P<comment>.*?) -->\n)?```(?P<language>\w+)\n(?P<t
 
 
 def blocks():
-    """Language and text of those that are run, in order."""
+    """Yields language and text of the blocks to run, in order."""
     for found in BLOCK.finditer(README):
         if not (found["comment"] or "").startswith("not run:"):
             yield found["language"], found["text"]
@@ -48,7 +47,7 @@ class Readme(unittest.TestCase):
             script = ["set -euo pipefail"]
             for number, (language, text) in enumerate(blocks()):
                 if language == "sh":
-                    # A server that was begun with & is there a moment later, as for somebody who types.
+                    # A server started with & is ready a moment later, as for a reader who types.
                     script += [text.replace("muster serve &", "muster serve & "
                                "until curl -sf localhost:8477/readyz >/dev/null; do :; done;")]
                 elif language == "python" and "import muster" in text:

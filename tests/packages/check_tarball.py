@@ -1,5 +1,4 @@
-"""The tarball in a root that has nothing but what every Debian has: what it still needs of the system,
-and that it runs from wherever it is unpacked.
+"""Checks the tarball in a minimal Debian root: its requirements on the system, and that it runs from any folder.
 
   check_tarball.py PACKAGES_FOLDER ROOTS_FOLDER
 """
@@ -15,7 +14,7 @@ from roots import Root
 from servers import Server, environment
 
 PACKAGES, ROOTS = sys.argv[1:]
-# glibc, all of it: the loader belongs to it, and it to the system's resolver and locales.
+# All of glibc: its loader, resolver and locales belong to the system.
 OF_THE_SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libresolv.so.2", "libdl.so.2", "librt.so.1",
                  "ld-linux-x86-64.so.2", "linux-vdso.so.1"}
 GLIBC = (2, 34)

@@ -1,5 +1,5 @@
-"""The version of CMakeLists.txt is the one that everything tells: the program, a running server, the
-API's description, the Python package. What a file must name by itself is compared here.
+"""The version in CMakeLists.txt equals that of the program, a running server, the API's description and the Python package. Files
+that state the version themselves are compared here.
 
   check_version.py MUSTER PROJECT_FOLDER
 """

@@ -1,9 +1,9 @@
-"""The wheel for a platform, installed where there is no program muster: it brings its own, which runs a
-cluster; its tag says what it needs, and the pure wheel has the same modules.
+"""The platform wheel, installed where no program muster exists: it contains its own program, which runs a cluster. Its tag states its
+requirements, and the pure wheel has the same modules.
 
   check_wheel.py PACKAGES_FOLDER PYTHON PROJECT_FOLDER
 
-PYTHON has what the package depends on.
+PYTHON has the dependencies of the package.
 """
 import pathlib
 import re
@@ -16,7 +16,7 @@ import zipfile
 from elf import glibc_needed, libraries_needed
 
 PACKAGES, PYTHON, PROJECT = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
-GLIBC_MAX = (2, 34)  # of RHEL 9; Ubuntu 22.04 has 2.35, Debian 12 has 2.36
+GLIBC_MAX = (2, 34)  # glibc of RHEL 9; Ubuntu 22.04 has 2.35, Debian 12 has 2.36
 PROGRAM = "muster/_bundled/bin/muster"
 LIBRARY = "muster/_bundled/lib/muster/libmuster_values.so"
 USE = """
@@ -90,7 +90,7 @@ class Wheel(unittest.TestCase):
         self.assertEqual(names(self.wheel), names(the_only("muster-*-py3-none-any.whl")))
 
     def test_exceptions_are_caught_on_a_glibc_without_their_tables(self):
-        """As on one of before 2.35: nothing is found there."""
+        """Simulates glibc before 2.35, where the lookup finds no tables."""
         source, program = self.where / "throws.cpp", self.where / "throws"
         source.write_text('extern "C" void* nothing_is_found(void*, char const*) { return nullptr; }\n'
                           "int main() { try { throw 42; } catch (int n) { return n - 42; } }\n")

@@ -1,11 +1,11 @@
-"""What programs and libraries need of the system, by binutils and the loader."""
+"""Requirements of programs and libraries on the system, read with binutils and the loader."""
 import pathlib
 import re
 import subprocess
 
 
 def glibc_needed(files):
-    """The newest version of glibc that a symbol of them asks for, as (2, 34)."""
+    """Returns the newest version of glibc that a symbol of the files requires, as (2, 34)."""
     versions = set()
     for file in files:
         text = subprocess.run(["objdump", "-T", file], capture_output=True, text=True, check=True).stdout
@@ -14,6 +14,6 @@ def glibc_needed(files):
 
 
 def libraries_needed(file):
-    """Those that it names itself."""
+    """Returns the libraries that the file itself names."""
     text = subprocess.run(["objdump", "-p", file], capture_output=True, text=True, check=True).stdout
     return {pathlib.Path(name).name for name in re.findall(r"^ +NEEDED +(\S+)", text, re.M)}

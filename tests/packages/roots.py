@@ -1,5 +1,5 @@
-"""Copies of Debian roots that go with the process: an overlay above one that stays as it is. The test
-runs in a mount namespace of its own (see CMakeLists.txt), so nothing is left mounted whatever happens."""
+"""Copies of Debian roots that end with the process: an overlay above an unchanged root. The test runs in a mount namespace of its own
+(see CMakeLists.txt), so nothing is left mounted in any case."""
 import os
 import pathlib
 import shutil
@@ -23,7 +23,7 @@ class Root:
         options = f"lowerdir={self._lower},upperdir={self._folder}/upper,workdir={self._folder}/work"
         above = subprocess.run(["mount", "-t", "overlay", "overlay", "-o", options, self.path],
                                stderr=subprocess.DEVNULL)
-        if above.returncode:  # where the file system cannot carry one, a copy
+        if above.returncode:  # a copy, if the file system does not support overlays
             subprocess.run(["cp", "-a", self._lower + "/.", self.path], check=True)
             subprocess.run(["mount", "--bind", self.path, self.path], check=True)
         subprocess.run(["mount", "-t", "proc", "proc", self.path / "proc"], check=True)
@@ -46,7 +46,7 @@ class Root:
         return done
 
     def files(self):
-        """Every path that is there, but /proc, /dev and what dpkg and its triggers write about themselves."""
+        """Returns every existing path, except /proc, /dev and files that dpkg and its triggers write about themselves."""
         out = set()
         for folder, names, files in os.walk(self.path):
             at = os.path.relpath(folder, self.path)

@@ -1,4 +1,4 @@
-"""A `muster serve` of a test, in a root or namespace of its own where the words in front say so."""
+"""A `muster serve` for tests, in a root or namespace of its own if the command line begins with such words."""
 import json
 import os
 import subprocess
@@ -9,13 +9,13 @@ READY_SECONDS = 60
 
 
 def environment():
-    """Without the settings of whoever runs the test."""
+    """Returns the environment without the settings of the user who runs the test."""
     return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
 
 
 class Server:
-    """`program` begins the command line. `folder` gets its log; `ready_file` is its ready-file's name
-    as the program sees it, and `ready_seen` as the test does, where they differ."""
+    """`program` begins the command line. The log is in `folder`. `ready_file` is the name of the ready-file as the program sees it;
+    `ready_seen` is its name as the test sees it, if different."""
 
     def __init__(self, program, folder, *words, ready_file=None, ready_seen=None):
         self.log = os.path.join(folder, "server.log")
@@ -32,7 +32,7 @@ class Server:
             if self.process.poll() is not None or time.monotonic() > until:
                 self.stop()
                 raise AssertionError("the server did not start: " + open(self.log).read())
-            time.sleep(0.02)  # the file comes whole, by rename
+            time.sleep(0.02)  # the file is complete, because it was renamed
         with open(self._ready) as file:
             addresses = json.load(file)
         self.grpc, self.url = addresses["grpc"], "http://" + addresses["http"]
@@ -43,7 +43,7 @@ class Server:
             return answer.status, answer.read()
 
     def stop(self):
-        """The exit status."""
+        """Returns the exit status."""
         self.process.terminate()
         try:
             return self.process.wait(30)

@@ -92,7 +92,7 @@ class Server:
         return server
 
     def stop(self):
-        """Stops the server in order. Whatever the clients did, the server must still run before the stop."""
+        """Stops the server in order. The server must still run before the stop, whatever the clients did."""
         check(self.process.running(), f'the server ended by itself: {self.process.status_text()}')
         self.process.send(signal.SIGTERM)
         status = self.process.wait(Deadline(STOP_SECONDS))
