@@ -82,7 +82,7 @@ def test_error_of_the_only_serving_server_is_raised(pair: tuple[Place, Place],
         Http(a.url).json("GET", "/x")
 
 
-def test_what_changes_something_is_not_done_twice() -> None:
+def test_request_that_changes_something_is_not_repeated() -> None:
     a, b = Place(True), Place(True)
     client = Http(f"{a.url},{b.url}")
     client.json("GET", "/x")

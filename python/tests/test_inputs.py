@@ -124,7 +124,7 @@ def test_inputs_work_with_an_older_server(cluster: Cluster, old_server: None) ->
             c.schedule("mean", args=(c.schedule(lambda: {1, 2}),)).fetch(20)
 
 
-def test_a_worker_of_before_is_given_one_json(make_cluster: MakeCluster, monkeypatch: Any) -> None:
+def test_older_worker_gets_one_json_document(make_cluster: MakeCluster, monkeypatch: Any) -> None:
     hello = attachment.Attachment._hello
 
     def said_before(self: Any) -> Any:

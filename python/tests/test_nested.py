@@ -143,7 +143,7 @@ def test_closure_releases_its_slot_in_each_kind_of_wait(one_slot: Cluster, way: 
         assert c.schedule(way, args=(one_slot.server.grpc,)).fetch(60) == 14
 
 
-def test_ten_deep_on_one_slot(one_slot: Cluster) -> None:
+def test_ten_nested_closures_run_on_one_slot(one_slot: Cluster) -> None:
     server = one_slot.server
     with muster.ClusterCoordinator(server.grpc) as c:
         assert c.schedule(down, args=(server.grpc, 10)).fetch(60) == 10

@@ -200,7 +200,7 @@ def test_worker_hides_its_token_from_ranks(tmp_path: pathlib.Path, workers: Work
         server.stop()
 
 
-def test_what_cannot_be_is_said(url: str) -> None:
+def test_invalid_launches_are_refused(url: str) -> None:
     with pytest.raises(TypeError, match="a list of words"):
         muster.launch("python train.py")
     with pytest.raises(muster.ServerError) as e:

@@ -176,7 +176,7 @@ def test_several_addresses_are_tried(cluster: Cluster) -> None:
         assert c.schedule(square, args=(2,)).fetch(20) == 4
 
 
-def test_a_session_pauses_once_for_all_addresses(cluster: Cluster) -> None:
+def test_session_pauses_once_for_all_addresses(cluster: Cluster) -> None:
     nobody = [f"127.0.0.1:{port}" for port in range(1, 9)]
     with muster.ClusterCoordinator([*nobody, cluster.server.grpc], connect_timeout=3.0) as c:
         c.wait_open()

@@ -47,7 +47,7 @@ def test_workers_of_other_jobs_do_not_count_and_build_nothing(make_cluster: Make
     assert tasks and "ps:0" not in tasks
 
 
-def test_a_declared_number_holds_however_late_workers_come(make_cluster: MakeCluster) -> None:
+def test_declared_number_of_workers_holds_for_late_workers(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     c = cluster.coordinator(num_workers=3)
     iterator = iter(c.create_per_worker_dataset(shard))

@@ -291,7 +291,7 @@ def test_addresses_are_split_at_commas() -> None:
     assert WorkerOptions(["127.0.0.1:1,127.0.0.1:2", "[::1]:3"]).servers == ["127.0.0.1:1", "127.0.0.1:2", "[::1]:3"]
 
 
-def test_a_worker_pauses_once_for_all_addresses(make_cluster: MakeCluster) -> None:
+def test_worker_pauses_once_for_all_addresses(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     options = WorkerOptions(["127.0.0.1:1", "127.0.0.1:2", cluster.server.grpc], backoff_min=600.0, backoff_max=600.0)
     attachment = Attachment(0, options, lambda _, on_message: ThreadLink(

@@ -1,9 +1,9 @@
-# Compiler settings shared by every target, and the two helpers that make one:
+# Compiler settings shared by every target, and the two helpers that create targets:
 #   muster_library(NAME SOURCES … LIBS … PRECOMPILED … APART …) a static library with the project's warnings
-#   muster_test(NAME SOURCES … LIBS … LABELS … PRECOMPILED … APART … COST … SERIAL) one GoogleTest binary, its cases
-#   known to ctest, which begins with those of the highest COST and runs what is SERIAL alone
-# PRECOMPILED names the headers that the target's sources share (see precompiled.cmake). Sources of a target
-# are compiled several at a time; APART names those that use a name for something else than the others do.
+#   muster_test(NAME SOURCES … LIBS … LABELS … PRECOMPILED … APART … COST … SERIAL) one GoogleTest binary, whose cases
+#   are registered with ctest. ctest starts with the highest COST, and runs SERIAL tests alone.
+# PRECOMPILED names the headers that the target's sources share (see precompiled.cmake). Several sources of a target
+# are compiled together; APART names sources that are compiled separately, because they define conflicting names.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -13,7 +13,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
 find_program(MUSTER_CCACHE ccache)
 if(MUSTER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # ccache refuses precompiled headers unless told that their time stamps do not matter.
+  # ccache refuses precompiled headers unless it is told that their time stamps do not matter.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       ${MUSTER_CCACHE})
@@ -21,9 +21,9 @@ endif()
 
 add_library(muster_options INTERFACE)
 target_compile_features(muster_options INTERFACE cxx_std_20)
-# For all, since what is compiled once for many must be compiled alike.
+# Applies to all targets, because sources that share precompiled headers must be compiled alike.
 target_compile_options(muster_options INTERFACE $<BUILD_INTERFACE:-pthread>)
-# GCC 12 takes Asio's recycled coroutine frames (aligned_new, then a sized delete) for a mismatch.
+# GCC 12 wrongly reports a mismatch for Asio's recycled coroutine frames (aligned_new, then a sized delete).
 target_compile_options(muster_options INTERFACE
   $<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wnon-virtual-dtor;-Werror;-Wno-mismatched-new-delete>)
 target_include_directories(muster_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
@@ -36,19 +36,19 @@ if(MUSTER_SANITIZE)
     add_compile_options(-fno-sanitize=null,object-size,alignment)
   endif()
   add_link_options(-fsanitize=${MUSTER_SANITIZE})
-  if(MUSTER_SANITIZE MATCHES thread)  # GCC's knows no fences; Asio's locks order the same without
+  if(MUSTER_SANITIZE MATCHES thread)  # GCC's ThreadSanitizer does not support fences; Asio's locks order the same accesses without them
     add_compile_definitions(BOOST_ASIO_DISABLE_FENCED_BLOCK)
   endif()
 endif()
 
 include(precompiled)
 
-# The compiler's collector of garbage takes a sixth of its time. Without it, it needs a third more memory.
+# GCC's garbage collector takes a sixth of its time. Without it, GCC needs a third more memory.
 add_compile_options($<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:--param=ggc-min-heapsize=4000000>)
 
-# Most of what a source costs is what its headers instantiate, the same in each source of a target.
+# Most of the time of a source is spent on instantiations of its headers, which are the same in each source of a target.
 option(MUSTER_TOGETHER "compile the sources of a target several at a time" ON)
-if(MUSTER_TOGETHER)  # then a source's own types are taken for a header's, and its names for everybody's
+if(MUSTER_TOGETHER)  # then warnings cannot distinguish a source's own types and names from those of a header
   target_compile_options(muster_options INTERFACE
     $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wshadow=local;-Wno-subobject-linkage>>)
 else()

@@ -61,7 +61,7 @@ def test_tasks_have_names_and_numbers(tmp_path: pathlib.Path) -> None:
             of_code("INVALID_ARGUMENT", all[2].barrier, "c", DEADLINE, tasks=["ps:7"])
 
 
-def test_registration_that_others_do_not_join_names_them(server: Server) -> None:
+def test_registration_error_names_tasks_that_did_not_join(server: Server) -> None:
     a = muster.Agent(server.grpc, task="worker:0")
     error = of_code("DEADLINE_EXCEEDED", a.connect, timeout=0.5)
     assert isinstance(error, muster.WaitTimeout) and isinstance(error, TimeoutError)
@@ -69,12 +69,12 @@ def test_registration_that_others_do_not_join_names_them(server: Server) -> None
     assert a.state == "idle"
 
 
-def test_a_task_that_the_cluster_does_not_have_is_refused_at_once(server: Server) -> None:
+def test_unknown_task_is_refused_at_once(server: Server) -> None:
     for task in (7, "ps:0", "worker:2"):
         of_code("INVALID_ARGUMENT", muster.Agent(server.grpc, task=task).connect)
 
 
-def test_without_a_server_connecting_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connect_without_a_server_fails_at_its_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     for task in (0, "worker:0"):
         with pytest.raises(muster.WaitTimeout, match="127.0.0.1:1 has not answered within 0.3 s"):
             muster.Agent("127.0.0.1:1", task=task).connect(0.3)
@@ -114,7 +114,7 @@ def test_constructor_refuses_invalid_arguments(monkeypatch: pytest.MonkeyPatch) 
             muster.Agent(**wrong)
 
 
-def test_nothing_is_asked_before_it_is_connected() -> None:
+def test_calls_before_connect_are_refused() -> None:
     with pytest.raises(muster.CoordinationError, match="not connected"):
         muster.Agent("127.0.0.1:1", task=0).try_get("k")
 
@@ -180,7 +180,7 @@ def test_watch_that_is_refused_reports_it_once(both: list[muster.Agent], caplog:
     assert [r.getMessage() for r in caplog.records] == ["a watch of 'w' hears nothing: RESOURCE_EXHAUSTED: too many"]
 
 
-def test_a_watch_tells_what_is_there_and_what_changes(both: list[muster.Agent]) -> None:
+def test_watch_reports_existing_keys_and_changes(both: list[muster.Agent]) -> None:
     told: queue.Queue[Any] = queue.Queue()
 
     def hears(key: str, value: Any) -> None:
@@ -217,7 +217,7 @@ def test_a_watch_tells_what_is_there_and_what_changes(both: list[muster.Agent]) 
         a.watch("f", hears)
 
 
-def test_a_key_is_waited_for_until_it_is_set_or_the_time_is_up(server: Server, both: list[muster.Agent]) -> None:
+def test_get_waits_until_the_key_is_set_or_the_time_is_up(server: Server, both: list[muster.Agent]) -> None:
     waiting = beside(both[1].get, "late", DEADLINE)
     until(lambda: parked(server, 1))
     both[0].set("late", "v")
@@ -265,7 +265,7 @@ def test_a_barrier_is_cancelled_for_all_by_anyone(server: Server, both: list[mus
     of_code("FAILED_PRECONDITION", both[1].cancel_barrier, "cancelled")
 
 
-def test_one_leaves_a_barrier_and_comes_back(server: Server, both: list[muster.Agent]) -> None:
+def test_task_leaves_a_barrier_and_returns(server: Server, both: list[muster.Agent]) -> None:
     assert not both[1].leave_barrier("left")
     other = beside(both[1].barrier, "left", DEADLINE)
     until(lambda: parked(server, 1))
@@ -277,7 +277,7 @@ def test_one_leaves_a_barrier_and_comes_back(server: Server, both: list[muster.A
     assert both[0].barrier("left", DEADLINE) == other.result(DEADLINE) == 0
 
 
-def test_all_tell_all_of_their_devices(server: Server) -> None:
+def test_all_tasks_exchange_their_devices(server: Server) -> None:
     with connected(server.grpc, TWO, devices=["tpu:0"]) as both:
         other = beside(both[1].wait_for_all_tasks, ["tpu:1", "tpu:\udcff"], DEADLINE)
         assert both[0].wait_for_all_tasks() == ["tpu:0", "tpu:1", "tpu:\udcff"] == other.result(DEADLINE)

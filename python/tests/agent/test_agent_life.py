@@ -41,7 +41,7 @@ def program(server: Server, task: int, more: str) -> subprocess.Popen[str]:
                             env={**os.environ, "PYTHONPATH": str(HERE.parent)})
 
 
-def test_an_agent_with_default_options_adopts_the_heartbeat_timeout_of_its_cluster(tmp_path: pathlib.Path) -> None:
+def test_agent_with_default_options_adopts_the_heartbeat_timeout_of_its_cluster(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1;heartbeat_timeout=1s") as server, muster.Agent(server.grpc, task="worker:0") as a:
         time.sleep(3)
         assert a.state == "connected", a.error
@@ -72,7 +72,7 @@ def test_death_of_one_task_is_reported_to_the_other_by_name(server: Server) -> N
     other.communicate()
 
 
-def test_the_death_of_one_is_told_by_heartbeat(tmp_path: pathlib.Path) -> None:
+def test_death_of_one_task_is_noticed_by_missing_heartbeats(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=2;shutdown_timeout=0s;error_delivery=heartbeat;connection_grace=300ms"
                  ) as server:
         other = program(server, 1, "import time; time.sleep(60)")
@@ -84,7 +84,7 @@ def test_the_death_of_one_is_told_by_heartbeat(tmp_path: pathlib.Path) -> None:
     other.communicate()
 
 
-def test_an_error_is_reported_to_all_and_a_new_run_begins(server: Server) -> None:
+def test_reported_error_reaches_all_and_a_new_run_begins(server: Server) -> None:
     with connected(server.grpc, TWO) as both:
         other = beside(both[1].barrier, "b", DEADLINE)
         both[0].barrier("b", DEADLINE)
@@ -153,7 +153,7 @@ def test_the_handler_of_errors_may_connect_again(tmp_path: pathlib.Path) -> None
             a.set("k", "v")
 
 
-def test_a_broken_connection_is_no_error(server: Server) -> None:
+def test_broken_connection_is_not_an_error(server: Server) -> None:
     wire = Wire(server.grpc)
     with connected(wire.address, TWO) as both:
         meeting, getting = beside(both[0].barrier, "b", DEADLINE), beside(both[0].get, "k", DEADLINE)
@@ -211,7 +211,7 @@ def test_wait_without_an_answer_reports_that_there_was_none(tmp_path: pathlib.Pa
             wire.answers.set()
 
 
-def test_silence_for_the_whole_timeout_is_one(tmp_path: pathlib.Path) -> None:
+def test_silence_for_the_whole_timeout_is_an_error(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1") as server:
         wire = Wire(server.grpc)
         with connected(wire.address, [0], heartbeat_timeout=0.4) as (a,):
@@ -221,7 +221,7 @@ def test_silence_for_the_whole_timeout_is_one(tmp_path: pathlib.Path) -> None:
             assert "nothing was heard" in error.message
 
 
-def test_connects_before_there_is_a_server_and_again_after_it_was_restarted(tmp_path: pathlib.Path) -> None:
+def test_agent_connects_before_the_server_starts_and_after_it_restarts(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1;shutdown_timeout=0s") as server:
         server.stop()
         a = muster.Agent(server.grpc, task="worker:0", incarnation=77)
@@ -256,7 +256,7 @@ def test_agents_stay_connected_when_a_durable_server_is_killed_and_restarted(tmp
             assert both[0].wait_for_error(2.5) is None, "heartbeats continue"
 
 
-def test_another_process_in_its_place_ends_the_first(tmp_path: pathlib.Path) -> None:
+def test_second_process_with_the_same_task_ends_the_first(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1") as server, connected(server.grpc, [0]) as (first,):
         with connected(server.grpc, [0]) as (second,):
             error = first.wait_for_error(DEADLINE)
@@ -265,7 +265,7 @@ def test_another_process_in_its_place_ends_the_first(tmp_path: pathlib.Path) -> 
             assert second.state == "connected"
 
 
-def test_all_leave_together_or_hear_who_did_not_come(tmp_path: pathlib.Path) -> None:
+def test_all_leave_together_or_get_the_names_of_missing_tasks(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=2;shutdown_timeout=500ms") as server, connected(server.grpc, TWO) as both:
         leaving = beside(both[1].shutdown)
         both[0].shutdown()

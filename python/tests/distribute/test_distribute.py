@@ -18,13 +18,13 @@ from muster import distribute
 from recorded import TWO, InGraph, Server, Servers, context, independent, never, on_a_thread, run
 
 
-def test_it_does_not_run_inside_of_itself() -> None:
+def test_coordinator_refuses_to_run_inside_a_worker_function() -> None:
     with pytest.raises(RuntimeError, match=r"in a worker function \[local\]"):
         run(lambda s: muster.run_distribute_coordinator(never))
     assert muster.get_current_worker_context() is None
 
 
-def test_a_server_of_the_strategy_is_joined_and_none_is_made() -> None:
+def test_running_server_of_the_strategy_is_joined_and_none_is_created() -> None:
     class Running(InGraph):
         def running_server(self) -> Server:
             return running
@@ -37,7 +37,7 @@ def test_a_server_of_the_strategy_is_joined_and_none_is_made() -> None:
 
 @pytest.mark.parametrize("kind, index, said", [("cake", 0, "cake"), ("client", 0, "client"), ("worker", 2, "worker"),
                                                ("ps", 0, "ps"), ("worker", -1, "from 0"), (None, None, "None")])
-def test_what_is_wrong_with_a_task_is_said_before_a_server_starts(kind: Any, index: Any, said: str) -> None:
+def test_invalid_task_is_reported_before_a_server_starts(kind: Any, index: Any, said: str) -> None:
     made = Servers()
     with pytest.raises(ValueError, match=said):
         independent(never, kind, index, TWO, servers=made)
@@ -52,18 +52,18 @@ def test_invalid_cluster_is_reported(cluster: Any, said: str) -> None:
         run(never, cluster)
 
 
-def test_alone_an_evaluation_needs_no_strategy() -> None:
+def test_local_evaluation_needs_no_strategy() -> None:
     seen: list[Any] = []
     assert run(lambda s: seen.append(s), eval_fn=lambda s: seen.append(s)) is None
     assert isinstance(seen[0], distribute.Strategy) and seen[1] is None
 
 
-def test_a_worker_function_for_nobody_is_an_error() -> None:
+def test_worker_function_without_a_chief_or_worker_is_an_error() -> None:
     with pytest.raises(ValueError, match="chief or a worker"):
         run(never, {"ps": ["p:1"]}, InGraph())
 
 
-def test_tf_config_counts_unless_a_cluster_is_given() -> None:
+def test_tf_config_is_used_unless_a_cluster_is_given() -> None:
     config = {"cluster": {"worker": ["t:1", "t:2"]}, "rpc_layer": "cake", "environment": "here",
               "task": {"type": "worker", "index": "1"}}
     made = Servers()
@@ -74,7 +74,7 @@ def test_tf_config_counts_unless_a_cluster_is_given() -> None:
     assert independent(master, "worker", 0, TWO, tf_config=config) == "cake://a:1", "the RPC layer is taken from TF_CONFIG"
 
 
-def test_an_index_must_come_from_somewhere() -> None:
+def test_missing_task_index_is_an_error() -> None:
     config = {"cluster": {"worker": ["t:1"]}, "task": {"type": "worker"}}
     with pytest.raises(ValueError, match="task.index"):
         independent(never, None, None, tf_config=config)
@@ -94,7 +94,7 @@ def test_invalid_tf_config_is_reported(text: str) -> None:
         run(never, tf_config=text)
 
 
-def test_the_strategy_s_resolver_is_the_last_to_be_asked() -> None:
+def test_resolver_of_the_strategy_is_asked_last() -> None:
     class Resolver:
         task_type, task_id, rpc_layer, environment = "worker", 1, "", ""
 
@@ -108,7 +108,7 @@ def test_the_strategy_s_resolver_is_the_last_to_be_asked() -> None:
     assert independent(lambda s: context().master_target, None, None, strategy=Resolved()) == "grpc://b:1"
 
 
-def test_a_thread_has_one_server_and_the_same_call_gives_it_again() -> None:
+def test_thread_has_one_server_and_the_same_call_returns_it_again() -> None:
     made = Servers()
 
     def go(index: int) -> None:
@@ -129,7 +129,7 @@ def test_a_thread_has_one_server_and_the_same_call_gives_it_again() -> None:
     on_a_thread(all)
 
 
-def test_a_server_without_a_muster_server_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_task_without_a_muster_server_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MUSTER_COORDINATOR", raising=False)
     with pytest.raises(ValueError, match="MUSTER_COORDINATOR"):
         independent(never, "ps", 0, {**TWO, "ps": ["p:1"]})
@@ -184,7 +184,7 @@ def test_cluster_can_be_lists_sparse_indexes_or_a_tensorflow_spec() -> None:
     ({"cluster": TWO, "task": {"index": 0}}, '"type" is not found'),
     ({"cluster": {"ps": ["a:1"]}, "task": {"type": "ps"}}, "must have chief or worker"),
     ({"cluster": TWO, "task": {"type": "ps"}}, "not a job of the cluster")])
-def test_a_standard_server_says_what_tf_config_lacks(config: Any, said: str) -> None:
+def test_standard_server_reports_missing_parts_of_tf_config(config: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         distribute.run_standard_server(servers=Servers(), environment={"TF_CONFIG": json.dumps(config)})
 

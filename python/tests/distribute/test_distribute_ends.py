@@ -18,7 +18,7 @@ from muster import distribute
 from recorded import TWO, InGraph, context, run
 
 
-def test_an_error_of_the_one_function_is_raised() -> None:
+def test_error_of_the_only_function_is_raised() -> None:
     def fails(strategy: Any) -> None:
         raise RuntimeError("no cake")
 
@@ -26,7 +26,7 @@ def test_an_error_of_the_one_function_is_raised() -> None:
         run(fails, TWO, InGraph())
 
 
-def test_the_first_error_stops_the_others_and_is_raised() -> None:
+def test_first_error_stops_the_others_and_is_raised() -> None:
     freed: list[Any] = []
 
     def f(strategy: Any) -> None:

@@ -100,7 +100,7 @@ def test_executor_and_joblib_fail_with_the_call_that_ends_its_process(make_clust
             joblib.Parallel(n_jobs=2)(joblib.delayed(f)() for f in (int, exits, int))
 
 
-def test_explicit_zero_is_no_limit(make_cluster: MakeCluster) -> None:
+def test_max_worker_failures_of_zero_means_no_limit(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1")
     c = cluster.coordinator(max_worker_failures=0)

@@ -160,7 +160,7 @@ def test_contents_of_a_killed_holder_are_reported_and_freed(sides: list[Side], f
             os.kill(int(child), signal.SIGKILL)
 
 
-def test_what_is_held_has_a_limit() -> None:
+def test_held_bytes_are_limited() -> None:
     side = Side(bytes_max=4 * MB)
     try:
         names = [side.hold(), side.hold()]

@@ -138,7 +138,7 @@ def test_unreadable_split_is_not_done_and_does_not_block_others(cluster: Cluster
     assert ds.position() == {"epoch": 0, "done": [0, 2]}
 
 
-def test_captured_handle_starts_anew_in_each_function(cluster: Cluster) -> None:
+def test_captured_handle_starts_again_in_each_function(cluster: Cluster) -> None:
     c = cluster.coordinator()
     ds = c.create_distributed_dataset(["0-5", "5-9"], read=lines)
 

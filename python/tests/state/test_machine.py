@@ -35,7 +35,7 @@ def test_host_without_limits_has_its_own_totals(root: Write) -> None:
     assert seen == {"cpus": 1.0, "memory_total_bytes": 1000 << 10, "memory_bytes": 600 << 10}
 
 
-def test_figures_of_a_second(root: Write) -> None:
+def test_rates_are_averages_since_the_last_reading(root: Write) -> None:
     root("sys/block/sda/size", "")
     root("proc/diskstats", " 8 0 sda 1 1 10 1 1 1 20\n 8 1 sda1 1 1 9 1 1 1 9\n")
     at = root("proc/net/dev", "x\n    lo: 9 0 0 0 0 0 0 0 9 0\n  eth0:100 0 0 0 0 0 0 0 200 0\n")
@@ -78,7 +78,7 @@ def test_limits_of_control_groups_are_applied(root: Write, second: bool) -> None
     assert reader.read(2.0)["cpu"] == 0.25
 
 
-def test_who_has_the_memory(root: Write) -> None:
+def test_largest_memory_users_are_listed_by_process_name(root: Write) -> None:
     root("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 50 kB\n")
     for pid, name, parent, pages in ((os.getpid(), "worker", 1, 10), (900_001, "python (x) y", os.getpid(), 90),
                                      (900_002, "loader", 900_001, 50), (900_003, "loader", 900_001, 5),
@@ -89,7 +89,7 @@ def test_who_has_the_memory(root: Write) -> None:
     assert users[0]["bytes"] == 90 * os.sysconf("SC_PAGESIZE")
 
 
-def test_nothing_can_be_read(tmp_path: pathlib.Path) -> None:
+def test_unreadable_machine_has_no_measurements(tmp_path: pathlib.Path) -> None:
     assert machine.Reader(str(tmp_path), "none").read(1.0) == {}
 
 

@@ -70,7 +70,7 @@ def _stop(pid: int) -> None:
     until(lambda: pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] == "T")
 
 
-def test_are_said_or_why_there_are_none() -> None:
+def test_stack_or_the_reason_for_its_absence_is_reported() -> None:
     state, text, word = _look("")
     assert state == stacks.TAKEN and "in <module>" in text and word[0] in "RSD"
     assert _look("", _stop)[0] == stacks.STOPPED
@@ -91,7 +91,7 @@ def test_stacks_can_be_taken_repeatedly() -> None:
     assert [text.count("<module>") for _, text, _ in (first, second)] == [1, 1], "not the one behind the other"
 
 
-def test_more_questions_than_may_be_are_told_busy() -> None:
+def test_excess_stack_requests_are_answered_as_busy() -> None:
     go, answers = threading.Event(), []
     asked = stacks.Answering(lambda: go.wait(DEADLINE) and (stacks.TAKEN, "x", ""), 7, answers.append)
     asked.take([1, 2, 3])
