@@ -70,7 +70,8 @@ for step in range(1000000):
 
 struct hangs_of_processes : testing::Test {
   temporary_directory dir;
-  stack_files stacks{dir / "stacks", {}, default_stack_signal(), {{STACK_READER}, {}}};
+  stack_files stacks{
+      dir / "stacks", dir / "works", {}, default_stack_signal(), {{STACK_READER}, {}}};
   std::map<std::uint32_t, pid_t> pids;
   doctor::hang_watch watch{now(), hang_after, std::vector<bool>(size, true)};
 

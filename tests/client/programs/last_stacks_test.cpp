@@ -117,7 +117,8 @@ struct last_stacks_test : testing::Test {
 
   temporary_directory directory;
   coro::engine_context engine{std::make_unique<grpc::CompletionQueue>()};
-  stack_files files{directory.path(), {}, default_stack_signal(), {{STACK_READER}, {}}};
+  stack_files files{
+      directory.path(), directory / "works", {}, default_stack_signal(), {{STACK_READER}, {}}};
   last_stacks last{files};
 };
 
