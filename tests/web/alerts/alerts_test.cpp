@@ -339,7 +339,7 @@ TEST_F(alert_rules, limits_that_are_near) {
   pool().closures = 89;
   EXPECT_TRUE(said().empty());
   pool().closures = 90;
-  pool().overview.closures.queued = 4;
+  pool().overview.closures.running = 4;
   EXPECT_EQ(only().rule, "closures-full");
   EXPECT_EQ(only().title, "90 closures of at most 100");
   EXPECT_EQ(only().detail,
