@@ -87,7 +87,7 @@ TEST_F(notices, who_does_not_hear_is_named_again_when_a_notice_is_set) {
   ASSERT_EQ(told().size(), 1u);
   EXPECT_TRUE(
       told()[0].starts_with("a preemption notice was set, and /job:worker/task:1-2 do not "
-                            "hear it"))
+                            "receive it"))
       << told()[0];
   EXPECT_EQ(s.log_events(log_event_kind::notice_unheard)[0].severity, severity::error);
 }

@@ -236,9 +236,10 @@ TEST(explanation_words, of_one_that_was_requeued) {
   attempt_outcome const cut{attempt_end::worker_lost, "cut"};
   auto waits = queued(closure_reason::no_worker, 2s);
   waits.lack = lack(closure_reason::no_worker);
-  EXPECT_EQ(text(lost(waits, "worker:0", 2s, cut)),
-            "QUEUED for 2000 ms: no worker is connected. It was requeued 2000 ms ago from worker:0 "
-            "(worker lost: cut).");
+  EXPECT_EQ(
+      text(lost(waits, "worker:0", 2s, cut)),
+      "QUEUED for 2000 ms: no worker is connected; start one that provides 'f'. It was requeued "
+      "2000 ms ago from worker:0 (worker lost: cut).");
   auto exclusive = on_worker(closure_state::running, "worker:0", 3s, 4);
   exclusive.workers_lost = 3;
   EXPECT_EQ(text(lost(exclusive, "worker:9", 3s, {attempt_end::worker_lost, "killed"})),
