@@ -55,7 +55,7 @@ def test_future_of_an_unserved_function_is_logged(cluster: Cluster, caplog: pyte
         waiting = threading.Thread(target=lambda: pytest.raises(  # noqa: RUF061  in a lambda
             concurrent.futures.CancelledError, future.result))
         waiting.start()
-        until(lambda: "no worker has had the function 'text.cuont'" in caplog.text, "the log says so")
+        until(lambda: "no connected worker provides 'text.cuont'" in caplog.text, "the log says so")
         future.cancel()
         waiting.join(DEADLINE)
         assert not waiting.is_alive()

@@ -160,7 +160,7 @@ TEST_F(coordinator_calls, explain_says_which_closure_no_worker_can_run) {
   auto const told = call(&v1::CoordinatorService::Stub::Explain, asked);
   EXPECT_EQ(told.token(), 6u);
   EXPECT_TRUE(told.no_worker());
-  EXPECT_NE(told.why().find("no worker has had the function 'nobody's' since"), std::string::npos);
+  EXPECT_NE(told.why().find("no connected worker provides 'nobody's'"), std::string::npos);
   asked.clear_token();
   asked.add_token(5);
   auto const other = call(&v1::CoordinatorService::Stub::Explain, asked);

@@ -208,9 +208,11 @@ void resumable_client::on_outcome(core::outcome const& o) {
   if (it == pending_.end())
     throw violation("closure " + std::to_string(o.token) + " ended twice, or was never scheduled");
   auto const value = o.value.view();
-  bool const dropped = !o.ok && o.failure->kind == core::failure_kind::cancelled &&
+  // The message of a closure that is cancelled for another's error quotes that error.
+  bool const of_another = !o.ok && o.failure->message.starts_with("cancelled because");
+  bool const dropped = !o.ok && !of_another && o.failure->kind == core::failure_kind::cancelled &&
                        o.failure->message.find("was released") != std::string::npos;
-  if (it->second.spec.own_error && !o.ok && o.failure->message.starts_with("cancelled because"))
+  if (it->second.spec.own_error && of_another)
     throw violation("an error of others has ended a closure with an error of its own");
   if (dropped && it->second.asked < 2) throw violation("a value was dropped before it was told");
   auto const& args = it->second.spec.args;
