@@ -211,9 +211,10 @@ inline std::vector<part> const parts = {
       "web/http",
       "web/server"}},
     {"cli",
-     {"base", "base/process", "base/archive", "base/http_client", "server/relay", "launch/cluster",
-      "launch/cluster/http", "launch", "client", "client/functions", "client/programs", "app",
-      "server/core/access", "server/core/coordination", "server/journal", "server/journal/etcd"}},
+     {"base", "base/process", "base/archive", "base/http_client", "server/net", "server/relay",
+      "launch/cluster", "launch/cluster/http", "launch", "client", "client/functions",
+      "client/programs", "app", "server/core/access", "server/core/coordination", "server/journal",
+      "server/journal/etcd"}},
 };
 
 }  // namespace muster::tidy

@@ -9,7 +9,7 @@ failure cancelled(std::string why, std::uint32_t attempt = 0) {
   return {failure_kind::cancelled, "", std::move(why), "", "", attempt};
 }
 char const* const after_failure =
-    "cancelled because call cl_0000000000000001 (f) failed: first (on worker:0)";
+    "cancelled because call cl_0000000100000000 (f) failed: first (on worker:0)";
 char const* const while_stopping = "the session is stopping after an error or a cancel";
 
 TEST(streaming, outcomes_carry_the_clients_token_and_nothing_is_kept) {

@@ -117,7 +117,7 @@ TEST(tls, a_certificate_stands_for_a_role_where_tokens_are_asked_for) {
   EXPECT_CONTAINS(nobody.err, "no credentials");
   auto worker = c.as("worker");
   worker.erase(worker.begin(), worker.begin() + 2);
-  EXPECT_CONTAINS(c.ask({"jobs"}, worker).err, "'certificate:worker' is a worker's");
+  EXPECT_CONTAINS(c.ask({"jobs"}, worker).err, "'certificate:worker' has the role worker");
   EXPECT_CONTAINS(c.ask({"token", "list"}, client).err, "cannot administer");
   // A token counts for more than a certificate.
   auto const admin = (c.file("data") / "admin.token").string();
