@@ -327,7 +327,9 @@ void worker_answers::apply_result(worker& w, slot c, worker_result& r) {
   if (why.kind == failure_kind::user && life_.retry(w, c, why)) return;
   bool const stopped = why.kind == failure_kind::cancelled && record.stop_requested;
   auto const& s = core_.sessions.of(record.owner);
-  if (stopped && !record.own_error && !s.user_cancelled && !s.stopped_because.empty())
+  // An error that the function raised itself while it stopped is kept.
+  if (stopped && (why.type.empty() || why.type == "muster.errors.Cancelled") && !record.own_error &&
+      !s.user_cancelled && !s.stopped_because.empty())
     why.message = s.stopped_because;
   life_.fail(c, stopped ? closure_state::cancelled : closure_state::failed, std::move(why));
 }
