@@ -1,4 +1,4 @@
-// Requests, and what their failures come to on the command line.
+// Sends requests to the server and turns their failures into command-line errors.
 #include "cli/rest.hpp"
 
 #include <algorithm>
@@ -22,7 +22,8 @@ std::chrono::milliseconds to_milliseconds(duration d) {
   return std::chrono::ceil<std::chrono::milliseconds>(d);
 }
 
-// JSON is UTF-8; words of a command line need not be. Throws command_error with the word's context.
+// Throws command_error if a JSON body is not valid UTF-8, since command-line arguments can contain
+// any bytes. The error shows the text around the first invalid byte.
 void check_text(muster::http_request const& r) {
   constexpr std::size_t context = 16;
   if (!r.content_type.starts_with("application/json") || is_utf8(r.body)) return;
@@ -119,7 +120,8 @@ std::string rest::reachable(std::string const& address) const {
   return at.text();
 }
 
-// Also for a while when none serves: one of them is about to take over.
+// Selects the server that is ready. Retries for `patience` if none is, since another server can be
+// about to take over.
 void rest::choose() {
   if (chosen_ || (urls_.size() == 1 && !answered_)) return;
   constexpr auto patience = std::chrono::seconds(15);
@@ -155,8 +157,9 @@ void rest::choose() {
   }
 }
 
-// A server that stopped serving meanwhile gives way to the one that serves now. What may have been
-// done before the connection broke is done again only if that changes nothing.
+// Sends `r`, and sends it again to the active server if the selected one is no longer ready. If the
+// connection broke, the server can have executed the request already: it is then sent again only if
+// it is `repeatable`.
 muster::http_result<muster::http_response> rest::exchange(muster::http_request r,
                                                           std::string const& path,
                                                           bool repeatable) {
@@ -172,7 +175,7 @@ muster::http_result<muster::http_response> rest::exchange(muster::http_request r
     }
     if (urls_.size() == 1 && !answered_) return answer;
     chosen_ = false;
-    // What broke may break again while the server starts; what it refuses is tried once more.
+    // A connection can break again while the server starts. A refused request is sent only twice.
     if (broke ? !repeatable || restarts == restarts_max : restarts > 0) return answer;
     auto const before = options_.url;
     choose();
@@ -198,7 +201,7 @@ request_error rest::no_answer(muster::http_error const& why) const {
             "no server answers at " + options_.url + " (" + why.message +
                 "): start one with 'muster serve', or give --url",
             end};
-  return {exit_failed, why.message, end};  // it names the server
+  return {exit_failed, why.message, end};  // the message names the server
 }
 
 muster::http_response rest::send(std::string const& method, std::string const& path_and_query,

@@ -1,4 +1,4 @@
-// muster doctor: is everything as it should be, seen from this machine, and what to do if not.
+// muster doctor: checks the server, this machine and the network, and suggests fixes.
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
@@ -16,7 +16,7 @@ using doctor::finding;
 using doctor::findings;
 using doctor::result;
 
-// Clusters beyond have their ports not tried: each may take seconds.
+// The ports of further clusters are not checked, since each check can take seconds.
 constexpr std::size_t clusters_tried = 16;
 constexpr std::size_t tasks_looked_at = 10'000;
 
@@ -29,7 +29,7 @@ void add(findings& all, findings more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-// The value of a metric without labels; 0 where there is none.
+// Returns the value of a metric without labels; 0 if `text` does not contain it.
 std::uint64_t metric(std::string const& text, std::string const& name) {
   auto const at = text.find("\n" + name + " ");
   return at == std::string::npos
@@ -48,7 +48,8 @@ findings look_at_ports(rest& server) {
 
 finding look_at_clock(rest& server) {
   using clock = std::chrono::system_clock;
-  server.send("GET", "/livez");  // the next one needs no connection
+  // Connects first, so that the timed request does not include connecting.
+  server.send("GET", "/livez");
   auto const asked = clock::now();
   auto const answer = server.send("GET", "/livez");
   auto const answered = clock::now();
@@ -82,7 +83,7 @@ findings look_at_store(json::value const& overview) {
   return all;
 }
 
-// Of a server that serves.
+// Checks a server that is ready.
 findings look_at_server(rest& server) {
   findings all{{"ports", result::ok, "HTTP at " + server.url() + " takes work"}};
   add(all, look_at_ports(server));
@@ -100,7 +101,7 @@ findings look_at_server(rest& server) {
   return all;
 }
 
-// Of one that answers and does not serve: it reads, stands by, or stops.
+// Checks a server that answers but is not ready: it is starting, on standby or stopping.
 findings look_at_waiting(rest& server, muster::http_response const& ready) {
   auto const problem = rest::problem(ready);
   auto const why = server.url() + " does not take work: " + problem.what();

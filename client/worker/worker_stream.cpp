@@ -1,5 +1,5 @@
-// The stream's life: hello, what is written when, leaving, the end. What messages mean is in
-// worker_stream_messages.cpp.
+// The life cycle of the stream: Hello, the order of writes, leaving and the end.
+// worker_stream_messages.cpp handles the messages.
 #include "client/worker/worker_stream.hpp"
 
 #include <utility>
@@ -16,7 +16,7 @@ using steady = std::chrono::steady_clock;
 constexpr auto last_words_timeout = std::chrono::seconds(5);
 constexpr auto rank_check_interval = std::chrono::seconds(1);
 
-// The same hello would be refused again.
+// Returns whether the server would refuse the same Hello again.
 bool is_for_good(grpc::StatusCode code) {
   return code == grpc::StatusCode::INVALID_ARGUMENT || code == grpc::StatusCode::UNAUTHENTICATED ||
          code == grpc::StatusCode::PERMISSION_DENIED;
@@ -73,7 +73,7 @@ void worker_stream::input_ended() {
 
 void worker_stream::leave() {
   if (std::exchange(leave_asked_, true)) return;
-  if (!identity_ && !greeted_) return stream_.cancel();  // nobody knows of us yet
+  if (!identity_ && !greeted_) return stream_.cancel();  // the server does not know it yet
   out_.tail().set_drain(true);
   stream_.wake();
   begin_leaving();
@@ -88,7 +88,7 @@ void worker_stream::limit_leaving() {
   deadline_.call_at(steady::now() + worker_.options.drain_timeout, [this] { give_back(); });
 }
 
-// The worker cannot leave before its ranks have ended, so closures can go on for as long.
+// Lets closures run until the ranks have ended, since the worker cannot leave before that.
 void worker_stream::give_back() {
   auto const now = steady::now();
   if (ranks_ && !ranks_->settled() && now < ranks_until_) {
@@ -123,7 +123,7 @@ worker_stream::next worker_stream::next_message(grpc::ByteBuffer& to) {
     worker_.reports.sent(oldest->message);
     out_.recycle(std::move(oldest));
     written_at_ = steady::now();
-    greeted_ = true;  // it may be there before the write is known to be done
+    greeted_ = true;  // the server can receive Hello before the write completes
     return next::message;
   }
   if (!leaving_ || !may_leave()) return next::nothing;
@@ -140,7 +140,7 @@ worker_stream::next worker_stream::next_message(grpc::ByteBuffer& to) {
 void worker_stream::beat() {
   auto const due = written_at_ + beat_interval_;
   if (steady::now() >= due) {
-    out_.tail();  // an empty message
+    out_.tail();  // an empty message is a heartbeat
     stream_.wake();
   }
   beats_.call_at(std::max(due, steady::now() + beat_interval_ / 2), [this] { beat(); });

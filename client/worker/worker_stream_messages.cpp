@@ -1,4 +1,4 @@
-// What the server's messages ask for, and how it is answered.
+// Handles the messages of the server and queues the answers to them.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -17,7 +17,7 @@ std::uint64_t in_us(std::chrono::steady_clock::duration d) {
       std::chrono::duration_cast<std::chrono::microseconds>(d).count());
 }
 
-// Of a WorkerMessage, or of the Answers of a hello.
+// Appends an answer to `m`, which is a WorkerMessage or the Answers of a Hello.
 template <class Columns>
 void add_columns(Columns& m, std::uint64_t closure, std::uint32_t attempt, value_view result,
                  failure const* why, std::chrono::steady_clock::duration took) {
@@ -52,7 +52,8 @@ std::string worker_stream::take(grpc::ByteBuffer& message) {
     stream_.wake();
   }
   if (m.has_objects()) {
-    // Who calls on and on would keep it here: what is not answered is lost with the task.
+    // Drops new calls: a client that keeps calling would prevent the worker from leaving. Calls
+    // without an answer are lost with the task.
     if (leaving_ && worker_.held.empty()) m.mutable_objects()->clear_object();
     objects_.take(*m.mutable_objects());
   }
@@ -106,7 +107,7 @@ void worker_stream::take_welcome(v1::Welcome const& w) {
   deadline_.cancel();
   if (leave_asked_) limit_leaving();
   beat_interval_ = std::chrono::milliseconds(std::max(1u, w.heartbeat_interval_ms()));
-  // Before a server that keeps nothing finds out, and the time to find out.
+  // The time in which the server notices the loss of this worker, plus its reconnect grace.
   if (w.reconnect_grace_ms() > 0)
     hold_ = 3 * beat_interval_ + std::chrono::milliseconds(w.reconnect_grace_ms());
   if (ranks_) {
@@ -126,7 +127,7 @@ void worker_stream::take_welcome(v1::Welcome const& w) {
   worker_.threads.set_waiting(worker_.held.waiting());
   log(log_level::info,
       "attached to " + server_ + " as " + identity_->job + ":" + std::to_string(identity_->index));
-  take_reports();  // of what went on meanwhile
+  take_reports();  // sends the reports that were made without a connection
   if (!worker_.held.empty()) report_started();
 }
 
@@ -288,7 +289,7 @@ void worker_stream::answer(job const& j) {
   bool const has_waited = j.wait_told;
   worker_.held.answered(j, std::chrono::steady_clock::now(), answered_);
   if (has_waited) worker_.threads.set_waiting(worker_.held.waiting());
-  stream_.wake();  // the last answer may be what leaving waited for
+  stream_.wake();  // a leaving worker can go once the last answer is sent
 }
 
 void worker_stream::take(machine const& seen) {
@@ -297,7 +298,7 @@ void worker_stream::take(machine const& seen) {
   stream_.wake();
 }
 
-// The server passes over what another stream was asked.
+// The server ignores a stack that was requested on another stream.
 void worker_stream::take(v1::TaskStack stack) {
   if (!identity_ || input_ended_) return;
   *out_.tail().add_stack() = std::move(stack);
