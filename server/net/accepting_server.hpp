@@ -1,6 +1,7 @@
-// The gRPC server of the process with its perimeter: its connections are accepted by a
-// port_listener, reach gRPC once they speak, and are cut when their calls are reset too often. gRPC
-// 1.51 does none of that, and cannot add ports while it runs; not tried with a newer one.
+// The gRPC server of the process, protected against abusive clients. A port_listener accepts its
+// connections and hands them to gRPC once the client has sent data. A connection whose calls are
+// reset too often is closed. gRPC 1.51 can do neither, and cannot add ports while it runs; newer
+// versions were not tested.
 // Owned by the composition root, as grpc_server is. Engine thread, or before run() starts.
 #pragma once
 
@@ -20,16 +21,16 @@
 namespace muster::net {
 
 struct accepting_server_options : coro::grpc_server_options {
-  // Half-open connections. A user_timeout of 0 stands for keepalive_timeout.
+  // Limits of half-open connections. If user_timeout is 0, keepalive_timeout is used.
   port_listener_options listener;
-  // A connection of the ports of add_port is about to be served; on the listener's thread. See
-  // accepted_socket.
+  // Called on the listener's thread before a connection of add_port() or add_tls_port() is given to
+  // gRPC. See accepted_socket.
   std::function<void(int socket, std::string const& peer, std::string const& client)> accepted =
       [](int, auto const&, auto const&) {};
   // A connection whose calls are reset faster than this, each within `reset_soon`, is closed
   // (HTTP/2 rapid reset, CVE-2023-44487).
   leaky_limits resets;
-  // It was; "10.0.0.3:4711". Engine thread.
+  // Called on the engine thread when a connection was closed for that. `peer`: "10.0.0.3:4711".
   std::function<void(std::string const& peer)> cut = [](auto const&) {};
   // Bounds the memory of connections. Its functions are called on any thread.
   guard_options guard;
@@ -37,38 +38,38 @@ struct accepting_server_options : coro::grpc_server_options {
 
 class accepting_server final : public coro::grpc_server {
  public:
-  // REQUIRES: as grpc_server's.
+  // REQUIRES: see grpc_server::grpc_server.
   accepting_server(coro::engine_context& engine, grpc::ServerBuilder& builder,
                    accepting_server_options options = {});
 
-  // The following three before start().
+  // REQUIRES for the following three: not started.
   void add_port(std::string address);
-  // One whose clients speak TLS. REQUIRES: `credentials` are of TLS.
+  // Adds a port for TLS clients. REQUIRES: `credentials` are TLS credentials.
   void add_tls_port(std::string address, std::shared_ptr<grpc::ServerCredentials> credentials);
-  // Answers UNIMPLEMENTED to methods that no service has, and counts their resets; without it gRPC
-  // answers, and counts nothing.
+  // Answers UNIMPLEMENTED to unknown methods and counts their resets. Without it gRPC gives this
+  // answer, but resets are not counted.
   void refuse_unknown_methods();
 
-  // Binds, too, and gives the ports in the order of add_port. They are not shared with other
-  // processes: one in use is an error, which names the address.
+  // Binds the ports, starts the server and returns the ports in the order of add_port(). Ports are
+  // not shared with other processes: the error for a port in use names its address.
   [[nodiscard]] coro::start_result start() override;
 
-  // For ports that come and go, whose connections their handlers give to adopt(). They are accepted
-  // from start() on.
+  // Returns the listener, to open and close ports at run time. Handlers of these ports pass their
+  // connections to adopt(). Connections are accepted after start().
   [[nodiscard]] port_listener& listener() noexcept { return listener_; }
 
-  // Serves a connected plaintext socket that someone else accepted; takes ownership of `fd`.
-  // `client`: "10.0.0.3:4711"; empty if the client was let in already.
+  // Serves a connected plaintext socket that the caller has accepted; takes ownership of `fd`.
+  // `client`: "10.0.0.3:4711"; empty if the client was admitted already.
   // REQUIRES: started; `fd` is non-blocking.
   void adopt(int fd, std::string const& client = {});
-  // The same for a client that speaks TLS, with the credentials of the TLS port.
-  // REQUIRES: also that there is one.
+  // Serves a connected socket of a TLS client with the credentials of the TLS port; takes ownership
+  // of `fd`. REQUIRES: started with a TLS port; `fd` is non-blocking.
   void adopt_tls(int fd, std::string const& client);
 
-  // Memory of connections. Any thread.
+  // Returns the counts of the guard that bounds the memory of connections. Any thread.
   [[nodiscard]] guard_counts guarded() const { return guard_.counts(); }
 
-  // Accepts nobody any more, first of all.
+  // Stops accepting connections first; then see grpc_server::stop.
   [[nodiscard]] coro::task<void> stop(std::chrono::milliseconds grace) override;
 
   void call_reset(std::string const& peer) override;
@@ -92,8 +93,8 @@ class accepting_server final : public coro::grpc_server {
   port_listener listener_;  // its thread uses the server
   leaky_counts resets_;
   std::shared_ptr<gate> tls_gate_;
-  std::shared_ptr<accepting_server*> serving_;  // for what the watch posts
-  std::unique_ptr<reset_watch> watch_;          // while it serves
+  std::shared_ptr<accepting_server*> serving_;  // tasks that `watch_` posts check it
+  std::unique_ptr<reset_watch> watch_;          // set from start() to stop()
 };
 
 }  // namespace muster::net

@@ -1,5 +1,5 @@
-// What listeners ask about a connection that came in, and about one that could not be accepted.
-// Pure, but for what the system knows of a socket.
+// Helpers of listeners for incoming connections and for accept errors. All functions are pure,
+// except endpoint_of(), which queries a socket.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,13 +17,13 @@
 
 namespace muster::net {
 
-/// See peer_network.
+/// Returns the network to which an address belongs; see peer_network().
 inline std::uint64_t network_of(boost::asio::ip::address const& address) {
   if (address.is_v4()) return peer_network(address.to_v4().to_bytes());
   return peer_network(address.to_v6().to_bytes());
 }
 
-/// "10.0.0.3:4711", "[::1]:4711".
+/// Returns, for example, "10.0.0.3:4711" or "[::1]:4711".
 inline std::string text_of(boost::asio::ip::tcp::endpoint const& e) {
   namespace ip = boost::asio::ip;
   auto const address = e.address();
@@ -48,7 +48,8 @@ inline std::string listen_failure(std::string_view address, boost::system::error
   return "cannot listen on " + std::string(address) + ": " + why();
 }
 
-/// The other end of a socket, or (`::getsockname`) its own. Port 0: it is no connection of TCP.
+/// Returns the remote end of a socket, or with `::getsockname` the local end. The port is 0 if the
+/// socket is not a TCP connection.
 inline boost::asio::ip::tcp::endpoint endpoint_of(int socket,
                                                   decltype(::getpeername) ask = ::getpeername) {
   boost::asio::ip::tcp::endpoint end;
@@ -60,8 +61,8 @@ inline boost::asio::ip::tcp::endpoint endpoint_of(int socket,
   return end;
 }
 
-/// Of what gRPC calls a connection that was handed to it, "fd:42": its descriptor; -1: of any
-/// other. So it is in gRPC 1.51; not tried with a newer one.
+/// Returns the descriptor of a connection that was handed to gRPC, from its gRPC name "fd:42".
+/// Returns -1 for other names. gRPC 1.51 uses this form; newer versions were not tested.
 inline int adopted_socket(std::string_view grpc_peer) {
   constexpr std::string_view adopted = "fd:";
   int fd = -1;
@@ -70,14 +71,15 @@ inline int adopted_socket(std::string_view grpc_peer) {
   return fd;
 }
 
-/// No file descriptor, or no memory for a socket, is left: closing a connection helps.
+/// Returns whether accept failed for lack of file descriptors or of memory for a socket. Closing a
+/// connection then helps.
 inline bool out_of_descriptors(boost::system::error_code ec) {
   namespace errc = boost::system::errc;
   return ec == errc::too_many_files_open || ec == errc::too_many_files_open_in_system ||
          ec == errc::no_buffer_space || ec == errc::not_enough_memory;
 }
 
-/// The client that was to be accepted has left.
+/// Returns whether accept failed because the client has disconnected already.
 inline bool gone_again(boost::system::error_code ec) {
   namespace error = boost::asio::error;
   return ec == error::connection_aborted || ec == error::would_block || ec == error::try_again;

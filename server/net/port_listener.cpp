@@ -1,4 +1,4 @@
-// One thread that polls the listening sockets and the connections that have yet to speak.
+// One thread polls the listening sockets and the connections whose client has not sent enough yet.
 #include "server/net/port_listener.hpp"
 
 #include <fcntl.h>
@@ -29,11 +29,11 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// Then those who are there already are heard.
+// After this many accepts, waiting connections are served first.
 constexpr int accepts_a_turn = 16;
 constexpr auto pause_without_descriptors = std::chrono::milliseconds(100);
 
-// Accepted sockets inherit the options.
+// Sets the options of a listening socket. Accepted sockets inherit them.
 error_code prepare(tcp::acceptor& acceptor, std::chrono::milliseconds user_timeout) {
   error_code ec;
   acceptor.set_option(tcp::no_delay(true), ec);
@@ -59,7 +59,7 @@ error_code open_port(tcp::acceptor& acceptor, tcp::endpoint const& endpoint, boo
   return ec;
 }
 
-// One that listens already.
+// Takes over a socket that is listening already.
 error_code adopt_port(tcp::acceptor& acceptor, int socket, std::chrono::milliseconds user_timeout) {
   error_code ec;
   acceptor.assign(endpoint_of(socket, ::getsockname).protocol(), socket, ec);
@@ -67,8 +67,8 @@ error_code adopt_port(tcp::acceptor& acceptor, int socket, std::chrono::millisec
   return ec;
 }
 
-// RFC 9113, section 3.4: the fixed part and the header of the SETTINGS frame behind it. Whatever
-// differs is for gRPC to judge.
+// RFC 9113, section 3.4: the fixed part and the header of the SETTINGS frame that follows. gRPC
+// handles connections that begin differently.
 constexpr std::string_view preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 constexpr std::size_t preface_bytes = preface.size() + 9;
 
@@ -83,7 +83,7 @@ waiting_connections::judge judge_of(wire spoken) {
   return {preface_wanted, preface_bytes};
 }
 
-// A machine without IPv6 has no socket for it, or no address to bind it to.
+// Returns whether IPv6 is not available: the machine lacks IPv6 sockets, or an IPv6 address.
 bool no_ipv6(error_code ec) {
   return ec == asio::error::address_family_not_supported ||
          ec == boost::system::errc::address_not_available;
@@ -99,8 +99,8 @@ struct port_listener::state {
         error_code ec;
         socket.native_non_blocking(true, ec);
         file_descriptor fd(socket.release(ec));
-        if (ec || fd.get() < 0) return;  // it has gone meanwhile
-        // Asio of Boost 1.81 accepts without it; not tried with a newer one.
+        if (ec || fd.get() < 0) return;  // the client has disconnected
+        // Asio in Boost 1.81 does not set the flag; newer versions were not tested.
         ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC);
         accepted({std::move(fd), text_of(peer), text_of(client)});
       };
@@ -115,7 +115,8 @@ struct port_listener::state {
   explicit state(port_listener_options o)
       : options(std::move(o)), waiting(context, options.waiting, options.proxies) {}
 
-  // The manager's socket, or a new one, which it gets.
+  // Opens a port with the socket that the manager has kept. Without one, creates a socket and gives
+  // it to the manager.
   error_code open(tcp::acceptor& acceptor, std::string const& name, tcp::endpoint const& at) {
     auto const ip = at.address();
     auto* const manager = options.manager;
@@ -130,8 +131,8 @@ struct port_listener::state {
     return ec;
   }
 
-  // Waits for a client before it accepts: without a descriptor left, accepting fails also when
-  // nobody is there for whom to make room.
+  // Waits for a client before it accepts. Without a free descriptor, accept also fails when no
+  // client is waiting, and a connection would be closed for no reason.
   void accept(std::shared_ptr<port> p) {
     auto& acceptor = p->acceptor;
     auto somebody = [this, p = std::move(p)](error_code) mutable {
@@ -143,8 +144,8 @@ struct port_listener::state {
     acceptor.async_wait(tcp::acceptor::wait_read, std::move(somebody));
   }
 
-  // Gives the error of the first accept; a later one means that nobody is left, or comes again in
-  // the next turn.
+  // Returns the error of the first accept. A later error means that no more clients are waiting, or
+  // it is returned in the next turn.
   error_code accept_some(port& p) {
     for (int i = 0; i < accepts_a_turn; ++i) {
       tcp::endpoint peer;
@@ -156,7 +157,7 @@ struct port_listener::state {
     return {};
   }
 
-  // True: a descriptor is free again.
+  // Returns whether a descriptor is free again.
   bool make_room(error_code ec) {
     if (!out_of_descriptors(ec)) return false;
     ++no_descriptor;
@@ -229,7 +230,7 @@ void port_listener::start() {
 
 void port_listener::close(std::uint32_t id) {
   auto& s = *state_;
-  // At once: a port of the same name may be opened next.
+  // Dropped at once, since a port of the same name can be opened next.
   auto const name = s.names.extract(id);
   if (name && s.options.manager) s.options.manager->drop(name.mapped());
   asio::post(s.context, [&s, id] {
@@ -245,7 +246,7 @@ void port_listener::stop() {
   auto& s = *state_;
   s.context.stop();
   if (s.thread.joinable()) s.thread.join();
-  // Pending waits hold the ports for as long as the context lives.
+  // Pending waits keep the ports alive until the context is destroyed.
   error_code ignored;
   for (auto const& [id, p] : s.ports) p->acceptor.close(ignored);
   s.ports.clear();

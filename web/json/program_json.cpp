@@ -1,4 +1,4 @@
-// The table of a program, and what is shown of one.
+// JSON of programs: reads requests and writes programs, ranks, attempts and logs.
 #include "web/json/program_json.hpp"
 
 #include "base/utf8.hpp"
@@ -75,7 +75,7 @@ json_object<program_request> const& program_table() {
   return table;
 }
 
-// A number, or the word that means the first one that all can stop at.
+// Reads a step number, or "next": the first step at which all ranks can stop.
 json_object<stop_request> const& stop_table() {
   constexpr std::int64_t step_max = std::int64_t{1} << 53;
   constexpr std::string_view next = "next";
@@ -138,7 +138,8 @@ void spec_members(member_list const& m, core::program_spec const& s) {
   });
 }
 
-// What was cut in the middle of a character comes with the next piece.
+// Returns `data` without a character that is cut at its end, if `more` data follows. The next piece
+// then begins with that character.
 std::string_view whole_characters(std::string_view data, bool more) {
   auto end = data.size();
   std::size_t back = 0;
@@ -151,7 +152,7 @@ std::string_view whole_characters(std::string_view data, bool more) {
   return data.substr(0, end);
 }
 
-// Steps may take less than a millisecond.
+// Returns fractions too, since steps can take less than a millisecond.
 double as_ms(core::duration d) {
   return static_cast<double>(d.count()) / 1000;
 }

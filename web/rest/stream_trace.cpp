@@ -1,5 +1,5 @@
-// Trace events, streamed: pages of spans, or of a job's closures, become pieces of about 64 KiB
-// that are written before the next page is asked for.
+// Streams trace events. Pages of spans, or of a job's closures, are written in pieces of about
+// 64 KiB; the next page is read after the piece is written.
 #include <algorithm>
 #include <memory>
 
@@ -20,7 +20,7 @@ constexpr std::size_t trace_piece_bytes = 64 * 1024;
 constexpr std::size_t tasks_max = 100;
 constexpr std::string_view several = "several functions";
 
-// Sends the pages that `page` puts into the trace, until it says that there are no more.
+// Calls `page` and sends the events that it adds, until `page` returns false.
 class trace_stream {
  public:
   trace_stream(web_context& context, exchange& ex, std::string file)
@@ -29,7 +29,7 @@ class trace_stream {
 
   coro::task<response> run() {
     auto more = co_await page();
-    if (!more) co_return problem_response(more.error());  // nothing was sent yet
+    if (!more) co_return problem_response(more.error());  // the head is not sent yet
     response head;
     head.headers.emplace_back("Content-Disposition", "attachment; filename=\"" + file_ + "\"");
     bool alive = co_await ex_.begin_stream(std::move(head));
@@ -47,7 +47,7 @@ class trace_stream {
   }
 
  protected:
-  /// Adds the next page; whether there is another.
+  /// Adds the next page to `trace_`. Returns whether another page follows.
   virtual coro::task<muster::result<bool>> page() = 0;
 
   web_context& context_;
@@ -63,7 +63,7 @@ class trace_stream {
   std::string const file_;
 };
 
-// Of spans.
+// Trace of the spans that match a query.
 class spans_trace final : public trace_stream {
  public:
   spans_trace(web_context& context, exchange& ex, stream_query query, std::string file)
@@ -85,7 +85,8 @@ class spans_trace final : public trace_stream {
     };
     auto got = co_await query_.ask(context_, std::move(work));
     if (!got) co_return got.error();
-    if (query_.filter.to == core::never) query_.filter.to = got->now;  // it comes to an end
+    // Without this limit the trace would not end while new spans are added.
+    if (query_.filter.to == core::never) query_.filter.to = got->now;
     next_ = got->page.next;
     add(*got);
     co_return got->page.more;
@@ -116,7 +117,7 @@ class spans_trace final : public trace_stream {
   std::uint64_t next_ = 0;
 };
 
-// Of a job's closures, which remember all their attempts, the shortest, too.
+// Trace of a job's closures. Contains every attempt, also the short ones that spans only sum up.
 class closures_trace final : public trace_stream {
  public:
   closures_trace(web_context& context, exchange& ex, core::session_id job, std::string file)
@@ -172,7 +173,7 @@ class closures_trace final : public trace_stream {
     s.closure = c.id;
     s.job = c.job;
     bool const last = a.attempt == c.attempts.back().attempt;
-    auto const outcome = last ? std::string() : text(a.outcome);  // the span only refers to it
+    auto const outcome = last ? std::string() : text(a.outcome);  // `s` refers to it
     s.error = last && c.error ? std::string_view(c.error->message) : outcome;
     trace_.add(a.host.empty() ? "workers" : a.host, a.worker, s);
   }
@@ -193,7 +194,7 @@ core::time_point time_of(std::uint64_t ms) {
   return core::time_point(std::chrono::milliseconds(static_cast<std::int64_t>(ms)));
 }
 
-// Of the year 33658.
+// This is in the year 33658.
 constexpr std::uint64_t ms_max = 1'000'000'000'000'000;
 
 }  // namespace
@@ -254,7 +255,7 @@ coro::task<response> job_trace(web_context& context, exchange& ex) {
   if (!job) co_return problem_response(job.error());
   auto file = std::string(text) + "-trace.json";
   std::unique_ptr<trace_stream> trace;
-  if (job->streaming) {  // its closures are forgotten when they end
+  if (job->streaming) {  // its closures are deleted when they end
     stream_query query;
     query.filter.job = *id;
     trace = std::make_unique<spans_trace>(context, ex, std::move(query), std::move(file));

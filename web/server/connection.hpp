@@ -1,6 +1,6 @@
-// One HTTP connection: reads a request, has it answered, writes the answer, again; and hands itself
-// over when a request upgrades to a WebSocket. Runs as one task of the web server's group, web
-// thread.
+// One HTTP connection: reads requests, passes each to its handler and writes the answer. A request
+// that upgrades to a WebSocket hands the connection over. Runs as one task of the web server's
+// group, on the web thread.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -16,47 +16,47 @@
 
 namespace muster::web {
 
-/// What the server may do to a connection that lives in its task.
+/// The operations of the server on a connection that runs in its task.
 class open_connection {
  public:
   virtual ~open_connection() = default;
-  /// Ends after the exchange in flight; at once when there is none.
+  /// Ends the connection after the current exchange; at once if it is idle.
   virtual void finish() = 0;
-  /// Ends now.
+  /// Ends the connection at once.
   virtual void abort() = 0;
-  /// Returns whether its last request came with this token.
+  /// Returns whether the last request was sent with this token.
   virtual bool is_of(std::string const& token) const = 0;
-  /// Ends the connection of a token that has ended: at once, or after the answer to the request
-  /// that ended the token.
+  /// Ends the connection because its token was revoked or has expired: at once, or after the answer
+  /// to the request that revoked the token.
   virtual void end_access() = 0;
 };
 
-/// The connections that are open. REQUIRES: outlives them.
+/// The open connections. REQUIRES: outlives them.
 struct connection_set {
   explicit connection_set(std::size_t half_open_per_address_max)
       : half_open(half_open_per_address_max) {}
 
   std::unordered_set<open_connection*> open;
-  /// Those whose first request lacks a part of its body; 64 KiB of it are enough, too.
+  /// Connections whose first request is incomplete; 64 KiB of its body count as complete.
   half_open_table<open_connection> half_open;
-  /// Those between two requests, the longest first.
+  /// Connections between two requests, the one that is idle for longest first.
   std::list<open_connection*> idle;
-  /// Of `open`, those that were aborted and are about to go.
+  /// Number of connections in `open` that were aborted and have not ended yet.
   std::size_t leaving = 0;
-  /// Places are scarce: connections end after the exchange in flight.
+  /// Set while few places are free: connections then end after the current exchange.
   bool scarce = false;
   bool stopping = false;
 };
 
-/// A client whose first words are there: its first header, or the start of TLS where `tls` is set.
+/// A client that has sent its first header, or the start of a TLS handshake if `tls` is set.
 struct accepted_client {
   boost::asio::ip::tcp::socket socket;
-  boost::asio::ip::address address;  // its own, or that of who is behind a relay
+  boost::asio::ip::address address;  // of the client, also behind a relay
   std::shared_ptr<boost::asio::ssl::context> tls;
 };
 
-/// Completes when the connection has ended. `network`: see peer_network. Errors: none, whatever the
-/// peer does.
+/// Serves a connection and completes when it has ended. `network`: see peer_network().
+/// Errors: none, whatever the peer sends.
 coro::task<void> serve_connection(web_context& context, connection_set& connections,
                                   accepted_client client, std::uint64_t network);
 

@@ -1,5 +1,6 @@
-// Ranks print into files on their workers, which are read piece by piece: for so many bytes and so
-// long in one answer.
+// Searches the output of ranks. The output is in files on the workers, which are read piece by
+// piece. One request stops after `searched_bytes_max` bytes or after `summary_read_for`. Its answer
+// then contains a token with which the next request continues.
 #include <chrono>
 
 #include "base/overwritten.hpp"
@@ -26,7 +27,7 @@ class rank_search {
         program_(program),
         scope_(std::move(scope)) {}
 
-  /// `at`: rank and offset where it goes on; `only`: that rank alone.
+  /// Searches from the rank and the offset of `at`. With `only`, searches only rank `which`.
   coro::task<response> run(std::uint32_t attempt, past_query at, bool only, std::uint32_t which) {
     auto const ranks = co_await begin(attempt);
     if (!ranks) co_return problem_response(ranks.error());
@@ -50,7 +51,7 @@ class rank_search {
     return searched_ >= searched_bytes_max || clock::now() - begun_ > summary_read_for;
   }
 
-  // How many ranks there are.
+  // Returns the number of ranks.
   coro::task<muster::result<std::uint32_t>> begin(std::uint32_t attempt) {
     auto work = [id = program_, scope = scope_](
                     server::hub& h) -> muster::result<std::pair<std::uint32_t, std::uint32_t>> {
@@ -65,7 +66,7 @@ class rank_search {
     co_return there->first;
   }
 
-  // False: there are as many lines as are wanted.
+  // Returns false if the limit of lines is reached.
   coro::task<bool> one_piece() {
     server::rank_log_query q;
     q.rank = {program_, attempt_, rank_};
@@ -94,7 +95,7 @@ class rank_search {
   bool take_lines(server::rank_log const& log) {
     std::string_view rest = log.data;
     bool const last = log.offset + log.data.size() >= log.size;
-    // What has no end yet goes on in the next piece, unless it is longer than one.
+    // An incomplete line is read again with the next piece, unless it fills this piece.
     if (auto const end = rest.rfind('\n'); !last && end != std::string_view::npos)
       rest = rest.substr(0, end + 1);
     while (!rest.empty()) {
