@@ -1,4 +1,4 @@
-// A worker that runs ranks of programs, and a server that says by hand what it shall do.
+// A worker that runs ranks of programs, and a scripted server that sends it orders.
 #include "tests/client/ranks_fixture.hpp"
 
 namespace muster::test {
@@ -42,7 +42,7 @@ TEST_F(ranks_of_a_worker, begin_end_and_are_forgotten) {
            EXPECT_EQ(h.logs[1].data(), "1 of 2 on [0,1]\noops\n");
            EXPECT_TRUE(h.logs[1].complete());
            EXPECT_FALSE(h.logs[2].known());
-           // The same order again: the ends are said again, nothing is started.
+           // A repeated order starts no ranks; the worker reports their ends again.
            s->Write(order);
            while (h.said[0] < 2 || h.said[1] < 2) ASSERT_TRUE(h.next());
            v1::ServerMessage forget;
@@ -129,7 +129,7 @@ TEST_F(ranks_of_a_worker, are_stopped_with_their_grace) {
 TEST_F(ranks_of_a_worker, that_are_stopped_before_they_have_started_end_too) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(1, "sleep 15"));
-    s->Write(stop(200));  // their directories are made meanwhile
+    s->Write(stop(200));  // while their directories are created
     heard h(s);
     ASSERT_TRUE(h.until(0, 1));
     EXPECT_TRUE(h.ends[0].stopped()) << h.ends[0].ShortDebugString();
@@ -151,7 +151,7 @@ TEST_F(ranks_of_a_worker, go_on_over_a_broken_stream_unless_the_server_does_not_
              EXPECT_EQ(static_cast<pid_t>(held[i].pid()), pids[static_cast<std::uint32_t>(i)]);
              EXPECT_FALSE(held[i].has_ended());
            }
-           heard h(s);  // the fake server's welcome keeps none
+           heard h(s);  // the fake server's welcome keeps no ranks
            ASSERT_TRUE(h.until(0, 2));
            EXPECT_TRUE(h.ends[0].stopped());
          },
@@ -174,7 +174,7 @@ TEST_F(ranks_of_a_worker, are_killed_when_the_server_is_not_heard_for_the_lease)
           ASSERT_TRUE(h.until(1, 1));
           EXPECT_TRUE(h.ends[0].lease_ran_out());
           EXPECT_FALSE(alive(h.pids[0]));
-          // And nothing begins by a lease that has run out.
+          // An order is refused while the lease has run out.
           s->Write(start(1, "sleep 1000", 2));
           h.ends.clear();
           ASSERT_TRUE(h.until(0, 1));

@@ -1,5 +1,5 @@
-// Tokens with real processes: the first admin's, every role at every gRPC service, what outlives a
-// restart, files of tokens, agents from networks.
+// Tokens with real processes: the first admin token, every role at every gRPC service, restarts of
+// the server, token files, and agents in allowed networks.
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ std::string first_line(std::filesystem::path const& file) {
   return line;
 }
 
-/// A server that asks for tokens, and how an admin speaks to it.
+/// A server that requires tokens, with its admin token.
 struct guarded : cluster {
   explicit guarded(words more = {}) {
     more.insert(more.begin(), {"--data-dir", file("data").string(), "--auth", "on"});
@@ -56,7 +56,8 @@ void sign(grpc::ClientContext& context, std::string const& token) {
   if (!token.empty()) context.AddMetadata("authorization", "Bearer " + token);
 }
 
-/// What each service says to a call that is wrong otherwise: whether it was let in.
+/// Makes calls that are otherwise invalid to each service. The status shows whether the token was
+/// accepted.
 struct services {
   explicit services(std::string const& address)
       : channel(grpc::CreateChannel(address, grpc::InsecureChannelCredentials())) {}
@@ -118,7 +119,7 @@ TEST(tokens, the_first_admins_is_in_a_file_for_this_user_alone) {
   auto const list = c.as(c.admin, {"token", "list", "--output", "json"});
   EXPECT_EQ(list.status, 0) << list.err;
   EXPECT_NE(list.out.find(id_of(c.admin)), std::string::npos);
-  // A file that is named counts for more than what the environment has.
+  // --token-file takes precedence over MUSTER_TOKEN.
   auto const file = c.file("data") / "admin.token";
   EXPECT_EQ(c.as("muster.x.y", {"jobs", "--token-file", file.string()}).status, 0);
   auto const nobody = c.run({"jobs"});
@@ -133,7 +134,7 @@ TEST(tokens, every_role_at_every_service) {
              worker = c.make({"--role", "worker"});
   auto const denied = grpc::StatusCode::PERMISSION_DENIED;
   auto const unknown = grpc::StatusCode::UNAUTHENTICATED;
-  auto const wrong = grpc::StatusCode::INVALID_ARGUMENT;  // let in: it says nothing
+  auto const wrong = grpc::StatusCode::INVALID_ARGUMENT;  // token accepted, but the call is empty
   EXPECT_EQ(s.attach({}), unknown);
   EXPECT_EQ(s.attach(viewer), denied);
   EXPECT_EQ(s.attach(submitter), denied);
@@ -196,7 +197,7 @@ TEST(tokens, outlive_the_server_and_are_changed_while_it_is_stopped) {
   EXPECT_EQ(c.run({"token", "revoke", id_of(viewer), "--data-dir", data}).status, 0);
   auto const rotated = c.run({"token", "rotate", id_of(c.admin), "--data-dir", data});
   EXPECT_EQ(rotated.status, 0) << rotated.err;
-  c.serve({"--data-dir", data});  // asks, since tokens are known
+  c.serve({"--data-dir", data});  // requires tokens, since some exist
   EXPECT_EQ(c.as(viewer, {"jobs"}).status, 1);
   EXPECT_EQ(c.as(submitter, {"jobs"}).status, 0);
   EXPECT_EQ(c.as(c.admin, {"jobs"}).status, 1);
@@ -259,7 +260,7 @@ TEST(tokens, of_a_file_are_those_that_stand_there_now) {
   EXPECT_NE(wrong.err.find("line 1: begins with a role"), std::string::npos) << wrong.err;
 }
 
-// What keeps an agent from connecting; empty: nothing.
+// Returns the error of an agent that connects; empty if it succeeds.
 std::string why_not_an_agent(std::string const& server, std::string const& token) {
   coordination_options o;
   o.server = server;
@@ -307,8 +308,9 @@ TEST(tokens, a_cluster_may_have_networks_of_its_own) {
       << wrong.err;
 }
 
-// They have no end of their own; heartbeats, which would tell, come 50 s apart. Where silence
-// counts before, others would hear of a task that has gone.
+// These calls do not end soon by themselves. Heartbeats, which would return the error, are sent
+// only every 50 s. With a `connection_grace`, the other agents would receive the error of a lost
+// task.
 TEST(tokens, calls_of_agents_that_wait_end_with_it) {
   guarded c({"--cluster", "default:worker=3;register_barrier=false;connection_grace=0s"});
   auto const worker = c.make({"--role", "worker"});

@@ -1,4 +1,4 @@
-// HTTP itself: framing, limits, slow clients, keep-alive, who may ask.
+// The HTTP protocol: framing, limits, slow clients, keep-alive, accepted hosts and origins.
 #include "tests/web/fixture.hpp"
 #include "web/http/route.hpp"
 
@@ -40,7 +40,8 @@ TEST_F(http, pipelined_requests_are_answered_in_order) {
   EXPECT_NE(nope, std::string::npos);
 }
 
-// What follows such a request may be its body or another request: a proxy may think otherwise.
+// The bytes after such a request can be its body or another request. A proxy in front of the server
+// can decide differently than the server.
 TEST_F(http, a_body_without_a_certain_end_is_a_400_and_the_end) {
   start();
   std::string const behind = "GET /livez HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n";
@@ -151,7 +152,7 @@ TEST_F(http, a_body_that_never_ends_is_cut_off) {
   raw_socket s(port());
   s.send("POST /api/v1/jobs HTTP/1.1\r\n" + host +
          "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{");
-  s.receive_all();  // ends: that is the point
+  s.receive_all();  // returns because the server closes
   EXPECT_EQ(get("/livez").status, 200u);
 }
 
@@ -190,7 +191,8 @@ TEST_F(http, head_has_the_headers_of_get_and_no_body) {
   EXPECT_TRUE(answer.ends_with("\r\n\r\n"));
 }
 
-// Date, Connection and the lengths of what counts (times, requests) aside.
+// Returns the header without Date, `Connection: close` and the values of Content-Length. Bodies
+// differ in length, since they contain times and counters.
 std::string fields_of(std::string const& head) {
   std::string kept;
   for (std::size_t at = 0; at < head.size();) {
@@ -207,7 +209,7 @@ std::string fields_of(std::string const& head) {
 TEST_F(http, head_of_every_resource_has_the_fields_of_get) {
   start();
   auto const job = text_at(submit(3), "/id");
-  EXPECT_EQ(post("/api/v1/jobs/" + job + "/cancel").status, 200u);  // who joins need not wait
+  EXPECT_EQ(post("/api/v1/jobs/" + job + "/cancel").status, 200u);  // so that join does not wait
   auto paths = std::vector<std::string>{"/", "/nothing", "/api/v1/nothing"};
   for (auto const& r : all_routes()) {
     std::string path(r.pattern);
@@ -216,7 +218,8 @@ TEST_F(http, head_of_every_resource_has_the_fields_of_get) {
     if (path.find('{') == std::string::npos) paths.push_back(path);
   }
   ASSERT_GT(paths.size(), 25u);
-  raw_socket s(port());  // one for all: nothing but heads come before the next answer
+  // One connection for all paths: a body after a HEAD answer would break the next answer.
+  raw_socket s(port());
   for (auto const& path : paths) {
     s.send("HEAD " + path + " HTTP/1.1\r\n" + host + "\r\n");
     auto const head = s.receive_until("\r\n\r\n");

@@ -1,4 +1,5 @@
-// TLS between real processes: who is let in, what is told to whom is not, files that are replaced.
+// TLS between real processes: accepted and refused clients, the errors that refused clients
+// receive, and replaced certificate files.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 using muster::test::authority;
 using muster::test::certificate_request;
 
-/// A server with certificates of `muster tls init`, and clients of it.
+/// A server with certificates of `muster tls init`, and its clients.
 class secure_cluster : public cluster {
  public:
   secure_cluster() {
@@ -33,7 +34,7 @@ class secure_cluster : public cluster {
   words as(std::string const& who) const {
     return {"--ca", pem("ca.pem"), "--cert", pem(who + ".pem"), "--key", pem(who + ".key")};
   }
-  /// A verb with the authority, and these flags.
+  /// Runs a command with the URL of the server, its CA certificate and the flags `more`.
   finished ask(words verb, words const& more = {}) {
     verb.insert(verb.end(), {"--url", "https://" + http(), "--ca", pem("ca.pem")});
     verb.insert(verb.end(), more.begin(), more.end());
@@ -109,7 +110,7 @@ TEST(tls, a_certificate_stands_for_a_role_where_tokens_are_asked_for) {
                       "--tls-role", "client=submitter", "--data-dir", c.file("data").string()}));
   c.worker(c.as("worker"));
   auto client = c.as("client");
-  client.erase(client.begin(), client.begin() + 2);  // --ca is there already
+  client.erase(client.begin(), client.begin() + 2);  // ask() adds --ca
   ASSERT_TRUE(c.await_workers(1, client));
   EXPECT_EQ(c.ask({"submit", "muster.echo", "7"}, client).out, "7\n");
   auto const nobody = c.ask({"jobs"});
@@ -119,7 +120,7 @@ TEST(tls, a_certificate_stands_for_a_role_where_tokens_are_asked_for) {
   worker.erase(worker.begin(), worker.begin() + 2);
   EXPECT_CONTAINS(c.ask({"jobs"}, worker).err, "'certificate:worker' has the role worker");
   EXPECT_CONTAINS(c.ask({"token", "list"}, client).err, "cannot administer");
-  // A token counts for more than a certificate.
+  // A token takes precedence over a certificate.
   auto const admin = (c.file("data") / "admin.token").string();
   client.insert(client.end(), {"--token-file", admin});
   EXPECT_EQ(c.ask({"token", "list"}, client).status, 0);
@@ -323,7 +324,7 @@ TEST(tls, a_supervised_server_comes_back_with_it_on_the_same_sockets) {
   auto const server = first_child_of(parent.pid());
   ASSERT_GT(server, 0);
   ASSERT_EQ(::kill(server, SIGKILL), 0);
-  auto const asked = c.ask({"tasks"});  // dials before it is ready
+  auto const asked = c.ask({"tasks"});  // connects before the new server is ready
   EXPECT_EQ(asked.status, 0) << asked.err;
   EXPECT_EQ(address_of(c, "train"), agents);
   ASSERT_TRUE(c.await_workers(1));
