@@ -19,6 +19,8 @@ constexpr auto pause = 50ms;
 constexpr int connect_limit_ms = 2'000;
 // What a member that was not there a moment ago is waited for: others are asked then.
 constexpr auto reconnect_wait = 100ms;
+// A call has at least this long, so that it can return why its member is not connected.
+constexpr auto call_limit_min = 100ms;
 constexpr std::size_t transactions_at_once = 32;
 // It stops a member for seconds.
 constexpr auto make_space_every = 10s;
@@ -196,7 +198,7 @@ grpc::Status client::call(member& m, milliseconds limit, attempt const& f) {
   connect(m, limit);
   if (over_) return {grpc::StatusCode::CANCELLED, "given up"};
   auto const left = std::chrono::ceil<milliseconds>(end - clock::now());
-  auto s = with_token(m, std::max<milliseconds>(left, 1ms), f);
+  auto s = with_token(m, std::max<milliseconds>(left, call_limit_min), f);
   m.trouble = s.ok() ? std::string() : reason(s);
   heard(s);
   return s;
