@@ -15,13 +15,16 @@ std::string bytes(std::uint64_t b) {
   return std::to_string(b) + " bytes";
 }
 
-/// "ZeroDivisionError: division by zero (on worker:0)".
+/// Limit of each part of a text that is copied into every closure that is cancelled for an error.
+constexpr std::size_t quoted_bytes_max = 80;
+
+/// "ZeroDivisionError: division by zero (on worker:0)". Has the first line of the message only.
 std::string short_text(failure const& error) {
-  constexpr std::size_t message_bytes_max = 200;
   auto const dot = error.type.rfind('.');
-  auto said = error.type.substr(dot == std::string::npos ? 0 : dot + 1);
+  auto said =
+      shortened(error.type.substr(dot == std::string::npos ? 0 : dot + 1), quoted_bytes_max);
   if (!said.empty()) said += ": ";
-  said += shortened(error.message, message_bytes_max);
+  said += shortened(error.message.substr(0, error.message.find('\n')), quoted_bytes_max);
   return error.worker.empty() ? said : said + " (on " + error.worker + ")";
 }
 
@@ -70,7 +73,8 @@ std::string released(closure_id of, release_reason why, duration ago, config con
 }
 
 std::string cancelled_because_of(closure_id of, std::string const& function, failure const& error) {
-  return "cancelled because call " + text(of) + " (" + function + ") failed: " + short_text(error);
+  return "cancelled because call " + text(of) + " (" + shortened(function, quoted_bytes_max) +
+         ") failed: " + short_text(error);
 }
 
 std::string cancelled_because_of(session_id job, failure const& error) {

@@ -37,7 +37,7 @@ TEST(fail_fast, a_running_closure_that_is_stopped_for_an_error_names_that_error)
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind, failure_kind::cancelled);
   EXPECT_EQ(error->message, "cancelled because call " + text(job[0]) +
-                                " (f) failed: " + message.substr(0, 200) + "… (on worker:0)");
+                                " (f) failed: " + message.substr(0, 80) + "… (on worker:0)");
 }
 
 TEST(fail_fast, a_running_closure_that_its_user_cancels_keeps_the_message_of_its_worker) {
