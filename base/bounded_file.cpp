@@ -63,4 +63,13 @@ result<std::string> read_bounded_file(std::string const& path, std::size_t bytes
   return read_now(path, bytes_max);
 }
 
+result<std::string> first_line_of(std::string const& path) {
+  auto text = read_bounded_file(path);
+  if (!text) return text;
+  auto line = text->substr(0, text->find('\n'));
+  line.resize(line.find_last_not_of(" \t\r") + 1);
+  if (line.empty()) return status{code::invalid_argument, "its first line is empty"};
+  return line;
+}
+
 }  // namespace muster

@@ -22,4 +22,8 @@ inline constexpr std::size_t named_pipes_max = 16;
 result<std::string> read_bounded_file(std::string const& path,
                                       std::size_t bytes_max = named_file_bytes_max);
 
+/// Returns the first line of a file without white space at its end, such as a token.
+/// @return the line. Errors: those of read_bounded_file; INVALID_ARGUMENT: the line is empty.
+result<std::string> first_line_of(std::string const& path);
+
 }  // namespace muster

@@ -74,13 +74,10 @@ void add_token_options(CLI::App& verb, std::string& token, std::string& token_fi
 
 std::string credential(std::string const& token, std::string const& token_file) {
   if (!token.empty() || token_file.empty()) return token;
-  auto const text = read_bounded_file(token_file);
-  auto line = text ? text->substr(0, text->find('\n')) : std::string();
-  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-  if (line.empty())
-    throw command_error(exit_usage, "--token-file " + token_file + ": " +
-                                        (text ? "its first line is empty" : text.error().message));
-  return line;
+  auto const line = first_line_of(token_file);
+  if (!line)
+    throw command_error(exit_usage, "--token-file " + token_file + ": " + line.error().message);
+  return *line;
 }
 
 void add_output_option(CLI::App& verb, output_format& format) {

@@ -12,6 +12,7 @@
 #include "base/bounded_file.hpp"
 #include "base/check.hpp"
 #include "client/link/server_list.hpp"
+#include "client/log_line.hpp"
 #include "coro/timer_queue.hpp"
 
 namespace muster {
@@ -31,13 +32,15 @@ std::optional<std::string> contents(std::string const& path) {
   return text ? std::optional(std::move(*text)) : std::nullopt;
 }
 
-/// Returns MUSTER_TOKEN, else the first line of the file MUSTER_TOKEN_FILE. A file that cannot be
-/// read is no token.
+/// Returns MUSTER_TOKEN, else the first line of the file MUSTER_TOKEN_FILE. A file without a token
+/// is logged, and no token is sent.
 std::string token_of_environment() {
   auto token = setting("MUSTER_TOKEN");
-  if (!token.empty()) return token;
-  auto const text = contents(setting("MUSTER_TOKEN_FILE")).value_or("");
-  return text.substr(0, text.find_first_of("\r\n"));
+  auto const path = setting("MUSTER_TOKEN_FILE");
+  if (!token.empty() || path.empty()) return token;
+  auto const line = first_line_of(path);
+  if (!line) log(log_level::error, "MUSTER_TOKEN_FILE " + path + ": " + line.error().message);
+  return line ? *line : token;
 }
 
 std::shared_ptr<grpc::ChannelCredentials> credentials(tls_options const& tls) {

@@ -25,6 +25,14 @@ TEST_F(bounded_file, is_read_whole_up_to_the_limit) {
   EXPECT_EQ(read_bounded_file(written(7), 7)->size(), 7u);
 }
 
+TEST_F(bounded_file, first_line_has_no_white_space_at_its_end) {
+  std::ofstream(path, std::ios::binary) << "to ken \t\r\nnext";
+  EXPECT_EQ(*first_line_of(path), "to ken");
+  std::ofstream(path, std::ios::binary) << " \nnext";
+  EXPECT_EQ(first_line_of(path).error().message, "its first line is empty");
+  EXPECT_EQ(first_line_of("/nowhere/token").error().code, code::not_found);
+}
+
 TEST_F(bounded_file, beyond_the_limit_is_refused_with_the_limit) {
   EXPECT_EQ(read_bounded_file(written(8), 7).error().message, "is larger than 7 bytes");
   auto const endless = read_bounded_file("/dev/zero");
