@@ -56,19 +56,21 @@ std::string number_with_is(std::uint64_t n) {
   return std::to_string(n) + (n == 1 ? " is" : " are");
 }
 
-constexpr std::string_view needs_exec = "muster.exec";
+constexpr std::string_view exec_function = "muster.exec";
 
 /// "3.11" of "python:3.11"; empty for other functions.
 std::string python_version(std::string const& function) {
   constexpr std::string_view family = "python:";
-  return function.starts_with(family) ? function.substr(family.size()) : std::string();
+  if (!function.starts_with(family)) return {};
+  auto version = function.substr(family.size());
+  return version.find_first_not_of("0123456789.") == std::string::npos ? version : std::string();
 }
 
 /// Which command starts a worker that provides the function.
 std::string how_to_start(std::string const& function) {
   if (auto const version = python_version(function); !version.empty())
     return "start one with 'python" + version + " -m muster worker'";
-  if (function == needs_exec) return "start one with 'muster worker --allow-exec'";
+  if (function == exec_function) return "start one with 'muster worker --allow-exec'";
   if (function.starts_with("muster.")) return "start one with 'muster worker'";
   return "start one that provides '" + function + "'";
 }
@@ -211,8 +213,9 @@ std::string text_of_missing_function(std::string const& function) {
   if (auto const version = python_version(function); !version.empty())
     return "no Python " + version + " worker is connected; " + how_to_start(function);
   auto const missing = "no connected worker provides '" + function + "'; ";
-  return missing + (function == needs_exec ? how_to_start(function)
-                                           : "'muster functions' lists the functions of workers");
+  return missing + (function == exec_function
+                        ? how_to_start(function)
+                        : "'muster functions' lists the functions of workers");
 }
 
 std::string text_of_versions(std::vector<std::string> const& present) {

@@ -114,6 +114,8 @@ TEST(explanation_words, of_a_missing_function_name_the_command_that_starts_a_wor
   auto l = lack(closure_reason::no_worker);
   l.function = "muster.echo";
   EXPECT_EQ(text(l), "no worker is connected; start one with 'muster worker'");
+  l.function = "python:tools";  // no version of Python
+  EXPECT_EQ(text(l), "no worker is connected; start one that provides 'python:tools'");
 }
 
 TEST(explanation_words, of_what_no_worker_has) {
