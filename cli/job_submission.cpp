@@ -57,22 +57,21 @@ std::size_t lines_in(std::string_view text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-void pause_before_retry(muster::http_response const& response, wait_limit const& limit) {
-  auto const left = std::max(limit.end - wait_limit::clock::now(), wait_limit::clock::duration());
+void pause_before_retry(muster::http_response const& response,
+                        wait_limit::clock::time_point until) {
+  auto const left = std::max(until - wait_limit::clock::now(), wait_limit::clock::duration());
   std::this_thread::sleep_for(std::min<wait_limit::clock::duration>(retry_after(response), left));
 }
 
 /// Returns the answer of a server, which is awaited for two minutes if it is away.
-muster::http_response send_again(rest& server, std::string const& path, std::string const& lines,
-                                 wait_limit const& limit) {
-  constexpr auto patience = std::chrono::minutes(2);
-  auto const until = std::min(wait_limit::clock::now() + patience, limit.end);
+muster::http_response send_again(rest& server, std::string const& path, std::string const& lines) {
+  auto const until = wait_limit::clock::now() + std::chrono::minutes(2);
   for (;;) {
     bool const last = wait_limit::clock::now() >= until;
     try {
       auto response = server.send("POST", path, lines, "application/x-ndjson");
       if (response.status != 503 || last) return response;
-      pause_before_retry(response, limit);
+      pause_before_retry(response, until);
     } catch (command_error const& e) {
       if (e.status() != exit_unreachable || last) throw;
       std::this_thread::sleep_for(retry_after_default);
@@ -101,7 +100,7 @@ class appender {
     while (!chunk.empty()) {
       auto const part = whole_ ? chunk : first_lines(chunk, lines_at_once_);
       auto const path = "/api/v1/jobs/" + job_ + "/closures?first=" + std::to_string(first);
-      auto const response = send_again(server_, path, std::string(part), wait_.limit);
+      auto const response = send_again(server_, path, std::string(part));
       if (response.status == 409) return false;
       if (!response.ok() && response.status != 429) throw rest::problem(response);
       auto const lines = lines_in(part);
@@ -142,7 +141,7 @@ class appender {
                                            "; it has accepted " + std::to_string(accepted) +
                                            " closures");
     if (!wait_.quiet && now - *refused_since_ >= std::chrono::seconds(1)) print_once(reason);
-    pause_before_retry(response, wait_.limit);
+    pause_before_retry(response, wait_.limit.end);
   }
 
   // A reason whose numbers alone have changed is the same one.
