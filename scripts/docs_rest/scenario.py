@@ -304,7 +304,7 @@ class Scenario:
         agent = muster.Agent(declared["address"], task="worker:0")
         agent.connect()
         self.barriers(agent)
-        self.keys(agent)
+        self.keys()
         self.ask("listTasks", cluster="train", query={"limit": 2})
         self.ask("reportTaskError", cluster="train", job="worker", index=0, body={"message": "its GPU has failed"})
         agent.close()
@@ -334,16 +334,12 @@ class Scenario:
         self.ask("cancelBarrier", cluster="train", id="epoch-2")
         stuck.join()
 
-    def keys(self, agent: Any) -> None:
+    def keys(self) -> None:
         self.ask("putKey", cluster="train", key="config/steps", raw="1000", headers={"Content-Type": "application/octet-stream"})
         self.ask("getKey", cluster="train", key="config/steps", query={"timeout": "10s"})
         self.ask("listKeys", cluster="train", query={"prefix": "config/"})
         wait = threading.Thread(
-            target=lambda: (
-                agent.get_key_value("config/seed", 10.0)
-                if hasattr(agent, "get_key_value")
-                else self.server.request("GET", "/api/v1/clusters/train/kv/config/seed?timeout=10s")
-            )
+            target=self.server.request, args=("GET", "/api/v1/clusters/train/kv/config/seed?timeout=10s")
         )
         wait.start()
         until(lambda: "seed" in json.dumps(self.ask("listKeyWaits", cluster="train")))
