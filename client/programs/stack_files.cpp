@@ -259,7 +259,8 @@ stack_files::stack_files(fs::path directory, fs::path const& works,
                          native_stacks native)
     : modules_(fs::weakly_canonical(fs::absolute(directory)) / "modules"),
       now_(fs::weakly_canonical(fs::absolute(directory)) / "now"),  // as /proc has it
-      works_(fs::absolute(works)),
+      works_(fs::absolute(works).string()),
+      resolved_works_(fs::weakly_canonical(works_).string()),
       signal_(signal),
       native_(std::move(native)) {
   if (signal_ == 0) return;
@@ -311,8 +312,7 @@ struct stack_files::look {
     }
     return some;
   }
-  std::string text_of(std::uint32_t rank, pid_t first, std::size_t most,
-                      fs::path const& works) const {
+  std::string text_of(std::uint32_t rank, pid_t first, std::size_t most) const {
     std::string own, others;
     auto const add = [&](pid_t pid, std::string const& text) {
       if (pid == first)
@@ -325,11 +325,7 @@ struct stack_files::look {
     if (own.empty() && others.empty())
       for (auto const& [pid, text] : native)
         if (rank_of(pid, ranks, seen) == rank) add(pid, text);
-    std::error_code ignored;
-    auto text = without_directory(own + others, works.string());
-    auto const canonical = fs::weakly_canonical(works, ignored);  // Python may have resolved links
-    if (canonical != works) text = without_directory(std::move(text), canonical.string());
-    return shortened(text, most);
+    return own + others;
   }
 };
 
@@ -385,7 +381,11 @@ void stack_files::take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStack
     s.set_state(v1::STACK_UNKNOWN);
     if (!p) continue;
     s.set_process(in_words(pid, p->state));
-    if (l) s.set_text(l->text_of(rank, pid, most, works_));
+    if (l) {
+      auto text = without_directory(l->text_of(rank, pid, most), works_);
+      if (resolved_works_ != works_) text = without_directory(std::move(text), resolved_works_);
+      s.set_text(shortened(text, most));
+    }
     bool const by_python = l && l->any_asked(rank, [](asked const& a) { return a.size > 0; });
     bool const registered = !l || l->any_asked(rank, [](asked const&) { return true; });
     s.set_state(by_python ? v1::STACK_TAKEN

@@ -64,7 +64,8 @@ class stack_files {
   void ask(look& l) const;
   void look_from_outside(look& l, std::chrono::steady_clock::time_point until) const;
 
-  std::filesystem::path const modules_, now_, works_;
+  std::filesystem::path const modules_, now_;
+  std::string const works_, resolved_works_;  // Python may have resolved symbolic links
   int const signal_;
   native_stacks const native_;
   mutable std::timed_mutex taking_;  // concurrent calls would use the same files
