@@ -20,18 +20,13 @@
 
 #include "app/logging.hpp"
 #include "app/process_setup.hpp"
+#include "base/process/child.hpp"
 #include "base/process/file_descriptor.hpp"
 
 namespace muster::server {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// "SIGKILL"; "signal 40" of one without a name.
-std::string signal_name(int number) {
-  auto const* const name = ::sigabbrev_np(number);
-  return name ? "SIG" + std::string(name) : "signal " + std::to_string(number);
-}
 using clock = std::chrono::steady_clock;
 
 constexpr auto marker = "MUSTER_SUPERVISOR_PID";

@@ -48,11 +48,6 @@ std::string start_error(std::string const& command, std::system_error const& e) 
                                                         : e.what();
 }
 
-std::string signal_name(int number) {
-  auto const* name = ::sigabbrev_np(number);
-  return name ? std::string("SIG") + name : "signal " + std::to_string(number);
-}
-
 std::string describe(ending const& e) {
   return e.signal != 0 ? signal_name(e.signal) : "exit status " + std::to_string(e.status);
 }

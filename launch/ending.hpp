@@ -37,7 +37,6 @@ std::string start_error(std::string const& command, std::system_error const& e);
 
 /// "exit status 3", "SIGSEGV".
 std::string describe(ending const& e);
-std::string signal_name(int number);
 /// "3.2 s", "2 min 5 s".
 std::string seconds(std::chrono::steady_clock::duration d);
 

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "base/backoff.hpp"
+#include "base/process/child.hpp"
 #include "launch/attempt.hpp"
 #include "launch/guardian.hpp"
 #include "launch/guardian_line.hpp"

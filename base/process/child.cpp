@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <stdexcept>
 #include <system_error>
 
@@ -167,6 +168,11 @@ child start_child(child_options const& o) {
 
 int status_of_start_error(int error) {
   return error == ENOENT || error == ENOTDIR ? 127 : 126;
+}
+
+std::string signal_name(int number) {
+  auto const* const name = ::sigabbrev_np(number);
+  return name ? std::string("SIG") + name : "signal " + std::to_string(number);
 }
 
 }  // namespace muster

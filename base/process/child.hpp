@@ -54,4 +54,7 @@ child start_child(child_options const& options);
 /// What a shell would answer if a command cannot be started: 127 not found, 126 otherwise.
 int status_of_start_error(int error);
 
+/// Returns the name of a signal, such as "SIGKILL", or "signal 40" if it has none.
+std::string signal_name(int number);
+
 }  // namespace muster
