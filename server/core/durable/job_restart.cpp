@@ -267,15 +267,14 @@ void job_restart::go_on(session& s) {
     core_.step.alarms.set(s.deadline, alarm_kind::job_deadline, raw(s.id));
   }
   if (s.traits().resumable) flow_.renew_lease(s, core_.step.now);
-  if (s.stopping && !s.closed && s.first_error)
-    s.stopped_because = cancelled_because_of(s.id, *s.first_error);
+  bool const failed = !s.closed && s.first_error;
+  if (s.stopping && failed) s.stopped_because = cancelled_because_of(s.id, *s.first_error);
   if (std::exchange(s.stopping, false))
-    life_.stop_session(
-        s,
-        s.closed        ? std::string("the client is gone")
-        : s.first_error ? s.stopped_because
-                        : "cancelled",
-        !s.closed && s.first_error ? lifecycle::stops::but_own_errors : lifecycle::stops::all);
+    life_.stop_session(s,
+                       s.closed ? std::string("the client is gone")
+                       : failed ? s.stopped_because
+                                : "cancelled",
+                       failed ? lifecycle::stops::but_own_errors : lifecycle::stops::all);
   flow_.settle_later(s);
 }
 

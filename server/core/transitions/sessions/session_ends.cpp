@@ -130,6 +130,7 @@ void session_ends::finish_job(session& s) {
   if (s.state == job_state::failed) flow_.tell_failed(s);
   s.finished = core_.step.now;
   s.stopping = false;
+  s.stopped_because.clear();
   s.sealed = true;
   if (s.deadline != never) core_.step.alarms.clear(s.deadline, alarm_kind::job_deadline, raw(s.id));
   for (auto const call : s.joins) {
