@@ -184,15 +184,18 @@ TEST_F(ranks_of_a_worker, are_killed_when_the_server_is_not_heard_for_the_lease)
         o);
 }
 
-TEST_F(ranks_of_a_worker, are_stopped_and_told_of_before_it_leaves) {
+/// Runs a rank that executes `on_term` at SIGTERM, drains its worker, and checks that the rank ends
+/// with status 9 before the worker does.
+void drain_with_a_rank(ranks_of_a_worker& t, worker_options const& w, std::string const& on_term) {
   std::promise<void> up;
   std::map<std::uint32_t, v1::RankEnded> ends;
-  server.on_attach = [&](worker_stream* s) {
+  t.server.on_attach = [&](worker_stream* s) {
     greet(s);
-    s->Write(start(1, "trap 'exit 9' TERM; : > " + file("up") + "; while :; do sleep 0.05; done"));
+    s->Write(start(
+        1, "trap '" + on_term + "' TERM; : > " + t.file("up") + "; while :; do sleep 0.05; done"));
     heard h(s);
     EXPECT_TRUE(h.until(1, 0));
-    while (!std::filesystem::exists(file("up"))) std::this_thread::yield();
+    EXPECT_TRUE(there(t.file("up")));
     up.set_value();
     v1::ServerMessage drain;
     drain.set_drain(true);
@@ -204,8 +207,8 @@ TEST_F(ranks_of_a_worker, are_stopped_and_told_of_before_it_leaves) {
   };
   program_options o;
   o.launcher = {RANK_LAUNCHER};
-  worker_thread worker(options_for(server.address()), [&](muster::worker& made) {
-    made.take_programs(make_rank_side(o, {server.address()}));
+  worker_thread worker(w, [&](muster::worker& made) {
+    made.take_programs(make_rank_side(o, {t.server.address()}));
   });
   up.get_future().wait();
   EXPECT_EQ(worker.join(), 0);
@@ -213,35 +216,14 @@ TEST_F(ranks_of_a_worker, are_stopped_and_told_of_before_it_leaves) {
   EXPECT_EQ(ends[0].exit_status(), 9u);
 }
 
+TEST_F(ranks_of_a_worker, are_stopped_and_told_of_before_it_leaves) {
+  drain_with_a_rank(*this, options_for(server.address()), "exit 9");
+}
+
 TEST_F(ranks_of_a_worker, have_their_grace_beyond_the_drain_timeout) {
-  std::promise<void> up;
-  std::map<std::uint32_t, v1::RankEnded> ends;
-  server.on_attach = [&](worker_stream* s) {
-    greet(s);
-    s->Write(start(
-        1, "trap 'sleep 1; exit 9' TERM; : > " + file("up") + "; while :; do sleep 0.05; done"));
-    heard h(s);
-    EXPECT_TRUE(h.until(1, 0));
-    EXPECT_TRUE(there(file("up")));
-    up.set_value();
-    v1::ServerMessage drain;
-    drain.set_drain(true);
-    s->Write(drain);
-    while (h.next()) {
-    }
-    ends = h.ends;
-    return grpc::Status::OK;
-  };
-  program_options o;
-  o.launcher = {RANK_LAUNCHER};
   auto w = options_for(server.address());
   w.drain_timeout = 20ms;
-  worker_thread worker(
-      w, [&](muster::worker& made) { made.take_programs(make_rank_side(o, {server.address()})); });
-  up.get_future().wait();
-  EXPECT_EQ(worker.join(), 0);
-  ASSERT_EQ(ends.size(), 1u);
-  EXPECT_EQ(ends[0].exit_status(), 9u);
+  drain_with_a_rank(*this, w, "sleep 1; exit 9");
 }
 
 TEST_F(ranks_of_a_worker, have_their_grace_although_no_server_is_connected) {
