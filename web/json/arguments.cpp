@@ -1,4 +1,4 @@
-// References are found in the text of the arguments and cut out of it; nothing else is parsed.
+// Finds references in the text of the arguments and removes them; parses nothing else.
 #include "web/json/arguments.hpp"
 
 #include <algorithm>
@@ -22,7 +22,8 @@ schema::json without_references(schema::json of) {
       {{"propertyNames", {{"not", {{"enum", {"$remote_value", "$per_worker", "$bytes"}}}}}}});
 }
 
-// Nothing that begins with '$' hides in most arguments, so most are not walked.
+// Returns false if `at` cannot contain a reference. Most arguments contain no '$' and need not be
+// walked.
 bool may_hold_reference(json_ref const& at) {
   return at.text().find('$') != std::string_view::npos ||
          at.text().find("\\u0024") != std::string_view::npos;
@@ -40,13 +41,13 @@ void note_per_worker(json_check& check, json_ref const& id,
   if (std::find(noted.begin(), noted.end(), *v) == noted.end()) noted.push_back(*v);
 }
 
-// A reference in the text, by where it stands.
+// A reference and its position in the text.
 struct reference {
   std::size_t begin = 0, size = 0;
   core::input_ref input;
 };
 
-// The id in {"$remote_value": id}.
+// Returns the closure or the position that the id in {"$remote_value": id} names.
 std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
   if (!check.is(id, json_type::string)) return {};
   auto const text = id.string();
@@ -56,7 +57,7 @@ std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
     auto const [last, error] = std::from_chars(text.data() + 1, end, input.position);
     if (error == std::errc() && last == end) return input;
   } else if (auto const closure = server::parse_value(text)) {
-    // The core takes the id 0 for none, and counts positions then.
+    // The core reads id 0 as "use the position", so it is rejected here.
     if (*closure == core::closure_id{}) {
       check.fail(make_problem(404, muster::code::not_found, id.path() + ": there is no " + text));
       return {};
@@ -68,7 +69,7 @@ std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
   return {};
 }
 
-// Depth is bounded by json_depth_max.
+// Recursion is bounded by json_depth_max.
 void find_references(json_check& check, json_ref const& at, char const* origin,
                      std::vector<reference>& found, std::vector<core::per_worker_id>& per_worker) {
   if (at.type() != json_type::array && at.type() != json_type::object) return;
@@ -96,7 +97,7 @@ void find_references(json_check& check, json_ref const& at, char const* origin,
   }
 }
 
-// Appends the text without its references, which become inputs.
+// Appends the text without its references, and adds these to the inputs.
 void append_cut(json_check& check, json_ref const& at, std::string& text,
                 core::closure_extras& found_in) {
   std::vector<reference> found;
@@ -112,7 +113,7 @@ void append_cut(json_check& check, json_ref const& at, std::string& text,
   text += at.text().substr(from);
 }
 
-// The bytes, when the one argument is {"$bytes":"…"}.
+// Returns the bytes if {"$bytes":"…"} is the only argument.
 std::optional<std::string> sole_bytes(json_check& check, json_ref const& args) {
   json_walk items(args);
   if (!items.next() || items.value().type() != json_type::object) return {};
@@ -172,8 +173,7 @@ schema::json named_arguments_schema(std::string_view of) {
   return without_references(schema::map(schema::ref(of)));
 }
 
-// What is below an array or an object is any JSON here: generators of clients know no schema that
-// contains itself.
+// Nested arrays and objects accept any JSON: client generators do not support recursive schemas.
 std::vector<schema::named> argument_schemas() {
   std::vector<schema::json> const plain = {{{"type", {"null", "boolean", "number", "string"}}},
                                            schema::array(schema::any()),

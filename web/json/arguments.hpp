@@ -1,5 +1,5 @@
-// How a closure's arguments travel to its worker: as the JSON text the client wrote, or as raw
-// bytes. Pure functions, web thread.
+// The arguments of a closure: the JSON text that the client sent, or raw bytes. Pure functions, web
+// thread.
 #pragma once
 
 #include <string>
@@ -10,25 +10,26 @@
 
 namespace muster::web {
 
-/// Sets the arguments of `closure`, of `args` (an array) and `kwargs` (an object), each may be
-/// null:
+/// Sets the arguments of `closure` from `args` (an array) and `kwargs` (an object); both may be
+/// null. The worker receives one of:
 ///   [positional…]                        without kwargs
-///   {"args":[…],"kwargs":{…}}            with some
-///   the bytes                            for the single argument {"$bytes":"base64"}
-/// {"$remote_value":"rv_…"} anywhere in them is cut out and becomes an input; "#3" in place of the
-/// id means the closure at position 3 of the same request. {"$per_worker":"pw_…"} stays where it is
-/// and is noted: the worker puts its own component there. Either gives the closure extras of its
-/// own. When the check fails, the closure is not to be used.
+///   {"args":[…],"kwargs":{…}}            with kwargs
+///   the bytes                            if the only argument is {"$bytes":"base64"}
+///
+/// {"$remote_value":"rv_…"} is removed from the text and becomes an input of the closure. In place
+/// of an id, "#3" means the closure at position 3 of the same request. {"$per_worker":"pw_…"} stays
+/// in the text and is recorded, since each worker inserts its own component. If the check fails,
+/// `closure` must not be used.
 void read_arguments(json_check& check, json_ref const* args, json_ref const* kwargs,
                     core::closure_spec& closure);
 
-/// What `args` and `kwargs` may be, each argument of the schema of that name.
+/// Return the schemas of `args` and `kwargs`; each argument has the schema named `of`.
 schema::json arguments_schema(std::string_view of = "Argument");
 schema::json named_arguments_schema(std::string_view of = "Argument");
-/// Argument, and PlainArgument, which refers to nothing.
+/// Returns the schemas `Argument` and `PlainArgument`; a `PlainArgument` contains no reference.
 std::vector<schema::named> argument_schemas();
 
-/// The text as it was sent, references and all, for people.
+/// Returns the arguments as text for display, with references as they were sent.
 std::string shown_arguments(core::closure_view const& c);
 
 }  // namespace muster::web

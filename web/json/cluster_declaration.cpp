@@ -1,4 +1,4 @@
-// The declaration of a cluster, from JSON.
+// Reads the declaration of a cluster from JSON.
 #include "base/text.hpp"
 #include "server/core/coordination/api/coordination_fields.hpp"
 #include "web/json/cluster_json.hpp"
@@ -9,9 +9,9 @@ namespace muster::web {
 namespace {
 
 constexpr std::size_t job_name_bytes_max = 128;
-constexpr std::string_view name_pattern = "^[A-Za-z0-9_.-]{1,128}$";  // the core sees to it
-constexpr std::size_t reason_bytes_max = 2'000;                       // of why one has failed
-constexpr std::int64_t tasks_max = 100'000;                           // of a job, and of all
+constexpr std::string_view name_pattern = "^[A-Za-z0-9_.-]{1,128}$";  // also checked by the core
+constexpr std::size_t reason_bytes_max = 2'000;                       // of the reason for a failure
+constexpr std::int64_t tasks_max = 100'000;                           // per job, and in total
 constexpr core::duration longest_setting = std::chrono::hours(24 * 365 * 10);
 
 struct declaration {
@@ -45,7 +45,7 @@ void mark_recoverable(json_check& check, json_ref const& at, coordination::clust
   }
 }
 
-// Any names: closure workers are not declared.
+// Accepts any job names, because the jobs of closure workers are not declared.
 void read_stateful(json_check& check, json_ref const& at, coordination::cluster_spec& into) {
   if (!check.is(at, json_type::array)) return;
   auto& jobs = into.stateful_jobs.emplace();
@@ -62,12 +62,12 @@ json_kind<std::string> a_name() {
   return {schema::matching(name_pattern), read, "missing"};
 }
 
-// The core knows which there are.
+// Accepts any text. The core checks the type.
 json_kind<std::string> a_type() {
   return {schema::one_of({"standalone"}), a_text(1'024).read};
 }
 
-// A duration as the answers show it: "heartbeat_timeout_ms": 30000.
+// Reads a duration as answers contain it, for example "heartbeat_timeout_ms": 30000.
 json_kind<core::duration> a_number_of_ms(core::duration longest, bool positive = false) {
   auto const most = std::chrono::duration_cast<std::chrono::milliseconds>(longest).count();
   auto number = an_integer(positive ? 1 : 0, most);
@@ -83,8 +83,8 @@ json_field<declaration> setting(std::string_view name, M coordination::cluster_s
   return nested(&declaration::spec, field(name, to, std::move(kind)));
 }
 
-// Members of the answer that are no part of a declaration. They are ignored, so that an answer can
-// be posted as it was read.
+// Members of answers that a declaration does not have. They are ignored, so that an answer can be
+// posted unchanged.
 constexpr std::string_view only_in_answers[] = {
     "next_jobs",     "main",        "ends",  "address",
     "torch_address", "torch_store", "tasks", "worker_heartbeat_timeout_ms",
@@ -118,8 +118,8 @@ json_object<declaration> const& table() {
   return all;
 }
 
-// Errors that agents take for one of the run: they end a poll without a word for CANCELLED, repeat
-// it for RESOURCE_EXHAUSTED, and others are answers to calls about keys.
+// Excludes codes that agents handle in other ways. CANCELLED silently ends a poll,
+// RESOURCE_EXHAUSTED repeats it, and others are replies to calls about keys.
 json_kind<muster::code> a_failure_code() {
   static constexpr std::array codes{code::aborted, code::internal, code::unavailable, code::unknown,
                                     code::failed_precondition};

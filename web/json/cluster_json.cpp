@@ -1,4 +1,4 @@
-// One function a view, member by member in the order of the contract.
+// One function for each view; members are in the order of the contract.
 #include "web/json/cluster_json.hpp"
 
 #include "base/text.hpp"
@@ -13,14 +13,14 @@ namespace {
 
 using coordination::severity;
 
-// 64 bits, which do not fit into a JSON number that everybody reads exactly.
+// A 64-bit number as a string, since many JSON readers lose precision above 2^53.
 struct decimal {
   core::incarnation value{};
   void write(json_out& out) const { out.string(std::to_string(core::raw(value))); }
   static schema::json schema() { return schema::matching("^[0-9]{1,20}$"); }
 };
 
-// Of a heartbeat.
+// Returns the age of a heartbeat; null if there was none.
 maybe_ms age(core::time_point t, core::time_point now) {
   if (t == core::time_point{}) return {};
   return {ms_since(t, now)};
@@ -173,7 +173,7 @@ void members(member_list const& m, history::straggler_view const& v) {
   m.list("hosts", v.hosts, late_host_members);
 }
 
-// A value is told as text when its bytes are UTF-8.
+// Writes the value as text if its bytes are UTF-8.
 void members(member_list const& m, coordination::key_view const& k, bool with_value) {
   auto const value = k.value.view();
   bool const is_text = with_value && is_utf8(value);

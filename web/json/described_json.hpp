@@ -1,8 +1,8 @@
-// Described structs (server/core/api/described.hpp) in the JSON of the REST contract: one table
-// says which members a request has and an answer shows, with their limits and the words for
-// readers. Durations of requests are texts ("30s"); answers show times and durations in
-// milliseconds, with
-// "_ms" behind the name. Pure functions.
+// JSON for described structs (server/core/api/described.hpp). One table defines the members of
+// requests and answers, their limits and their descriptions.
+//
+// Requests have durations as strings ("30s"). Answers have times and durations in milliseconds, in
+// members whose names end with "_ms". Pure functions.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,12 @@
 
 namespace muster::web {
 
-/// Texts of at most `max` characters.
+/// Reads strings of at most `max` characters each.
 json_kind<std::vector<std::string>> some_texts(std::size_t max);
-/// An object of names to texts of at most `max` characters; of at most `names` names, 0: any
-/// number.
+/// Reads an object that maps names to strings of at most `max` characters. `names` is the maximum
+/// number of names; 0 means unlimited.
 json_kind<core::named_texts> named_texts(std::size_t max, std::uint64_t names);
-/// An object of names to numbers from 1 on.
+/// Reads an object that maps names to numbers of at least 1.
 json_kind<core::named_amounts> named_amounts();
 
 namespace detail {
@@ -117,7 +117,7 @@ std::vector<json_field<T>> described_fields() {
   return all;
 }
 
-/// Puts `f` in the place of the field with its name, or behind all.
+/// Replaces the field with the same name, or appends `f`.
 template <class T>
 void put_field(std::vector<json_field<T>>& into, json_field<T> f) {
   auto const same = [&f](auto const& one) { return one.name == f.name; };
@@ -128,7 +128,7 @@ void put_field(std::vector<json_field<T>>& into, json_field<T> f) {
     *at = std::move(f);
 }
 
-/// Says the members of an answer. `by_hand(name)` says those that are shown by hand.
+/// Writes the members of an answer. Calls `by_hand(name)` for the members that the table marks so.
 template <core::described T, class ByHand>
 void described_members(member_list const& m, T const& of, ByHand const& by_hand);
 template <core::described T>

@@ -1,4 +1,3 @@
-// Values by the keywords of a schema; a schema that contains itself ends at the second time.
 #include "web/json/example.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A value that fits a JSON Schema, for the examples of /openapi.json. Pure, any thread.
+// Makes values that match a JSON Schema, for the examples of /openapi.json. Pure, any thread.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -9,11 +9,11 @@
 
 namespace muster::web::schema {
 
-/// By name, what references in schemas stand for.
+/// The schemas that `$ref` can name.
 using named_schemas = std::map<std::string_view, json>;
 
-/// Returns a value that fits `of`: each member that its schema names, with a plausible value by the
-/// member's name, and one element of each list. `name`: of the member or the parameter.
+/// Returns a value that matches `of`, with each member of an object and one element of each list.
+/// `name` is the name of the member or parameter; it selects a plausible string.
 boost::json::value example_of(json const& of, named_schemas const& all, std::string_view name = {});
 
 }  // namespace muster::web::schema

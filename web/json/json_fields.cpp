@@ -1,4 +1,4 @@
-// The kinds that several requests have in common.
+// Kinds that several requests share.
 #include "web/json/json_fields.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ bool is_control(char c) {
   return code < 0x20 || code == 0x7f;
 }
 
-// The form is right, so it is only the number that does not fit.
+// 422: the duration is well-formed but too long.
 problem too_long(json_ref const& at, core::duration longest) {
   auto const hours = longest / std::chrono::hours(1);
   auto const limit = hours % 24 == 0 ? std::to_string(hours / 24) + " days"

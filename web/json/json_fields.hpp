@@ -1,9 +1,9 @@
-// One description of a request's body: of each member its name, its schema, and how it is read and
-// put into a struct. The limits stand once, in the kind, and serve the reader, its error texts and
-// /openapi.json. Tables are built once, read only, and may be used by any thread.
+// Describes the body of a request: the name and schema of each member, and how it is read into a
+// struct. Each limit is defined once, and used by the reader, its error messages and /openapi.json.
+// Tables are built once and are read-only, so any thread may use them.
 //
-// 400 is for what does not fit the schema. What fits and yet cannot be (a name of few characters
-// and too many bytes, a duration beyond the longest) is 422.
+// A body that does not match the schema is answered 400. A value that matches but is impossible is
+// answered 422: too many bytes in few characters, or a duration that is too long.
 #pragma once
 
 #include <functional>
@@ -21,29 +21,30 @@
 
 namespace muster::web {
 
-/// How a value is read and what it may be.
+/// The schema of a value, and the function that reads it.
 template <class V>
 struct json_kind {
   web::schema::json schema;
   std::function<V(json_check&, json_ref const&)> read;
-  std::string_view missing = {};  // what is said to who has left it out
+  std::string_view missing = {};  // the error message if the member is missing
 };
 
 json_kind<bool> a_flag();
 json_kind<std::int64_t> an_integer(std::int64_t min, std::int64_t max);
-/// At most `max` characters and as many bytes.
+/// Reads a string of at most `max` characters and at most `max` bytes.
 json_kind<std::string> a_text(std::size_t max);
-/// The name of a function: 1 to 256 characters, none of them a control character. `missing` is also
-/// said of an empty one.
+/// Reads the name of a function: 1 to 256 characters without control characters. `missing` is also
+/// the error message for an empty name.
 json_kind<std::string> a_function(std::string_view missing = "required, the name of a function");
-inline constexpr std::size_t function_characters_max = 256;  // the core has the same, in bytes
-/// "30s"; beyond `longest` is 422. `positive`: not 0 either.
+/// The core limits bytes to the same number.
+inline constexpr std::size_t function_characters_max = 256;
+/// Reads a duration such as "30s"; 422 if it exceeds `longest`. `positive`: also rejects 0.
 json_kind<core::duration> a_duration(core::duration longest, bool positive = false);
-/// A JSON object of at most so many bytes, as it is written.
+/// Reads a JSON object of at most `max` bytes as text, unchanged.
 json_kind<std::string> an_object_text(std::size_t max);
-/// One of these words, read as its position.
+/// Reads one of these strings and returns its position.
 json_kind<std::size_t> one_of_words(std::span<std::string_view const> words);
-/// The name of an enumerator.
+/// Reads the name of an enumerator.
 template <named_enum E>
 json_kind<E> a_word() {
   static constexpr auto words = all_names<E>();
@@ -53,7 +54,7 @@ json_kind<E> a_word() {
             return static_cast<E>(read(check, at));
           }};
 }
-/// Kept as it stands, to be read when the other members are known.
+/// Keeps the value unparsed, for a reader that needs the other members first.
 json_kind<std::optional<json_ref>> kept(schema::json schema, std::string_view missing = {});
 
 template <class T>
@@ -61,7 +62,7 @@ struct json_field {
   std::string_view name;
   web::schema::json schema;
   std::function<void(json_check&, json_ref const&, T&)> read;
-  std::string_view missing = {};  // not empty: required
+  std::string_view missing = {};  // not empty: the member is required
 };
 
 template <class T, class M, class V>
@@ -80,7 +81,7 @@ json_field<T> required(std::string_view name, M T::*to, json_kind<V> kind) {
   return f;
 }
 
-/// The field of a struct that is itself a member.
+/// Returns a field of a struct as a field of the struct that contains it.
 template <class Outer, class T>
 json_field<Outer> nested(T Outer::*member, json_field<T> f) {
   return {f.name, std::move(f.schema),
@@ -93,7 +94,7 @@ json_field<Outer> nested(T Outer::*member, json_field<T> f) {
 template <class T>
 class json_object {
  public:
-  /// `rules`: more keywords of the schema.
+  /// `rules`: additional keywords of the schema.
   explicit json_object(std::vector<json_field<T>> fields, web::schema::json const& rules = {})
       : fields_(std::move(fields)) {
     std::vector<web::schema::member> members;
@@ -103,7 +104,8 @@ class json_object {
 
   web::schema::json const& schema() const { return schema_; }
 
-  /// Members that are not in the table are refused; of two with one name the second counts.
+  /// Reads the members of `object`. Rejects members that the table does not have; if a name is
+  /// repeated, the last member counts.
   void read(json_check& check, json_ref const& object, T& into) const {
     if (!check.is(object, json_type::object)) return;
     std::uint64_t seen = 0;
@@ -118,7 +120,7 @@ class json_object {
         check.fail(invalid(path_in(object, fields_[i].name), std::string(fields_[i].missing)));
   }
 
-  /// As the kind of a member.
+  /// Returns the kind of a member that has this object as its value.
   json_kind<T> kind() const {
     return {schema_, [this](json_check& check, json_ref const& at) {
               T into;

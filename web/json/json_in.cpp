@@ -1,5 +1,5 @@
-// Boost.JSON's parser decides what is JSON; after that, finding the end of a value needs only
-// quotes, backslashes and brackets.
+// Boost.JSON validates the text. In valid JSON, quotes, backslashes and brackets are enough to find
+// the end of a value.
 #include "web/json/json_in.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Accepts every value: only well-formedness is checked.
+// Accepts all values; only the syntax is checked.
 struct no_handler {
   static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
   static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
@@ -44,9 +44,9 @@ struct no_handler {
   bool on_comment(json::string_view, json::error_code&) { return true; }
 };
 
-// Beyond JSON's grammar it refuses a name that is repeated in one object, of which programs would
-// take either, and a number that no double holds. Names are compared by their hashes, so that a
-// body of 64 MiB needs little memory.
+// Also rejects a name that is repeated in one object, since parsers differ in which one they take,
+// and a number outside the range of a double. Compares the hashes of names, so that a body of 64
+// MiB needs little memory.
 class strict_handler : public no_handler {
  public:
   std::uint64_t repeated() const { return repeated_; }
@@ -92,9 +92,9 @@ class strict_handler : public no_handler {
   std::string const& found() const { return found_; }
 
  private:
-  std::string key_;                   // as far as it was read
-  std::vector<std::uint64_t> names_;  // of all objects that are open
-  std::vector<std::size_t> begins_;   // where those of each begin
+  std::string key_;                   // the part read so far
+  std::vector<std::uint64_t> names_;  // hashes for all open objects
+  std::vector<std::size_t> begins_;   // start of each open object in `names_`
   std::uint64_t repeated_ = 0;
   bool too_large_ = false;
   std::uint64_t wanted_ = 0;  // 0: none
@@ -126,14 +126,15 @@ json::error_code validate(std::string_view text, std::size_t& good,
   return ec;
 }
 
-// REQUIRES: `at` is on the opening quote. Gives the position behind the closing one.
+// Returns the position after the closing quote. REQUIRES: `at` is the position of the opening
+// quote.
 std::size_t string_end(std::string_view text, std::size_t at) {
   for (++at; text[at] != '"'; ++at)
     if (text[at] == '\\') ++at;
   return at + 1;
 }
 
-// REQUIRES: `at` is on the first character of a value.
+// REQUIRES: `at` is the position of the first character of a value.
 std::size_t value_end(std::string_view text, std::size_t at) {
   if (text[at] == '"') return string_end(text, at);
   if (text[at] != '{' && text[at] != '[') {
@@ -152,7 +153,7 @@ std::size_t value_end(std::string_view text, std::size_t at) {
   }
 }
 
-// Reads the text again for the name that has this hash.
+// Parses the text again to find the name with this hash.
 problem repeated_member(std::string_view text, std::uint64_t hash) {
   std::size_t good = 0;
   json::basic_parser<strict_handler> parser(parser_options());
@@ -242,8 +243,8 @@ std::string json_ref::string() const {
   return decode_json_string(text_);
 }
 
-// 2.0 and 2e0 are integers in JSON Schema, and what languages without integers write. Beyond 2^53 a
-// number with a fraction may stand for its neighbour.
+// JSON Schema counts 2.0 and 2e0 as integers, and languages without integers write them. Above 2^53
+// a double may not be the number that was written.
 std::optional<std::int64_t> json_ref::integer() const {
   std::int64_t n = 0;
   auto const* const last = text_.data() + text_.size();
@@ -255,7 +256,7 @@ std::optional<std::int64_t> json_ref::integer() const {
   auto const [end, ec] = std::from_chars(text_.data(), last, real);
   bool const whole =
       ec == std::errc{} && end == last && std::abs(real) <= exact_max && real == std::trunc(real);
-  // An integer's text that did not fit above is no double either.
+  // An integer that did not fit above does not fit exactly into a double either.
   bool const written_as_real = text_.find_first_of(".eE") != std::string_view::npos;
   return whole && written_as_real ? std::optional(static_cast<std::int64_t>(real)) : std::nullopt;
 }

@@ -1,4 +1,3 @@
-// Escapes and numbers of JSON text.
 #include "web/json/json_out.hpp"
 
 #include <algorithm>
@@ -53,7 +52,7 @@ void append_json_string(std::string& to, std::string_view text) {
     to.append(text.begin(), run);
     text.remove_prefix(static_cast<std::size_t>(run - text.begin()));
     if (text.empty()) break;
-    // No valid sequence holds an ASCII byte, so a run without any can be looked at alone.
+    // UTF-8 sequences contain no ASCII bytes, so a run without ASCII can be checked separately.
     auto const ascii = std::find_if_not(text.begin(), text.end(), beyond_ascii);
     auto const rest = text.substr(0, static_cast<std::size_t>(ascii - text.begin()));
     if (rest.empty())

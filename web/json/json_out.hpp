@@ -1,7 +1,6 @@
-// Writes JSON text to the end of a string, without building a tree. The caller keeps the order
-// right (a key before each member); commas and escapes are done here. Any bytes may be given as a
-// string: what is no UTF-8 becomes U+FFFD, since names and errors come from other people's
-// programs.
+// Appends JSON text to a string without building a tree. Inserts commas and escapes; the caller
+// writes a key before each member. Strings may contain any bytes: invalid UTF-8 becomes U+FFFD,
+// because names and errors come from users' programs.
 #pragma once
 
 #include <charconv>
@@ -39,23 +38,23 @@ class json_out {
     char text[24];
     return token({text, std::to_chars(text, text + sizeof text, n).ptr});
   }
-  /// Three decimals; what is no number becomes 0.
+  /// Writes three decimals; NaN and infinity become 0.
   json_out& number(double n);
-  /// A list of them.
+  /// Writes an array of strings.
   template <class Range>
   json_out& strings(Range const& texts) {
     begin_array();
     for (auto const& text : texts) string(text);
     return end_array();
   }
-  /// Text that is JSON already. Line breaks in it (white space there) become spaces, so that it may
-  /// stand in a line of NDJSON.
+  /// Writes text that is already JSON. Replaces line breaks by spaces, so that the text fits into
+  /// one NDJSON line.
   json_out& raw(std::string_view json);
 
  private:
   json_out& open(char c);
   json_out& close(char c);
-  /// A number, true, false or null.
+  /// Writes a number, true, false or null.
   json_out& token(std::string_view text);
   void separate() {
     if (comma_) to_ += ',';
@@ -66,10 +65,10 @@ class json_out {
   bool comma_ = false;
 };
 
-/// Appends `text` as a JSON string with its quotes.
+/// Appends `text` as a JSON string with quotes.
 void append_json_string(std::string& to, std::string_view text);
 
-/// What `write(out)` writes.
+/// Returns the JSON that `write(out)` writes.
 template <class Write>
 std::string json_text(Write const& write) {
   std::string text;
@@ -78,7 +77,7 @@ std::string json_text(Write const& write) {
   return text;
 }
 
-/// The same with the end of a line, as answers and lines of NDJSON have it.
+/// Returns the JSON that `write(out)` writes, followed by a line break.
 template <class Write>
 std::string json_line(Write const& write) {
   return json_text(write) += '\n';

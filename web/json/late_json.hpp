@@ -1,5 +1,4 @@
-// Who came late to barriers, as the run of a cluster and the record of an attempt tell of it alike.
-// Pure functions.
+// Late arrivals at barriers, for the run of a cluster and the record of an attempt. Pure functions.
 #pragma once
 
 #include <chrono>
@@ -10,12 +9,12 @@
 
 namespace muster::web {
 
-/// With fractions: what is late by a tenth of a millisecond each step is worth knowing.
+/// Returns fractions too: a delay of 0.1 ms at each step matters.
 inline double milliseconds(core::duration d) {
   return std::chrono::duration<double, std::milli>(d).count();
 }
 
-/// Says a barrier that everybody came to, after its name.
+/// Writes a barrier that all tasks reached.
 template <class Barrier>
 void late_barrier_members(member_list const& m, std::string const& id, Barrier const& b) {
   m("id", id);
@@ -28,7 +27,7 @@ void late_barrier_members(member_list const& m, std::string const& id, Barrier c
   m("spread_ms", milliseconds(b.spread), "from the first to the last");
 }
 
-/// Says a task that came late, after its name.
+/// Writes a task that arrived late.
 template <class Task>
 void late_task_members(member_list const& m, std::string const& name, Task const& t) {
   m("task", name);

@@ -1,4 +1,4 @@
-// What workers see of their machines. What is not known is missing, not zero.
+// Machine data that workers report. Unknown values are omitted, not written as zero.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@
 
 namespace muster::web {
 
-/// Found by the members of this namespace.
+/// Declared here, so that argument-dependent lookup finds its `members`.
 struct seen_machine {
-  std::string cluster, task;  // no task: the server itself
+  std::string cluster, task;  // empty task: the server itself
   core::time_point seen{};
   bool fresh = false;
   machine newest{};
@@ -25,11 +25,12 @@ inline constexpr std::string_view schema_name<seen_machine> = "MachineView";
 
 void machine_members(member_list const& m, machine const& seen);
 void members(member_list const& m, seen_machine const& s);
-/// A task with what its worker sees of its machine.
+/// Writes a task and the data of its machine.
 void members(member_list const& m, core::task_view const& t, core::time_point now,
              std::optional<machine> const& seen);
 
-/// Of the worker now: none when it says nothing, or nothing any more.
+/// Returns the current data of the worker's machine; nothing if the worker reports none or its data
+/// is stale.
 std::optional<machine> machine_of(history::machines const& all, core::task_view const& t,
                                   core::time_point now);
 

@@ -1,7 +1,8 @@
-// The members of an answer's object, said once for two readers: JSON gets what a view holds, and
-// /openapi.json what it may hold. `members(m, view)` says them in the order of the contract. To
-// tell the schema it runs on views that hold nothing, so it names every member: those that may be
-// left out with `some` or behind `when`. Pure, any thread.
+// Defines the members of an answer's object once, for its JSON and for its schema in /openapi.json.
+// `members(m, view)` names them in the order of the contract.
+//
+// To build the schema, `members` runs on empty views, so it must name every member; use `some` or
+// `when` for optional ones. Pure, any thread.
 #pragma once
 
 #include <initializer_list>
@@ -20,7 +21,7 @@
 
 namespace muster::web {
 
-/// The schema that others refer to; empty: a view's schema stands where it is used.
+/// The name of a shared schema. If it is empty, the view's schema is written inline.
 template <class View>
 inline constexpr std::string_view schema_name = {};
 
@@ -32,7 +33,7 @@ struct value_id {
 };
 inline constexpr auto as_value_id = [](core::closure_id c) { return value_id{c}; };
 
-/// Null when it has not happened.
+/// A time in milliseconds; null if the event has not happened.
 struct maybe_ms {
   std::optional<std::int64_t> ms;
   void write(json_out& out) const { ms ? out.number(*ms) : out.null(); }
@@ -49,10 +50,10 @@ schema::json schema_of_value();
 class member_list {
  public:
   explicit member_list(json_out& out) : out_(&out) {}
-  /// Tells schemas, to the end of `told`, which outlives the list.
+  /// Appends the schemas of the members to `told`. REQUIRES: `told` outlives the list.
   explicit member_list(std::vector<schema::member>& told) : told_(&told) {}
 
-  /// What is said with the list that this gives may be missing, and is unless `there`.
+  /// Returns a list for optional members. They are written only if `there`.
   member_list when(bool there) const {
     auto list = *this;
     list.there_ = there_ && there;
@@ -60,32 +61,32 @@ class member_list {
     return list;
   }
 
-  /// A number, a truth, a text, an id, a state by its name, a time in Unix milliseconds, a duration
-  /// in milliseconds, a view, a list of these, or a map of names to them.
+  /// Writes a member: a number, boolean, string, id, view, list, or map from names to these. States
+  /// are written by name, times and durations in milliseconds.
   template <class V>
   void operator()(std::string_view name, V const& value, std::string_view words = {}) const {
     if (told_) return tell(name, &schema_of_value<V>, words);
     if (there_) write_value_of(out_->key(name), value);
   }
-  /// The same, missing where it is empty, zero, false or none.
+  /// Writes an optional member; omits it if it is empty, zero, false or null.
   template <class V>
   void some(std::string_view name, V const& value, std::string_view words = {}) const {
     when(!is_none(value))(name, value, words);
   }
-  /// One of these words.
+  /// Writes a string that is one of `words`.
   void word(std::string_view name, std::string_view value,
             std::initializer_list<std::string_view> words) const {
     if (told_) return told_->push_back({name, schema::one_of(words), required_});
     if (there_) out_->key(name).string(value);
   }
-  /// What `write(out)` writes.
+  /// Writes a member whose value is the JSON that `write(out)` writes.
   template <class Write>
   void json(std::string_view name, schema::json (*schema)(), Write const& write,
             std::string_view words = {}) const {
     if (told_) return tell(name, schema, words);
     if (there_) write(out_->key(name));
   }
-  /// An object: `say(list)` its members.
+  /// Writes an object; `say(list)` writes its members.
   template <class Say>
   void object(std::string_view name, Say const& say, std::string_view words = {}) const {
     if (told_)
@@ -94,7 +95,8 @@ class member_list {
     auto const object = out_->key(name).object();
     say(member_list(*out_));
   }
-  /// The same of what an optional or a pointer holds: `say(list, *maybe)`.
+  /// Writes the object in an optional or behind a pointer with `say(list, *maybe)`; omits an empty
+  /// one.
   template <class Maybe, class Say>
   void some_object(std::string_view name, Maybe const& maybe, Say const& say,
                    std::string_view words = {}) const {
@@ -104,7 +106,8 @@ class member_list {
         .object(
             name, [&](member_list const& of) { say(of, held); }, words);
   }
-  /// A list: of what `each(element)` gives, or of objects where `each(list, element)` says members.
+  /// Writes a list. `each(element)` returns a value, or `each(list, element)` writes the members of
+  /// an object.
   template <class Range, class Each>
   void list(std::string_view name, Range const& range, Each const& each,
             std::string_view words = {}) const {
@@ -159,7 +162,7 @@ class member_list {
   bool required_ = true;
 };
 
-/// The whole object.
+/// Writes the whole object.
 template <class View, class... More>
 requires requires(member_list m, View const& v, More const&... more) {
   members(m, v, more...);
@@ -169,7 +172,7 @@ void write(json_out& out, View const& view, More const&... more) {
   members(member_list(out), view, more...);
 }
 
-/// The object of which `say(list)` says the members; and the same as a line.
+/// Return the object whose members `say(list)` writes, without and with a line break at the end.
 template <class Say>
 std::string object_text(Say const& say) {
   return json_text([&say](json_out& out) {
@@ -182,12 +185,12 @@ std::string object_line(Say const& say) {
   return object_text(say) += '\n';
 }
 
-/// The schema of what `write(out, View, More…)` writes.
+/// Returns the schema of the JSON that `write(out, View, More…)` writes.
 template <class... View>
 schema::json schema_of() {
   return member_list::object_schema([](member_list const& m) { members(m, View{}...); });
 }
-/// The same of an object of which `say(list, View…)` says the members.
+/// Returns the schema of an object whose members `say(list, View…)` writes.
 template <class... View>
 schema::json schema_of_call(void (*say)(member_list const&, View...)) {
   return member_list::object_schema(
@@ -198,7 +201,7 @@ schema::json schema_told_by() {
   return schema_of_call(say);
 }
 
-/// {"jobs":[…],"next_page_token":"…"}
+/// Returns the schema of {"jobs":[…],"next_page_token":"…"}.
 inline schema::json page_schema(std::string_view name, std::string_view of) {
   return schema::object({{name, schema::array(schema::ref(of))},
                          {"next_page_token", schema::text(), schema::optional}});

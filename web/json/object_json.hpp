@@ -1,4 +1,4 @@
-// Objects on tasks in the JSON of the REST contract. Pure.
+// JSON of the REST contract for objects on tasks. Pure.
 #pragma once
 
 #include "server/core/api/datasets.hpp"

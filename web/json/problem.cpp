@@ -1,4 +1,3 @@
-// HTTP statuses and their names, and problems as JSON.
 #include "web/json/problem.hpp"
 
 #include <algorithm>
@@ -44,7 +43,7 @@ constexpr std::pair<unsigned, std::string_view> reason_phrases[] = {
 schema::json schema_of_codes() {
   std::vector<std::string_view> codes;
   for (int c = 1; c <= 16; ++c)
-    if (c != 15) codes.push_back(name(static_cast<code>(c)));  // DATA_LOSS is never answered
+    if (c != 15) codes.push_back(name(static_cast<code>(c)));  // DATA_LOSS is never sent
   return schema::one_of(codes);
 }
 
@@ -121,7 +120,7 @@ problem make_problem(unsigned status, muster::code code, std::string detail, std
 
 problem to_problem(muster::status const& s) {
   auto const plain = http_status(s.code);
-  // An error that names a part of the request is about its state, and no fault of the server.
+  // An error that names a field is about that resource's state, not a server fault.
   auto const status = is_no_room(s) ? 507 : plain == 500 && !s.field.empty() ? 409 : plain;
   return make_problem(status, s.code, s.message, s.field,
                       s.limit == 0 ? std::string() : std::to_string(s.limit));

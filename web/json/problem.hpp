@@ -1,5 +1,4 @@
-// What is answered when a request cannot be served: RFC 9457 problem details. Plain data, made
-// anywhere on the web thread, serialised once.
+// Error answers: RFC 9457 problem details. Plain data, made on the web thread.
 #pragma once
 
 #include <cstdint>
@@ -16,31 +15,32 @@ struct problem {
   unsigned status = 500;
   muster::code code = muster::code::internal;
   std::string detail;
-  std::string field;     // the parameter or member that is wrong: "closures[3].args"
-  std::string limit;     // the limit that was hit, with its unit
-  unsigned retry_s = 0;  // > 0: Retry-After
-  std::string allow;     // 405: the methods that would do
-  std::string leader;    // a standby: the server that would, "host:port"; empty: not known
-  std::optional<std::uint64_t> line, accepted;  // how far a partial request came
-  std::optional<core::failure> failure;         // how the function ended
+  std::string field;     // the invalid parameter or member, for example "closures[3].args"
+  std::string limit;     // the limit that was exceeded, with its unit
+  unsigned retry_s = 0;  // > 0: value of Retry-After
+  std::string allow;     // 405: the allowed methods
+  std::string leader;    // on a standby: "host:port" of the serving server; empty: unknown
+  std::optional<std::uint64_t> line, accepted;  // progress of a partially accepted request
+  std::optional<core::failure> failure;         // of the function
 };
 
-/// The HTTP status that stands for a core code.
+/// Returns the HTTP status for a core code.
 unsigned http_status(muster::code c);
-/// "Not Found"; "Unknown" for numbers that this server does not send.
+/// Returns for example "Not Found"; "Unknown" for a status that this server does not send.
 std::string_view reason_phrase(unsigned status);
 
 problem to_problem(muster::status const& s);
 problem invalid(std::string field, std::string detail, std::string limit = {});
-/// 422: it has the right form, and cannot be.
+/// Returns a 422 problem: the value is well-formed but impossible.
 problem impossible(std::string field, std::string detail, std::string limit = {});
-/// A schema counts characters: 400 with more than `max` of them, 422 with more bytes alone.
+/// Returns 400 if `text` has more than `max` characters, as its schema says, and 422 if only its
+/// bytes exceed `max`.
 problem too_many_bytes(std::string field, std::string_view text, std::size_t max);
 problem make_problem(unsigned status, muster::code code, std::string detail, std::string field = {},
                      std::string limit = {});
 
 std::string to_json(problem const& p);
-/// RFC 9457.
+/// Returns the schema of RFC 9457 problem details.
 schema::json problem_schema();
 
 }  // namespace muster::web

@@ -1,4 +1,4 @@
-// JSON of programs: reads requests and writes programs, ranks, attempts and logs.
+// Reads requests on programs, and writes programs, ranks, attempts and logs.
 #include "web/json/program_json.hpp"
 
 #include "base/utf8.hpp"
@@ -138,8 +138,8 @@ void spec_members(member_list const& m, core::program_spec const& s) {
   });
 }
 
-// Returns `data` without a character that is cut at its end, if `more` data follows. The next piece
-// then begins with that character.
+// Removes an incomplete character at the end of `data` if `more` data follows. The next piece then
+// begins with that character.
 std::string_view whole_characters(std::string_view data, bool more) {
   auto end = data.size();
   std::size_t back = 0;

@@ -1,5 +1,4 @@
-// Programs in the JSON of the REST contract: what is submitted, and the core's views. Pure
-// functions.
+// JSON of the REST contract for programs: requests and views. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ namespace muster::web {
 struct program_request {
   std::string cluster;
   core::program_spec spec;
-  /// Unset: the server, where the program's cluster has a store of torch; else rank 0.
+  /// Unset: the server's TCPStore if the program's cluster has one, else rank 0.
   std::optional<core::store_place> store{};
 };
 
@@ -24,7 +23,7 @@ program_request read_program(json_check& check, json_ref const& body);
 schema::named program_schema();  // of the request
 
 struct stop_request {
-  std::optional<std::uint64_t> at_step;  // 0: the next one
+  std::optional<std::uint64_t> at_step;  // 0: the next step
 };
 stop_request read_stop(json_check& check, json_ref const& body);
 schema::named stop_schema();

@@ -8,9 +8,10 @@ namespace {
 constexpr std::string_view begins_with = "MPY2";
 constexpr std::string_view text_ends_with = "MPYR";
 constexpr std::string_view origins_end_with = "MPYI";
-constexpr std::size_t tail_bytes = 8;  // of both: a count of bytes before it, and the four letters
+// Size of both tails: a byte count and four letters.
+constexpr std::size_t tail_bytes = 8;
 
-// The bytes that such a tail counts are cut off `call` with it, and come back.
+// Removes such a tail, with the bytes that it counts, from `call` and returns these bytes.
 std::string_view cut_tail(std::string_view& call, std::string_view letters) {
   if (call.size() < tail_bytes || !call.ends_with(letters)) return {};
   std::uint32_t count = 0;

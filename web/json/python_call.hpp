@@ -1,5 +1,5 @@
-// What a Python client says of a pickled call, for people: the text at the end of the arguments, as
-// python/muster/_pickled/shown.py writes it. Nothing is unpickled. Any thread.
+// The readable description of a pickled Python call. The client appends it to the arguments, see
+// python/muster/_pickled/shown.py. Nothing is unpickled. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace muster::web {
 
-/// Longer ones are taken for none: the client's own are 120 characters.
+/// Longer descriptions are ignored; the client writes at most 120 characters.
 inline constexpr std::size_t python_text_max = 1024;
 
-/// The text within `call`; empty where it is no pickled call, or says nothing. It is what a client
-/// wrote, so it may be anything, also no UTF-8.
+/// Returns the description within `call`; empty if `call` is not a pickled call or has none. The
+/// client wrote it, so it may contain any bytes.
 std::string_view python_arguments_text(std::string_view call);
 
 }  // namespace muster::web

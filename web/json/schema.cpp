@@ -1,4 +1,3 @@
-// The keywords of JSON Schema, each written once.
 #include "web/json/schema.hpp"
 
 #include <boost/json/array.hpp>

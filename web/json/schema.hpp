@@ -1,5 +1,4 @@
-// JSON Schema, put together from parts: what /openapi.json says of requests and answers. Pure
-// functions, any thread.
+// Builds JSON Schemas for the requests and answers in /openapi.json. Pure functions, any thread.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -12,37 +11,37 @@ namespace muster::web::schema {
 
 using json = boost::json::object;
 
-/// Lower-case hex of 64 bits behind a prefix, as ids are written.
+/// An id: a prefix and 64 bits in lower-case hex.
 json id(std::string_view prefix);
 json any();
-/// A body of bytes, as generators of clients know it.
+/// A binary body, in the form that client generators expect.
 json bytes();
 json boolean();
 json number();
 json integer(std::int64_t min, std::uint64_t max);
-/// From 0 on.
+/// An integer of at least 0.
 json count();
-/// Milliseconds since the epoch; 0 when it has not happened.
+/// Milliseconds since the epoch; 0 if it has not happened.
 json time();
 json text();
-/// In characters.
+/// Limits are in characters.
 json text(std::size_t min, std::size_t max);
-/// An ECMA 262 expression; `max` in characters, 0 for any number.
+/// `pattern`: an ECMA 262 expression. `max`: in characters, 0 for no limit.
 json matching(std::string_view pattern, std::size_t max = 0);
 json one_of(std::span<std::string_view const> values);
 json one_of(std::initializer_list<std::string_view> values);
 json array(json items);
-/// An object with any names.
+/// An object with arbitrary names.
 json map(json values);
 json map(json values, json names, std::size_t entries_max);
 json nullable(json of);
 json any_of(std::vector<json> of);
 json ref(std::string_view name);
-/// Numbers with units; beyond what can be is 422.
+/// A duration string with units. Values that are too large are answered 422.
 json duration(bool positive = false);
-/// The same, with words for readers.
+/// Adds a description to a schema.
 json described(json schema, std::string_view words);
-/// More keywords for the same value.
+/// Adds keywords to a schema.
 json with(json schema, json const& more);
 
 struct member {
@@ -52,12 +51,12 @@ struct member {
 };
 inline constexpr bool optional = false;
 
-/// Of a request: other members are refused.
+/// An object of a request: other members are rejected.
 json closed_object(std::vector<member> members);
-/// Of an answer: others may be added one day.
+/// An object of an answer: members may be added later.
 json object(std::vector<member> members);
 
-/// A schema that others refer to.
+/// A schema that others reference by name.
 struct named {
   std::string_view name;
   json schema;

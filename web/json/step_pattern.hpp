@@ -1,4 +1,4 @@
-// What says which of a rank's lines tell of a step.
+// The pattern that recognises step reports in a rank's output.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace muster::web {
 
-/// RE2 with a group, of 256 bytes at most.
+/// Reads an RE2 expression of at most 256 bytes with a group.
 json_kind<std::string> a_step_pattern();
 
 }  // namespace muster::web

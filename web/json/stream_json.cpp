@@ -1,4 +1,3 @@
-// Columns, minutes and trace events.
 #include "web/json/stream_json.hpp"
 
 #include <algorithm>
@@ -13,7 +12,7 @@ std::int64_t us(core::time_point t) {
   return t.time_since_epoch().count();
 }
 
-/// A whole number that may lie before a base.
+/// A signed integer, for times before the base.
 struct offset {
   std::int64_t n = 0;
   void write(json_out& out) const { out.number(n); }
@@ -26,7 +25,7 @@ struct state_number {
   static schema::json schema() { return schema::integer(0, 3); }
 };
 
-/// An id, empty where there is none.
+/// Returns an id as text; empty if there is none.
 template <class Id>
 std::string text_or_none(Id id) {
   return id == Id{} ? std::string() : core::text(id);
@@ -214,7 +213,7 @@ void trace_json::tell_name(std::string_view kind, std::uint32_t process, std::ui
   out.end_object();
 }
 
-// The first of the task's threads that does nothing then.
+// Returns the task's first thread that is free at the start of `s`.
 std::uint32_t trace_json::thread_for(std::uint32_t process, std::string_view task, span const& s) {
   auto& all = threads_[{process, std::string(task)}];
   auto it =

@@ -1,4 +1,4 @@
-// What workers did, as JSON: the columns of GET /api/v1/stream, and Chrome's trace events. Pure
+// Worker activity as JSON: the columns of GET /api/v1/stream, and Chrome trace events. Pure
 // functions and plain collectors; web thread.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace muster::web {
 
-/// Pages of the core, put together for one answer.
+/// Pages of the core, combined into one answer.
 struct stream_answer {
   core::time_point now{}, since{};
   std::uint64_t next = 0;
@@ -30,21 +30,21 @@ struct stream_answer {
 };
 void members(member_list const& m, stream_answer const& a);
 
-/// How far back minutes go.
+/// How long minutes are kept.
 inline constexpr auto stream_history = std::chrono::hours(1);
 
-/// The minutes of one lane: told as those that end with `now`'s, the newest last.
+/// The minutes of one lane up to `now`, the newest last.
 struct worker_history {
   std::vector<core::minute_view> minutes;
   core::time_point now{};
 };
 void members(member_list const& m, worker_history const& h);
 
-/// Writes trace events (the JSON form of Chrome's, which Perfetto opens) in pieces. A task is a
-/// thread of its host or cluster; what it does at the same time goes to further threads of it.
+/// Writes trace events in Chrome's JSON format, which Perfetto opens, in pieces. A task is a thread
+/// of its host or cluster; concurrent spans use further threads of the task.
 class trace_json {
  public:
-  /// Threads of one task. What would need more lies over others on the last.
+  /// Threads of one task. At the limit, spans overlap on the last thread.
   static constexpr std::size_t threads_max = 64;
 
   struct span {
@@ -53,27 +53,27 @@ class trace_json {
     core::time_point started{};
     core::duration lasted{};
     std::string_view state;
-    core::closure_id closure{};  // none: of a sum
-    core::session_id job{};      // none: of a sum, or the server's own
+    core::closure_id closure{};  // none: a sum of several closures
+    core::session_id job{};      // none: a sum of several closures, or a closure of the server
     std::uint32_t count = 1;
     std::uint32_t failed = 0;
     std::string_view error = {};
   };
 
-  /// The head.
+  /// Writes the beginning of the file.
   trace_json();
   void add(std::string_view process, std::string_view task, span const& s);
   void end();
-  /// Of the whole.
+  /// Returns the schema of the whole file.
   static schema::json schema();
-  /// What was written since the last time.
+  /// Returns the text written since the last call.
   std::string take() { return std::exchange(text_, {}); }
   std::size_t size() const { return text_.size(); }
 
  private:
   struct track {
     std::uint32_t number = 0;
-    core::time_point free{};  // from then on
+    core::time_point free{};  // from this time on
   };
   void tell_name(std::string_view kind, std::uint32_t process, std::uint32_t thread,
                  std::string_view name);

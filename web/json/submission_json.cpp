@@ -1,4 +1,4 @@
-// The tables of a job and of its closures, and what they cannot say.
+// The tables of a job and its closures, and the checks that tables cannot express.
 #include "web/json/submission_json.hpp"
 
 #include <absl/strings/escaping.h>
@@ -14,12 +14,12 @@ namespace {
 constexpr std::size_t name_bytes_max = 256;
 constexpr std::size_t metadata_bytes_max = 16 * 1024;
 
-// The options, as a member of something that names them by reference.
+// Returns the kind of a member that contains closure options, with a schema by reference.
 json_kind<core::closure_options> closure_options() {
   return {schema::ref("ClosureOptions"), closure_options_table().kind().read};
 }
 
-// As the wire has them; a hash alone says nothing to people.
+// Has the limit of the wire format. Required, since a hash alone is not readable.
 json_kind<std::string> a_display_name() {
   static_assert(core::callable_name_bytes_max == function_characters_max);
   return a_function("empty, it has 1 to 256 bytes");
@@ -117,8 +117,8 @@ json_object<job_members> const& job_table() {
   for (auto& f : job_fields()) fields.push_back(nested(&j::spec, std::move(f)));
   static json_object<j> const table(
       std::move(fields),
-      // Closures or a map, or an open job; said by what must not be, since generators of clients
-      // take an `anyOf` beside `properties` for types of their own.
+      // Either closures or a map, or an open job. Written with `not`, because client generators
+      // turn an `anyOf` next to `properties` into separate types.
       boost::json::parse(
           R"({"not":{"anyOf":[{"required":["closures","map"]},{"not":{"anyOf":[{"required":["closures"]},)"
           R"({"required":["map"]},{"required":["open"],"properties":{"open":{"const":true}}}]}}]}})")

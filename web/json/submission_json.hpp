@@ -1,4 +1,4 @@
-// What a REST client submits, from JSON to a submission. Pure functions, web thread.
+// Reads submissions of REST clients from JSON. Pure functions, web thread.
 #pragma once
 
 #include "server/hub/submission.hpp"
@@ -12,22 +12,23 @@ struct job_request {
   server::submission closures;
 };
 
-/// The `options` of a closure and of a job. Any thread.
+/// Return the tables for the `options` of a closure and of a job. Any thread.
 json_object<core::closure_options> const& closure_options_table();
 json_object<core::session_spec> const& job_options_table();
-/// The members of a job's request beside its options.
+/// Returns the members of a job request other than its options.
 std::vector<json_field<core::session_spec>> job_fields();
 
-/// What the readers below take.
+/// Returns the schemas of all bodies that the readers below accept.
 std::vector<schema::named> submission_schemas();
-/// The body of POST /api/v1/jobs.
+/// Reads the body of POST /api/v1/jobs.
 job_request read_job(json_check& check, json_ref const& body);
-/// One element of `closures`, or one line of NDJSON.
+/// Reads an element of `closures`, or a line of NDJSON.
 void read_closure(json_check& check, json_ref const& item, server::submission& into);
-/// A JSON array of closures.
+/// Reads a JSON array of closures.
 void read_closures(json_check& check, json_ref const& list, server::submission& into);
 
-/// The body of POST /api/v1/jobs/{id}/retry: the name of the new job; empty: the old one's.
+/// Reads the body of POST /api/v1/jobs/{id}/retry. Returns the name of the new job; empty: the name
+/// of the original job.
 std::string read_retry(json_check& check, json_ref const& body);
 
 struct per_worker_request {
@@ -36,7 +37,7 @@ struct per_worker_request {
   std::string name;
   core::blob args;
 };
-/// The body of POST /api/v1/per_worker_values.
+/// Reads the body of POST /api/v1/per_worker_values.
 per_worker_request read_per_worker(json_check& check, json_ref const& body);
 
 }  // namespace muster::web

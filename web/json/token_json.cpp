@@ -1,4 +1,3 @@
-// Fields of tokens, and their schemas.
 #include "web/json/token_json.hpp"
 
 #include "server/core/access/token_table.hpp"
@@ -70,7 +69,7 @@ void token_members(member_list const& m, core::token const& t, bool from_files) 
   m.some("value_bytes_max", t.value_bytes_max);
 }
 
-// Told after all others, and written first.
+// Writes these members first. /openapi.json lists them last.
 void session_members(member_list const& m, session_state const& s) {
   m("required", s.required, "whether anybody is asked who they are");
   m("signed_in", s.signed_in);

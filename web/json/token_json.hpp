@@ -1,5 +1,4 @@
-// Tokens as JSON: what is asked for, what is shown. Never a secret, but for the one that was just
-// made. Web thread.
+// JSON of tokens. Contains a secret only in the answer that creates it. Web thread.
 #pragma once
 
 #include "server/hub/access/token_keeper.hpp"
@@ -8,25 +7,25 @@
 
 namespace muster::web {
 
-/// The body of POST /api/v1/tokens.
+/// Reads the body of POST /api/v1/tokens.
 server::wanted_token read_token(json_check& check, json_ref const& body);
-/// The token in the body of POST /api/v1/session.
+/// Reads the token in the body of POST /api/v1/session.
 std::string read_sign_in(json_check& check, json_ref const& body);
 
 void members(member_list const& m, core::token const& t);
-/// With its secret.
+/// Also writes the secret.
 void members(member_list const& m, server::new_token const& t);
 
-/// Who asks, as GET /api/v1/session tells.
+/// The caller, for GET /api/v1/session.
 struct session_state {
-  bool required = false;  // everybody is asked who they are
+  bool required = false;  // all callers need a token
   bool signed_in = false;
   core::caller who;
-  bool read_only = false;  // nobody may change anything
+  bool read_only = false;  // all changes are refused
 };
 void write(json_out& out, session_state const& s);
 
-/// Tokens, what is asked for and what is shown.
+/// Returns the schemas of tokens and of requests for them.
 std::vector<schema::named> token_schemas();
 
 }  // namespace muster::web

@@ -1,4 +1,4 @@
-// One function a view, member by member in the order of the contract.
+// One function for each view; members are in the order of the contract.
 #include "web/json/views_json.hpp"
 
 #include <absl/strings/escaping.h>
@@ -57,7 +57,7 @@ std::string task_text(core::closure_options const& o) {
   return o.task_job + (o.task_index < 0 ? "" : ":" + std::to_string(o.task_index));
 }
 
-// What its worker must have, and its gang where that is not said elsewhere.
+// Writes the requirements for the worker, and the gang if `with_gang`.
 void needs_members(member_list const& m, core::closure_options const& o, bool with_gang) {
   m.when(!o.task_job.empty())("task", task_text(o));
   if (with_gang) m.some("gang", o.gang);
@@ -65,7 +65,7 @@ void needs_members(member_list const& m, core::closure_options const& o, bool wi
   m.some("resources", o.resources);
 }
 
-// Only what differs from a plain closure's.
+// Writes only options that differ from the defaults.
 void option_members(member_list const& m, core::closure_view const& c) {
   auto const& o = c.options;
   m.when(o.priority != 0)

@@ -1,5 +1,5 @@
-// The core's views as the JSON of the REST contract. Pure functions: `write(out, view)` writes one,
-// schema_of<View>() is what it may be.
+// JSON of the REST contract for the core's views. Pure functions: `write(out, view)` writes a view,
+// and schema_of<View>() returns its schema.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace muster::web {
 
-/// A closure as REST shows it: the core's view and what it has reported.
+/// A closure as REST shows it: the core's view and the reported progress.
 struct reported_closure {
   core::closure_view view;
   std::optional<server::closure_progress> progress;
@@ -31,16 +31,17 @@ inline constexpr std::string_view schema_name<reported_closure> = "ClosureView";
 void members(member_list const& m, core::failure const& f);
 void members(member_list const& m, core::closure_counts const& c);
 void members(member_list const& m, core::job_view const& j);
-/// `progress`: what it has reported; null for nothing.
+/// `progress`: reported progress; null if there is none.
 void members(member_list const& m, core::closure_view const& c,
              server::closure_progress const* progress = nullptr);
 void members(member_list const& m, reported_closure const& c);
-/// `now` gives the heartbeat's age.
+/// `now` is used for the age of the heartbeat.
 void members(member_list const& m, core::task_view const& t, core::time_point now);
 void members(member_list const& m, core::function_view const& f);
-/// The same without how many were cancelled.
+/// Writes all counts except the cancelled closures.
 void function_members(member_list const& m, core::function_view const& f);
-/// Its closures by state, whether it is a function or what is shown of one; but those cancelled.
+/// Writes the counts of closures by state, except the cancelled ones. Works for functions and for
+/// their displayed names.
 template <class Function>
 void function_counts(member_list const& m, Function const& f) {
   m("waiting", f.waiting, "for an input, a time or their gang; not among the queued");
@@ -54,13 +55,13 @@ void members(member_list const& m, core::gangs_view const& all);
 void members(member_list const& m, core::unmet_demand_view const& all);
 void members(member_list const& m, server::log_line const& l);
 void members(member_list const& m, server::closure_progress const& p);
-/// The content of a value inside other JSON: itself when it is JSON, else {"$bytes":"base64"}.
+/// Writes the content of a value: unchanged if it is JSON, else as {"$bytes":"base64"}.
 void write_value(json_out& out, core::blob const& b);
 
-/// Since then, in milliseconds, never negative.
+/// Returns the milliseconds since `then`, at least 0.
 std::int64_t ms_since(core::time_point then, core::time_point now);
 
-/// `write` as a text of its own.
+/// Returns the JSON of a view followed by a line break.
 template <class... View>
 std::string to_text(View const&... view) {
   return json_line([&](json_out& out) { write(out, view...); });
