@@ -1,4 +1,4 @@
-// The words that describe a permission to a caller who lacks it.
+// Descriptions of permissions, for error messages.
 #include "server/core/access/role.hpp"
 
 namespace muster::core {

@@ -1,4 +1,5 @@
-// Who may what: four roles, and what a call or a request asks for. Pure data, any thread.
+// The four roles of credentials, and the permissions that calls and requests need. Pure data, any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +18,16 @@ constexpr auto enum_names(role) {
                            "admin");
 }
 
-/// What a request needs.
+/// The permission that a request needs.
 enum class permission : std::uint8_t {
-  nothing,     // open to everybody: health, the page's files, this API's description
-  view,        // to look at jobs, tasks, clusters, keys, values, logs, metrics
-  submit,      // jobs, sessions, values and blobs of one's own
-  work,        // to attach a worker, which sees the arguments of what it runs
-  share,       // blobs: whoever submits or works
-  coordinate,  // to be a task of a cluster: keys, barriers, errors
-  read_keys,   // what tasks of a cluster tell each other: whoever looks, or is one
-  administer,  // clusters, cordons and drains, tokens, and what others submitted
+  nothing,     // open to everybody: health, the dashboard's files, the API description
+  view,        // read jobs, tasks, clusters, keys, values, logs and metrics
+  submit,      // submit jobs, sessions, values and blobs, and change one's own
+  work,        // attach a worker, which receives the arguments of its calls
+  share,       // exchange blobs: granted to submitters and workers
+  coordinate,  // act as a task of a cluster: keys, barriers, errors
+  read_keys,   // read the keys of a cluster: granted to viewers and tasks
+  administer,  // manage clusters, cordons, drains, tokens, and other users' submissions
 };
 
 constexpr bool allows(role r, permission p) {
@@ -49,7 +50,7 @@ constexpr bool allows(role r, permission p) {
   return false;
 }
 
-/// For people: "submit jobs".
+/// Returns a description for messages, such as "submit".
 std::string_view description(permission p);
 
 }  // namespace muster::core

@@ -1,4 +1,5 @@
-// What is known of a credential: never the secret itself. Pure data, shared read-only by threads.
+// The public part of a credential; the secret itself is never stored. Pure data, shared read-only
+// by threads.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +13,19 @@
 namespace muster::core {
 
 struct token {
-  std::string id;  // readable: "ci-7f3a9c"; part of the credential, not secret
+  std::string id;  // readable, such as "ci-7f3a9c"; part of the credential, not secret
   core::role role = core::role::viewer;
-  std::vector<std::string> clusters{};  // empty: all
+  std::vector<std::string> clusters{};  // empty: all clusters
   time_point expires = never;
   bool allow_exec = false;
   std::string salt{}, digest{};  // SHA-256 of salt and secret
   time_point created{};
-  std::string created_by{};  // id of a token; empty: on the command line
-  // What whoever holds it may have at one time; 0: what the server allows anybody.
+  std::string created_by{};  // id of a token; empty: created on the command line
+  // Limits of what the token's holder may use at one time. 0: the server's general limit.
   std::uint64_t queued_max = 0;  // closures that wait
   std::uint64_t sessions_max = 0;
   std::uint64_t value_bytes_max = 0;
-  // Not of the store: a line of a file, which only the file changes.
+  // Read from the token file, not from the store. Only an edit of the file changes it.
   bool from_file = false;
 
   bool bound_to(std::string_view cluster) const {
@@ -35,20 +36,20 @@ struct token {
   bool operator==(token const&) const = default;
 };
 
-/// Null: nobody is asked who they are, and everybody may do everything.
+/// The authenticated caller. Null: authentication is off, and every caller may do everything.
 using caller = std::shared_ptr<token const>;
 
-/// What is written down: the token as it is now, or that it is gone.
+/// A change for the journal: the token's new state, or its revocation.
 struct token_fact {
   std::string id;
-  caller now;  // null: it was revoked
+  caller now;  // null: revoked
 };
 
 inline bool may(caller const& who, permission p) {
   return !who || allows(who->role, p);
 }
-/// Of what `owner` submitted (the id of its token; empty: nobody was asked then): whether the
-/// caller may end or change it.
+/// Returns whether the caller may end or change a submission. `owner` is the id of the submitter's
+/// token; empty if authentication was off when it was submitted.
 inline bool may_change(caller const& who, std::string_view owner) {
   return !who || who->role == role::admin ||
          (allows(who->role, permission::submit) && (owner.empty() || who->id == owner));

@@ -1,4 +1,4 @@
-// The table of tokens, see described.hpp.
+// Field descriptions of a token; see described.hpp.
 #pragma once
 
 #include "server/core/access/token.hpp"

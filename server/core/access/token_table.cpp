@@ -1,4 +1,4 @@
-// Checks of what a token may be, and the three changes.
+// Validation of tokens, and the events that change them.
 #include "server/core/access/token_table.hpp"
 
 #include <algorithm>

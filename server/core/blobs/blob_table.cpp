@@ -1,4 +1,4 @@
-// A blob is in one of the two lines exactly while it is there and neither held nor pinned.
+// A blob is in one of the two queues exactly while it is stored and neither held nor pinned.
 #include "server/core/blobs/blob_table.hpp"
 
 namespace muster::core {
@@ -83,7 +83,7 @@ bool blob_table::is_held(std::string_view hash) const {
 
 void blob_table::release(std::string_view hash, time_point now) {
   auto const it = all_.find(std::string(hash));
-  if (it == all_.end() || it->second.holds == 0) return;  // it was too many to be held
+  if (it == all_.end() || it->second.holds == 0) return;  // beyond blobs_max, so it was not held
   auto& e = it->second;
   if (--e.holds == 0 && e.there) {
     --held_;
@@ -105,7 +105,7 @@ void blob_table::unpin(std::string_view hash, time_point now) {
   set_down(it, now);
 }
 
-// Into its line, unless somebody has it.
+// Adds the blob to its queue, unless it is held or pinned.
 void blob_table::set_down(entries::iterator it, time_point now) {
   auto& e = it->second;
   if (e.holds > 0 || e.pins > 0) return;

@@ -1,14 +1,16 @@
-// Which blobs the server has: contents of up to 1 GiB by their SHA-256, that arguments and values
-// name. Not core::blob, which is the bytes of one argument or value; this knows names and sizes
-// only. Owned by the blob_store, which has the bytes; its thread.
+// The blobs that the server stores: contents of up to 1 GiB, identified by SHA-256, that arguments
+// and values refer to. A core::blob is something else: the bytes of one argument or value. This
+// table contains only names and sizes. Owned by the blob_store, which stores the bytes; used on its
+// thread.
 //
-//   (nothing) ──put──► there, leased ──hold──► there, held ──release──► there, left ──► gone
-//                            └───────────────────── kept ───────────────────────────────▲
+//   (nothing) ──put──► stored, leased ──hold──► stored, held ──release──► stored, left ──► removed
+//                            └────────────────────── kept ──────────────────────────────────▲
 //
-// A blob that values name is held and stays. Others go `kept` after they were put, touched or
-// released; sooner when the budget needs their room: first those that were held and are not touched
-// since, the oldest first, then others whose last put or touch is `fresh` ago, since whoever did it
-// has arguments that name it, or is about to answer with it.
+// A blob is held while values refer to it, and is never removed then. Other blobs are removed
+// `kept` after the last put, touch or release, or sooner if the budget needs the space. First to be
+// removed are blobs that were held and not touched since, oldest first. Next are blobs whose last
+// put or touch was at least `fresh` ago: until then the client is probably about to submit
+// arguments, or a worker to return a value, that refers to them.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +30,11 @@
 namespace muster::core {
 
 struct blob_limits {
-  /// Of all of them together, what is being put included. More: RESOURCE_EXHAUSTED.
+  /// Total bytes, including blobs that are being put. At the limit: RESOURCE_EXHAUSTED.
   std::uint64_t bytes_max = std::uint64_t{4} << 30;
-  /// Of one. More: OUT_OF_RANGE.
+  /// Bytes of one blob. Above it: OUT_OF_RANGE.
   std::uint64_t blob_bytes_max = std::uint64_t{1} << 30;
-  /// Names, those that are held and not there included. More are not put
+  /// Names, including those that are held but not stored. Further ones are not put
   /// (RESOURCE_EXHAUSTED) and not held.
   std::size_t blobs_max = 100'000;
   duration kept = std::chrono::minutes(10);
@@ -40,9 +42,9 @@ struct blob_limits {
 };
 
 struct blob_counts {
-  std::uint64_t blobs = 0;  // there
-  std::uint64_t bytes = 0;  // of these, and of what is being put
-  std::uint64_t held = 0;   // blobs that values name
+  std::uint64_t blobs = 0;  // that are stored
+  std::uint64_t bytes = 0;  // of stored blobs, and of those that are being put
+  std::uint64_t held = 0;   // stored blobs that values refer to
   std::uint64_t held_bytes = 0;
   std::uint64_t bytes_max = 0;
 };
@@ -51,42 +53,44 @@ class blob_table {
  public:
   explicit blob_table(blob_limits limits) : limits_(limits) {}
 
-  /// Room for so many more bytes of something that is being put. REQUIRES: take_gone is called
-  /// afterwards, whatever it gives.
+  /// Reserves space for a blob that is being put, and removes other blobs if necessary. REQUIRES:
+  /// take_gone() is called afterwards, whatever is returned.
   muster::status reserve(std::uint64_t bytes, time_point now);
   void give_back(std::uint64_t bytes) { reserved_ -= bytes, used_.take(bytes); }
-  /// It is there, of `size` bytes that were reserved. False: it was there before, and the room is
-  /// given back.
+  /// Adds a blob of `size` bytes that were reserved. Returns false and gives the reservation back
+  /// if it was stored already.
   bool put(std::string_view hash, std::uint64_t size, time_point now);
-  /// One that an earlier process has left; whatever the limits. The same.
+  /// Adds a blob that an earlier process has stored, regardless of the limits. Returns false if it
+  /// was stored already.
   bool restore(std::string_view hash, std::uint64_t size, time_point now);
 
-  /// Whether it is there; then it counts as put just now.
+  /// Returns whether the blob is stored. If so, it counts as put just now.
   bool touch(std::string_view hash, time_point now);
-  /// A value names it, once more. False: it is not there, perhaps not yet.
+  /// Adds a reference by a value. Returns false if the blob is not stored (yet).
   bool hold(std::string_view hash);
-  /// It is held, also while it is not there: what hold() has found no room for is not.
+  /// Returns whether the blob is held, stored or not. A hold beyond blobs_max does not count.
   bool is_held(std::string_view hash) const;
-  /// The reverse of one hold.
+  /// Removes one reference.
   void release(std::string_view hash, time_point now);
-  /// Nothing names it, but it is in use for the moment: as a hold, that leaves no trace.
+  /// Protects a blob from removal without holding it. Unlike a hold, a pin does not affect where
+  /// the blob is queued afterwards.
   void pin(std::string_view hash);
   void unpin(std::string_view hash, time_point now);
 
   std::optional<std::uint64_t> size_of(std::string_view hash) const;
 
-  /// Lets go of what nobody has named for `kept`.
+  /// Removes blobs that no value refers to and that were last used at least `kept` ago.
   void sweep(time_point now);
-  /// Names of what went, whose contents are to be removed.
+  /// Returns the names of removed blobs, whose contents the caller deletes.
   std::vector<std::string> take_gone() { return std::exchange(gone_, {}); }
 
   blob_counts counts() const;
   blob_limits const& limits() const { return limits_; }
-  /// Empty, or what does not fit together; for tests.
+  /// Checks the table's consistency; for tests. Returns an empty string, or the error.
   std::string invalid() const;
 
  private:
-  // Unreferenced since, and a number that tells those of one time apart.
+  // The time since which the blob is unreferenced, and a number that orders blobs of the same time.
   using place = std::pair<time_point, std::uint64_t>;
   using order = std::map<place, std::string>;
   struct entry {
@@ -95,7 +99,7 @@ class blob_table {
     std::uint32_t pins = 0;
     bool there = false;
     bool left = false;  // it was held, and not touched since
-    place at{};         // in fresh_ or left_, while nobody holds it
+    place at{};         // position in fresh_ or left_ while it is neither held nor pinned
   };
   using entries = std::unordered_map<std::string, entry>;
 
@@ -108,9 +112,9 @@ class blob_table {
 
   blob_limits const limits_;
   entries all_;
-  order fresh_, left_;  // what is there and nobody holds; together all of that
+  order fresh_, left_;  // all stored blobs that are neither held nor pinned
   std::vector<std::string> gone_;
-  shared_budget used_;  // what is reserved, too
+  shared_budget used_;  // includes reservations
   std::uint64_t reserved_ = 0, there_ = 0, held_ = 0, held_bytes_ = 0;
   std::uint64_t last_ = 0;
 };

@@ -25,7 +25,7 @@ void holder_table::close(holder_id id, time_point now) {
 
 bool holder_table::begin(holder_id id, std::string_view name, std::uint64_t size, holder_id maker,
                          time_point now) {
-  // Lines keep what was dropped until its time has come.
+  // The queues keep dropped names until their time is reached.
   if (places_.size() >= limits_.names_max || new_.size() >= 2 * limits_.names_max) return false;
   bool const output = is_worker(holders_.at(id));
   auto const it = places_.emplace(name, place{size, maker, output, {}}).first;
@@ -111,13 +111,14 @@ bool holder_table::copy(holder_id id, std::string_view name, std::uint64_t size,
   auto const& p = it->second;
   if (p.size != size || !p.output) return false;
   if (is_its_own(id, it)) return true;
-  // There is always room for its maker, which may come back.
+  // One place is always reserved for the maker, which may reconnect.
   if (p.by.size() - (p.maker != 0) >= limits_.holders_max - 1) return false;
   add(id, it);
   return true;
 }
 
-// What its maker drops was unneeded. A copy goes when its room is needed, and may be the last.
+// A value that its maker drops was not needed. Another holder drops a copy to free memory, and it
+// may be the last one.
 void holder_table::drop(holder_id id, std::string_view name, time_point now) {
   auto const it = places_.find(std::string(name));
   if (it != places_.end() && holds(id, name)) remove(id, it, it->second.maker != id, now);
@@ -189,7 +190,7 @@ std::vector<std::string> holder_table::take_lost(time_point now, std::size_t mos
   std::erase_if(due, [&](std::string const& name) {
     auto const it = away_since_.find(name);
     if (it == away_since_.end() || it->second.since > until)
-      return true;  // back, or away once more
+      return true;  // returned, or left again later
     away_since_.erase(it);
     return false;
   });

@@ -1,19 +1,20 @@
-// Which processes hold large values in their own memory, and where others on their host take these.
-// The bytes are theirs; this knows names and sizes only. Owned by blob_holders; its thread.
+// Which processes hold large values in their own memory, and at which socket other processes on
+// their host read them. This table contains only names and sizes; the processes own the bytes.
+// Owned by blob_holders; used on its thread.
 //
-// A name is 32 random bytes, known for as long as a process that says so is there. What a worker
-// holds are outputs of closures: those that no value names, `told` after they were announced or
-// when the last value has gone, are to be dropped. What a client holds are arguments, which it
-// drops by itself, and can put again whatever becomes of its stream.
+// A name is 32 random bytes. It is known while a connected process reports it. Workers hold outputs
+// of closures. The server has a worker drop an output that no value has referred to within `told`
+// of its announcement, or whose last value is released. Clients hold arguments: a client drops them
+// itself, and can put them again even after its stream was lost.
 //
-//              hold                     copy                  its maker goes
-//   unknown ─────────► with its maker ─────────► with several ────────────────► with copies
-//      ▲                     │ the last goes                                        │ the same
+//              hold                     copy                  its maker leaves
+//   unknown ─────────► with its maker ─────────► with several ─────────────────► with copies
+//      ▲                     │ the last holder leaves                               │ same
 //      └── away, then lost ◄─┴──────────────────────────────────────────────────────┘
 //
-// Other workers that have taken an output may hold a copy, and say so. It is lost with the last of
-// all of them, whoever made it: after `away`, or when another process has the task of the last,
-// which is dead then.
+// Other workers that have read an output may hold a copy, and report it. An output is lost with its
+// last holder, whoever made it. It counts as lost after `away`, or as soon as another process has
+// the task of that last holder, which is dead then.
 #pragma once
 
 #include <cstdint>
@@ -33,26 +34,29 @@ namespace muster::core {
 using holder_id = std::uint64_t;
 
 struct holder_limits {
-  /// Names, of all processes. More are not known: who holds them puts them.
+  /// Names of all processes. At the limit further names are refused, and their holders put the
+  /// values to the server.
   std::size_t names_max = 100'000;
-  /// Processes that hold one value. Others are told of no more; who has a copy may keep it.
+  /// Processes that hold one value. Copies beyond the limit are not registered; their holders may
+  /// keep them.
   std::size_t holders_max = 8;
-  /// For a value that is about to name what was announced.
+  /// Time for a value to refer to an announced output.
   duration told = std::chrono::seconds(30);
-  /// Outputs that are named for so long are put, too, so that they outlive their holders.
+  /// Outputs that values refer to for this long are also put to the server, so that they survive
+  /// their holders.
   duration copied = std::chrono::seconds(10);
-  /// For who is asked to put a value to begin. Then another holder is asked.
+  /// Time for a holder to begin to put a value after a request. Then another holder is asked.
   duration put_within = std::chrono::seconds(5);
-  /// For a process whose stream has broken to come back with what it holds. Then that is lost.
+  /// Time for a process whose stream broke to reconnect. Then its values are lost.
   duration away = std::chrono::seconds(3);
 };
 
-/// What a process says of itself.
+/// The introduction of a process on a new stream.
 struct holder_hello {
-  std::string socket;    // where its values are taken on its host
+  std::string socket;    // where processes on its host read its values
   std::string task{};    // of a worker; empty: a client
-  std::string host{};    // the same for those that reach each other's sockets; empty: not known
-  holder_id former = 0;  // its id on a stream before, which nobody else knows; 0: none
+  std::string host{};    // equal for processes that can reach each other's sockets; empty: unknown
+  holder_id former = 0;  // secret id of its previous stream; 0: none
 };
 
 struct worker_holding {
@@ -63,9 +67,9 @@ struct worker_holding {
 struct holder_counts {
   std::uint64_t holders = 0;
   std::uint64_t names = 0;
-  std::uint64_t bytes = 0;    // of these, each once
+  std::uint64_t bytes = 0;    // of all values, each counted once
   std::uint64_t outputs = 0;  // names that workers hold
-  std::uint64_t copies = 0;   // of outputs, beyond the first process that holds each
+  std::uint64_t copies = 0;   // copies of outputs besides the first holder of each
   std::uint64_t copy_bytes = 0;
 };
 
@@ -73,54 +77,61 @@ class holder_table {
  public:
   struct place {
     std::uint64_t size = 0;
-    holder_id maker = 0;  // 0: it has gone
-    bool output = false;  // workers hold it
+    holder_id maker = 0;  // 0: it has left
+    bool output = false;  // held by workers, not a client
     std::vector<holder_id> by;
     std::size_t turn = 0, put_turn = 0;
-    time_point put_asked{};  // of that turn
+    time_point put_asked{};  // when the process of the present put_turn was asked
   };
 
   explicit holder_table(holder_limits limits = {}) : limits_(limits) {}
 
-  /// What the process of a worker before it had is lost. REQUIRES: no other has this id.
+  /// Adds a process. Values that only its worker's previous process held are lost. REQUIRES: no
+  /// other process has this id.
   void open(holder_id id, holder_hello hello);
-  /// With all that it holds.
+  /// Removes a process and all that it holds.
   void close(holder_id id, time_point now);
 
-  /// What it has made. False: another process holds that name, or there are too many. What its
-  /// former stream, which is not known to be broken, holds is taken over. A worker whose stream was
-  /// closed is the maker again.
+  /// Registers a value that the process has made, or takes it over from the process's former
+  /// stream, even if that is not known to be broken. A worker that holds an output whose maker has
+  /// left becomes its maker. Returns false if another process holds the name, or if there are too
+  /// many names.
   bool hold(holder_id id, std::string_view name, std::uint64_t size, time_point now);
-  /// What it has taken from another. False: nobody is told of it; see holder_limits. Or it is no
-  /// output, of another size, or not a worker's to hold.
+  /// Registers a copy that a worker has read from another process. Returns false if it is not
+  /// registered: a limit is reached, the process is a client, the value is not an output, or its size
+  /// differs.
   bool copy(holder_id id, std::string_view name, std::uint64_t size, time_point now);
   void drop(holder_id id, std::string_view name, time_point now);
 
-  /// Null: nobody holds it. Until something changes.
+  /// Returns null if no process holds the value. Valid until the next change.
   place const* find(std::string_view name) const;
   bool holds(holder_id id, std::string_view name) const;
   holder_hello const& of(holder_id id) const { return holders_.at(id).hello; }
-  /// Who holds it, those of `host` first, and each time another of them at first.
+  /// Returns the holders, those on `host` first. Successive calls begin with different holders, to
+  /// spread the load.
   std::vector<holder_id> by_turns(std::string_view name, std::string_view host);
-  /// Who is to put it: its maker at first, then the others by turns.
+  /// Returns the holder that is to put the value to the server: first its maker, then the others in
+  /// turn.
   std::optional<holder_id> who_puts(std::string_view name, time_point now);
 
-  /// No value names it any more: the workers that are to be told.
+  /// Returns the workers to notify when no value refers to an output any longer.
   std::vector<holder_id> not_named(std::string_view name) const;
-  /// Outputs that were announced `copied` ago, and those `told` ago; at most `most`, each once.
+  /// Return outputs that were announced at least `copied` (or `told`) ago, at most `most`. Each
+  /// output is returned once.
   std::vector<std::string> take_copied(time_point now, std::size_t most);
   std::vector<std::string> take_told(time_point now, std::size_t most);
-  /// Outputs of which no process has come back. At most `most`, each once.
+  /// Returns outputs none of whose holders reconnected in time, at most `most`. Each is returned
+  /// once.
   std::vector<std::string> take_lost(time_point now, std::size_t most);
-  /// Outputs whose maker has not come back, and that others hold, who may let go of them. At most
-  /// `most`.
+  /// Returns outputs that only copies exist of, because their maker did not reconnect. Holders of
+  /// copies may drop them at any time. At most `most`.
   std::vector<std::string> take_orphans(time_point now, std::size_t most);
 
   holder_counts counts() const;
-  /// Workers, those that hold the most bytes first; at most `most`.
+  /// Returns the workers that hold the most bytes, in descending order; at most `most`.
   std::vector<worker_holding> workers(std::size_t most) const;
   holder_limits const& limits() const { return limits_; }
-  /// Empty, or what does not fit together; for tests.
+  /// Checks the table's consistency; for tests. Returns an empty string, or the error.
   std::string invalid() const;
 
  private:
@@ -133,27 +144,30 @@ class holder_table {
   using line = std::deque<std::pair<time_point, std::string>>;
 
   static bool is_worker(holder const& h) { return !h.hello.task.empty(); }
-  /// One of its streams holds it already, the newer one from here on.
+  /// Returns whether a stream of the same process holds the value. If so, assigns it to stream
+  /// `id`.
   bool is_its_own(holder_id id, places::iterator it);
-  /// A process more. False: there are too many names.
+  /// Adds a value with its first holder. Returns false if there are too many names.
   bool begin(holder_id id, std::string_view name, std::uint64_t size, holder_id maker,
              time_point now);
   void add(holder_id id, places::iterator it);
-  /// A process less. The name goes with the last; `back`: one of them may come back with it.
+  /// Removes a holder. The value is removed with its last holder. `back`: the process may return
+  /// with it.
   void remove(holder_id id, places::iterator it, bool back, time_point now);
   static std::vector<std::string> take(line& from, time_point until, std::size_t most, line* then);
 
   holder_limits const limits_;
   std::unordered_map<holder_id, holder> holders_;
   places places_;
-  // Outputs by the time they were announced, oldest first, before and after `copied`, and by that
-  // at which their last holder, or their maker, went. Some have gone, or are back.
+  // Queues of outputs, oldest first. Ordered by announcement: new_ (before `copied`) and copied_.
+  // Ordered by departure: away_ (the last holder left) and orphans_ (the maker left). Entries may
+  // be out of date.
   line new_, copied_, away_, orphans_;
   struct absence {
     time_point since{};
-    std::string task;  // of the last
+    std::string task;  // of the last holder
   };
-  std::unordered_map<std::string, absence> away_since_;  // of these, what is not back
+  std::unordered_map<std::string, absence> away_since_;  // outputs of away_ that have not returned
   std::uint64_t bytes_ = 0, outputs_ = 0, copies_ = 0, copy_bytes_ = 0;
 };
 

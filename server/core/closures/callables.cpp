@@ -1,9 +1,9 @@
-// What functions are asked to call: numbers that come and go.
+// Callables of the function table: assigning and releasing their numbers.
 #include "server/core/closures/function_table.hpp"
 
 namespace muster::core {
 
-// The hash comes first: it is of one length, or not there.
+// The hash precedes the name, because it has a fixed length or is absent.
 std::string function_table::key_of(function_id f, callable_name const& called) {
   return std::to_string(raw(f)) + (called.hash.empty() ? '-' : '#') + called.hash + called.name;
 }
@@ -57,7 +57,7 @@ void function_table::forget(function_entry& f) {
   f = fresh;
 }
 
-// Those with a hash first: the one without stays as long as they do.
+// Callables with a hash are removed first, because the one without a hash remains while they exist.
 void function_table::forget_unused(std::vector<bool> used) {
   for (bool const with_hash : {true, false})
     for (std::size_t i = 0; i < entries_.size(); ++i) {

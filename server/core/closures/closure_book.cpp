@@ -1,4 +1,5 @@
-// Every change takes the closure out of the counts of its old state and into those of its new one.
+// State changes of closures: each removes the closure from the counts of its old state and adds it
+// to those of the new one.
 #include "server/core/closures/closure_book.hpp"
 
 #include <map>
@@ -9,7 +10,7 @@ namespace muster::core {
 
 namespace {
 
-// Of closure_counts, and of a function_entry for all but what waits.
+// Returns the counter of a state, in closure_counts or in a function_entry.
 template <class Counted>
 std::uint64_t& counter(Counted& counted, closure_state s) {
   switch (s) {
@@ -57,7 +58,8 @@ void closure_book::change(slot c, closure_phase to, move_reason why) {
 }
 
 std::uint32_t closure_book::tell_failure(failure const& f) {
-  constexpr std::size_t text_max = 4096;  // the first of a message, the last of a traceback
+  // keeps the beginning of a message, and the end of a traceback
+  constexpr std::size_t text_max = 4096;
   auto const first = [](std::string const& text) { return shortened(text, text_max); };
   auto const last = [](std::string const& text) {
     return text.size() <= text_max ? text
@@ -66,7 +68,7 @@ std::uint32_t closure_book::tell_failure(failure const& f) {
   core::failure told{
       f.kind, first(f.type), first(f.message), last(f.traceback), first(f.worker), f.attempt, {},
       {}};
-  // Many that fail with one input say the same.
+  // Closures that fail because of the same input report the same failure.
   if (changes_.failures.empty() || changes_.failures.back() != told)
     changes_.failures.push_back(std::move(told));
   return static_cast<std::uint32_t>(changes_.failures.size() - 1);
@@ -91,7 +93,7 @@ void closure_book::requeue(slot c, requeue_cause why) {
   r.worker = {};
   r.reported = r.retracted = r.noted = false;
   bool const retract = why == requeue_cause::retract;
-  r.attempt -= retract;  // it was none
+  r.attempt -= retract;  // a retracted closure was not attempted
   change(c, closure_phase::queued,
          retract                       ? move_reason::retracted
          : why == requeue_cause::retry ? move_reason::retried

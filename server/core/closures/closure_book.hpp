@@ -1,18 +1,18 @@
-// The states of closures and what is counted of them: in all, by session and by function. A state
-// changes only here, so counts cannot drift from states.
+// The states of closures, and counts of them: in total, by session and by function. Only this class
+// changes a state, so counts always match the states.
 //
 //   create ──► QUEUED ──send──► prefetched ──start──► RUNNING ──finish──► SUCCEEDED | FAILED | …
 //               ▲ │ ▲            │      ▲               │ │
-//               │ │ └───back─────┴──────┼──────back─────┘ │
+//               │ │ └─requeue────┴──────┼────requeue────┘ │
 //               │ │                     └─────stop────────┘
 //      unblock  │ ▼ block, defer (waits for an input, a time or its gang)
 //               └─ ○
 //
-// Prefetched is a kind of QUEUED: a worker has it, none of its slots works on it.
+// A prefetched closure counts as QUEUED: a worker holds it, but no slot executes it yet.
 //
-// It knows sessions by number and neither queues nor workers: what follows from a change is for the
-// caller. Owned by the coordinator; engine thread only. Limits: config::closures_max and
-// functions_max, kept by the callers and by the function table.
+// The class refers to sessions by number and does not know queues or workers; callers handle the
+// consequences of a change. Owned by the coordinator; engine thread only. Limits:
+// config::closures_max and functions_max, enforced by the callers and by the function table.
 #pragma once
 
 #include "server/core/api/changes.hpp"
@@ -25,30 +25,30 @@ namespace muster::core {
 
 class closure_book {
  public:
-  /// What is counted of one session.
+  /// Counts of one session.
   struct tally {
     closure_counts counts;
     std::uint64_t requeued = 0;
     std::uint64_t retried = 0;
     std::uint32_t scheduled = 0;
-    std::uint32_t own_errors = 0;  // unfinished, and an error of the session is none of theirs
+    std::uint32_t own_errors = 0;  // unfinished closures with closure_spec::own_error
     bool keeps_order = false;
-    session_id id{};             // none: a session of the core's own
-    std::vector<slot> closures;  // by order; of one that keeps it
+    session_id id{};             // none: one of the core's own sessions
+    std::vector<slot> closures;  // by position; only if keeps_order
 
-    /// With no worker.
+    /// Returns the number of unfinished closures that no worker holds.
     std::uint64_t waiting() const { return counts.queued - counts.sent + counts.blocked; }
     std::uint64_t held() const { return counts.running + counts.sent; }
     std::uint64_t unfinished() const { return waiting() + held(); }
   };
-  /// What became of a closure that has ended.
+  /// The result of finish().
   struct ended {
-    bool was_held = false;  // by a worker
+    bool was_held = false;  // a worker held it
   };
-  /// Why a closure comes back from a worker: told apart in what is counted.
+  /// Why a closure is taken back from a worker. Counted separately.
   enum class requeue_cause : std::uint8_t { loss, retry, retract };
 
-  /// All outlive it. What changes is said in `out`.
+  /// All parameters outlive the book. Changes are appended to `out`.
   closure_book(closure_table& records, config const& c, changes& out)
       : functions(c, out), records_(records), changes_(out) {}
 
@@ -60,71 +60,76 @@ class closure_book {
   void close(session_number n) { tallies_.close(n); }
   tally const& of(session_number n) const { return tallies_[n]; }
 
-  /// A new one, QUEUED. The spec's arguments are consumed.
+  /// Creates a closure in state QUEUED. Consumes the arguments of `spec`.
   slot create(session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
-  /// What comes until it is false is known from an earlier process: no news.
+  /// Marks changes as restored from an earlier process, until called with false. Readers do not
+  /// count restored changes as news.
   void restoring(bool on) { restoring_ = on; }
-  /// The session's next closure has this position. REQUIRES: none of its closures has it.
+  /// Sets the position of the session's next closure. REQUIRES: no closure of the session has it.
   void continue_at(session_number n, std::uint32_t order) { tallies_[n].scheduled = order; }
-  /// The same for a record that was claimed.
+  /// As create(), for a record that is already allocated.
   void create_in(slot c, session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
-  /// To a worker. `runs`: a slot of it works on it at once.
+  /// Assigns a closure to a worker. `runs`: a slot of the worker executes it at once; otherwise it
+  /// is prefetched.
   void send(slot c, worker_number w, bool runs, time_point now);
-  /// Prefetched: a slot works on it, since then.
+  /// Marks a prefetched closure as RUNNING since `at`.
   void start(slot c, time_point at);
-  /// RUNNING: none does, since it was sent.
+  /// Marks a RUNNING closure as prefetched: no slot of its worker has executed it since dispatch.
   void stop(slot c);
-  /// Its worker does not have it any more.
+  /// Puts a closure that a worker held back to QUEUED.
   void requeue(slot c, requeue_cause why);
-  /// Forgets a build that did not come to its end, which is no failure: it counts in no state.
-  /// REQUIRES: it was requeued, and is in no list.
+  /// Forgets a build that was interrupted. This does not count as a failure or in any state. REQUIRES:
+  /// the closure was requeued, and is in no list.
   void withdraw(slot c);
-  /// Another stream of its worker has it.
+  /// Moves a closure to another stream of its worker.
   void take_over(slot c, worker_number w);
-  /// Says where it stands. What is dispatched in the usual way is said by effects::dispatches.
+  /// Reports the closure's state in changes::moved. Ordinary dispatches are reported by
+  /// effects::dispatches instead.
   void tell(slot c, move_reason why);
-  /// QUEUED: waits for an input.
+  /// Marks a QUEUED closure as waiting for an input.
   void block(slot c);
   void unblock(slot c);
-  /// QUEUED: waits for a time, or for its gang.
+  /// Marks a QUEUED closure as waiting for a time, or for its gang.
   void defer(slot c, bool for_gang);
   void end_deferral(slot c);
-  /// REQUIRES: `as` is that of an ended closure.
+  /// REQUIRES: `as` is the state of an ended closure.
   ended finish(slot c, closure_state as, time_point now);
-  /// Its record is about to go, and its session stays.
+  /// Reports that the closure's record will be removed while its session stays.
   [[gnu::always_inline]] void release(slot c, release_reason why) {
     if (!changes_.ended.empty() && changes_.ended.back().of.closure == records_.id_of(c))
       changes_.ended.back().released = true;
     else
       tell_released(c, why);
   }
-  /// Its worker has executed it, within `started` and now: what ends it or brings it back says so.
+  /// Notes that the closure's worker has executed it, up to `now`. The finish or requeue that
+  /// follows reports the attempt.
   void answered(slot c, time_point now) { answered_ = c, answered_at_ = now; }
-  /// The same, where its times are known better, or its worker is gone. REQUIRES: a worker has it.
+  /// Reports an attempt explicitly: if its times are known better, or if its worker is lost.
+  /// REQUIRES: a worker holds the closure.
   void tell_attempt(slot c, attempt_end how, time_point started, time_point ended);
 
   closure_counts const& counts() const { return counts_; }
-  /// Queued, and waiting for nothing but a worker.
+  /// Returns the number of closures that wait only for a worker.
   std::uint64_t for_workers() const { return counts_.queued + counts_.blocked - deferred_; }
   std::uint64_t requeued() const { return requeued_; }
   std::uint64_t retried() const { return retried_; }
-  /// One that will never have a value since its worker was lost.
+  /// Counts a closure whose value is lost for good because its worker was lost.
   void count_aborted() { ++aborted_; }
   std::uint64_t aborted() const { return aborted_; }
 
   function_table functions;
 
-  /// Empty when all is counted rightly, else what is not.
+  /// Checks all counts. Returns an empty string, or a description of the first error.
   std::string invalid() const;
 
  private:
-  /// Takes it out of the counts of its state, or into them.
+  /// Applies `change` to each counter that includes the closure's present state.
   template <class Change>
   void count(closure_record const& r, Change change);
   void change(slot c, closure_phase to, move_reason why);
   void outline(slot c, closure_outline& into);
   void tell_released(slot c, release_reason why);
-  /// What readers are told of its failure; texts are cut. The position of it in changes::failures.
+  /// Appends a failure to changes::failures, with long texts cut, and returns its position there.
   std::uint32_t tell_failure(failure const& f);
   void leave(closure_record const& r);
   void enter(closure_record const& r);
@@ -136,13 +141,15 @@ class closure_book {
   bool restoring_ = false;
   numbered<session_number, tally> tallies_;
   closure_counts counts_;
-  std::uint64_t deferred_ = 0;  // blocked, or queued and waiting for a time, a gang or to be alone
+  // blocked, or queued and waiting for a time, a gang or a free worker
+  std::uint64_t deferred_ = 0;
   std::uint64_t requeued_ = 0;
   std::uint64_t retried_ = 0;
   std::uint64_t aborted_ = 0;
 };
 
-// What every closure goes through is inline: a call each would be felt.
+// Functions that every closure passes through are inline, because a call for each has a measurable
+// cost.
 
 [[gnu::always_inline]] inline void closure_book::outline(slot c, closure_outline& into) {
   auto const& r = records_[c];

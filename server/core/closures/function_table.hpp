@@ -1,10 +1,11 @@
-// Function names as small numbers, with what is counted for each. Names are never forgotten, their
-// number is limited (config::functions_max). Owned by the closure book.
+// Function names as small numbers, with counts for each. Names of functions are never forgotten;
+// their number is limited (config::functions_max). Owned by the closure book.
 //
-// A function such as "python:3.11" calls what it is given. Such a callable is one more number,
-// under whose name closures are counted and shown; queues, workers and placement know its function
-// alone, `served(f)`. Callables are limited (config::callables_max): when there is no room, those
-// that nobody refers to are forgotten, and while that does not help closures show their function.
+// A function such as "python:3.11" calls a callable that it is given. A callable has a number of
+// its own, under which closures are counted and shown. Queues, workers and placement use only its
+// function, `served(f)`. The number of callables is limited (config::callables_max). At the limit,
+// callables that nothing refers to are forgotten; until then, further closures show their function
+// instead.
 #pragma once
 
 #include <deque>
@@ -23,20 +24,22 @@ namespace muster::core {
 
 struct function_entry {
   std::string name;
-  std::uint32_t workers = 0;  // connected ones that have it
-  bool ever_had = false;      // by some worker
-  std::uint64_t waiting = 0;  // for a time or an input; not among the queued
+  std::uint32_t workers = 0;  // connected workers that provide it
+  bool ever_had = false;      // some worker has provided it
+  std::uint64_t waiting = 0;  // wait for a time or an input; not included in `queued`
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
-  // Of a callable, whose name is what is shown instead of its function's; none: its number is free.
+  // The next members concern callables, whose name is shown instead of their function's. An empty
+  // name: the number is free.
   bool callable = false;
-  function_id served{};        // its function, that workers have; of a function itself
-  std::string hash{};          // or empty
-  std::uint32_t versions = 0;  // of one without a hash: callables with this name and a hash
+  function_id served{};  // the function that workers provide; a function serves itself
+  std::string hash{};    // may be empty
+  // of a callable without a hash: number of callables with its name and a hash
+  std::uint32_t versions = 0;
 };
 
 class function_table {
  public:
-  /// Both outlive it. Numbers that come and go are told in `out`.
+  /// Both outlive the table. Assigned and released numbers are reported in `out`.
   function_table(config const& c, changes& out) : config_(c), changes_(out) {}
 
   result<function_id> intern(std::string_view name) {
@@ -61,31 +64,32 @@ class function_table {
     return id;
   }
 
-  /// The number of what the function is to call. Of a name with callable_versions_max hashes others
-  /// share one without. Nothing: there is no room. REQUIRES: `f` is a function's, the name is not
-  /// empty.
+  /// Returns the number of a callable. A further hash of a name that has callable_versions_max of
+  /// them gets the number of the name without a hash. Returns nothing if the table is full.
+  /// REQUIRES: `f` is a function, and the name is not empty.
   std::optional<function_id> intern(function_id f, callable_name const& called);
-  /// What workers declare and queues are for; of a function itself.
+  /// Returns the function that workers declare and queues serve; a function serves itself.
   function_id served(function_id f) const { return (*this)[f].served; }
-  /// Of a closure's record, as a spec has it.
+  /// Sets the function and callable of `into` from the number in a closure's record.
   void name(function_id f, closure_spec& into) const {
     into.function = served(f);
     into.callable = into.function == f ? 0 : raw(f);
   }
-  /// Forgets callables whose numbers are not set here; what was counted of them goes to their
-  /// functions. REQUIRES: `used` has a place for each number, set for each that somebody has.
+  /// Forgets callables that are not marked in `used`, and adds their counts of ended closures to
+  /// their functions. REQUIRES: `used` has an element for each number, true for each number in use.
   void forget_unused(std::vector<bool> used);
-  /// Of the function and what it calls.
+  /// Returns the counts of the function including its callables.
   function_entry totals(function_id f) const;
   std::size_t numbers() const { return entries_.size(); }
   std::size_t callables() const { return callables_.size(); }
 
-  /// When callables may be looked through next: a look at all closures is not for every request.
+  /// Earliest time of the next search for unused callables, which visits all closures and is too
+  /// slow for every request.
   time_point next_look{};
 
   function_entry& operator[](function_id f) { return *by_id_[raw(f)]; }
   function_entry const& operator[](function_id f) const { return *by_id_[raw(f)]; }
-  /// Nothing when nobody has ever named it.
+  /// Returns nothing if the name was never used.
   std::optional<function_id> find(std::string_view name) const {
     auto const it = ids_.find(name);
     return it == ids_.end() ? std::nullopt : std::optional(it->second);
@@ -108,11 +112,11 @@ class function_table {
 
   config const& config_;
   changes& changes_;
-  std::deque<function_entry> entries_;  // a deque keeps the names, and views of them, in place
-  std::vector<function_entry*> by_id_;  // look-up in a deque divides
+  std::deque<function_entry> entries_;  // a deque, so that names and views of them stay valid
+  std::vector<function_entry*> by_id_;  // because indexing a deque needs a division
   std::unordered_map<std::string_view, function_id> ids_;
   std::unordered_map<std::string, function_id> callables_;
-  std::vector<function_id> free_;  // numbers of callables that were forgotten
+  std::vector<function_id> free_;  // numbers of forgotten callables
 };
 
 }  // namespace muster::core

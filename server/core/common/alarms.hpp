@@ -1,5 +1,6 @@
-// What happens at a time of its own. `Kind` says what; `id` says to whom. Every entry belongs to
-// something that lives and goes with it, so its owner's limits bound this too. Owned by a core.
+// Timers of a core, ordered by time. `Kind` is the action and `id` the object that it concerns.
+// Each owner of a timer removes it when it is destroyed, so the owners' limits bound this set as
+// well. Owned by a core.
 #pragma once
 
 #include <compare>
@@ -25,7 +26,7 @@ class alarms {
   void set(time_point at, Kind kind, std::uint64_t id) { all_.insert({at, kind, id}); }
   void clear(time_point at, Kind kind, std::uint64_t id) { all_.erase({at, kind, id}); }
   time_point next() const { return all_.empty() ? never : all_.begin()->at; }
-  /// REQUIRES: next() != never.
+  /// Removes and returns the earliest alarm. REQUIRES: next() != never.
   alarm<Kind> pop() { return all_.extract(all_.begin()).value(); }
   std::size_t size() const { return all_.size(); }
 

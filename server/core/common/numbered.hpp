@@ -1,6 +1,6 @@
-// What a sub-model keeps for each session or worker, by its small number. The table that knows whom
-// there is gives the numbers; the others follow with `open` and `close`. Owned by a sub-model;
-// bounded by who gives the numbers. Pure; single thread.
+// State that a sub-model keeps for each session or worker, indexed by its small number. The table
+// of sessions or workers assigns the numbers; the sub-models follow with `open` and `close`. Owned
+// by a sub-model; bounded by the table that assigns the numbers. Pure; single thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace muster::core {
 template <class Number, class T>
 class numbered {
  public:
-  /// REQUIRES: not open. The reference is good until `close`.
+  /// Creates the state of `n`. The returned reference stays valid until `close`. REQUIRES: `n` is
+  /// not open.
   template <class... Args>
   T& open(Number n, Args&&... args) {
     if (raw(n) >= cells_.size()) cells_.resize(raw(n) + std::size_t{1});
@@ -27,11 +28,11 @@ class numbered {
   void close(Number n) { cells_[raw(n)] = nullptr; }
   bool contains(Number n) const { return raw(n) < cells_.size() && cells_[raw(n)]; }
 
-  /// REQUIRES: open.
+  /// REQUIRES: `n` is open.
   T& operator[](Number n) { return *cells_[raw(n)]; }
   T const& operator[](Number n) const { return *cells_[raw(n)]; }
 
-  /// In order of the numbers.
+  /// Calls `f(n, state)` for all open numbers, in ascending order.
   template <class F>
   void for_each(F f) const {
     for (std::size_t i = 0; i < cells_.size(); ++i)
@@ -42,7 +43,7 @@ class numbered {
   std::vector<std::unique_ptr<T>> cells_;
 };
 
-/// Gives numbers from 1 on; those that were given back first of all.
+/// Assigns numbers from 1 on. Returned numbers are used again before new ones.
 template <class Number>
 class number_pool {
  public:

@@ -1,6 +1,7 @@
-// Things under ids: the slot in the low half, how often the slot was used in the high half, so that
-// no id is given twice and an old one finds nothing. References stay valid until the thing is
-// erased. Owns what is in it; the user bounds how much that is. Pure; single thread.
+// Objects with 64-bit ids. The low half of an id is the slot, the high half the number of times the
+// slot was used. An id is therefore never assigned twice, and the id of an erased object finds
+// nothing. References stay valid until the object is erased. Owns its objects; the user bounds
+// their number. Pure; single thread.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace muster::core {
 
-/// `Id` is an enum of 64 bits; 0 is none.
+/// `Id` is a 64-bit enum. The value 0 is never assigned.
 template <class Id, class T>
 class slot_table {
  public:
@@ -29,7 +30,7 @@ class slot_table {
     return Id{std::uint64_t{++s.uses} << 32 | at};
   }
 
-  /// Null: never given, or erased.
+  /// Returns null if `id` was never assigned or its object was erased.
   T* find(Id id) {
     auto const at = slot_of(id);
     if (at >= slots_.size() || slots_[at].uses != uses_of(id) || !slots_[at].value) return nullptr;
@@ -37,7 +38,7 @@ class slot_table {
   }
   T const* find(Id id) const { return const_cast<slot_table*>(this)->find(id); }
 
-  /// REQUIRES (here and below): it is there.
+  /// REQUIRES: the object exists (also for take()).
   T& at(Id id) {
     auto* found = find(id);
     check(found != nullptr, "an id in use names a thing that is there");
@@ -54,7 +55,7 @@ class slot_table {
 
   std::size_t size() const { return slots_.size() - free_.size(); }
 
-  /// `f(id, thing)`, by slot.
+  /// Calls `f(id, object)` for all objects, in slot order.
   template <class F>
   void for_each(F f) const {
     for (std::size_t i = 0; i < slots_.size(); ++i)

@@ -1,6 +1,6 @@
-// Calls that wait for their answer: what each waits for, and when it is answered at the latest.
-// Owned by a core, which bounds them (a call that finds it full is refused at once) and says what
-// is waited for in `Wait`, a struct with a `time_point deadline`. Pure; single thread.
+// Calls that wait for their reply, each with its condition and deadline. `Wait` describes the
+// condition and has a member `time_point deadline`. Owned by a core, which bounds the calls: at the
+// limit it refuses a call at once. Pure; single thread.
 #pragma once
 
 #include <set>
@@ -16,19 +16,19 @@ namespace muster::core {
 template <class Wait>
 class waiting_calls {
  public:
-  /// REQUIRES: does not wait yet.
+  /// REQUIRES: `call` is not parked.
   void park(call_id call, Wait w) {
     if (w.deadline != never) deadlines_.emplace(w.deadline, call);
     check(calls_.emplace(call, std::move(w)).second, "a call is parked once");
   }
 
-  /// Null: does not wait, or not any more.
+  /// Returns null if the call is not parked.
   Wait const* find(call_id call) const {
     auto const it = calls_.find(call);
     return it == calls_.end() ? nullptr : &it->second;
   }
 
-  /// REQUIRES: it waits.
+  /// Removes and returns the wait of a call. REQUIRES: the call is parked.
   Wait take(call_id call) {
     auto node = calls_.extract(call);
     check(!node.empty(), "only a parked call is answered");
@@ -39,7 +39,7 @@ class waiting_calls {
   time_point next_deadline() const {
     return deadlines_.empty() ? never : deadlines_.begin()->first;
   }
-  /// Whose deadline is next. REQUIRES: next_deadline() != never.
+  /// Returns the call with the earliest deadline. REQUIRES: next_deadline() != never.
   call_id first() const { return deadlines_.begin()->second; }
   std::size_t size() const { return calls_.size(); }
   bool empty() const { return calls_.empty(); }
@@ -47,7 +47,7 @@ class waiting_calls {
 
  private:
   std::unordered_map<call_id, Wait> calls_;
-  std::set<std::pair<time_point, call_id>> deadlines_;  // in order, so replies are deterministic
+  std::set<std::pair<time_point, call_id>> deadlines_;  // ordered, so replies are deterministic
 };
 
 }  // namespace muster::core
