@@ -13,7 +13,7 @@ call_table::verdict call_table::take(caller_id who, call_spec const& c) {
   if (auto const it = from.calls.find(c.number); it != from.calls.end())
     return it->second.answered ? verdict::answered : verdict::repeated;
   if (c.number <= from.last) return verdict::past;
-  // A worker's functions go on while its stream breaks, before it has heard of the next one.
+  // A function can send calls after its stream broke and before it knows of the new stream.
   if (who.of_worker && !first && c.number != from.last + 1) return verdict::early;
   from.last = c.number;
   if (from.calls.size() >= limits_.calls_max || bytes_ + c.args.size() > limits_.waiting_bytes_max)
@@ -22,7 +22,7 @@ call_table::verdict call_table::take(caller_id who, call_spec const& c) {
   if (from.left) ++left_;
   auto& made = from.calls[c.number];
   made.object = c.object;
-  made.method = c.method.substr(0, limits_.name_bytes_max + 1);  // a longer one is refused
+  made.method = c.method.substr(0, limits_.name_bytes_max + 1);  // Longer names are refused.
   made.args = c.args;
   ++open_[c.object];
   return verdict::fresh;
@@ -30,7 +30,8 @@ call_table::verdict call_table::take(caller_id who, call_spec const& c) {
 
 bool call_table::pass(caller_id who, std::uint64_t number) {
   auto const it = callers_.find(who);
-  if (it == callers_.end()) return true;  // its numbers of before say nothing here
+  // Its first call here: earlier numbers belong to another server process.
+  if (it == callers_.end()) return true;
   if (number > it->second.last + 1) return false;
   it->second.last = std::max(it->second.last, number);
   return true;
@@ -127,7 +128,7 @@ std::vector<object_id> call_table::retire(caller_id who) {
   auto forgotten = drop_calls(it->second);
   retired_.push_back(who);
   if (retired_.size() <= limits_.lost_max) return forgotten;
-  // One that has come back meanwhile, and calls, is none of them any more.
+  // A caller that has returned and has calls is kept.
   auto const oldest = callers_.find(retired_.front());
   if (oldest != callers_.end() && oldest->second.calls.empty()) callers_.erase(oldest);
   retired_.pop_front();

@@ -1,9 +1,9 @@
-// Calls of objects by who has made them: each is taken once, however often it comes, and its answer
-// is kept until its caller has it.
+// Calls of objects by caller. Each call is accepted once, even if it is repeated, and its answer is
+// kept until its caller has received it.
 //
-//   take ──► waits ──answer──► kept ──taken──► forgotten
+//   take ──► waiting ──answer──► answered ──taken──► forgotten
 //
-// Knows objects by number alone. Owned by object_table; engine thread only. Limits: object_limits.
+// Owned by object_table; engine thread only. Limits: object_limits.
 #pragma once
 
 #include <deque>
@@ -18,11 +18,11 @@ namespace muster::core::objects {
 struct call {
   object_id object{};
   std::string method{};
-  blob args{};  // until it is answered: its worker may have to be told again
+  blob args{};  // Kept until the answer, to resend the call to its worker.
   bool answered = false;
-  bool told = false;  // on its caller's stream of now
+  bool told = false;  // The answer was sent on the caller's current stream.
   call_answer answer{};
-  std::vector<call_name> waits_for{};  // whose answers it waits for, while it is executed
+  std::vector<call_name> waits_for{};  // Calls it waits for while it executes.
 };
 
 class call_table {
@@ -30,35 +30,36 @@ class call_table {
   explicit call_table(object_limits const& limits) : limits_(limits) {}
 
   enum class verdict : std::uint8_t {
-    fresh,     ///< it was taken
-    repeated,  ///< it waits for its answer
-    answered,  ///< and the answer is kept
-    early,     ///< those before it are on their way again, and it with them: see ObjectOrders.begin
-    past,      ///< not known any more, and not above the last
-    full,      ///< its caller has too many, or all have too much
+    fresh,
+    repeated,  ///< unanswered
+    answered,  ///< its answer is kept
+    early,     ///< Earlier calls are being resent, and this one with them; see ObjectOrders.begin.
+    past,      ///< Not above the caller's last number, and forgotten.
+    full,      ///< the caller's limit, or that of all bytes, is reached
   };
   verdict take(caller_id who, call_spec const& c);
-  /// A call of what an earlier process had, which is not taken. False: those before it are on their
-  /// way again, and it with them.
+  /// Notes a call of an object of an earlier server process without recording it. Returns false if
+  /// earlier calls are being resent, and this one with them.
   bool pass(caller_id who, std::uint64_t number);
-  /// Null: it is not known, or has been answered and taken.
+  /// Returns null if the call is unknown, or was answered and taken.
   call* find(call_name const& n);
   call const* find(call_name const& n) const { return const_cast<call_table*>(this)->find(n); }
-  /// REQUIRES: it waits. The answer is kept until its caller has it, unless that has left. A value
-  /// for which there is no room becomes a failure. What is to be said.
+  /// Records the answer and returns the one to send. A value that exceeds the limit becomes a
+  /// failure. The answer is kept until its caller has received it, unless the caller has left.
+  /// REQUIRES: the call is not answered.
   call_answer answer(call_name const& n, call_answer a);
   void taken(caller_id who, std::uint64_t number);
-  /// Its caller has another stream: what it asks for again it is told again, once.
+  /// Notes that the caller has a new stream: repeated calls are answered again, once.
   void listens_anew(caller_id who);
-  /// It is gone for good: nothing more comes of it, answers are for nobody. What it has asked of
-  /// objects that are still there is executed all the same, also where it has not begun, unless
-  /// there is too much of that: then calls are forgotten. Their objects, one for each of these.
+  /// Notes that the caller has ended for good and drops its answers. Its unanswered calls are still
+  /// executed. If too many such calls exist (object_limits::left_max), they are forgotten instead.
+  /// Returns the objects of forgotten calls, one entry per call.
   std::vector<object_id> leave(caller_id who);
-  /// It may come back: its calls are forgotten, but known not to be new should they come again.
-  /// Their objects, as of leave().
+  /// Forgets the calls of a caller that may return. Its last number is kept to recognize repeated
+  /// calls. Returns the objects as leave() does.
   std::vector<object_id> retire(caller_id who);
 
-  /// Calls of the object that are not answered.
+  /// Returns the number of unanswered calls.
   std::size_t open(object_id object) const {
     auto const it = open_.find(object);
     return it == open_.end() ? 0 : it->second;
@@ -74,7 +75,7 @@ class call_table {
   };
 
   object_limits const& limits_;
-  /// The objects of those that waited.
+  /// Returns the objects of unanswered calls, one entry per call.
   std::vector<object_id> drop_calls(caller& c);
   void drop_answered(caller& c);
   void close(object_id object);
@@ -82,8 +83,8 @@ class call_table {
   std::map<caller_id, caller> callers_;
   std::unordered_map<object_id, std::size_t> open_;
   std::deque<caller_id> retired_;  // oldest first
-  std::size_t bytes_ = 0;          // of arguments and answers
-  std::size_t left_ = 0;           // calls of those that have left
+  std::size_t bytes_ = 0;          // arguments and answers
+  std::size_t left_ = 0;           // calls of callers that have left
 };
 
 }  // namespace muster::core::objects

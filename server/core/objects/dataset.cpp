@@ -127,8 +127,8 @@ bool dataset::serve(parked const& p, bool settled, answers& out) {
   return true;
 }
 
-// Who is told the end is as settled as who waits, and who is given a split is not: one look is
-// enough.
+// One check suffices: a closure that gets the end is as settled as a waiting one, and a closure
+// that gets a split is not settled.
 void dataset::serve_all(answers& out) {
   bool const settled = !parked_.empty() && is_settled();
   auto const waited = std::exchange(parked_, {});
@@ -140,8 +140,8 @@ bool dataset::is_settled() const {
   if (!queue_.empty()) return false;
   return std::all_of(holders_.begin(), holders_.end(), [](auto const& one) {
     auto const& h = one.second;
-    // One that waits passes nothing more: what it is not past may come back, but not before its
-    // end.
+    // A waiting closure finishes no split before it ends, so its unfinished splits cannot return
+    // earlier.
     return h.held.empty() || h.waits > 0 ||
            (h.told_end &&
             std::all_of(h.held.begin(), h.held.end(), [](auto const& s) { return s.second; }));

@@ -1,14 +1,14 @@
-// One dataset: its splits, dealt out to closures, epoch by epoch.
+// A dataset: its splits, distributed to closures, epoch by epoch.
 //
-//   queued ──draw──► drawn ──its closure has succeeded, and was past its end──► done
-//      ▲                └──its closure has failed, is cancelled, or begins again
-//      └──────────────────────────────┘
+//   queued ──draw──► drawn ──closure succeeded, split finished──► done
+//      ▲               │
+//      └───────────────┘ closure failed, was cancelled or restarted, or had not finished the split
 //
-// The next epoch begins when all splits of this one are done. A draw for which nothing is left
-// waits, as what others have drawn may come back, until all of them wait, too: then each is told
-// the end. A closure reads one epoch: that of its first split, or the one that it names.
+// The next epoch begins when all splits of the current one are done. A draw without a queued split
+// waits, because drawn splits may return. When all closures with splits wait, each draw gets the
+// end. A closure reads one epoch: that of its first split, or the one that it names.
 //
-// Owned by object_table; engine thread only. Limits: dataset_limits; what waits: object_limits.
+// Owned by object_table; engine thread only. Limits: dataset_limits; waiting draws: object_limits.
 #pragma once
 
 #include <deque>
@@ -29,32 +29,32 @@ class dataset {
   dataset(datasets::dataset_limits const& limits, datasets::dataset_spec spec, session_id owner,
           std::string submitter, time_point created);
 
-  /// What a draw is answered with.
+  /// Answer to a draw.
   struct dealt {
     call_name name{};
-    std::optional<drawn_split> split{};  // none: the end, unless…
-    std::string wrong{};                 // …it is refused
+    std::optional<drawn_split> split{};  // Empty: the end of the dataset, or an error.
+    std::string wrong{};                 // empty: no error
   };
   using answers = std::vector<dealt>;
 
-  /// REQUIRES: the closure executes this attempt on `worker`. Now or later it is answered once.
+  /// Queues a draw, which is answered exactly once, now or later. REQUIRES: the closure executes
+  /// this attempt on `worker`.
   void draw(call_name const& name, datasets::draw_request const& r, std::string const& worker,
             answers& out);
-  /// The closure has ended, or begins again: its draws that wait are answered with the end.
+  /// Notes that the closure has ended or restarts. Its waiting draws get the end.
   void ended(closure_id closure, bool succeeded, answers& out);
-  /// The closure is to stop: it is told the end, and keeps what it has until it has ended.
+  /// Ends the closure's draws. It keeps its splits until it ends.
   void stop(closure_id closure, answers& out);
-  /// It goes: nothing that waits can be answered otherwise.
+  /// Returns the waiting draws, which the caller must answer. The dataset is deleted afterwards.
   std::vector<call_name> abandon();
 
-  /// Looks at all splits.
+  /// Scans all splits.
   datasets::position where() const;
-  /// Looks at none.
   datasets::dataset_counts counts() const;
   std::uint64_t done_ever() const { return done_ever_; }
   std::uint64_t given_back() const { return given_back_; }
-  /// It goes on from there. REQUIRES: check. Errors: FAILED_PRECONDITION, functions have drawn what
-  /// is not done.
+  /// Continues at the position. REQUIRES: check(at). Errors: FAILED_PRECONDITION if a closure holds
+  /// splits.
   status go_to(datasets::position const& at, answers& out);
   /// Errors: INVALID_ARGUMENT with the field.
   static status check(datasets::position const& at, std::size_t splits, std::uint32_t epochs);
@@ -68,19 +68,18 @@ class dataset {
   bool is_over() const { return epoch_ == spec_.epochs; }
   bool has(closure_id closure) const { return holders_.contains(closure); }
   datasets::dataset_view view(dataset_id id) const;
-  /// Empty when all is in order.
   std::string invalid() const;
 
  private:
   enum class split_state : std::uint8_t { queued, drawn, done };
   struct holder {
     std::uint32_t attempt = 0;
-    std::uint32_t epoch = datasets::any_epoch;  // that it reads, once that is known
+    std::uint32_t epoch = datasets::any_epoch;  // Empty until known.
     std::string worker{};
-    std::map<std::uint32_t, bool> held{};  // splits, and whether it is past their end
-    std::size_t waits = 0;                 // of its draws
+    std::map<std::uint32_t, bool> held{};  // Splits, and whether each was read to its end.
+    std::size_t waits = 0;
     bool told_end = false;
-    bool named = false;  // its functions name the epoch
+    bool named = false;  // The closure names the epoch.
   };
   struct parked {
     call_name name{};
@@ -92,10 +91,10 @@ class dataset {
   void begin_epoch();
   void begin_at(datasets::position const& at);
   void pass_epochs();
-  /// Whether a draw can be answered now, which it is then.
+  /// Returns whether the draw could be answered.
   bool serve(parked const& p, bool settled, answers& out);
   void serve_all(answers& out);
-  /// Nothing comes back any more, unless something fails yet.
+  /// Whether no split can return unless a closure fails or ends.
   bool is_settled() const;
   datasets::worker_part& part_of(std::string const& worker);
 
@@ -108,7 +107,7 @@ class dataset {
   std::uint32_t epoch_ = 0;
   std::vector<split_state> states_;
   std::deque<std::uint32_t> queue_;
-  std::size_t done_ = 0;  // of this epoch
+  std::size_t done_ = 0;  // in this epoch
   std::map<closure_id, holder> holders_;
   std::deque<parked> parked_;  // oldest first
   std::uint64_t done_ever_ = 0;

@@ -1,11 +1,10 @@
-// The objects that there are, by number, by name and by task, and the tasks that have them or are
-// to have them.
+// Objects by number, by name and by task, and the tasks that hold or will hold them.
 //
-//   add ──► pending ──its task is here──► starting ──► ready
-//                                            └──► failed   └──► lost
+//   add ──► pending ──its task connects──► starting ──► ready
+//                                             └──► failed   └──► lost
 //
-// Owned by object_table; engine thread only. Limits: object_limits; a task is here while it is
-// attached or has objects.
+// Owned by object_table; engine thread only. Limits: object_limits. A task is kept while it is
+// connected or has objects.
 #pragma once
 
 #include <deque>
@@ -23,15 +22,16 @@ struct object {
   object_spec spec{};
   session_id owner{};
   std::string submitter{};
-  time_point created{}, since{};  // `since`: of the state
+  time_point created{}, since{};  // `since`: start of the current state.
   object_state state = object_state::pending;
   object_end end{};
   std::uint64_t answered = 0;
   std::string last_error{};
-  std::deque<call_name> queue{};  // not answered, oldest first; half of them may have been
-  std::size_t passed = 0;         // at most so many of these have been
-  std::set<session_id> users{};   // that have asked for it, or called it
-  failure why{};                  // failed, lost
+  // Unanswered calls, oldest first; up to half of the entries may be answered.
+  std::deque<call_name> queue{};
+  std::size_t passed = 0;  // Upper bound of the answered entries in `queue`.
+  std::set<session_id> users{};
+  failure why{};
 
   void become(time_point now, object_state next) {
     if (state != next) since = now;
@@ -39,7 +39,7 @@ struct object {
   }
 };
 
-/// Its type, where it has one, and its message.
+/// Returns the type, if any, and the message.
 std::string said_by(failure const& f);
 
 using task_name = std::pair<std::string, std::int64_t>;
@@ -47,10 +47,10 @@ using task_name = std::pair<std::string, std::int64_t>;
 std::string text(task_name const& t);
 
 struct task {
-  stream_id stream{};  // none: it is away, or was never here
+  stream_id stream{};  // none: disconnected
   core::incarnation incarnation{};
-  time_point lost_at = never;  // while it is away
-  bool takes = false;          // it can hold objects
+  time_point lost_at = never;  // Set while it is away.
+  bool takes = false;
   std::set<object_id> has{};
 };
 
@@ -58,34 +58,33 @@ class object_book {
  public:
   explicit object_book(object_limits const& limits) : limits_(limits) {}
 
-  /// For who counts with the same numbers.
+  /// Returns a number for a dataset, which shares the numbers of objects.
   std::uint64_t next_number() { return ++last_; }
-  /// Ids begin above `last`.
+  /// Makes ids start above `last`.
   void begin_above(std::uint64_t last) { last_ = last; }
   /// Errors: INVALID_ARGUMENT with the field, ALREADY_EXISTS (the name), RESOURCE_EXHAUSTED.
   status check(object_spec const& spec) const;
-  /// REQUIRES: check.
+  /// REQUIRES: check(o.spec) succeeds.
   object_id add(object o);
   object* find(object_id id);
   object const* find(object_id id) const { return const_cast<object_book*>(this)->find(id); }
-  /// None: nobody has the name.
   object_id named(std::string_view name) const;
   void erase(object_id id);
-  /// It is made: what it was made with is not kept.
+  /// Drops the constructor arguments, which are needed only until the object is built.
   void forget_args(object& o);
-  /// It is remembered for a while, so that who calls it hears why; its name is free.
+  /// Marks the object as failed or lost and frees its name. It is kept for a while, so that callers
+  /// get the reason. The oldest is erased above object_limits::lost_max.
   void lose(time_point now, object_id id, failure why, object_end how);
 
   task& of(task_name const& t) { return tasks_[t]; }
-  /// None: it is no task's.
   std::optional<task_name> task_of(stream_id stream) const;
-  /// The task has another stream, or none.
+  /// Sets the task's stream; none: disconnected.
   void connect(task& t, task_name const& name, stream_id stream);
   std::map<task_name, task>& tasks() { return tasks_; }
   std::map<task_name, task> const& tasks() const { return tasks_; }
   std::map<object_id, object>& all() { return objects_; }
   std::map<object_id, object> const& all() const { return objects_; }
-  /// A task that is neither here nor has anything.
+  /// Removes the task if it is disconnected, is not expected back and has no objects.
   void tidy(task_name const& t);
 
  private:
@@ -93,12 +92,12 @@ class object_book {
 
   object_limits const& limits_;
   std::uint64_t last_ = 0;
-  std::size_t args_bytes_ = 0;  // of those that are not made yet
+  std::size_t args_bytes_ = 0;  // arguments of unbuilt objects
   std::map<object_id, object> objects_;
   std::map<std::string, object_id, std::less<>> names_;
   std::map<task_name, task> tasks_;
   std::map<stream_id, task_name> streams_;
-  std::deque<object_id> lost_;  // oldest first; some are gone
+  std::deque<object_id> lost_;  // oldest first; may contain erased objects
 };
 
 }  // namespace muster::core::objects

@@ -1,5 +1,5 @@
-// Datasets among objects: they are called by the same numbers, over the same streams, with the same
-// tickets, and the server itself answers.
+// Datasets share the numbers, streams and tickets of objects; the server itself answers their
+// calls.
 #include <utility>
 
 #include "server/core/api/id_text.hpp"
@@ -181,7 +181,7 @@ void object_table::draw(caller_id who, session_id s, call_spec const& c,
 
 void object_table::deal(dataset const& d, dataset::answers const& dealt) {
   for (auto const& a : dealt) {
-    // Who has asked may be gone; then its closure is, or will be, and gives back what it has.
+    // The caller may be gone. Its closure then ends and returns its splits.
     auto const* c = calls_.find(a.name);
     if (!c || c->answered) continue;
     if (!a.wrong.empty())
@@ -215,7 +215,7 @@ void object_table::closure_ended(closure_id closure, bool succeeded) {
   }
 }
 
-// What coordinators ask, and functions with the handle, too.
+// Called by coordinators and by functions with the handle.
 void object_table::ask(dataset_id id, call_name const& name, session_id s, call_spec const& c) {
   auto& d = datasets_.at(id);
   if (d.owner() != s)

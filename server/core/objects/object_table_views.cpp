@@ -1,4 +1,4 @@
-// Copies of objects for readers: REST, page, command line, metrics.
+// Copies of objects for readers: REST, dashboard, command line, metrics.
 #include <algorithm>
 
 #include "base/text.hpp"
@@ -36,7 +36,7 @@ object_view object_table::view(object_id id, object const& o) const {
   bool const here = at != book_.tasks().end() && at->second.stream != stream_id{} && !over;
   if (here) v.incarnation = at->second.incarnation;
   auto const open = calls_.open(id);
-  // They are with its worker, which begins them in their order.
+  // The worker has all open calls and starts them in order.
   if (here && o.state == object_state::ready)
     v.executing = std::min<std::size_t>(open, o.spec.concurrency);
   v.waiting = open - v.executing;

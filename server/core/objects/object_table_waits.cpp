@@ -1,4 +1,4 @@
-// Calls whose answers can never come, as what has to make them waits itself.
+// Detects cycles of calls that wait for each other.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -29,15 +29,14 @@ void object_table::waits(stream_id stream, call_name const& within, call_name co
                        "", "", 0}));
 }
 
-// A call that is executed ends unless it waits for one that cannot end; one that waits behind
-// others begins when any of those that are executed can end. What follows from nothing waits for
-// itself. Few calls wait for others, so few are looked at: a circle of more, or behind an object
-// with more calls at one time, is not found.
+// An executing call ends unless it waits for a call that cannot end. A queued call starts when any
+// executing call can end. All other calls are in a cycle. The search is bounded: a larger cycle, or
+// one behind an object with more calls, is not found.
 bool object_table::can_end(call_name const& start) const {
-  constexpr std::size_t looked_at_max = 2'000;  // calls, and what they wait for
+  constexpr std::size_t looked_at_max = 2'000;  // Calls, including those to be visited.
   struct node {
-    std::vector<call_name> all;  // it ends when all of these do…
-    std::vector<call_name> any;  // …and begins when any of these does
+    std::vector<call_name> all;  // Ends when all of these end.
+    std::vector<call_name> any;  // Starts when any of these ends.
     bool ends = false;
   };
   std::map<call_name, node> seen;

@@ -1,4 +1,4 @@
-// What workers say of objects, and what becomes of these with their tasks.
+// Reports of workers, and the loss of objects with their tasks.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace muster::core::objects {
 
 namespace {
 
-constexpr std::size_t named_max = 3;             // of those that are lost
+constexpr std::size_t named_max = 3;             // Named in an event.
 constexpr std::size_t last_error_bytes = 1'000;  // that are kept
 
 }  // namespace
@@ -60,7 +60,7 @@ void object_table::gone(time_point now, stream_id stream, bool final, std::strin
   due_ = std::min(due_, at.lost_at);
 }
 
-// Those that nobody has begun to make wait for whoever comes.
+// Keeps pending objects, which the next worker of the task can build.
 void object_table::lose(time_point now, task_name const& t, task& at, object_end how,
                         std::string const& why) {
   passed(calls_.retire(caller_of(std::exchange(at.incarnation, {}))));
@@ -84,7 +84,7 @@ void object_table::lose(time_point now, task_name const& t, task& at, object_end
     for (auto const s : o.users)
       if (told.insert(s).second) out_.losses.push_back({s, t.first, t.second, why});
     ++all.count;
-    // All who may look read the event; what a token's own objects are called is for that token.
+    // All readers see the event, but names of a token's objects are for that token only.
     if (all.first.size() < named_max && o.submitter.empty())
       all.first.push_back(o.spec.name.empty() ? o.spec.class_name : o.spec.name);
     book_.lose(now, id, lost, how);
@@ -132,7 +132,7 @@ void object_table::trim(object& o) {
     if (c && !c->answered) break;
     o.queue.pop_front();
   }
-  // Behind one that takes long others end, where the object has room for several.
+  // With concurrency above 1, calls behind a slow one can finish first.
   if (o.passed * 2 <= o.queue.size()) return;
   std::erase_if(o.queue, [this](call_name const& n) {
     auto const* c = calls_.find(n);
@@ -150,7 +150,7 @@ void object_table::passed(std::vector<object_id> const& forgotten) {
   }
 }
 
-// Another step asks when this is to be called, and workers are many: they are gone over here alone.
+// Scans all tasks only when one is due: every step calls due(), and there are many tasks.
 void object_table::tick(time_point now) {
   if (now < due_) return;
   std::vector<task_name> over;
