@@ -1,4 +1,4 @@
-// All records first, so that an input may be of any job; then what is still to be done.
+// Restores all records before it resumes work, because an input can belong to any job.
 #include "server/core/durable/job_restart.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void limit_times(time_point now, restored_job& j) {
 }  // namespace
 
 void job_restart::restore(std::vector<restored_job>& jobs) {
-  // Those that have ended in the order in which they did, which is the order in which they go.
+  // Finished jobs are restored in the order in which they finished and will be removed.
   auto const turn = [](restored_job const& j) {
     return std::pair(j.job.state == job_state::running ? never : j.job.finished, raw(j.job.id));
   };
@@ -62,11 +62,11 @@ session& job_restart::open(job_fact& f) {
   return s;
 }
 
-// Workers that come back with theirs keep them; others build.
+// Workers that reconnect with a built value keep it; other workers build it.
 void job_restart::restore_values(session* owner, std::vector<per_worker_fact>& values) {
   for (auto& f : values) {
     auto const function = core_.book.functions.intern(f.function);
-    if (!function) continue;  // no room for its name: who needs the value fails, and says so
+    if (!function) continue;  // Table full: closures that need it fail.
     per_worker_entry v;
     v.id = f.id;
     v.name = std::move(f.name);
@@ -82,7 +82,7 @@ void job_restart::restore_values(session* owner, std::vector<per_worker_fact>& v
   }
 }
 
-// Those of which only unfinished closures kept them, which have ended since.
+// Releases values that were kept only for closures that have ended since.
 void job_restart::release_values() {
   std::vector<per_worker_id> unused;
   for (auto const& [id, v] : core_.builds.all())
@@ -90,7 +90,7 @@ void job_restart::release_values() {
   for (auto const id : unused) life_.release(*core_.builds.find(id));
 }
 
-// Each with what it calls, as far as there is room for it.
+// Returns the request's functions with their callables, as far as the tables have room.
 std::vector<function_id> job_restart::functions_of(accepted_fact const& f) {
   std::vector<function_id> ids;
   for (std::size_t i = 0; i < f.functions.size(); ++i) {
@@ -105,13 +105,13 @@ std::vector<function_id> job_restart::functions_of(accepted_fact const& f) {
 void job_restart::restore_closures(session& s, restored_job& j, std::vector<request>& waiting) {
   std::sort(j.closures.begin(), j.closures.end(),
             [](auto const& a, auto const& b) { return a.order < b.order; });
-  // By their time: positions of a session begin again some time.
+  // Sorted by time, because positions of a session can restart at 0.
   std::sort(j.accepted.begin(), j.accepted.end(), [](auto const& a, auto const& b) {
     return std::pair(a.created, a.first) < std::pair(b.created, b.first);
   });
   auto known = j.closures.begin();
   auto const told_of = [&](std::uint32_t order) -> closure_fact* {
-    if (known == j.closures.end() || known->order != order)  // a session's positions begin again
+    if (known == j.closures.end() || known->order != order)  // Positions of a session can restart.
       known = std::lower_bound(j.closures.begin(), j.closures.end(), order,
                                [](auto const& f, std::uint32_t at) { return f.order < at; });
     if (known == j.closures.end() || known->order != order) return nullptr;
@@ -144,7 +144,7 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
       if (told) restore_past(c, *told);
       if (told && ended(told->state)) {
         end(c, *told);
-      } else {  // admission gives it what it asks for, and finds its inputs again
+      } else {  // admission resolves extras and inputs again
         if (a.extras)
           core_.closures[c].details->extras = nullptr, core_.closures[c].details->input_ids.clear();
         if (told) core_.book.tell(c, move_reason::ready);
@@ -163,8 +163,8 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
   }
 }
 
-// The one that came last has the token: a client gives it again only when it has released the one
-// before.
+// Assigns the token to the newest closure: a client reuses a token only after it has released the
+// previous closure.
 void job_restart::restore_held(session& s, slot c) {
   auto const& r = core_.closures[c];
   if (r.token != 0) {
@@ -180,9 +180,9 @@ void job_restart::restore_held(session& s, slot c) {
   if (ended(r.state())) core_.closures.push_back(s.held, c);
 }
 
-// For readers: who waited for those that have ended.
+// Restores the dependents of ended inputs, for display.
 void job_restart::tell_inputs(session const& s) {
-  for (slot const c : flow_.of(s).closures) {  // of a job: sessions keep no list
+  for (slot const c : flow_.of(s).closures) {  // Filled for jobs only.
     auto const* d = core_.closures[c].details.get();
     if (!d || !d->extras) continue;
     auto const id = core_.closures.id_of(c);
@@ -214,13 +214,13 @@ void job_restart::restore_past(slot c, closure_fact& f) {
   if (f.newest && !ran)
     r.place = place_of(*f.newest);
   else
-    r.attempt = f.lost.empty() ? 0 : f.lost.back().attempt;  // there is none that is not told of
+    r.attempt = f.lost.empty() ? 0 : f.lost.back().attempt;  // Only recorded attempts count.
   if (auto& s = core_.sessions.of(r.owner); (ran || r.attempt > 0) && !s.started && !s.terminal())
     core_.sessions.note_start(s, true);
   if (ran) {
     r.restored = true;
     r.with_details().start_at =
-        core_.step.now + core_.step.config.reconnect_grace;  // for its worker
+        core_.step.now + core_.step.config.reconnect_grace;  // Time for its worker to reconnect.
   }
   if (f.lost.empty() && f.retries == 0 && f.workers_lost == 0 && !f.exclusive) return;
   auto& d = r.with_details();

@@ -1,6 +1,6 @@
-// Durable jobs and sessions of an earlier process begin again where the journal's last entry left
-// them: what has ended has its value, what has not is queued, with the same ids. A session waits
-// for its client as if the stream had just broken.
+// Resumes durable jobs and sessions of an earlier process from the last journal entry: ended
+// closures keep their results, others are queued, with the same ids. A session waits for its client
+// as after a broken stream.
 //
 // Owned by the coordinator, used within its first steps; engine thread only.
 #pragma once
@@ -23,11 +23,11 @@ class job_restart {
               admission& admitting)
       : core_(core), flow_(flow), keeping_(keeping), life_(life), admission_(admitting) {}
 
-  /// Consumes the jobs. REQUIRES: nothing was scheduled yet.
+  /// Consumes the jobs. REQUIRES: nothing has been scheduled yet.
   void restore(std::vector<restored_job>& jobs);
 
  private:
-  /// A request's closures that have not ended, for admission::resume.
+  /// Closures of a request that have not ended, for admission::resume.
   struct request {
     session* of;
     std::vector<closure_spec> specs;

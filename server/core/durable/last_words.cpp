@@ -1,4 +1,4 @@
-// Writes facts in the order that a reader needs: a session before its closures, removals last.
+// Writes records in the order that a reader needs: a session before its closures, removals last.
 #include "server/core/durable/last_words.hpp"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ closure_fact last_words::of(session const& s, slot c) const {
     for (auto const& a : d->lost) f.lost.push_back(core_.attempt_of(a));
   }
   bool const runs = r.state() == closure_state::running;
-  if (!runs && !ended(r.state())) return f;  // queued, whatever it waits for
+  if (!runs && !ended(r.state())) return f;  // Queued: no attempt and no result to record.
   f.state = r.state();
   f.started = r.started;
   f.finished = r.finished;
@@ -141,7 +141,7 @@ void last_words::say_requests() {
 
 void last_words::say_closures() {
   auto const& changes = core_.step.fx.changes;
-  bool const stopping = core_.step.stopping;  // workers that go with it are no loss
+  bool const stopping = core_.step.stopping;  // Workers that disconnect at shutdown are not lost.
   std::vector<closure_id> all;
   for (auto const& e : changes.ended)
     if (!e.restored && !e.released && durable(e.of.session)) all.push_back(e.of.closure);
@@ -159,7 +159,7 @@ void last_words::say_closures() {
   }
 }
 
-// A request that is released as a whole is written as one fact, without its closures.
+// Completely released requests become one record.
 void last_words::say_released() {
   auto const& changes = core_.step.fx.changes;
   auto& out = core_.step.fx.facts;

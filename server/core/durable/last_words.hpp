@@ -1,8 +1,8 @@
-// What a step changed of durable jobs and sessions, as facts: the last word on each thing that the
-// step's changes name, once. See api/facts.hpp.
+// Writes a step's changes to durable jobs and sessions as records: the final state of each changed
+// thing, once. See api/facts.hpp.
 //
-// Owned by the coordinator, used at the end of a step; engine thread only. With nothing durable a
-// branch a step.
+// Owned by the coordinator, used at the end of a step; engine thread only. Costs one branch if
+// nothing is durable.
 #pragma once
 
 #include <vector>
@@ -15,9 +15,9 @@ class last_words {
  public:
   explicit last_words(engine_state& core) : core_(core) {}
 
-  /// Appends to effects::facts. REQUIRES: nothing changes any more in this step.
+  /// Appends to effects::facts. REQUIRES: the step makes no further changes.
   void say();
-  /// For one that goes with all its jobs.
+  /// Returns the records that remove everything durable, for a cluster that is deleted.
   std::vector<fact> forget_all() const;
 
  private:
@@ -29,11 +29,11 @@ class last_words {
   void say_requests();
   void say_closures();
   void say_released();
-  /// Null when it is not, or not any more: one that has ended.
+  /// Returns null if the session is gone or not durable.
   session* durable(session_id id);
 
   engine_state& core_;
-  // The session that was asked for last: changes of one session stand together.
+  // Cache of the last lookup: changes of a session are adjacent.
   session_id asked_{};
   session* found_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// A walk over all tasks where a number or a session is sought: there are few, and it is rare.
+// Few tasks, rare searches: searches by number or session scan all tasks.
 #include "server/core/policies/stateful_tasks.hpp"
 
 #include <algorithm>

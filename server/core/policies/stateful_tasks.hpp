@@ -1,13 +1,13 @@
-// Tasks whose process is their state, such as parameter servers (config::stateful_jobs), and the
-// sessions that rely on what such a task has.
+// Tasks whose process holds state, such as parameter servers (config::stateful_jobs), and the
+// sessions that rely on that state.
 //
-//   came ──► here ──gone──► away ──same incarnation──► here
-//              │             └── the grace is over, or another incarnation came ──► lost
-//              └── good-bye ──► lost
+//   came ──► connected ──gone──► away ──same incarnation──► connected
+//                │                └── grace period over, or a new incarnation ──► lost
+//                └── worker has left ──► lost
 //
-// Who relied on a task that is lost is told once; what follows is for the caller. It knows tasks by
-// name and sessions by number. Owned by the coordinator; engine thread only. Limits: a task here
-// has, or had a moment ago, a row of the registry; of each, the sessions that there are.
+// The sessions that relied on a lost task are returned once; the caller acts on them. Tasks are
+// identified by name, sessions by number. Owned by the coordinator; engine thread only. Limits: the
+// number of tasks is bounded by the registry, the users of a task by the number of sessions.
 #pragma once
 
 #include <map>
@@ -30,45 +30,40 @@ class stateful_tasks {
   explicit stateful_tasks(config const& c) : config_(c) {}
 
   bool holds_state(std::string const& job) const;
-  /// A task that came, or came back. `alarm`: when it would have been lost, never if it was not
-  /// away; `lost`: what was there before is not there any more.
   struct arrival {
-    std::uint64_t number = 0;  // of the task, for its alarm
+    std::uint64_t number = 0;
     time_point alarm = never;
     bool lost = false;
   };
   arrival came(task_key const& t, incarnation i);
-  /// Its connection is gone; it is lost at `until`. The number for the alarm, 0: nothing to set, it
-  /// is away already, or is not one of these.
+  /// Notes that the task's connection is gone; the task is lost at `until`. Returns the alarm's
+  /// number, or 0 if the task is away already or unknown.
   std::uint64_t gone(task_key const& t, time_point until);
-  /// 0: it is not here.
+  /// Returns 0 for an unknown task.
   std::uint64_t number_of(task_key const& t) const;
-  /// Whose alarm on_alarm, or null.
   task_key const* find(std::uint64_t number) const;
-  /// It has no alarm any more.
+  /// Notes that the task's alarm has fired. REQUIRES: the task is known.
   void on_alarm(task_key const& t) { tasks_.at(t).lost_at = never; }
-  /// It is forgotten. When it would have been lost; never if it was not away.
+  /// Forgets the task. Returns when it would have been lost, or never if it was not away.
   time_point lose(task_key const& t);
 
-  /// The session relies on what the task has just now; nothing for a task that is not here, or not
-  /// one of these.
+  /// Notes that the session relies on the task's current state. Ignored for an unknown task.
   void use(session_number s, task_key const& t);
-  /// "ps:1"
+  /// `name`: for example "ps:1".
   void use(session_number s, std::string_view name);
-  /// Who relied on it, and does no more.
+  /// Returns the sessions that relied on the task, and clears the list.
   std::vector<session_number> take_users(task_key const& t);
-  /// The session is gone, or begins anew.
+  /// Forgets a session that has ended or restarts.
   void forget(session_number s);
 
   std::size_t away() const;
-  /// Empty when all is in order.
   std::string invalid() const;
 
  private:
   struct entry {
     std::uint64_t number = 0;
     core::incarnation incarnation{};
-    time_point lost_at = never;  // away: until then
+    time_point lost_at = never;  // never while connected
     std::set<session_number> users;
   };
 

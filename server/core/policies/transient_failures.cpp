@@ -1,4 +1,4 @@
-// The windows, and what a report means by its number.
+// Sliding windows, and the check of reported task names.
 #include "server/core/policies/transient_failures.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct task_name {
   std::uint32_t index = 0;
 };
 
-// "ps:1"
+// Example: "ps:1".
 std::optional<task_name> parse_task(std::string_view text) {
   auto const colon = text.rfind(':');
   if (text.size() > dependency_bytes_max || colon == std::string_view::npos || colon == 0)
@@ -65,7 +65,6 @@ std::size_t transient_failures::dependency_limit() const {
   return std::max<std::size_t>(config_.transient_dependency_failures, 1);
 }
 
-// Every named one is counted.
 std::size_t transient_failures::count(transient_reports& of, std::string const& dependency,
                                       time_point now) {
   auto& all = of.dependencies;
@@ -79,7 +78,7 @@ std::size_t transient_failures::count(transient_reports& of, std::string const& 
   forget_before(reports, now - config_.transient_window);
   reports.push_back(now);
   while (reports.size() > dependency_limit())
-    reports.pop_front();  // of a session that goes on after errors
+    reports.pop_front();  // A session that continues after errors can exceed the limit.
   return reports.size();
 }
 
@@ -94,7 +93,7 @@ transient_failures::verdict transient_failures::dependencies_lost(transient_repo
     if (n >= dependency_limit()) v.fatal.push_back(name);
     v.counts.push_back({name, n});
   }
-  v.pause = pause_first;  // so that one closure does not use up the number by itself
+  v.pause = pause_first;  // The pause keeps a single closure from reaching the limit by itself.
   for (std::size_t i = 1; i < most && v.pause < pause_most; ++i) v.pause *= 2;
   v.pause = std::min(v.pause, pause_most);
   return v;

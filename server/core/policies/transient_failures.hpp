@@ -1,10 +1,10 @@
-// Failures that a function reports and that are borne for a while: a lost dependency, such as a
-// parameter server that restarts, and time-outs. Each session counts its own in a sliding window,
-// and so does each component that a worker builds; the report that makes the number full is fatal,
-// the ones before it put the closure back.
+// Failures reported by functions that are tolerated for a while: time-outs, and lost dependencies
+// such as a parameter server that restarts. Reports are counted in a sliding window for each
+// session and each component that a worker builds. The report that reaches the limit is fatal;
+// earlier reports requeue the closure.
 //
-// Knows sessions by number and decides; it moves nothing. Owned by the coordinator; engine thread
-// only. Limits: config::dependencies_max names a session, of each the times up to the fatal one.
+// Only decides, and identifies sessions by number. Owned by the coordinator; engine thread only.
+// Limits: config::dependencies_max names per session, and per name the reports up to the fatal one.
 #pragma once
 
 #include <functional>
@@ -23,41 +23,40 @@ class transient_failures {
  public:
   explicit transient_failures(config const& c) : config_(c) {}
 
-  /// What a reported loss of dependencies means.
+  /// Decision on a reported loss of dependencies.
   struct verdict {
     struct count {
       std::string dependency;
-      std::size_t reports = 0;  // within the window, this one included
+      std::size_t reports = 0;  // within the window, including this one
     };
-    std::vector<count> counts;       // of all that it names, sorted
-    std::vector<std::string> fatal;  // those that were reported too often; none: it is borne…
-    duration pause{};                // …and the closure runs again after this
+    std::vector<count> counts;       // sorted
+    std::vector<std::string> fatal;  // Dependencies at the limit; empty: tolerated.
+    duration pause{};                // Delay of a tolerated closure.
   };
-  /// REQUIRES: f is not wrong.
+  /// REQUIRES: wrong() returned an empty string for `f`.
   verdict dependencies_lost(transient_reports& all, failure const& f, time_point now);
-  /// Why the failure cannot be taken; empty when it can. `exists`: a task that is not declared
-  /// does.
+  /// Returns why the report is invalid, or an empty string. `exists` finds tasks that are not
+  /// declared.
   using known_task = std::function<bool(std::string const& job, std::int64_t index)>;
   std::string wrong(failure const& f, known_task const& exists) const;
-  /// Reports that are fatal within the window.
+  /// Returns the number of reports that is fatal.
   std::size_t dependency_limit() const;
 
-  /// Whether a reported time-out is requeued. `workers`: that are present.
+  /// Counts a reported time-out and returns whether the closure is requeued. `workers`: number of
+  /// connected workers.
   bool tolerates_timeout(transient_reports& all, std::uint32_t workers, time_point now);
 
   transient_reports& of(session_number s) { return sessions_[s]; }
 
-  /// The session is gone.
   void forget(session_number s) { sessions_.erase(s); }
 
-  /// Empty when all is in order.
   std::string invalid() const;
 
  private:
   std::size_t count(transient_reports& of, std::string const& dependency, time_point now);
 
   config const& config_;
-  std::map<session_number, transient_reports> sessions_;  // that have reported anything
+  std::map<session_number, transient_reports> sessions_;
 };
 
 }  // namespace muster::core

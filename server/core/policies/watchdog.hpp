@@ -1,9 +1,8 @@
-// Says when nothing finishes although something runs, or could: the watch begins with the first
-// such closure and starts over with everything that finishes. It speaks after a period, and then
-// at intervals that double, up to an hour: who reads it again learns only that it still is so.
+// Reports that nothing finishes although closures run or could run. The watch starts with the first
+// such closure and restarts whenever a closure finishes. Reports follow after one period, then at
+// intervals that double, up to an hour, because repetitions add no information.
 //
-// Knows times and whether there is work, nothing else. Owned by the coordinator; engine thread
-// only.
+// Owned by the coordinator; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +17,13 @@ class watchdog {
  public:
   static constexpr duration longest_pause = std::chrono::hours(1);
 
-  /// `period`: 0 switches it off.
+  /// `period`: time until the first report; 0 disables the watchdog.
   explicit watchdog(duration period) : period_(period) {}
 
-  /// Something that ran has ended, in this step.
+  /// Notes that a closure has finished in this step.
   void progress() { progressed_ = true; }
-  /// At the end of each step. `busy`: something runs, or waits beside workers.
+  /// Called at the end of each step. `busy`: a closure runs, or is queued while workers are
+  /// connected.
   void observe(bool busy, time_point now) {
     if (period_ == duration{}) return;
     if (busy && quiet_since_ != never && !progressed_) return;
@@ -32,7 +32,8 @@ class watchdog {
     pause_ = period_;
     due_ = busy ? now + pause_ : never;
   }
-  /// `due` has come. True: say so. `work`: something runs or is queued for a worker.
+  /// Called when `due` is reached. Returns whether to report. `work`: a closure runs or is queued
+  /// for a worker.
   bool on_alarm(bool work, time_point now) {
     if (work) pause_ = std::max(period_, std::min<duration>(2 * pause_, longest_pause));
     due_ = now + pause_;
@@ -41,12 +42,11 @@ class watchdog {
   }
 
   time_point due() const { return due_; }
-  /// It has spoken, and nothing has finished since.
+  /// Whether a stall was reported and nothing has finished since.
   bool stalled() const { return stalled_; }
-  /// Since when nothing finished while something could.
+  /// Returns when the time without progress began; never while idle.
   time_point quiet_since() const { return quiet_since_; }
 
-  /// Empty when all is in order between two steps.
   std::string invalid() const {
     return (quiet_since_ == never) == (due_ == never) ? "" : "the watchdog waits for nothing";
   }
@@ -55,7 +55,7 @@ class watchdog {
   duration const period_;
   time_point quiet_since_ = never;
   time_point due_ = never;
-  duration pause_{};         // before it speaks next
+  duration pause_{};         // until the next report
   bool progressed_ = false;  // in this step
   bool stalled_ = false;
 };
