@@ -1,4 +1,3 @@
-// The usual responses.
 #include "web/http/http.hpp"
 
 namespace muster::web {

@@ -1,5 +1,5 @@
-// A request, its answer and the exchange between them, as the handlers see them: no socket and no
-// Beast type. Owned by the connection for the time of one exchange, web thread.
+// A request, its response and the exchange between them, as handlers see them, without socket or
+// Beast types. Owned by the connection during one exchange, web thread.
 #pragma once
 
 #include <cstddef>
@@ -26,33 +26,33 @@ struct request {
   std::vector<std::pair<std::string, std::string>> captures;  // path parameters, decoded
   std::string body;
 
-  // The headers that somebody looks at.
+  // The headers that the server uses.
   std::string host, origin, content_type, content_encoding, accept, accept_encoding;
   std::string if_none_match, authorization, cookie;
   std::string idempotency_key;
   std::string address;          // of the client: "10.0.0.3"
-  std::string certificate;      // the common name in the one that it showed
-  core::caller who;             // known to be; null: nobody in particular
-  bool ends_own_token = false;  // its answer is sent although the caller's token ends with it
+  std::string certificate;      // common name in the client's certificate
+  core::caller who;             // the identified caller; null: anonymous
+  bool ends_own_token = false;  // the response is sent even though the request ends its own token
   bool has_body = false;
   std::optional<std::uint64_t> content_length;
   bool http_1_0 = false;
 
   bool is_head() const { return method == "HEAD"; }
-  /// First value, or empty.
+  /// Return the first value, or an empty string.
   std::string_view capture(std::string_view name) const;
   std::string_view parameter(std::string_view name) const;
 };
 
 struct response {
   unsigned status = 200;
-  std::string content_type = "application/json";  // none is sent when empty
+  std::string content_type = "application/json";  // empty: no header is sent
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  core::blob shared;          // instead of `body` when it holds something: not copied
-  std::string_view embedded;  // instead of `body` when not empty: lives as long as the program
-  bool streamed = false;      // the handler has written everything through the exchange
-  bool close = false;         // the connection ends after this answer
+  core::blob shared;          // used instead of `body` if set, without a copy
+  std::string_view embedded;  // used instead of `body` if not empty; static
+  bool streamed = false;      // the handler has already written the whole response
+  bool close = false;         // close the connection after this response
 
   std::string_view content() const {
     return !embedded.empty() ? embedded : shared ? shared.view() : std::string_view(body);
@@ -60,7 +60,7 @@ struct response {
 };
 
 response json_response(std::string body, unsigned status = 200);
-/// 204.
+/// Returns a 204 response.
 response no_content();
 response text_response(std::string body, unsigned status = 200);
 response problem_response(problem const& p);
@@ -72,18 +72,20 @@ class exchange {
 
   request req;
 
-  /// The next piece of the body, at most 64 KiB; empty at its end. Errors are problems: 400, 408,
-  /// or the connection is lost (the answer will reach nobody).
+  /// Returns the next piece of the body, at most 64 KiB; empty at its end. Errors are problems:
+  /// 400, 408, or a lost connection, in which case no response can be sent.
   virtual coro::task<muster::result<std::string>> read_some() = 0;
 
-  /// Sends status and headers of an answer whose body follows in pieces. False: the client is gone.
+  /// Sends status and headers of a response whose body follows in pieces. Returns false if the
+  /// client has disconnected, or sent HEAD.
   virtual coro::task<bool> begin_stream(response head) = 0;
-  /// Completes when the system has taken the piece: that is the back-pressure. False as above.
+  /// Completes when the kernel has taken the piece, which gives back-pressure. Returns false if the
+  /// client has disconnected.
   virtual coro::task<bool> write_piece(std::string piece) = 0;
   virtual coro::task<bool> end_stream() = 0;
 
   virtual peer_watch& peer() = 0;
-  /// The server wants to stop: answers that would go on should come to an end.
+  /// Returns whether the server is stopping. Handlers with long responses should then end them.
   virtual bool stopping() const = 0;
 };
 

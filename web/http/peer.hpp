@@ -1,5 +1,5 @@
-// The client of a request: who it is, and whether it has gone away while the request is parked.
-// Owned by the connection, web thread.
+// The client of a request: its identity, and whether it has disconnected during a wait. Owned by
+// the connection, web thread.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -11,8 +11,8 @@ class peer_watch {
  public:
   virtual ~peer_watch() = default;
 
-  /// From now until `disarm`: when the client closes its side, set `gone` and cancel `timer`.
-  /// REQUIRES: not armed; both outlive the watch.
+  /// Until `disarm`: if the client closes its side, sets `gone` and cancels `timer`. REQUIRES: not
+  /// armed; `timer` and `gone` outlive the watch.
   virtual void arm(boost::asio::steady_timer& timer, bool& gone) = 0;
   virtual void disarm() = 0;
 

@@ -1,4 +1,3 @@
-// Checks parameters by their descriptions, and makes typed values and page tokens of their texts.
 #include "web/http/query.hpp"
 
 #include <absl/strings/escaping.h>
@@ -22,7 +21,7 @@ bool is_hex(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// The kind and the bytes.
+// Returns the kind followed by the decoded bytes.
 std::optional<std::string> decoded_token(std::string_view text, std::string_view kinds) {
   if (text.empty() || kinds.find(text.front()) == std::string_view::npos) return {};
   auto const digits = text.substr(1);
@@ -40,7 +39,7 @@ void query_check::check(query_parameter const& p) {
   }
   auto const quoted = ", got '" + std::string(given) + "'";
   switch (p.kind) {
-    case query_kind::text:  // its reader knows
+    case query_kind::text:  // checked by its reader
       break;
     case query_kind::number:
       check_number(p, given);
@@ -148,8 +147,9 @@ schema::json schema_of(query_parameter const& p) {
       return schema::boolean();
     case query_kind::duration:
       return schema::duration();
-    case query_kind::choice:  // small letters are taken too, but generators of clients make one
-                              // name of both
+    // Lower case is accepted, too. The schema omits it, since client generators would give both
+    // spellings the same name.
+    case query_kind::choice:
       return schema::one_of(p.choices);
     case query_kind::page_token:
       return schema::matching("^([" + std::string(p.pattern) + "][0-9a-f]{16})?$");

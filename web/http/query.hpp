@@ -1,5 +1,5 @@
-// Query parameters as typed values. What comes was checked by the route's description before the
-// handler runs, so readers find what they expect; one that is used without keeps what is wrong.
+// Typed access to query parameters. The dispatcher has checked them against the route's
+// description. If a reader is used without that check, it records the failure.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace muster::web {
 
-/// No request waits longer than this; larger timeouts are cut down to it.
+/// Maximum wait of a request; longer timeouts are reduced to it.
 inline constexpr std::chrono::milliseconds wait_max = std::chrono::minutes(10);
 inline constexpr std::chrono::milliseconds wait_default = std::chrono::seconds(30);
 
@@ -28,22 +28,24 @@ class query_check {
     if (!failure_) failure_ = invalid(std::string(name), std::move(what));
   }
 
-  /// Whether the parameter may be as it is, or not be there.
+  /// Checks a parameter against its description; records a failure if it is invalid. A missing
+  /// parameter passes unless it is required.
   void check(query_parameter const& p);
 
   std::string_view text(std::string_view name) const { return request_.parameter(name); }
   std::size_t limit();
   std::chrono::milliseconds timeout() { return duration("timeout", wait_default); }
-  /// Cut down to wait_max.
+  /// Returns a duration of at most wait_max, or `otherwise` if the parameter is missing.
   std::chrono::milliseconds duration(std::string_view name, std::chrono::milliseconds otherwise);
   bool flag(std::string_view name, bool otherwise = false);
-  /// The number inside an opaque page token of this kind, 0 without one.
+  /// Returns the number in an opaque page token of this kind; 0 if there is no token.
   std::uint64_t page_token(char kind);
-  /// The same for a listing in several parts, each with a kind of its own; the first without one.
+  /// Returns kind and number of a page token, for listings whose parts have different kinds.
+  /// Without a token, returns the first kind and 0.
   std::pair<char, std::uint64_t> page_token(std::string_view kinds);
-  /// The text inside one; empty without one.
+  /// Returns the text in an opaque page token; empty if there is no token.
   std::string page_text(char kind);
-  /// A whole number, `otherwise` when it is not there.
+  /// Returns a whole number, or `otherwise` if the parameter is missing.
   std::uint64_t number(std::string_view name, std::uint64_t otherwise);
 
  private:
@@ -55,14 +57,15 @@ class query_check {
   std::optional<problem> failure_;
 };
 
-/// A letter for the listing and hex digits: 16 of a number, two for each byte of a text.
+/// Return a token: the letter of the listing and hex digits, 16 for a number or two for each byte
+/// of a text.
 std::string page_token(char kind, std::uint64_t cursor);
 std::string page_token(char kind, std::string_view cursor);
 
-/// What a parameter may be, as JSON Schema.
+/// Returns the JSON Schema of a parameter.
 schema::json schema_of(query_parameter const& p);
 
-/// Splits the part behind '?'. A problem when an escape is malformed or a name is given twice.
+/// Parses the text after '?'. Returns a problem if an escape is malformed or a name is repeated.
 std::optional<problem> parse_query(std::string_view text, request& into);
 
 }  // namespace muster::web

@@ -1,4 +1,3 @@
-// Lines are appended to one string; the date is made once a second.
 #include "web/http/response_text.hpp"
 
 #include <charconv>
@@ -8,7 +7,8 @@ namespace muster::web {
 
 namespace {
 
-// The text changes once a second; the web thread is the only caller, others get their own.
+// Returns the value of `Date`, which is formatted once per second. Thread-local, so that any thread
+// may call it; only the web thread does.
 std::string const& date_text() {
   thread_local std::time_t at = 0;
   thread_local std::string text;
@@ -18,7 +18,7 @@ std::string const& date_text() {
   std::tm utc{};
   gmtime_r(&now, &utc);
   char buffer[64];
-  // The program's locale is C, as it began.
+  // English names: the program never changes the locale from "C".
   text.assign(buffer, std::strftime(buffer, sizeof buffer, "%a, %d %b %Y %H:%M:%S GMT", &utc));
   return text;
 }

@@ -1,5 +1,5 @@
-// HTTP/1.1 answers as bytes. Written by hand: it is half the cost of a general serializer, and an
-// answer is nothing but lines. Pure, but for the clock behind `Date`.
+// HTTP/1.1 responses as bytes. Written by hand, since that costs half as much as a general
+// serializer. Pure, except for the clock that `Date` needs.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,10 @@
 
 namespace muster::web {
 
-/// Status line and headers with the empty line. `length`: of the content; none is told without.
+/// Returns the status line and headers, with the empty line at the end. `length` is the length of
+/// the content; without it no Content-Length is written.
 std::string head_text(response const& r, std::optional<std::size_t> length, bool keep_alive);
-/// One chunk of a chunked body.
+/// Returns a chunk of a chunked body.
 std::string chunk_text(std::string_view piece);
 
 }  // namespace muster::web

@@ -1,6 +1,6 @@
-// The table of what the server answers: methods and path patterns, with the facts about each that
-// the dispatcher enforces and /openapi.json tells, so that neither can drift from the other.
-// Built once, read only, web thread.
+// The table of routes: methods, path patterns, and the facts that the dispatcher enforces and
+// /openapi.json describes. Both use the same table, so they cannot differ. Built once, read only,
+// web thread.
 #pragma once
 
 #include <span>
@@ -20,10 +20,11 @@ struct web_context;
 using handler = coro::task<response> (*)(web_context&, exchange&);
 
 enum class body_kind : std::uint8_t {
-  none,            // a body is read past
-  json,            // application/json up to the body limit, validated before the handler runs
-  optional_json,   // as above, or no body at all
-  json_or_ndjson,  // as above, or application/x-ndjson that the handler reads piece by piece
+  none,  // the body is skipped
+  // `application/json` up to the body limit, validated before the handler runs.
+  json,
+  optional_json,   // as `json`, or without a body
+  json_or_ndjson,  // as `json`, or application/x-ndjson that the handler reads piece by piece
   raw,             // any bytes of any type up to the body limit
 };
 
@@ -37,32 +38,32 @@ enum class query_kind : std::uint8_t {
   page_text
 };
 
-/// One description of a parameter: the dispatcher checks what comes by it, query_check reads by it,
-/// and /openapi.json tells it.
+/// A query parameter, described once for the dispatcher that checks it, for query_check that reads
+/// it, and for /openapi.json.
 struct query_parameter {
   std::string_view name;
   query_kind kind;
   std::string_view meaning;
   std::uint64_t min = 0, max = UINT64_MAX;         // of a number
-  std::span<std::string_view const> choices = {};  // of a choice; lower case does as well
+  std::span<std::string_view const> choices = {};  // of a choice; lower case is accepted, too
   std::string_view pattern = {};                   // of a text, ECMA 262; of a token: its kinds
   std::string_view missing = {};                   // not empty: required
 };
 
 inline constexpr std::uint64_t page_default = 100, page_max = 1000;
 
-/// What every listing takes.
+/// The parameters that all listings have.
 inline constexpr query_parameter cluster_parameter{"cluster", query_kind::text,
                                                    "of this cluster; of the main one unless told"};
 inline constexpr query_parameter limit_parameter{
     "limit", query_kind::number, "entries of the page, 100 unless told", 1, page_max};
-/// `kinds`: of this listing's tokens; `kind`: of a number or of a text.
+/// `kinds`: the kinds of the listing's tokens. `kind`: whether the tokens hold a number or a text.
 constexpr query_parameter page_token_parameter(
     std::string_view kinds, query_kind kind = query_kind::page_token,
     std::string_view meaning = "next_page_token of the page before") {
   return {.name = "page_token", .kind = kind, .meaning = meaning, .pattern = kinds};
 }
-/// One of these words.
+/// Returns a parameter whose value is one of `choices`.
 constexpr query_parameter choice_parameter(std::string_view name,
                                            std::span<std::string_view const> choices,
                                            std::string_view meaning) {
@@ -74,40 +75,41 @@ constexpr query_parameter job_parameter(std::string_view meaning) {
           .meaning = meaning,
           .pattern = "^(job_[0-9a-f]{16})?$"};
 }
-/// What every wait takes.
+/// The parameter that all waits have.
 inline constexpr query_parameter timeout_parameter{
     "timeout", query_kind::duration, "how long to wait, 30s unless told, 10m at most"};
 
-/// A status that a route may answer, and when. Those that all routes have in common (a parameter
-/// that does not fit, an engine that does not answer, …) are added by /openapi.json.
+/// A status that a route can answer, and when. /openapi.json adds those that all routes share, such
+/// as an invalid parameter or an engine that does not answer.
 struct outcome {
   unsigned status;
   std::string_view when;
-  std::string_view schema = {};           // of a success, by name; all others are problems
-  web::schema::json (*described)() = {};  // what that name stands for, where nobody else says it
+  std::string_view schema = {};  // of a success, by name; all others are problems
+  // The schema of that name, unless it is defined elsewhere.
+  web::schema::json (*described)() = {};
 };
 
 struct route {
   std::string_view method;
-  std::string_view pattern;  // "/api/v1/jobs/{id}/join"; a last "{key*}" takes slashes as well
+  std::string_view pattern;  // "/api/v1/jobs/{id}/join"; a final "{key*}" also matches slashes
   handler run;
   std::string_view id;  // OpenAPI operationId
   std::string_view summary;
   std::vector<outcome> outcomes = {};
-  std::vector<std::string_view> media = {"application/json"};  // of successes; none: no content
+  std::vector<std::string_view> media = {"application/json"};  // of successes; empty: no content
   body_kind body = body_kind::none;
   std::vector<query_parameter> query = {};
   std::string_view schema = {};   // OpenAPI: of a JSON body, or of its elements
-  std::string_view example = {};  // OpenAPI: of a JSON body, as it can be sent
-  bool conditional = false;       // If-None-Match: * is understood
-  bool idempotent = false;        // Idempotency-Key is understood
-  // Of who asks; see rest/permissions.cpp.
+  std::string_view example = {};  // OpenAPI: a valid JSON body
+  bool conditional = false;       // If-None-Match: * is supported
+  bool idempotent = false;        // Idempotency-Key is supported
+  // The permission that the caller needs; see rest/permissions.cpp.
   core::permission needs = core::permission::administer;
-  bool audited = false;        // who did it is told
+  bool audited = false;        // requests are logged with their caller
   bool names_cluster = false;  // in its body
-  bool scoped = false;  // without `cluster` it tells of all clusters that its caller may look at
+  bool scoped = false;  // without `cluster`, answers for all clusters that the caller may see
 
-  /// The answer of success.
+  /// Adds the answer of success.
   route& tells(std::string_view answer, web::schema::json (*schema_of_it)() = {},
                unsigned status = 200) {
     outcomes.push_back({status, summary, answer, schema_of_it});
@@ -141,7 +143,7 @@ struct route {
   }
 };
 
-// The usual routes; what is special about one is added behind.
+// Common kinds of routes; the caller adds what differs.
 inline route get(std::string_view pattern, handler run, std::string_view id,
                  std::string_view summary) {
   return {"GET", pattern, run, id, summary};
@@ -158,7 +160,7 @@ inline route remove(std::string_view pattern, handler run, std::string_view id,
   return std::move(r.also(204, summary));
 }
 
-/// Every route of the server.
+/// Returns all routes of the server.
 std::vector<route> all_routes();
 
 }  // namespace muster::web

@@ -1,5 +1,5 @@
-// What the web layer can be told: address, limits, time limits, whom it trusts. Plain data, fixed
-// once the server has started.
+// Options of the web layer: address, limits, timeouts and trusted names. Plain data, fixed once the
+// server has started.
 #pragma once
 
 #include <chrono>
@@ -24,57 +24,61 @@ class past_reader;
 
 namespace muster::web {
 
-/// How long the other side may take. Whoever takes longer is disconnected without an answer.
+/// Time limits for the peer. A peer that exceeds one is disconnected without an answer.
 struct web_timeouts {
   std::chrono::milliseconds idle = std::chrono::seconds(75);  // between two requests
-  // From the first byte of a request to the end of its header; of the first request from when the
-  // connection was accepted.
+  // From the first byte of a request to the end of its header. For the first request, the time
+  // starts when the connection is accepted.
   std::chrono::milliseconds header = std::chrono::seconds(10);
-  std::chrono::milliseconds body = std::chrono::seconds(30);    // for each 64 KiB of it
-  std::chrono::milliseconds write = std::chrono::seconds(30);   // for each 64 KiB of an answer
-  std::chrono::milliseconds engine = std::chrono::seconds(10);  // an answer from the engine: 503
-  std::chrono::milliseconds websocket_write = std::chrono::seconds(10);  // one message
-  std::chrono::milliseconds websocket_ack = std::chrono::seconds(15);    // silence of a client
+  std::chrono::milliseconds body = std::chrono::seconds(30);   // for each 64 KiB of a body
+  std::chrono::milliseconds write = std::chrono::seconds(30);  // for each 64 KiB of an answer
+  // For an answer of the engine; then 503.
+  std::chrono::milliseconds engine = std::chrono::seconds(10);
+  std::chrono::milliseconds websocket_write = std::chrono::seconds(10);  // for one message
+  // Maximum silence of a client.
+  std::chrono::milliseconds websocket_ack = std::chrono::seconds(15);
 };
 
-/// Why the server answers nothing yet: it reads what it knows, or another one serves.
+/// The reason why the server does not serve yet: it is still loading its data, or another server is
+/// the leader.
 struct not_serving {
   std::string detail;
-  std::string leader;  // "host:port" of that one; empty: not known
+  std::string leader;  // "host:port" of the leader; empty: unknown
 };
 
 struct web_tls {
-  /// The certificate that is shown; null: the port speaks plaintext. Outlives the server.
+  /// The server's certificate; null: the port uses plaintext. Outlives the server.
   net::tls_files const* files = nullptr;
-  /// Where clients are asked for a certificate, those without one are refused.
+  /// Clients are asked for a certificate, and those without one are rejected.
   bool client_required = false;
-  /// Cookies are for encrypted connections only.
+  /// Browsers send cookies over encrypted connections only.
   bool secure_cookies = false;
 };
 
-/// What the whole server's charts have in common with those of the process before. Web thread.
+/// Continues the charts of the whole server across a restart. Web thread.
 struct past_charts {
-  /// Their points, oldest first; asked for once, when the engine answers.
+  /// Returns the points of the previous process, oldest first. Called once, when the engine
+  /// answers.
   std::function<std::vector<history::past_point>()> earlier = [] {
     return std::vector<history::past_point>();
   };
-  /// Where each new one goes.
+  /// Stores a new point.
   std::function<void(history::past_point const&)> keep = [](auto const&) {};
 };
 
-/// Who does not look is told of alerts. Web thread.
+/// Sends alerts to people who have no dashboard open. Web thread.
 struct web_notices {
-  /// Where a notice goes, JSON in Slack's form; null: nobody is told.
+  /// Sends a notice as JSON in Slack's format; null: notices are off.
   std::function<void(std::string json)> send;
-  /// In front of links, "https://muster.example"; empty: there are none.
+  /// Base URL of links, for example "https://muster.example"; empty: no links.
   std::string page;
   std::function<notice_totals()> counts = [] { return notice_totals(); };
 };
 
-/// What the web layer has for others than its clients.
+/// Services outside the web layer that it uses.
 struct web_outlets {
   past_charts charts;
-  /// What is on disk of the past; null: nothing. Outlives the server.
+  /// Reads history from disk; null: there is none. Outlives the server.
   server::past_reader* past = nullptr;
   web_notices notices;
 };
@@ -82,53 +86,54 @@ struct web_outlets {
 struct web_options {
   std::string address = "127.0.0.1";
   unsigned short port = 8477;  // 0: the system picks one
-  /// Keeps the listening socket for the next process; null: nobody does. Outlives the server.
+  /// Keeps the listening socket for the next process; null: it is not kept. Outlives the server.
   net::service_manager* manager = nullptr;
-  /// Larger bodies are answered 413. An NDJSON append is unlimited, each of its lines is not.
+  /// Larger bodies are answered 413. An NDJSON append may be longer, but none of its lines.
   std::size_t body_limit_bytes = std::size_t{64} << 20;
   /// Longer request headers are answered 431.
   std::uint32_t header_limit_bytes = 16 * 1024;
-  /// Full: the next one takes the place of the oldest whose first header is incomplete, else of the
-  /// oldest whose first body is, else of the one that is idle for longest. While all of them are at
-  /// work the listener stops accepting; the system queues or refuses.
+  /// At the limit, a new connection replaces the oldest one whose first header is incomplete, else
+  /// the oldest whose first body is incomplete, else the one that has been idle longest. If all are
+  /// busy, the listener stops accepting; the system then queues or rejects connections.
   std::size_t connections_max = 1024;
-  /// Connections of one address whose first header is incomplete, and as many whose first body is.
-  /// Full: the oldest makes room.
+  /// Limit per address for connections whose first header is incomplete, and separately for those
+  /// whose first body is. At the limit, the oldest is closed.
   std::size_t half_open_per_address_max = 256;
-  /// Held back for requests that come when the process has no other descriptor left.
+  /// File descriptors kept in reserve for requests that arrive when the process has no others left.
   std::size_t descriptors_reserved = 8;
-  /// What the gRPC ports count, for /metrics.
+  /// Returns the connection counts of the gRPC ports, for /metrics.
   std::function<connection_counts()> grpc_connections = [] { return connection_counts(); };
-  /// Asked for each request, on the web thread. While it gives something, that is the answer to
-  /// everything but /livez: 503 with Retry-After. If it names nobody who serves, requests wait for
-  /// this server first, as long as for an engine that is busy, those for /readyz half a second.
+  /// Called for each request, on the web thread. A result means that the server does not serve:
+  /// everything except /livez is answered 503 with Retry-After. If the result names no leader,
+  /// requests first wait as long as for a busy engine; /readyz and /healthz wait half a second.
   std::function<std::optional<not_serving>()> waiting = [] { return std::optional<not_serving>(); };
-  /// Called when a connection could not be accepted for want of a descriptor, which may be often.
+  /// Called when a connection could not be accepted because the process has no file descriptor
+  /// left. Calls can be frequent.
   std::function<void()> out_of_descriptors = [] {};
-  /// Full: the handshake is answered 503 with Retry-After.
+  /// At the limit, the handshake is answered 503 with Retry-After.
   std::size_t websocket_clients_max = 64;
-  /// Kernel send buffer of a connection; 0 leaves it to the system.
+  /// Kernel send buffer of a connection; 0: the system's default.
   int send_buffer_bytes = 0;
   web_timeouts timeouts;
-  /// How often subscribed WebSocket clients get what changed.
+  /// How often subscribed WebSocket clients receive changes.
   std::chrono::milliseconds websocket_tick = std::chrono::milliseconds(500);
-  /// Names a `Host` header may carry. On a loopback address localhost, 127.0.0.1, [::1] and the
-  /// address itself are allowed as well and everything else is refused (DNS rebinding); on any
-  /// other address an empty list allows every name.
+  /// Names that a `Host` header may contain (protects against DNS rebinding). On a loopback
+  /// address, localhost, 127.0.0.1, [::1] and the address itself are also allowed, and all other
+  /// names are rejected. On other addresses, an empty list allows every name.
   std::vector<std::string> allowed_hosts;
-  /// Origins (`https://ops.example`) whose pages may change state or open the WebSocket, besides
-  /// the server's own.
+  /// Origins (`https://ops.example`) other than the server's own that may change state or open the
+  /// WebSocket.
   std::vector<std::string> allowed_origins;
-  /// Judges who asks. Null: nobody is asked. Outlives the server.
+  /// Checks the credentials of callers; null: no check. Outlives the server.
   server::gate* gate = nullptr;
-  /// The name that tokens have for the main cluster, besides `default`.
+  /// The name of the main cluster in tokens, in addition to `default`.
   std::string main_cluster = "default";
   std::string version = std::string(muster::version());
-  std::uint64_t boot = 0;  // random; tells this run of the server from the one before
+  std::uint64_t boot = 0;  // random; identifies this run of the server
   web_outlets outlets;
   /// The server is read-only: it shows the data of a stopped server and refuses changes.
   bool read_only = false;
-  std::string dashboard_dir;  // serve the page from this directory, for its developers
+  std::string dashboard_dir;  // for developers: serve the dashboard from this directory
   web_tls tls;
 };
 

@@ -1,4 +1,3 @@
-// Each operation once for TCP and once for TLS over it.
 #include "web/server/client_stream.hpp"
 
 #include <openssl/x509.h>

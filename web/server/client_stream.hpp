@@ -1,7 +1,9 @@
-// The bytes of one HTTP connection, plain or over TLS, as a stream that Asio and Beast can use.
-// What they wait for is erased of its type here, so that each of them is compiled for one kind of
-// stream, and TLS in one place. Its time limits are the TCP stream's. Owned by its connection, web
-// thread. Includes Beast: only the files that carry connections include this.
+// The bytes of an HTTP connection, plain or over TLS, as a stream for Asio and Beast. Handlers are
+// type-erased here, so that their code is compiled for one kind of stream only, and TLS in one
+// file. The time limits are those of the TCP stream.
+//
+// Owned by its connection, web thread. Includes Beast: only the files that handle connections may
+// include this.
 #pragma once
 
 #include <array>
@@ -20,7 +22,7 @@
 
 namespace muster::web {
 
-/// Gives what went wrong instead of throwing it.
+/// Returns errors instead of throwing them.
 inline constexpr auto awaited = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 class client_stream {
@@ -39,14 +41,16 @@ class client_stream {
   boost::asio::ip::tcp::socket& socket() { return tcp_.socket(); }
   bool is_tls() const { return tls_ != nullptr; }
 
-  /// From now on TLS. The limit is the TCP stream's. REQUIRES: nothing was read or written.
+  /// Performs the TLS handshake, within the time limit of the TCP stream. REQUIRES: nothing was
+  /// read or written.
   coro::task<error_code> shake_hands(boost::asio::ssl::context& tls);
-  /// Tells the client that nothing follows.
+  /// Sends the TLS close notification.
   coro::task<error_code> say_goodbye();
-  /// The common name of the client's certificate, which has been verified; empty: it showed none.
+  /// Returns the common name of the client's verified certificate; empty if it sent none.
   std::string certificate_name();
 
-  /// Into the first buffer that has room. Completes on the stream's executor, whatever the token's.
+  /// Reads into the first buffer that has room. Completes on the stream's executor, not on the
+  /// token's.
   template <class Buffers, class Token>
   auto async_read_some(Buffers const& buffers, Token&& token) {
     boost::asio::mutable_buffer into;
@@ -59,7 +63,7 @@ class client_stream {
     return boost::asio::async_initiate<Token, void(error_code, std::size_t)>(std::move(start),
                                                                              token, into);
   }
-  /// Some of the first buffers; the same.
+  /// Writes some of the first buffers. Completes on the stream's executor, not on the token's.
   template <class Buffers, class Token>
   auto async_write_some(Buffers const& buffers, Token&& token) {
     few_buffers from;
@@ -73,7 +77,7 @@ class client_stream {
                                                                              token, from);
   }
 
-  /// How a WebSocket ends its connection.
+  /// Ends the connection of a WebSocket; called by Beast.
   template <class Handler>
   friend void async_teardown(boost::beast::role_type role, client_stream& s, Handler&& then) {
     s.tear_down(role, std::forward<Handler>(then));
@@ -82,14 +86,14 @@ class client_stream {
  private:
   using transferred = coro::unique_function<void(error_code, std::size_t)>;
 
-  // As many as one system call is worth.
+  // The number of buffers for one system call.
   class few_buffers {
    public:
     using value_type = boost::asio::const_buffer;
     using const_iterator = value_type const*;
     const_iterator begin() const { return all_.data(); }
     const_iterator end() const { return all_.data() + size_; }
-    /// False: it is full.
+    /// Returns false if it is full.
     bool add(value_type b) {
       if (b.size() > 0) all_[size_++] = b;
       return size_ < all_.size();

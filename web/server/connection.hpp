@@ -1,5 +1,5 @@
-// One HTTP connection: reads requests, passes each to its handler and writes the answer. A request
-// that upgrades to a WebSocket hands the connection over. Runs as one task of the web server's
+// An HTTP connection: reads requests, passes each to its handler and writes the answer. A request
+// that upgrades to a WebSocket takes over the connection. Runs as one task of the web server's
 // group, on the web thread.
 #pragma once
 
@@ -39,11 +39,11 @@ struct connection_set {
   std::unordered_set<open_connection*> open;
   /// Connections whose first request is incomplete; 64 KiB of its body count as complete.
   half_open_table<open_connection> half_open;
-  /// Connections between two requests, the one that is idle for longest first.
+  /// Connections between two requests, ordered by idle time, the longest first.
   std::list<open_connection*> idle;
   /// Number of connections in `open` that were aborted and have not ended yet.
   std::size_t leaving = 0;
-  /// Set while few places are free: connections then end after the current exchange.
+  /// Set while file descriptors are scarce: connections then end after the current exchange.
   bool scarce = false;
   bool stopping = false;
 };
@@ -55,8 +55,8 @@ struct accepted_client {
   std::shared_ptr<boost::asio::ssl::context> tls;
 };
 
-/// Serves a connection and completes when it has ended. `network`: see peer_network().
-/// Errors: none, whatever the peer sends.
+/// Serves a connection and completes when it has ended. `network`: see peer_network(). Never fails,
+/// whatever the peer sends.
 coro::task<void> serve_connection(web_context& context, connection_set& connections,
                                   accepted_client client, std::uint64_t network);
 

@@ -1,5 +1,6 @@
-// File descriptors that are held back, so that a request about the server's health finds one when
-// the process has no other left: open files that nobody reads. Owned by the web server, web thread.
+// File descriptors kept in reserve, so that a health request can be accepted when the process has
+// no others left. Implemented as open files that are never read. Owned by the web server, web
+// thread.
 #pragma once
 
 #include <fcntl.h>
@@ -13,16 +14,16 @@ namespace muster::web {
 
 class descriptor_reserve {
  public:
-  /// Takes as many as there are, up to `size`.
+  /// Takes up to `size` descriptors, as far as available.
   explicit descriptor_reserve(std::size_t size) : size_(size) { refill(); }
 
-  /// Gives one back to the process, for the next accept to take. False: none is left.
+  /// Releases a descriptor for the next accept. Returns false if the reserve is empty.
   bool lend() {
     if (held_.empty()) return false;
     held_.pop_back();
     return true;
   }
-  /// Takes back what the process can spare.
+  /// Reopens descriptors up to the size of the reserve, as far as available.
   void refill() {
     while (!full()) {
       file_descriptor file(::open("/dev/null", O_RDONLY | O_CLOEXEC));

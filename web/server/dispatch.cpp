@@ -1,5 +1,4 @@
-// Host, origin, route, access, query, media type, body: the checks in the order in which they are
-// made.
+// The checks, in this order: host, origin, route, access, query, media type, body.
 #include "web/server/dispatch.hpp"
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace muster::web {
 
 namespace {
 
-// Of a server that does not serve yet: probes do not wait for longer.
+// While the server does not serve yet: probes wait no longer than this.
 constexpr std::chrono::milliseconds state_told_after{500};
 constexpr std::chrono::milliseconds looked_every{20};
 
@@ -26,7 +25,8 @@ std::string_view next_segment(std::string_view& path) {
   return segment;
 }
 
-// Captures nothing on failure. An escape that is malformed or hides a NUL matches no parameter.
+// Returns whether the path matches; leaves `captures` empty if not. A malformed escape or an
+// escaped NUL matches no parameter.
 bool matches(std::string_view pattern, std::string_view path,
              std::vector<std::pair<std::string, std::string>>& captures) {
   captures.clear();
@@ -125,7 +125,7 @@ response page_not_found(std::string_view path) {
   r.headers = {{"Cache-Control", "no-cache"},
                {"Vary", "Accept"},
                {"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"}};
-  // A path is escaped, but for characters that HTML does not need escaped, and these.
+  // The path is already escaped, except for characters that are safe in HTML, and these two.
   std::string shown;
   for (char const c : path) shown += c == '&' ? "&amp;" : c == '<' ? "&lt;" : std::string(1, c);
   r.body =
@@ -165,8 +165,8 @@ coro::task<response> run_route(web_context& context, exchange& ex, matched_route
   co_return answer;
 }
 
-// While nobody is known to serve, who asks waits for this server as for an engine that is busy: it
-// reads what it knows, or is about to lead.
+// Waits until this server serves, within the limit for a busy engine, if no other server is known
+// to serve. It may be loading its data or about to become leader.
 coro::task<std::optional<problem>> await_serving(web_context& context, exchange& ex) {
   bool const asks_state = ex.req.path == "/readyz" || ex.req.path == "/healthz";
   auto const limit = context.options.timeouts.engine;
@@ -221,7 +221,8 @@ matched_route find_route(std::span<route const> routes, std::string_view method,
       m.found = &r;
       m.captures = captures;
     }
-    if (m.allow.find(r.method) != std::string::npos) continue;  // of a more general pattern
+    // The path matched a more general pattern.
+    if (m.allow.find(r.method) != std::string::npos) continue;
     if (!m.allow.empty()) m.allow += ", ";
     m.allow += r.method;
     if (get) m.allow += ", HEAD";

@@ -11,7 +11,7 @@ namespace http = boost::beast::http;
 
 constexpr auto header = "Transfer-Encoding";
 
-// What stands between commas, in the order of the lines; empty ones do not count.
+// Calls `take` for each non-empty element between commas, in the order of the lines.
 template <class Take>
 void for_each_coding(http::fields const& head, Take take) {
   auto const [begin, end] = head.equal_range(http::field::transfer_encoding);
@@ -51,7 +51,7 @@ std::optional<problem> check_framing(http::fields const& head, bool is_http_1_0,
 }
 
 bool is_websocket_key(std::string_view key) {
-  constexpr std::size_t digits = 22;  // of six bits each, with two characters that fill up
+  constexpr std::size_t digits = 22;  // of six bits each, plus two padding characters
   return key.size() == digits + 2 && key.ends_with("==") &&
          std::all_of(key.begin(), key.begin() + digits, [](char c) {
            return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||

@@ -1,6 +1,5 @@
-// Where a request's body ends has to be said in the one way that every reader understands alike: a
-// proxy in front that sees another end would take a client's bytes for another client's request.
-// Stateless.
+// Checks that all readers agree where a request's body ends. If a proxy in front disagreed, it
+// could take a client's bytes for the request of another client (request smuggling). Stateless.
 #pragma once
 
 #include <boost/beast/http/fields.hpp>
@@ -11,13 +10,14 @@
 
 namespace muster::web {
 
-/// 400: the end of the body is not certain (RFC 9112, 6.1 and 6.3); 501: a coding beside `chunked`.
-/// After either the connection is of no use any more.
-/// `in_chunks`: the parser takes the body for chunked.
+/// Returns 400 if the end of the body is ambiguous (RFC 9112, 6.1 and 6.3), and 501 for a coding
+/// other than `chunked`. In both cases the connection must be closed. `in_chunks`: the parser
+/// treats the body as chunked.
 std::optional<problem> check_framing(boost::beast::http::fields const& head, bool is_http_1_0,
                                      bool in_chunks);
 
-/// Sixteen bytes in base64, as a WebSocket client says in its handshake (RFC 6455, 4.1).
+/// Returns whether `key` is sixteen bytes in base64, as a WebSocket handshake requires (RFC 6455,
+/// 4.1).
 bool is_websocket_key(std::string_view key);
 
 }  // namespace muster::web

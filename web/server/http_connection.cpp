@@ -1,4 +1,4 @@
-// The life of a connection: next request, its answer, again; or an upgrade.
+// The loop of a connection: reads a request, answers it, and repeats; or upgrades it.
 #include "web/server/http_connection.hpp"
 
 #include <sys/socket.h>
@@ -23,7 +23,7 @@ namespace http = beast::http;
 using boost::system::error_code;
 
 namespace {
-// IPv4 as such, also where it came to a socket of IPv6.
+// Returns the address as text. IPv4-mapped IPv6 addresses become IPv4.
 std::string plain_address(asio::ip::address const& a) {
   if (a.is_v6() && a.to_v6().is_v4_mapped())
     return asio::ip::make_address_v4(asio::ip::v4_mapped, a.to_v6()).to_string();
@@ -98,7 +98,7 @@ coro::task<void> connection::run() {
   }
 }
 
-// False: the connection is to be closed.
+// Returns false if the connection must be closed.
 coro::task<bool> connection::begin_tls() {
   char first = 0;
   auto const seen = ::recv(stream_.socket().native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -123,7 +123,7 @@ coro::task<void> connection::turn_away(problem p) {
   co_await write(r, false);
 }
 
-// False: the connection is to be closed.
+// Returns false if the connection must be closed.
 coro::task<bool> connection::next_request() {
   if (buffer_.size() == 0) {
     bool const came = co_await first_byte();
@@ -131,7 +131,7 @@ coro::task<bool> connection::next_request() {
   }
   parser_.emplace();
   parser_->header_limit(context_.options.header_limit_bytes);
-  parser_->body_limit(boost::none);  // each route has its own
+  parser_->body_limit(boost::none);  // each route sets its own
   limits().expires_after(context_.options.timeouts.header);
   auto [ec, n] = co_await http::async_read_header(stream_, buffer_, *parser_, awaited);
   if (ec == beast::error::timeout) ++context_.metrics.listener.header_timeout;
@@ -143,7 +143,8 @@ coro::task<bool> connection::next_request() {
 
 coro::task<bool> connection::first_byte() {
   begin_idle();
-  // Of the first request the header was there already, but for TLS.
+  // Without TLS, the first header has already arrived. With TLS, it is still within the header
+  // limit.
   bool const first = half_open_.number != 0;
   limits().expires_after(first ? context_.options.timeouts.header : context_.options.timeouts.idle);
   auto [ec, n] = co_await stream_.async_read_some(buffer_.prepare(4096), awaited);
@@ -161,7 +162,7 @@ coro::task<void> connection::refuse(error_code ec) {
              ec != http::error::end_of_stream && ec != http::error::partial_message) {
     p = make_problem(400, muster::code::invalid_argument, "not an HTTP request: " + ec.message());
   } else {
-    close();  // the peer went away, or was too slow
+    close();  // the peer has disconnected, or was too slow
     co_return;
   }
   if (stream_.socket().is_open()) co_await turn_away(std::move(p));
@@ -218,13 +219,13 @@ coro::task<bool> connection::one_exchange() {
   context_.metrics.count(r.status);
   co_await skip_small_body();
   bool const unread = !parser_->is_done();
-  // Of a stream HEAD asks only for what stands before it; to the handler that is a client that is
-  // gone.
+  // For HEAD, only the header of a stream is sent. The handler sees that as a disconnected client,
+  // so `close` does not count.
   bool const cut_off = r.close && !(r.streamed && req.is_head());
   bool const keep = parser_->keep_alive() && !cut_off && !unread && !set_.stopping &&
                     !set_.scarce && !access_ended_;
   if (r.streamed) {
-    if (cut_off) close();  // an orderly end would make it look whole
+    if (cut_off) close();  // a normal end would make it look complete
     co_return keep && !req.http_1_0;
   }
   bool const written = co_await write(r, keep);

@@ -1,5 +1,5 @@
-// The class behind serve_connection. Includes Beast: only http_connection.cpp and
-// http_connection_io.cpp include this. Lives in one task of the web server's group, web thread.
+// The class that implements serve_connection. Runs in one task of the web server's group, web
+// thread. Includes Beast: only http_connection.cpp and http_connection_io.cpp may include this.
 #pragma once
 
 #include <boost/beast/core/flat_buffer.hpp>
@@ -23,8 +23,8 @@ class connection final : public exchange, public peer_watch, public open_connect
   coro::task<void> run();
 
   coro::task<muster::result<std::string>> read_some() override;
-  /// Pieces are not chunked where `head` says their Content-Length. HEAD: false, as of a client
-  /// that is gone, but the connection lives on.
+  /// Does not use chunks if `head` has a Content-Length. Returns false for HEAD, as if the client
+  /// had disconnected, but the connection stays open.
   coro::task<bool> begin_stream(response head) override;
   coro::task<bool> write_piece(std::string piece) override;
   coro::task<bool> end_stream() override;
@@ -70,15 +70,15 @@ class connection final : public exchange, public peer_watch, public open_connect
   std::optional<boost::beast::http::request_parser<boost::beast::http::buffer_body>> parser_;
   half_open_table<open_connection>::place half_open_;
   std::optional<std::list<open_connection*>::iterator> idle_place_;
-  bool idle_ = false;  // nothing of the next request is there
+  bool idle_ = false;  // no byte of the next request has arrived
   std::string address_;
   bool leaving_ = false;
   bool access_ended_ = false;  // closed after the answer in flight
   bool expects_100_ = false;
   bool lowered_ = false;  // see readable_at
   bool wants_websocket_ = false;
-  bool chunked_ = false;     // the answer that is streamed
-  std::uint64_t watch_ = 0;  // counts arm and disarm: late callbacks find another number
+  bool chunked_ = false;     // for the streamed answer
+  std::uint64_t watch_ = 0;  // incremented by arm and disarm, so that late callbacks do nothing
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

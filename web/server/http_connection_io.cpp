@@ -1,4 +1,4 @@
-// Bytes in and out of a connection: bodies, answers, streams, and the watch over a waiting client.
+// Reads bodies, writes answers and streams, and watches waiting clients for a disconnect.
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -20,8 +20,8 @@ using boost::system::error_code;
 
 namespace {
 constexpr std::size_t piece_bytes = 64 * 1024;
-// After an answer to a request whose body was not read: what is still on its way is read for so
-// long, since closing at once would reset the connection and take the answer with it.
+// How long to read the rest of an unread body after the answer. Closing at once would reset the
+// connection, and the client could lose the answer.
 constexpr std::chrono::seconds linger_time{2};
 }  // namespace
 
@@ -49,7 +49,7 @@ coro::task<muster::result<std::string>> connection::read_some() {
   co_return piece;
 }
 
-// A small body that nobody asked for need not cost the connection.
+// Reads an unread body if it is small, so that the connection can be kept.
 coro::task<void> connection::skip_small_body() {
   if (expects_100_ || req.content_length.value_or(piece_bytes + 1) > piece_bytes) co_return;
   while (!parser_->is_done()) {
@@ -115,9 +115,9 @@ void connection::arm(asio::steady_timer& timer, bool& gone) {
   watch(timer, gone);
 }
 
-// Something to read is the next request of a client that pipelines, which is still there, or over
-// TLS its farewell. What the kernel has is left there; the next look is when more has come, or the
-// end.
+// Detects whether the client has disconnected. Readable data alone does not mean that: it can be a
+// pipelined request or, over TLS, a close notification. Such data stays in the kernel; the next
+// check is when more arrives, or the connection ends.
 void connection::watch(asio::steady_timer& timer, bool& gone) {
   auto seen = [this, alive = alive_, number = watch_, &timer, &gone](error_code ec) {
     if (!*alive || number != watch_) return;
@@ -125,7 +125,7 @@ void connection::watch(asio::steady_timer& timer, bool& gone) {
     int pending = 0;
     pollfd ended{fd, POLLRDHUP, 0};
     if (!ec && ::ioctl(fd, FIONREAD, &pending) == 0 && pending > 0 && ::poll(&ended, 1, 0) == 0) {
-      // Beyond it the kernel might call it readable again and again.
+      // Above this size, the kernel might report the socket as readable repeatedly.
       constexpr int mark_max = 16 * 1024;
       if (pending >= mark_max) return;
       readable_at(pending + 1);

@@ -1,4 +1,4 @@
-// What is served when the dashboard was left out of the build.
+// Served if the dashboard was left out of the build.
 #include "web/server/assets.hpp"
 
 namespace muster::web {

@@ -1,11 +1,10 @@
-// Start and end of the web layer:
+// Start and stop of the web layer:
 //
-//   listen   socket bound
-//   run      accept loop and websocket hub as tasks of one group; a connection waits as a mere
-//   socket
-//            until the header of its first request is there, then it is a task
-//   stop     acceptor closed, idle connections closed, WebSocket clients told; exchanges in flight
-//            finish; after the grace what is left is cut off; run returns when no task is left
+//   listen   binds the socket
+//   run      runs the accept loop and the WebSocket hub as tasks of one group. A connection is only
+//            a socket until the header of its first request has arrived, then it becomes a task
+//   stop     closes the acceptor and idle connections, and notifies WebSocket clients. Requests in
+//            flight finish; after the grace period the rest is cut off. Then `run` returns
 #include "web/server/server.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -36,11 +35,11 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
 namespace {
-// After a refused accept (no file descriptor left) or while all connections are taken.
+// The pause after a failed accept, or while all connections are in use.
 constexpr std::chrono::milliseconds accept_pause{50};
-// Then those who are there already are heard.
+// Maximum number of accepts before the accepted connections are handled.
 constexpr int accepts_a_turn = 16;
-// Tasks besides connections: accept loop, websocket hub, end.
+// Tasks other than connections: accept loop, WebSocket hub, end.
 constexpr std::size_t other_tasks = 8;
 
 std::string endpoint_text(tcp::endpoint const& e) {
@@ -49,9 +48,9 @@ std::string endpoint_text(tcp::endpoint const& e) {
   return e.address().is_v6() ? "[" + address + "]:" + port : address + ":" + port;
 }
 
-// Whatever is as long as a header may be is for the connection to refuse.
-// A client of a port with TLS that begins otherwise is handed on by its header, for the answer to
-// be one that it understands.
+// Decides when enough bytes of a new connection have arrived. Longer headers are left to the
+// connection, which rejects them. A client that does not start TLS on a TLS port is passed on after
+// its header, so that it gets an answer in plaintext.
 net::waiting_connections::judge judge_of_headers(std::size_t bytes_max, bool tls) {
   auto wanted = [bytes_max, tls](std::string_view said) {
     if (tls && net::begins_tls(said)) return net::hello_wanted(said);
@@ -120,7 +119,7 @@ struct web_server::impl {
     return endpoint_text(acceptor.local_endpoint());
   }
 
-  // The manager's socket, or a new one, which it gets.
+  // Takes the manager's socket, or opens a new one and gives it to the manager.
   void open(tcp::endpoint const& at, error_code& ec) {
     auto* const manager = options.manager;
     int const kept = manager ? manager->take("http", at.address().to_string(), at.port()) : -1;
@@ -137,7 +136,7 @@ struct web_server::impl {
     if (!ec && kept < 0 && manager) manager->keep("http", acceptor.native_handle());
   }
 
-  // Accepted sockets inherit these.
+  // Sets options that accepted sockets inherit.
   void prepare() {
     error_code ignored;
     acceptor.set_option(tcp::no_delay(true), ignored);
@@ -172,7 +171,7 @@ struct web_server::impl {
     return open >= options.connections_max;
   }
 
-  // False: every connection is at work.
+  // Returns false if all connections are busy.
   bool make_room() {
     if (waiting.make_room()) return true;
     auto* out = connections.half_open.oldest();
@@ -218,8 +217,8 @@ struct web_server::impl {
     group.spawn("connection", serve(std::move(socket), client));
   }
 
-  // Takes who is there. Gives the error of the first accept; a later one means that nobody is left,
-  // or comes again in the next turn.
+  // Accepts pending connections. Returns the error of the first accept. A later error means that
+  // none are left, or it occurs again in the next turn.
   error_code accept_some() {
     for (int i = 0; i < accepts_a_turn && (i == 0 || !full()); ++i) {
       tcp::endpoint peer;
@@ -233,8 +232,8 @@ struct web_server::impl {
 
   coro::task<void> accept_loop() {
     while (acceptor.is_open()) {
-      // Room is made, and a descriptor lent, only for somebody who is there. No deadline: a stop
-      // closes the acceptor.
+      // Wait first: connections are closed, and descriptors lent, only when a client is there. No
+      // deadline: a stop closes the acceptor.
       co_await acceptor.async_wait(asio::socket_base::wait_read, awaited);
       co_await wait_for_place();
       if (!acceptor.is_open()) break;
@@ -245,7 +244,7 @@ struct web_server::impl {
   coro::task<void> serve(tcp::socket socket, asio::ip::address address) {
     accepted_client client{std::move(socket), address, tls.current()};
     co_await serve_connection(shared, connections, std::move(client), net::network_of(address));
-    // Its descriptor is free now, before anybody else has taken it.
+    // Take the descriptor that this connection freed, before it is used otherwise.
     reserve.refill();
     connections.scarce = !reserve.full();
   }

@@ -1,6 +1,6 @@
 // The HTTP side of Muster: REST, WebSocket, metrics, health and the dashboard on one port, served
-// by one thread of its own. Owned by the composition root. `run` is called on the web thread,
-// `stop` from any thread, `listen` before `run`. No Asio or Beast type shows here.
+// by a thread of its own. Owned by the composition root. `run` is called on the web thread, `stop`
+// from any thread, `listen` before `run`. Exposes no Asio or Beast types.
 #pragma once
 
 #include <chrono>
@@ -22,26 +22,26 @@ class web_server {
  public:
   /// REQUIRES: the gateway outlives the server.
   web_server(web_options options, engine_gateway& engine);
-  /// The same behind relays that say on whose behalf they connect.
+  /// Creates a server behind relays, which report the address of the client.
   web_server(web_options options, engine_gateway& engine, net::proxy_rules const& relays);
   /// REQUIRES: `run` has returned or was never called.
   ~web_server();
   web_server(web_server const&) = delete;
   web_server& operator=(web_server const&) = delete;
 
-  /// Opens the listening socket; gives the bound "host:port". UNAVAILABLE or INVALID_ARGUMENT with
-  /// a text that names the address.
+  /// Opens the listening socket and returns the bound "host:port". Errors: UNAVAILABLE or
+  /// INVALID_ARGUMENT; the message contains the address.
   muster::result<std::string> listen();
 
   /// Serves until stopped. REQUIRES: `listen` succeeded.
   void run();
 
-  /// Closes the connections whose last request came with this token, WebSockets included. A request
-  /// that ended the token itself is answered first. Soon; any thread.
+  /// Closes the connections whose last request used this token, WebSockets included. If a request
+  /// ends its own token, it is answered first. Asynchronous; any thread.
   void end_all_of(std::string const& token);
 
-  /// Stops accepting, lets exchanges in flight finish for at most `grace`, then closes what is
-  /// left; `run` returns after that. Any thread, any number of times.
+  /// Stops accepting, lets requests in flight finish for at most `grace`, then closes the remaining
+  /// connections; `run` returns after that. Any thread, any number of times.
   void stop(std::chrono::milliseconds grace);
 
  private:

@@ -1,4 +1,3 @@
-// TLS 1.2 and later, as a server.
 #include "web/server/tls_contexts.hpp"
 
 namespace muster::web {
@@ -8,8 +7,8 @@ namespace ssl = asio::ssl;
 
 namespace {
 
-// Of TLS 1.2, as the gRPC port has them: with forward secrecy, and none of the CBC ones, which many
-// attacks have been about. Those of 1.3 are all good.
+// The ciphers of TLS 1.2, as on the gRPC port: with forward secrecy, and without CBC, the target of
+// many attacks. All ciphers of TLS 1.3 are good.
 constexpr auto ciphers_1_2 =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:"
     "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-CHACHA20-POLY1305";
@@ -18,7 +17,7 @@ asio::const_buffer bytes_of(std::string const& pem) {
   return asio::buffer(pem);
 }
 
-// The texts were looked at when they were read, so none of this fails but for want of memory.
+// The files were validated when they were read, so only a lack of memory can make this fail.
 std::shared_ptr<ssl::context> make_context(net::tls_material const& m, bool required) {
   auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
   auto* const native = context->native_handle();
@@ -26,7 +25,7 @@ std::shared_ptr<ssl::context> make_context(net::tls_material const& m, bool requ
   SSL_CTX_set_options(
       native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_cipher_list(native, ciphers_1_2);
-  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);  // idle connections are many
+  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);  // saves memory for many idle connections
   constexpr unsigned char name[] = "muster";
   SSL_CTX_set_session_id_context(native, name, sizeof name - 1);
   context->use_certificate_chain(bytes_of(m.certificate));

@@ -1,5 +1,5 @@
-// OpenSSL's side of the HTTP port's TLS, made anew when the files change. Owned by the web server,
-// web thread.
+// OpenSSL contexts for TLS on the HTTP port, recreated when the files change. Owned by the web
+// server, web thread.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
@@ -11,12 +11,12 @@ namespace muster::web {
 
 class tls_contexts {
  public:
-  /// `files`: null, the port speaks plaintext. `required`: clients without a certificate are
-  /// refused, if they are asked for one.
+  /// `files`: null: the port uses plaintext. `required`: where clients are asked for a certificate,
+  /// those without one are rejected.
   tls_contexts(net::tls_files const* files, bool required) : files_(files), required_(required) {}
 
   [[nodiscard]] bool on() const { return files_ != nullptr; }
-  /// For the next handshake. Null: the port speaks plaintext.
+  /// Returns the context for the next handshake; null if the port uses plaintext.
   std::shared_ptr<boost::asio::ssl::context> current();
 
  private:

@@ -1,4 +1,4 @@
-// Two loops over one socket: what comes goes to the subscriber, what it has is written.
+// Two loops over one socket: one passes messages to the subscriber, the other writes its messages.
 #include "web/server/websocket_session.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -34,7 +34,7 @@ class websocket_session {
         signal_(stream.get_executor()) {}
 
   coro::task<void> run(beast::http::request<beast::http::empty_body> request) {
-    // Takes its place among the clients before the first wait, so that the limit holds.
+    // Counts as a client before the first wait, so that the limit holds.
     subscriber client(context_.sockets, topics_, as_connection());
     client_ = &client;
     bool const accepted = co_await accept(request);
@@ -43,7 +43,7 @@ class websocket_session {
     if (!hello) co_return;
     bool const greeted = co_await write(*hello);
     if (!greeted) co_return;
-    // Each loop makes the other end; neither consumes what the other waits for.
+    // Each loop ends the other. Neither consumes events that the other waits for.
     using namespace asio::experimental::awaitable_operators;
     auto both = read_loop() && write_loop();
     co_await std::move(both);
@@ -86,7 +86,7 @@ class websocket_session {
         client_->say_error("INVALID_ARGUMENT", "messages are text");
       buffer.consume(n);
       client_->wake();
-      if (client_->leaving()) co_return;  // whatever follows is for the closing to skip
+      if (client_->leaving()) co_return;  // closing skips all further messages
     }
     closed_ = true;
     signal_.cancel();
@@ -101,9 +101,9 @@ class websocket_session {
       } else if (client_->ended()) {
         break;
       } else {
-        // Woken by the hub's tick, by a message or by the end; nothing is missed, since all of them
-        // happen on this thread and `next` was just asked. No deadline: a silent client is found by
-        // the hub.
+        // The hub's tick, a message or the end cancels the timer. No event is missed: all of them
+        // happen on this thread, and `next` was just called. No deadline: the hub detects silent
+        // clients.
         signal_.expires_at(std::chrono::steady_clock::time_point::max());
         co_await signal_.async_wait(awaited);
       }
@@ -131,8 +131,9 @@ class websocket_session {
     co_return !ec;
   }
 
-  // Beast's operations also wait for each other: a read that fails waits to send its close frame
-  // until the closing is over, which waits for the read. No end of the socket reaches those.
+  // Beast's operations also wait for each other: a failed read waits to send its close frame until
+  // the close ends, and the close waits for the read. Closing the socket does not end these waits,
+  // so they are cancelled.
   void drop() {
     closed_ = true;
     signal_.cancel();
@@ -147,7 +148,7 @@ class websocket_session {
   std::shared_ptr<topic_set> const topics_;
   std::function<bool()> const has_access_;
   websocket::stream<client_stream&> socket_;
-  asio::steady_timer signal_;  // as a condition variable
+  asio::steady_timer signal_;  // used as a condition variable
   asio::cancellation_signal dropped_reading_, dropped_writing_;
   subscriber* client_ = nullptr;
   websocket::close_code close_code_ = websocket::close_code::normal;
