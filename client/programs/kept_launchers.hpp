@@ -1,6 +1,5 @@
-// Launchers whose ranks have all ended and that stay for the next attempt of their program, each
-// until the lease that it knows of runs out: those of programs with `preload`, whose modules they
-// have imported. Pure; one thread.
+// Launchers of programs with `preload`, kept for the next attempt because they have imported the
+// modules. Each is kept until its lease expires. Does no I/O; not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -15,7 +14,7 @@ class kept_launchers {
   using clock = std::chrono::steady_clock;
   static constexpr std::size_t kept_max = 4;
 
-  /// One whose lease runs out no sooner than `at`.
+  /// Removes and returns the launcher of `program` if its lease lasts until `at`.
   std::optional<std::uint64_t> take(std::uint64_t program, clock::time_point at) {
     auto const it = by_program_.find(program);
     if (it == by_program_.end()) return {};
@@ -24,7 +23,8 @@ class kept_launchers {
     by_program_.erase(it);
     return k.launcher;
   }
-  /// Which one is to go for it: it had one, or there are too many.
+  /// Returns the launcher to dismiss in exchange: the previous one of the program, or one of the
+  /// oldest program if there are too many.
   std::optional<std::uint64_t> keep(std::uint64_t program, std::uint64_t launcher,
                                     clock::time_point until) {
     auto out = by_program_.find(program);
@@ -34,7 +34,7 @@ class kept_launchers {
     by_program_[program] = {launcher, until};
     return goes;
   }
-  /// The launcher has ended: nothing is kept for it.
+  /// Forgets a launcher that has ended.
   void gone(std::uint64_t launcher) {
     std::erase_if(by_program_, [&](auto const& k) { return k.second.launcher == launcher; });
   }
@@ -44,7 +44,7 @@ class kept_launchers {
     std::uint64_t launcher = 0;
     clock::time_point until{};
   };
-  std::map<std::uint64_t, kept> by_program_;  // the oldest program first
+  std::map<std::uint64_t, kept> by_program_;  // oldest first
 };
 
 }  // namespace muster

@@ -31,7 +31,7 @@ void last_stacks::arm() {
   next_->call_at(first->at - lead, [this] { look(); });
 }
 
-// Those that are killed nearly at one time are taken at one.
+// Samples ranks with nearly the same time of death together.
 void last_stacks::look() {
   constexpr std::chrono::milliseconds together{30};
   auto const now = clock::now();
@@ -62,7 +62,7 @@ void last_stacks::end(batch& b) {
   for (auto const& then : std::exchange(b.then, {})) then();
 }
 
-// Numbers stand for ranks, as those of several programs may be taken at one time.
+// Ranks are numbered, because they can belong to several programs.
 void last_stacks::take(pids const& ranks, std::shared_ptr<batch> const& kills) {
   std::vector<rank_key> keys;
   std::map<std::uint32_t, pid_t> numbered;
@@ -82,7 +82,7 @@ void last_stacks::take(pids const& ranks, std::shared_ptr<batch> const& kills) {
 
 void last_stacks::took(std::vector<rank_key> const& ranks, v1::RankStacks const& stacks) {
   for (auto const& s : stacks.stack()) {
-    if (s.state() == v1::STACK_UNKNOWN) continue;  // it had ended
+    if (s.state() == v1::STACK_UNKNOWN) continue;  // already ended
     auto const& key = ranks[s.rank()];
     auto& a = attempts_[{key.program, key.attempt}];
     a.taken[key.rank] = s;
@@ -111,7 +111,7 @@ void last_stacks::forget(rank_key const& key) {
   if (it == attempts_.end()) return;
   auto& a = it->second;
   a.killed.erase(key.rank);
-  if (a.untold.contains(key.rank)) return;  // it is told once more, and forgotten then
+  if (a.untold.contains(key.rank)) return;  // removed after it was reported again
   a.taken.erase(key.rank);
   if (a.taken.empty() && a.killed.empty()) attempts_.erase(it);
 }
@@ -130,7 +130,7 @@ bool last_stacks::reports() const {
                      [](auto const& a) { return !a.second.untold.empty(); });
 }
 
-// One attempt a message: with all stacks of its ranks it may be as large as one should be.
+// One attempt per message, because its stacks can fill a message.
 void last_stacks::report(v1::RankReports& to) {
   for (auto it = attempts_.begin(); it != attempts_.end(); ++it) {
     auto& a = it->second;

@@ -1,11 +1,11 @@
-// Where ranks were that this worker kills: their stacks are taken in the last moments before, all
-// at once, told with their ends, and again to each server until it has them forgotten.
+// Samples the stacks of ranks shortly before this worker kills them. They are reported after the
+// ranks' ends, and again to each new server until it orders to forget the ranks.
 //
 //   expect(kill at) ──► `lead` before ──┐
 //   take_now ───────────────────────────┴► stack_files ──► killed? ──► report
 //
-// No kill waits for them but one without a grace, `lead` at most. Engine thread; the stacks are
-// taken by a thread of its own, as a disk may be slow.
+// Only a kill without grace period waits for the stacks, `lead` at most. Engine thread; a separate
+// thread samples, because the disk can be slow.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -28,38 +28,38 @@ class last_stacks {
  public:
   using clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds lead{300};
-  /// What is not written by then is not waited for.
+  /// Stacks that are not written within this time are dropped.
   static constexpr std::chrono::milliseconds patience{220};
-  /// Attempts of which stacks are kept. More: those of the oldest go.
+  /// Attempts with kept stacks. Beyond it, the stacks of the oldest are dropped.
   static constexpr std::size_t attempts_max = 16;
-  /// Kills that are expected. More: the oldest goes without stacks.
+  /// Expected kills. Beyond it, the oldest is dropped and not sampled.
   static constexpr std::size_t expected_max = 4'096;
 
   using pids = std::map<rank_key, pid_t>;
-  using who = std::function<pids()>;  // that run, when it is asked
+  using who = std::function<pids()>;  // returns the ranks running at that time
   using attempt_key = std::pair<std::uint64_t, std::uint32_t>;
   enum class reason { order, lease };
 
-  /// It outlives this.
+  /// `files` must outlive this object.
   explicit last_stacks(stack_files const& files) : files_(files) {}
   last_stacks(last_stacks const&) = delete;
 
-  /// Before all else.
+  /// Must be called first.
   void begin(coro::engine_context& engine, std::function<void()> wake);
-  /// They are killed at this time; of the lease the last one counts.
+  /// Schedules sampling `lead` before `kill`. For reason::lease, it replaces the previous kill.
   void expect(clock::time_point kill, reason why, who ranks);
-  /// `then` kills them, called once, maybe from inside.
+  /// Samples `ranks`, then calls `then` once, after `lead` at the latest. Can call it before
+  /// returning.
   void take_now(pids const& ranks, std::function<void()> then);
 
-  /// A rank has ended.
   void ended(rank_key const& key, v1::RankEnded const& how);
-  /// Its end is told and taken.
+  /// Forgets a rank whose end the server has stored.
   void forget(rank_key const& key);
-  /// Another stream begins; of these attempts something is held.
+  /// Prepares the reports for a new stream. `held`: attempts with held ranks.
   void offer(std::set<attempt_key> const& held);
   bool reports() const;
   void report(v1::RankReports& to);
-  /// What is being taken is finished with. After the last stream.
+  /// Waits for sampling to finish. Call it after the last stream.
   void close() { taker_.join(); }
 
  private:
@@ -85,11 +85,11 @@ class last_stacks {
   static void end(batch& b);
 
   stack_files const& files_;
-  coro::engine_context* engine_ = nullptr;  // from begin() on
+  coro::engine_context* engine_ = nullptr;
   std::function<void()> wake_;
   std::unique_ptr<coro::timer> next_;
   std::deque<kill> expected_;
-  pids at_once_;  // gathered until those who order have spoken
+  pids at_once_;  // sampled together, with one wait for all callers
   std::shared_ptr<batch> at_once_then_;
   std::map<attempt_key, of_attempt> attempts_;
   boost::asio::thread_pool taker_{1};

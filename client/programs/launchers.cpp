@@ -1,4 +1,3 @@
-// Pipes of launchers on one io_context and its thread.
 #include "client/programs/launchers.hpp"
 
 #include <fcntl.h>
@@ -30,7 +29,7 @@ using boost::system::error_code;
 
 constexpr std::size_t report_bytes_max = std::size_t{1} << 20;
 
-// What ranks have of the worker's environment. Credentials are not among it, whatever their name.
+// Variables that ranks inherit from the worker. An allowlist, so that no credentials leak.
 constexpr char const* inherited[] = {
     "PATH",       "HOME",        "USER",        "LOGNAME",         "SHELL",
     "LANG",       "TZ",          "TMPDIR",      "LD_LIBRARY_PATH", "LANGUAGE",
@@ -62,12 +61,12 @@ struct launcher {
         }) {}
   asio::posix::stream_descriptor orders;
   reader reports, errors;
-  std::string waiting, writing;  // orders; a stop or a lease each, some hundred bytes
+  std::string waiting, writing;  // orders, each some hundred bytes
   std::string last_error;
   pid_t pid = 0;
 };
 
-// A pipe whose reading end the launcher gets.
+// Returns a pipe; the launcher gets its reading end.
 std::pair<file_descriptor, file_descriptor> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
@@ -117,7 +116,7 @@ struct launchers::state {
       for (auto const& line : early.mapped()) tell(to, line);
   }
 
-  // No deadline: ranks run as long as they run.
+  // No deadline: ranks can run for any time.
   void read(std::shared_ptr<launcher> const& of, reader& r, std::function<void()> ended) {
     r.pipe.async_read_some(asio::buffer(r.buffer), [this, of, &r, ended = std::move(ended)](
                                                        error_code error, std::size_t n) mutable {
@@ -141,7 +140,7 @@ struct launchers::state {
                       });
   }
 
-  // Both of its processes have closed their output: the second is about to end.
+  // Both processes have closed their output, so the second is about to exit.
   void gone(std::uint64_t id) {
     auto const it = all.find(id);
     if (it == all.end()) return;
@@ -154,7 +153,7 @@ struct launchers::state {
     ::waitpid(ended->pid, &raw, 0);
     bool const well = WIFEXITED(raw) && WEXITSTATUS(raw) == 0;
     auto const& why = ended->last_error;
-    if (!expected.contains(id))  // else it is about to be started, as a new one now
+    if (!expected.contains(id))  // otherwise it is being restarted
       on.on_gone(id, given[id], true, well ? "" : why.empty() ? "its launcher was killed" : why);
     if (closing && all.empty()) work.reset();
   }
@@ -171,8 +170,8 @@ struct launchers::state {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work;
   std::map<std::uint64_t, std::shared_ptr<launcher>> all;
-  waiting_lines expected;                        // what they are told when started
-  std::map<std::uint64_t, std::uint32_t> given;  // orders to start
+  waiting_lines expected;                        // sent after the start
+  std::map<std::uint64_t, std::uint32_t> given;  // start orders
   asio::thread_pool disk{1};
   bool closing = false;
   std::thread thread;

@@ -1,8 +1,9 @@
-// The launchers that a worker has started, one for each order to start ranks: processes with a line
-// of orders in and a line of reports out (launch/ranks). They live on a thread of its own, since
-// the engine thread polls no descriptors. Disk work of programs has another one: a slow disk must
-// not keep leases from launchers, which kill their ranks without. When this object is gone, so are
-// they.
+// The launcher processes of a worker, which start its ranks. They read orders and write reports as
+// lines (launch/ranks).
+//
+// A separate thread serves their pipes, because the engine thread polls no descriptors. Another
+// thread does the programs' disk work: a slow disk must not delay lease renewals, without which
+// launchers kill their ranks. The destructor ends all launchers.
 #pragma once
 
 #include <cstdint>
@@ -15,36 +16,35 @@ namespace muster {
 
 class launchers {
  public:
-  /// Called by the thread of this object. What they hand on has to outlive close().
+  /// Called on the thread of this object. Their targets must outlive close().
   struct callbacks {
     std::function<void(std::uint64_t id, std::string line)> on_report;
-    /// It and all that it started is gone, or it could not be started. It had been given so many
-    /// orders to start; with a further one under way it is started anew. `why`: empty when it ended
-    /// in order.
+    /// The launcher and all its processes have ended, or it could not be started. If another start
+    /// is pending, it is restarted instead. `orders` counts its start orders; `why` is empty after
+    /// a normal exit.
     std::function<void(std::uint64_t id, std::uint32_t orders, bool started, std::string why)>
         on_gone;
   };
 
-  /// `program`: the launcher's words.
+  /// `program`: command line of a launcher.
   launchers(std::vector<std::string> program, callbacks c);
   ~launchers();
   launchers(launchers const&) = delete;
 
-  /// Any thread. There are as many as there are ranks, at most. It will be started, or forgotten:
-  /// what is told until then is kept for it. One that stays after its ranks is given the order when
-  /// it is there, and else started anew.
+  /// Any thread. Stores orders for this launcher until start() or forget() is called. start()
+  /// restarts a kept launcher that has ended by then. There are at most as many launchers as ranks.
   void expect(std::uint64_t id);
-  /// Starts a launcher of this number and gives it its first order.
+  /// Starts a launcher with this id if there is none, and sends it the order.
   void start(std::uint64_t id, std::string order);
-  /// It is not started, or gone for good.
+  /// Discards what is stored for a launcher that is not started or has ended.
   void forget(std::uint64_t id);
-  /// Any thread. One whose ranks have ended is not to stay.
+  /// Any thread. Ends a launcher whose ranks have ended.
   void dismiss(std::uint64_t id);
-  /// Any thread. To one that is gone: nothing happens.
+  /// Any thread. Has no effect if the launcher has ended.
   void tell(std::uint64_t id, std::string order);
-  /// Any thread: work that may wait for a disk, done in order by a thread for that.
+  /// Any thread. Runs work that can block on the disk, in order.
   void post_to_disk(std::function<void()> work);
-  /// Finishes the disk's work, ends all lines of orders, and returns when no launcher is left.
+  /// Finishes the disk work, closes all order pipes and waits for all launchers to end.
   void close();
 
  private:

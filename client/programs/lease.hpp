@@ -1,5 +1,5 @@
-// How long a worker may run ranks without hearing its server: from when it sent the last message
-// whose number came back. Pure; one thread.
+// How long a worker can run ranks without hearing from its server. It counts from the sending of
+// the last message whose number the server has returned. Does no I/O; not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -12,20 +12,20 @@ namespace muster {
 class lease {
  public:
   using clock = std::chrono::steady_clock;
-  /// Numbers that have not come back; beyond, the oldest are not waited for.
+  /// Unacknowledged numbers. Beyond it, the oldest are dropped.
   static constexpr std::size_t open_max = 256;
 
   explicit lease(std::chrono::milliseconds length) : length_(length) {}
 
-  /// A hello is sent, which the welcome answers.
+  /// Records that a hello was sent, which the welcome acknowledges.
   void greeted(clock::time_point now) {
     open_.clear();
-    last_ = 0;  // numbers are of a stream
+    last_ = 0;  // each stream has its own numbers
     open_.emplace_back(0, now);
     sent_ = now;
   }
-  /// The number for a message that is sent now; 0: there was one just before. The server answers
-  /// each number, so a busy stream must not have one in every message.
+  /// Returns the number for a message sent now, or 0 if another was numbered shortly before. The
+  /// server answers each number, so a busy stream must not number every message.
   std::uint64_t number(clock::time_point now) {
     if (now - sent_ < sign_of_life() / 2) return 0;
     sent_ = now;
@@ -33,7 +33,8 @@ class lease {
     open_.emplace_back(++last_, now);
     return last_;
   }
-  /// The server has this one, and all before it. False: nothing is new in that.
+  /// Records that the server has received this number and all earlier ones. Returns whether the
+  /// lease was extended.
   bool came_back(std::uint64_t number) {
     bool renewed = false;
     while (!open_.empty() && open_.front().first <= number) {
@@ -44,7 +45,7 @@ class lease {
     return renewed;
   }
 
-  /// Ranks are killed then: a tenth before it runs out, so that they are dead by then.
+  /// Returns when to kill ranks: a tenth before the lease expires, so that they are dead by then.
   clock::time_point until() const { return renewed_ + length_ - length_ / 10; }
   std::chrono::milliseconds sign_of_life() const { return length_ / 4; }
 
@@ -52,7 +53,7 @@ class lease {
   std::chrono::milliseconds const length_;
   std::deque<std::pair<std::uint64_t, clock::time_point>> open_;
   std::uint64_t last_ = 0;
-  clock::time_point sent_{};  // the last of them
+  clock::time_point sent_{};
   clock::time_point renewed_{};
 };
 

@@ -1,4 +1,4 @@
-// Fills in what the options leave open.
+// Fills in unset options.
 #include <netdb.h>
 #include <sys/socket.h>
 
@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-// The address of this machine on the way there; nothing is sent. Empty: there is no way.
+// Returns the local address of the route to the server, or "". Sends nothing.
 std::string own_address_towards(host_port const& server) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;

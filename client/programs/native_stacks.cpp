@@ -48,7 +48,7 @@ std::string read_all(int from) {
   }
 }
 
-// In memory, so that nobody waits for a pipe while threads are to be sampled.
+// Samples into memory, so that no pipe delays it.
 file_descriptor samples_of(std::vector<pid_t> const& processes, clock::time_point until) {
   auto file = opened(::memfd_create("samples", MFD_CLOEXEC), "memfd_create");
   std::size_t bytes = 0, count = 0;
@@ -64,7 +64,7 @@ file_descriptor samples_of(std::vector<pid_t> const& processes, clock::time_poin
   return file;
 }
 
-// Until it is over or time is.
+// Reads until the end or the deadline.
 std::string said_by(int out, clock::time_point until) {
   std::string all;
   char buffer[4096];
@@ -79,7 +79,7 @@ std::string said_by(int out, clock::time_point until) {
   }
 }
 
-// What is not whole is left out.
+// Ignores an incomplete entry.
 std::map<pid_t, std::string> texts_in(std::string_view said) {
   std::map<pid_t, std::string> texts;
   for (;;) {
@@ -104,7 +104,7 @@ std::map<pid_t, std::string> native_stacks::of(std::vector<pid_t> const& process
   auto const left = until - clock::now();
   if (reader_.empty() || processes.empty() || left <= left.zero()) return {};
   try {
-    // On a machine that is busy some are better than none.
+    // Leaves half of the time to the reader: some stacks are better than none.
     auto const samples = samples_of(processes, until - left / 2);
     child_options o{.argv = reader_, .environment = {}, .cwd = "/", .in = samples.get()};
     if (owner_) o.user = process_user{owner_->first, owner_->second};
@@ -124,7 +124,7 @@ int read_samples(int in, int out) {
   auto const all = read_all(in);
   std::string_view left = all;
   native::frame_finder finder;
-  constexpr std::chrono::milliseconds names_max{700};  // its parent waits for little more
+  constexpr std::chrono::milliseconds names_max{700};  // the parent waits only slightly longer
   auto const until = clock::now() + names_max;
   while (auto const sample = native::from_bytes(left)) {
     auto text = finder.frames_of(*sample, until);

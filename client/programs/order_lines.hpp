@@ -1,4 +1,4 @@
-// The lines of orders that a launcher of ranks takes (launch/ranks/rank_orders.hpp). Pure.
+// Lines of orders for a launcher of ranks (launch/ranks/rank_orders.hpp). Pure functions.
 #pragma once
 
 #include <chrono>
@@ -16,18 +16,18 @@ namespace muster {
 struct start_settings {
   spool::attempt directories;
   std::string user;
-  /// CUDA_VISIBLE_DEVICES by rank; a rank that is not there is told nothing of devices.
+  /// CUDA_VISIBLE_DEVICES by rank; not set for other ranks.
   std::map<std::uint32_t, std::string> devices;
   std::chrono::steady_clock::time_point lease_until;
   stack_files::prepared stacks{};
-  std::string steps{};  // the path of a rank's file without its number; empty: they have none
+  std::string steps{};  // path of a step file without the rank; empty: none
 };
 
 std::string start_line(v1::StartRanks const& order, start_settings const& settings);
 std::string stop_line(v1::StopRanks const& order);
 std::string lease_line(std::chrono::steady_clock::time_point until);
 
-/// The end of a rank, without the name: of one that could not be, and as its launcher says it.
+/// Return the end of a rank that was not started, or as its launcher reported it, without the name.
 v1::RankEnded not_started(std::string const& why);
 v1::RankEnded end_of(std::string const& json);
 

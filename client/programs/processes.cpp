@@ -10,7 +10,7 @@
 
 namespace muster {
 
-// "4711 (a name) S 1 …": a name may have blanks and brackets in it.
+// Parses "4711 (a name) S 1 …". A name can contain blanks and parentheses.
 std::optional<seen_process> look_at(pid_t pid, std::string const& proc) {
   std::ifstream in(proc + "/" + std::to_string(pid) + "/stat");
   std::string line;
@@ -21,7 +21,7 @@ std::optional<seen_process> look_at(pid_t pid, std::string const& proc) {
   seen_process p;
   std::string skipped;
   fields >> p.state >> p.parent >> p.group;
-  for (int i = 0; i < 4; ++i) fields >> skipped;  // session, tty, its group, flags
+  for (int i = 0; i < 4; ++i) fields >> skipped;  // session, tty_nr, tpgid, flags
   auto const four = [&fields](std::uint64_t& sum) {
     for (int i = 0; i < 4; ++i) {
       std::uint64_t n = 0;
@@ -29,7 +29,7 @@ std::optional<seen_process> look_at(pid_t pid, std::string const& proc) {
       sum += n;
     }
   };
-  four(p.faults);  // minflt cminflt majflt cmajflt: c are children that were waited for
+  four(p.faults);  // minflt cminflt majflt cmajflt; "c": children that were waited for
   four(p.ticks);   // utime stime cutime cstime
   return fields ? std::optional(p) : std::nullopt;
 }

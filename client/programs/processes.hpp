@@ -1,4 +1,4 @@
-// Which processes there are and which rank each belongs to, as /proc has it. Any thread.
+// The processes of this machine and the ranks they belong to, from /proc. Any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -13,20 +13,20 @@ namespace muster {
 
 struct seen_process {
   pid_t parent = 0, group = 0;
-  char state = 'X';                     // R S D T Z
-  std::uint64_t ticks = 0, faults = 0;  // with those of children that were waited for
+  char state = 'X';                     // one of R, S, D, T, Z
+  std::uint64_t ticks = 0, faults = 0;  // including waited-for children
 };
 
-/// That are looked at. More: the rest counts for nothing.
+/// Processes beyond this limit are ignored.
 inline constexpr std::size_t seen_processes_max = 16'384;
 
 using seen_processes = std::unordered_map<pid_t, seen_process>;
 seen_processes all_processes(std::string const& proc = "/proc");
-/// None: there is no such process.
+/// Returns nullopt if the process does not exist.
 std::optional<seen_process> look_at(pid_t pid, std::string const& proc = "/proc");
 
-/// The rank that has started the process, itself or by others. `ranks`: by the first process of
-/// each, which leads its group.
+/// Returns the rank that started the process, directly or indirectly. `ranks`: by first process,
+/// which leads the process group.
 std::optional<std::uint32_t> rank_of(pid_t pid, std::map<pid_t, std::uint32_t> const& ranks,
                                      seen_processes const& all);
 

@@ -1,4 +1,4 @@
-// How a worker takes ranks of programs, and who runs them. A value; `muster worker` fills it.
+// Settings of a worker that runs ranks of programs.
 #pragma once
 
 #include <chrono>
@@ -13,41 +13,43 @@
 
 namespace muster {
 
-/// SIGRTMIN + 5, which is no number that the compiler knows.
+/// Returns SIGRTMIN + 5, which is not a compile-time constant.
 int default_stack_signal();
 
 struct program_options {
-  /// That ranks may listen at, both inclusive: outside of what the kernel gives to who dials.
+  /// Ports that ranks can listen on, inclusive; outside of the kernel's range of ephemeral ports.
   std::uint16_t first_port = 20'000, last_port = 29'999;
-  /// Ranks are killed when the server has not been heard for nearly so long.
+  /// Ranks are killed shortly before the server has been silent for this long.
   std::chrono::milliseconds lease{60'000};
-  /// Of this machine, for ranks on others. Empty: that of the way to the first server.
+  /// Address of this machine for ranks on other machines. If empty, that of the route to the first
+  /// server.
   std::string address{};
-  /// Whose rights ranks have; empty: the worker's.
+  /// User of the ranks. If empty, the worker's.
   std::string user{};
-  /// Where ranks have their working directories and what they printed. Empty: a directory of its
-  /// own that goes with the worker.
+  /// Directory for working directories and output of ranks. If empty, a temporary one, removed with
+  /// the worker.
   std::string directory{};
-  /// Uploads that were unpacked stay below it for other ranks: no more than so many bytes together,
-  /// none that was not used for so long.
+  /// Limits of the unpacked uploads kept in `directory`: total size and time since the last use.
   std::uint64_t cache_bytes_max = std::uint64_t{8} << 30;
   std::chrono::seconds cache_age{std::chrono::hours(7 * 24)};
-  /// What ranks that are Python programs write their stacks at; 0: ranks are not prepared for it.
+  /// Signal at which Python ranks write their stacks. 0 disables it.
   int stack_signal = default_stack_signal();
-  /// When the worker leaves, ranks that say steps may go on for so long, to the one they agree on.
+  /// How long ranks that report steps can run on when the worker leaves, to reach an agreed step.
   std::chrono::milliseconds notice{20'000};
-  /// As the worker speaks to its servers: for uploads, and for tunnels.
+  /// For uploads and tunnels, the same as for the worker's servers.
   tls_options tls{};
   std::string token{};
-  /// Those of the worker, of which ranks get devices: "gpu".
+  /// Resources of the worker; "gpu" is the number of devices for ranks.
   std::map<std::string, std::uint32_t> resources{};
-  /// The launcher of ranks (launch/ranks/rank_launcher.hpp) and its words.
+  /// Command line of the launcher of ranks (launch/ranks/rank_launcher.hpp).
   std::vector<std::string> launcher{"/proc/self/exe", "task-launcher"};
-  /// What names the frames of ranks that are not Python (native_stacks.hpp); empty: nobody does.
+  /// Command line of the program that names frames of ranks that are not Python
+  /// (native_stacks.hpp). If empty, they are not named.
   std::vector<std::string> stack_reader{"/proc/self/exe", "stack-reader"};
 };
 
-/// `servers`: of the worker. Errors: std::system_error, the directory cannot be made.
+/// `servers`: of the worker.
+/// @throws std::system_error if the directory cannot be created
 std::unique_ptr<rank_side> make_rank_side(program_options options,
                                           std::vector<std::string> const& servers);
 

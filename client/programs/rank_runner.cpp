@@ -1,4 +1,3 @@
-// Orders become lines for launchers, their lines become reports.
 #include "client/programs/rank_runner.hpp"
 
 #include <pwd.h>
@@ -29,7 +28,7 @@ std::uint32_t gpus_of(program_options const& o) {
   return it == o.resources.end() ? 0 : it->second;
 }
 
-// A service that listens everywhere is reached where the server is.
+// Replaces a wildcard address by the server's host.
 std::string reached_at(std::string const& address, std::string const& server_host) {
   auto a = host_port::parse(address);
   if (a.host == "0.0.0.0" || a.host == "::" || a.host.empty()) a.host = server_host;
@@ -43,7 +42,7 @@ std::optional<std::pair<uid_t, gid_t>> owner_of_files(std::string const& user) {
   return std::pair(entry->pw_uid, entry->pw_gid);
 }
 
-// RANK of a rank, which those that train have; nothing: it does not.
+// Returns RANK of torch.distributed, or nullopt if the rank does not train.
 std::optional<std::uint32_t> torch_rank(v1::StartRanks const& order, v1::StartRank const& rank) {
   if (rank.type() == "ps" || rank.type() == "evaluator") return {};
   std::uint32_t before = 0;
@@ -107,7 +106,7 @@ void rank_runner::offer(v1::ProgramsOffer& to) {
   to.set_tunnel_key(tunnels_.key());
   table_.offer(to);
   lease_.greeted(clock::now());
-  forget_questions();  // but not steps_: the server draws those that it has missed
+  forget_questions();  // keeps steps_: the server charts steps that it has missed
   held_steps_.clear();
   last_stacks_.offer(table_.attempts());
 }
@@ -142,7 +141,7 @@ void rank_runner::take(v1::RankOrders const& orders) {
   for (auto const& order : orders.stop_after_step()) stop(order);
 }
 
-// The one that stays must not end by its lease while the order is on its way.
+// Renews the lease of a kept launcher, which could expire before the order arrives.
 std::uint64_t rank_runner::launcher_for(v1::StartRanks const& order) {
   if (auto const kept = kept_.take(order.program(), clock::now() + options_.lease / 8); kept) {
     launchers_.tell(*kept, lease_line(lease_.until()));
@@ -156,7 +155,7 @@ void rank_runner::keep(std::uint64_t launcher) {
     launchers_.dismiss(*goes);
 }
 
-// One that has stayed goes on to stay.
+// A kept launcher is kept again.
 void rank_runner::let_go(std::uint64_t launcher) {
   if (staying_.contains(launcher)) return keep(launcher);
   attempts_.erase(launcher);
@@ -194,14 +193,14 @@ void rank_runner::start(v1::StartRanks order) {
   order.upload().empty() ? launch(launcher, order) : unpack(launcher, std::move(order));
 }
 
-// That a server did not give it is no failure of the program: whom the worker has found since is
-// asked, or the ranks end as if they had been stopped.
+// If the server does not provide the upload, the program has not failed: the worker asks its
+// current server if that is another one, otherwise the ranks end as stopped.
 void rank_runner::unpacked(std::uint64_t launcher, uploads::outcome const& what) {
   auto const waited = unpacking_.extract(launcher);
   if (!waited) return;
   auto& [order, from] = waited.mapped();
   if (!what.why_not.empty() && !what.not_given) {
-    launchers_.dismiss(launcher);  // if it has stayed
+    launchers_.dismiss(launcher);  // if it was kept
     return on_gone(launcher, false, what.why_not);
   }
   keep_living(order);
@@ -269,7 +268,7 @@ std::string rank_runner::line_of(v1::StartRanks const& order) {
                           .steps = step_watch_.files().prefix(order.program(), order.attempt())};
   for (auto const& rank : order.rank()) {
     if (gpus_of(options_) == 0) break;
-    auto& names = settings.devices[rank.rank()];  // none: it has asked for none
+    auto& names = settings.devices[rank.rank()];  // also without devices: sets an empty list
     for (auto const& d : table_.find({order.program(), order.attempt(), rank.rank()})->devices)
       names += (names.empty() ? "" : ",") + d;
   }
@@ -307,9 +306,9 @@ void rank_runner::on_report(std::uint64_t launcher, std::string const& line) {
   wake_();
 }
 
-// Whoever has not told its end was killed along with its launcher. What one that stayed from
-// another attempt had not begun is no failure of the program: the next attempt has a new one. One
-// that stayed for ranks that still wait for their upload is followed by a new one.
+// Ranks without a reported end were killed with their launcher. Ranks that a reused launcher had
+// not started count as stopped, not as failed: the next attempt gets a new launcher. A kept
+// launcher whose ranks still wait for their upload is replaced when they start.
 void rank_runner::on_gone(std::uint64_t launcher, bool started, std::string const& why) {
   if (unpacking_.contains(launcher)) return void(staying_.erase(launcher));
   auto const orders = given_.find(launcher);

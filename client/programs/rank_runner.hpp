@@ -1,5 +1,5 @@
-// Runs ranks of programs for a worker: what the server orders goes to launchers, what they report
-// goes back. See rank_side.hpp for its threads.
+// Runs ranks of programs for a worker: passes the server's orders to launchers, and their reports
+// to the server. See rank_side.hpp for threads.
 #pragma once
 
 #include <set>
@@ -22,7 +22,7 @@ namespace muster {
 
 class rank_runner final : public rank_side {
  public:
-  /// REQUIRES: o.address is not empty.
+  /// @pre o.address is not empty.
   explicit rank_runner(program_options o);
 
   void begin(coro::engine_context& engine, std::function<void()> wake) override;
@@ -48,38 +48,38 @@ class rank_runner final : public rank_side {
   bool alive() const override { return table_.alive(); }
 
  private:
-  /// Reads of logs, of last lines or of stacks that are under way or wait to be sent.
+  /// Reads of logs, last lines or stacks that are running or wait to be sent.
   static constexpr std::size_t logs_max = 16;
-  /// Of these, questions for stacks: each may keep the disk's thread for a second.
+  /// Stack requests among these. Each can block the disk thread for a second.
   static constexpr std::size_t stacks_max = 2;
   static constexpr std::size_t bytes_of_reports_max = std::size_t{128} << 10;
 
-  /// Reports of steps that wait for a server.
+  /// Step reports that wait for a server.
   static constexpr std::size_t steps_max = 4'096;
 
-  /// Uploads that are got ahead of need; more than these come when their ranks are started.
+  /// Uploads fetched in advance. Others are fetched when their ranks are started.
   static constexpr std::size_t ahead_max = 16;
 
   void start(v1::StartRanks order);
   void prepare(v1::PrepareRanks const& order);
-  /// A new one, or one that has stayed.
+  /// Returns the launcher kept for the program, or a new one.
   std::uint64_t launcher_for(v1::StartRanks const& order);
-  /// All its ranks have ended.
+  /// Keeps a launcher whose ranks have all ended.
   void keep(std::uint64_t launcher);
-  /// The ranks that it was chosen for are not started.
+  /// Releases a launcher whose ranks are not started.
   void let_go(std::uint64_t launcher);
-  /// Their working directories get the upload, then they are launched.
+  /// Unpacks the upload into the working directories, then launches the ranks.
   void unpack(std::uint64_t launcher, v1::StartRanks order);
   void unpacked(std::uint64_t launcher, uploads::outcome const& what);
   void keep_living(v1::StartRanks& order);
   void launch(std::uint64_t launcher, v1::StartRanks const& order);
   bool in_time() const { return std::chrono::steady_clock::now() < lease_.until(); }
   void refuse(v1::StartRanks const& order, v1::RankEnded const& why);
-  /// Ranks are told where they find their coordination service.
+  /// Sets the addresses of the coordination service and the TCPStores.
   void set_coordinator(v1::StartRanks& order);
   void stop(v1::StopRanks const& order);
   void stop(std::uint64_t launcher, v1::StopRanks const& order);
-  /// Questions of the server, and answers to them.
+  /// Queries of the server and their answers.
   void read(v1::RankOrders const& orders);
   bool has_answers() const {
     return !logs_.empty() || !last_lines_.empty() || !stacks_.empty() || !vitals_.empty();
@@ -87,7 +87,7 @@ class rank_runner final : public rank_side {
   void add_answers(v1::RankReports& to);
   void forget_questions();
   void stop_running(std::uint64_t launcher, v1::StopRanks const& order);
-  /// Of these ranks, those that run.
+  /// Returns the running ranks that the order names.
   last_stacks::pids running(std::uint64_t launcher, v1::StopRanks const& order);
   void read(v1::ReadLog const& query);
   void read(v1::ReadLastLines const& query);
@@ -100,7 +100,6 @@ class rank_runner final : public rank_side {
   std::map<std::uint32_t, pid_t> alive_of(
       std::uint64_t program, std::uint32_t attempt,
       google::protobuf::RepeatedField<std::uint32_t> const& wanted);
-  /// The line for a launcher.
   std::string line_of(v1::StartRanks const& order);
   void renew();
   void on_report(std::uint64_t launcher, std::string const& line);
@@ -108,10 +107,10 @@ class rank_runner final : public rank_side {
   void ended(rank_key const& key, v1::RankEnded what);
 
   program_options const options_;
-  std::optional<std::pair<uid_t, gid_t>> const owner_;  // of ranks' files
-  coro::engine_context* engine_ = nullptr;              // from begin() on
+  std::optional<std::pair<uid_t, gid_t>> const owner_;
+  coro::engine_context* engine_ = nullptr;
   std::function<void()> wake_;
-  spool spool_;  // before the launchers, whose thread uses it
+  spool spool_;  // outlives the launchers, whose thread uses it
   stack_files stack_files_;
   step_watch step_watch_;
   last_stacks last_stacks_{stack_files_};
@@ -119,27 +118,28 @@ class rank_runner final : public rank_side {
   devices devices_;
   tunnels tunnels_;
   rank_table table_;
-  std::map<std::uint64_t, v1::StopRanks> attempts_;  // by launcher: how it is stopped by itself
+  // by launcher: order to stop it when the server sends none
+  std::map<std::uint64_t, v1::StopRanks> attempts_;
   std::uint64_t last_launcher_ = 0;
-  std::map<std::uint64_t, std::uint32_t> given_;  // by launcher: orders to start
-  std::set<std::uint64_t> staying_;               // launchers that stay when their ranks have ended
-  kept_launchers kept_;                           // those whose ranks have
+  std::map<std::uint64_t, std::uint32_t> given_;  // by launcher: start orders
+  std::set<std::uint64_t> staying_;               // launchers to keep after their ranks
+  kept_launchers kept_;
   struct unpacking {
     v1::StartRanks order;
-    std::string from;  // the server that was asked
+    std::string from;  // server that was asked
   };
-  std::map<std::uint64_t, unpacking> unpacking_;  // by launcher, which is not there yet
-  std::set<std::string> ahead_;                   // uploads that are got ahead of need just now
+  std::map<std::uint64_t, unpacking> unpacking_;  // by launcher, not started yet
+  std::set<std::string> ahead_;                   // uploads being fetched in advance
   std::string server_, server_host_;
   std::deque<v1::RankLog> logs_;
   std::deque<v1::LastLines> last_lines_;
   std::deque<v1::RankStacks> stacks_;
-  std::deque<v1::RankSteps> steps_;  // one a rank, or two, and a second
+  std::deque<v1::RankSteps> steps_;  // one or two per rank and second
   std::deque<v1::StepsHeld> held_steps_;
   std::deque<v1::RankVitals> vitals_;
   std::size_t reading_ = 0, taking_ = 0;
-  bool agrees_on_steps_ = false;  // the server
-  std::uint64_t stream_ = 0;      // answers to reads of an earlier one are nobody's
+  bool agrees_on_steps_ = false;  // by the server
+  std::uint64_t stream_ = 0;      // answers for earlier streams are dropped
   launchers launchers_;
   uploads uploads_;
 };

@@ -1,4 +1,4 @@
-// What ranks have printed, and where they are, read for a server that asks.
+// Reads output, stacks and vitals of ranks for the server.
 #include <utility>
 
 #include "client/programs/rank_runner.hpp"
@@ -9,7 +9,7 @@ namespace muster {
 void rank_runner::read(v1::RankOrders const& orders) {
   for (auto const& query : orders.read()) read(query);
   for (auto const& query : orders.last_lines()) read(query);
-  for (auto const& query : orders.vitals()) read(query);  // before stacks, which take their time
+  for (auto const& query : orders.vitals()) read(query);  // before stacks, which are slow
   for (auto const& query : orders.stacks()) read(query);
 }
 
@@ -19,7 +19,7 @@ void rank_runner::add_answers(v1::RankReports& to) {
     *into.Add() = std::move(from.front());
     from.pop_front();
   };
-  move_first(logs_, *to.mutable_log());  // each may be as large as a message
+  move_first(logs_, *to.mutable_log());  // each can fill a message
   move_first(last_lines_, *to.mutable_last_lines());
   move_first(stacks_, *to.mutable_stacks());
   move_first(vitals_, *to.mutable_vitals());
@@ -63,8 +63,7 @@ void rank_runner::read(v1::ReadLog const& query) {
   });
 }
 
-// One message for all ranks, however many: what does not fit is asked for again, as its size is not
-// known.
+// Sends one message for all ranks. Ranks that did not fit are requested again.
 void rank_runner::read(v1::ReadLastLines const& query) {
   v1::LastLines answer;
   answer.set_program(query.program());
@@ -104,7 +103,7 @@ std::map<std::uint32_t, pid_t> rank_runner::alive_of(
   return pids;
 }
 
-// The server asks again: with too many questions under way this one has no answer.
+// With too many queries in progress it is not answered; the server repeats it.
 void rank_runner::read(v1::ReadVitals const& query) {
   if (reading_ + vitals_.size() >= logs_max) return;
   auto const pids = alive_of(query.program(), query.attempt(), query.rank());
@@ -131,7 +130,7 @@ void rank_runner::read(v1::ReadVitals const& query) {
   });
 }
 
-// The disk's thread waits for the ranks to write, a second at most.
+// Blocks the disk thread for a second at most.
 void rank_runner::read(v1::ReadStacks const& query) {
   v1::RankStacks answer;
   answer.set_query(query.query());
@@ -189,7 +188,7 @@ void rank_runner::on_steps(step_watch::all_seen const& all) {
       s.add_mark_us(mark.us);
     }
   }
-  // Without a server they wait, the newest of them.
+  // Without a server only the newest are kept.
   while (steps_.size() > steps_max) steps_.pop_front();
   wake_();
 }

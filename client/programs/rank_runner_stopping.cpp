@@ -1,5 +1,5 @@
-// How ranks end by the worker's will: by an order, with the worker, by the lease. Before they are
-// killed it is taken where they are.
+// Stops ranks on an order, when the worker leaves, or when the lease expires, and samples their
+// stacks before.
 #include <algorithm>
 #include <utility>
 
@@ -42,7 +42,7 @@ void rank_runner::stop(v1::StopRanks const& order) {
   for (auto const id : table_.launchers_of(order.program(), order.attempt())) stop(id, order);
 }
 
-// One that waits for its upload has nothing that would end.
+// Ranks that wait for their upload have no process yet.
 void rank_runner::stop(std::uint64_t launcher, v1::StopRanks const& order) {
   table_.asked_to_end(launcher, order.rank());
   if (!unpacking_.contains(launcher)) return stop_running(launcher, order);
@@ -58,8 +58,8 @@ void rank_runner::stop(std::uint64_t launcher, v1::StopRanks const& order) {
   let_go(launcher);
 }
 
-// Ranks that say steps are given time: the server, which knows that this worker leaves, agrees on a
-// step with all workers of their program.
+// Ranks that report steps get more time, since the server agrees on a step with all workers of the
+// program.
 std::chrono::milliseconds rank_runner::leave() {
   auto const stepping =
       agrees_on_steps_ ? step_watch_.stepping() : decltype(step_watch_.stepping()){};
@@ -87,8 +87,8 @@ void rank_runner::kill() {
   for (auto const id : table_.launchers()) stop(id, v1::StopRanks());
 }
 
-// What is to be killed at once has told where it is before; by then nothing of the attempt may be
-// left, and its launcher may have the next one.
+// Without grace, stacks are sampled first. By then the attempt can have ended, and its launcher can
+// run the next one.
 void rank_runner::stop_running(std::uint64_t launcher, v1::StopRanks const& order) {
   if (order.grace_ms() > 0) {
     last_stacks_.expect(clock::now() + std::chrono::milliseconds(order.grace_ms()),

@@ -1,4 +1,4 @@
-// Ranks whose working directories get an upload first.
+// Ranks whose working directories are filled with an upload first.
 #include <string>
 #include <utility>
 
@@ -22,7 +22,7 @@ void rank_runner::unpack(std::uint64_t launcher, v1::StartRanks order) {
   uploads_.provide(std::move(asked));
 }
 
-// When it fails, whoever starts ranks with it tries again, and says why not.
+// Starting ranks fetches the upload again and reports the error.
 void rank_runner::prepare(v1::PrepareRanks const& order) {
   if (order.upload().empty() || ahead_.size() >= ahead_max) return;
   if (!ahead_.insert(order.upload()).second) return;
@@ -34,7 +34,7 @@ void rank_runner::prepare(v1::PrepareRanks const& order) {
   uploads_.provide(std::move(asked));
 }
 
-// Some may have been stopped meanwhile.
+// Removes ranks that were stopped in the meantime.
 void rank_runner::keep_living(v1::StartRanks& order) {
   google::protobuf::RepeatedPtrField<v1::StartRank> alive;
   for (auto& rank : *order.mutable_rank()) {

@@ -1,4 +1,3 @@
-// Who is held, who has ended, who is to be told of.
 #include "client/programs/rank_table.hpp"
 
 #include <algorithm>
@@ -121,7 +120,7 @@ std::vector<rank_key> rank_table::settle(v1::ProgramsWelcome const& answer) {
   for (std::uint32_t i = 0; i < offered_.size(); ++i) {
     auto const* r = find(offered_[i]);
     if (!r) continue;
-    if (kept.contains(i)) continue;  // one that has ended is forgotten once the server says so
+    if (kept.contains(i)) continue;  // an ended rank is removed when the server orders it
     if (r->told_ended)
       held_.erase(offered_[i]);
     else if (!r->ended)

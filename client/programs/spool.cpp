@@ -1,4 +1,3 @@
-// Files of ranks by program, attempt and rank.
 #include "client/programs/spool.hpp"
 
 #include <fcntl.h>
@@ -18,13 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first byte that is there: a file whose beginning was given up begins with a hole.
+// Returns the first byte kept: a file whose beginning was dropped starts with a hole.
 std::uint64_t first_kept(int fd, std::uint64_t size) {
   auto const data = ::lseek(fd, 0, SEEK_DATA);
   return data < 0 ? size : static_cast<std::uint64_t>(data);
 }
 
-// The last line of it that is not blank.
 std::string_view last_line_of(std::string_view text) {
   constexpr std::string_view ends = "\n\r", blank = " \t\n\r";
   auto const last = text.find_last_not_of(blank);
@@ -57,11 +55,11 @@ void spool::make(attempt_name which, std::set<attempt_name> const& in_use) {
   auto const d = directories_of(which.first, which.second);
   fs::create_directories(d.logs);
   fs::create_directories(d.work);
-  fs::permissions(d.work, passable);  // whatever the umask: ranks may be another user's
+  fs::permissions(d.work, passable);  // regardless of the umask; ranks can have another user
   forget_oldest(in_use);
 }
 
-// By when something was last made in them.
+// Oldest by the last change of their directory.
 void spool::forget_oldest(std::set<attempt_name> const& in_use) const {
   std::vector<std::pair<fs::file_time_type, fs::path>> all;
   std::error_code ignored;

@@ -1,5 +1,5 @@
-// A signal is sent to nobody who would die of it: only to processes below a rank that have a file
-// and, as the kernel says, handle it.
+// Signals only processes of a rank that have a stack file and handle the signal, as the kernel
+// reports. Others would die of it.
 #include "client/programs/stack_files.hpp"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using clock = std::chrono::steady_clock;
 
-// Runs in each Python of a rank before the program. It must not fail, or print.
+// Runs in each Python of a rank before the program. Must neither fail nor print.
 constexpr char const* register_stacks =
     R"(# This process writes its stacks into a file when it is asked to.
 def _register():
@@ -95,8 +95,8 @@ bool is_stopped(char state) {
   return state == 'T' || state == 't';
 }
 
-// It handles the signal, does not block it, and none of it waits already: a signal that waits stays
-// over an exec, whose program would die of it, and each that is sent is handled.
+// Returns whether the process handles the signal, does not block it and has none pending. A pending
+// signal would survive an exec and kill the program.
 bool takes(pid_t pid, int signal) {
   std::istringstream status(content("/proc/" + std::to_string(pid) + "/status"));
   bool caught = false, held = false;
@@ -118,7 +118,7 @@ std::string in_words(pid_t pid, char state) {
   return words;
 }
 
-// Only for another process to end, as a shell does for the program that it has started.
+// Returns whether the process waits for a child, as a shell does for its program.
 bool waits_for_child(pid_t pid) {
   return content("/proc/" + std::to_string(pid) + "/wchan").starts_with("do_wait");
 }
@@ -132,7 +132,7 @@ std::string command_of(pid_t pid) {
   return shortened(to_utf8(line), shown_max);
 }
 
-// A file may be anything that the rank's user has put there.
+// The path can be anything that the rank's user created.
 file_descriptor open_own(fs::path const& path) {
   file_descriptor file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat about {
@@ -143,8 +143,8 @@ file_descriptor open_own(fs::path const& path) {
   return file;
 }
 
-// A program may have closed it, and may have a file of its own by that number, into which its stack
-// would go.
+// The program can have closed the descriptor and reused its number for a file of its own, which
+// would receive the stack.
 bool has_open(pid_t pid, fs::path const& file) {
   std::error_code error;
   auto const descriptor = file.extension().string();  // ".200"
@@ -158,7 +158,7 @@ std::size_t size_of(fs::path const& file) {
   return ::lstat(file.c_str(), &about) == 0 ? static_cast<std::size_t>(about.st_size) : 0;
 }
 
-// Equal stacks have equal texts: threads are said without their addresses.
+// Removes thread addresses, so that equal stacks have equal texts.
 std::string without_addresses(std::string const& text) {
   std::istringstream in(text);
   std::string all;
@@ -187,13 +187,14 @@ std::string without_directory(std::string text, std::string const& works) {
   return text;
 }
 
-// With its file opened when it is needed: a worker may have as many ranks as files.
+// A signalled process. Its file is opened when needed, since a worker can have as many ranks as
+// descriptors.
 struct asked {
   pid_t pid = 0;
   std::uint32_t rank = 0;
   fs::path file{};
-  std::size_t size = 0;  // when last looked
-  int still = 0;         // looks in a row with this size
+  std::size_t size = 0;  // at the previous check
+  int still = 0;         // checks with this size in a row
   bool done = false;
 };
 
@@ -205,12 +206,12 @@ std::string read_all(asked const& a, std::size_t most) {
   return without_addresses(to_utf8(text));
 }
 
-// Until each has written, and has stopped writing.
+// Waits until each has written and stopped writing.
 void await(std::vector<asked>& all, clock::time_point until) {
   constexpr std::chrono::milliseconds every{10};
-  constexpr int looks = 10;  // it writes bit by bit, and may be kept from its processor meanwhile
+  constexpr int looks = 10;  // stacks are written in pieces, and the process can be preempted
   for (bool waits = true; waits && clock::now() < until;) {
-    std::this_thread::sleep_for(every);  // nobody tells when a file is whole
+    std::this_thread::sleep_for(every);  // nothing signals a complete file
     waits = false;
     for (auto& a : all) {
       if (a.done) continue;
@@ -230,7 +231,7 @@ v1::StackState state_without_python(char process, bool has_registered, bool has_
   return has_text ? v1::STACK_NATIVE : v1::STACK_NOT_PYTHON;
 }
 
-// Of a rank that has none: the processes to look at from outside, its own first.
+// Returns the processes to sample from outside for a rank without a stack, its own first.
 std::vector<pid_t> processes_of(std::uint32_t rank, pid_t first,
                                 std::map<pid_t, std::uint32_t> const& ranks,
                                 seen_processes const& seen) {
@@ -258,7 +259,7 @@ stack_files::stack_files(fs::path directory, fs::path const& works,
                          std::optional<std::pair<uid_t, gid_t>> owner, int signal,
                          native_stacks native)
     : modules_(fs::weakly_canonical(fs::absolute(directory)) / "modules"),
-      now_(fs::weakly_canonical(fs::absolute(directory)) / "now"),  // as /proc has it
+      now_(fs::weakly_canonical(fs::absolute(directory)) / "now"),  // as in /proc
       works_(fs::absolute(works).string()),
       resolved_works_(fs::weakly_canonical(works_).string()),
       signal_(signal),
@@ -284,7 +285,7 @@ stack_files::prepared stack_files::of_ranks() const {
   return signal_ == 0 ? prepared{} : prepared{modules_, now_, signal_};
 }
 
-// One look at all ranks: who is asked, and who is looked at from outside.
+// State of one take().
 struct stack_files::look {
   std::map<std::uint32_t, pid_t> const& pids;
   std::map<pid_t, std::uint32_t> ranks{};
@@ -300,7 +301,7 @@ struct stack_files::look {
     return std::any_of(all.begin(), all.end(),
                        [&](asked const& a) { return a.rank == rank && is(a); });
   }
-  // Of ranks of which no process is expected to write (before) or has written (after).
+  // Returns processes of ranks of which none will write (`after`: has written).
   std::vector<pid_t> mute(bool after) const {
     std::vector<pid_t> some;
     for (auto const& [rank, pid] : pids) {
@@ -350,7 +351,7 @@ void stack_files::ask(look& l) const {
   std::sort(l.all.begin(), l.all.end(), [](auto const& a, auto const& b) { return a.pid < b.pid; });
 }
 
-// At one time with those that write, and once more for those of them that have not.
+// Samples while the others write, then those of them that have not written.
 void stack_files::look_from_outside(look& l, clock::time_point until) const {
   auto found = std::async(std::launch::async, [this, processes = l.mute(false), until] {
     return native_.of(processes, until);

@@ -34,7 +34,7 @@ file_descriptor open_file(fs::path const& path) {
   return file;
 }
 
-// The program and attempt that a file's name begins with.
+// Parses the program and attempt in a file name.
 std::optional<std::pair<std::uint64_t, std::uint32_t>> attempt_of(std::string const& name) {
   try {
     auto const dot = name.find('.');
@@ -94,7 +94,7 @@ std::optional<seen_steps> step_files::read(rank_key const& key, std::uint64_t si
       ::pread(file.get(), &count, sizeof count, offsetof(steps::layout, count)) != sizeof count)
     return {};
   if (page.count <= since || count < page.count) return {};
-  // What has been written since the first read may stand where older ones were.
+  // Newer entries can have overwritten older ones since the first read.
   auto const fresh = count - page.count;
   auto const fits = steps::ring - 1 - std::min<std::uint64_t>(fresh, steps::ring - 2);
   auto const wanted = std::min({page.count - since, fits, std::uint64_t{marks_max}});
@@ -105,7 +105,7 @@ std::optional<seen_steps> step_files::read(rank_key const& key, std::uint64_t si
     auto const us = e.ns / 1'000;
     bool const first = seen.marks.empty();
     if (e.step > steps::step_max || us > now) return {};
-    // Counted anew, said twice, or by a clock that goes back: what was before is another count.
+    // The steps or the clock went back: entries before belong to another count.
     if (!first && (e.step <= seen.marks.back().step || us < seen.marks.back().us))
       seen.marks.clear();
     seen.marks.push_back({e.step, us});
@@ -118,7 +118,7 @@ std::optional<seen_steps> step_files::read(rank_key const& key, std::uint64_t si
 void step_files::order(rank_key const& key, std::uint64_t word) const {
   auto const file = open_file(of(key));
   if (!file) return;
-  // One that has been cut has nobody to read it.
+  // A truncated file has no reader.
   (void)!::pwrite(file.get(), &word, sizeof word, offsetof(steps::layout, order));
 }
 

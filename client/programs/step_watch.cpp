@@ -31,7 +31,7 @@ void step_watch::add(rank_key const& key) {
   post([this, key] { ranks_[key]; });
 }
 
-// A rank that begins late is told what the others were. One may have ended before its file is made.
+// Gives a late rank the order of the others. A rank can have ended before its file was created.
 void step_watch::made(rank_key const& key) {
   post([this, key] {
     auto const it = words_.find({key.program, key.attempt});
@@ -48,7 +48,7 @@ void step_watch::ended(rank_key const& key) {
 
 void step_watch::report_again() {
   std::lock_guard const lock(mutex_);
-  if (!thread_.joinable()) return;  // there were no ranks yet
+  if (!thread_.joinable()) return;  // no ranks so far
   posted_.push_back([this] {
     for (auto& [key, r] : ranks_) r.count = 0;
   });
@@ -137,7 +137,7 @@ void step_watch::look() {
 
 void step_watch::answer() {
   auto const asked = std::exchange(questions_, {});
-  std::this_thread::sleep_for(settled);  // nobody tells when stores are seen
+  std::this_thread::sleep_for(settled);  // nothing signals visible stores
   look();
   for (auto const& q : asked) {
     last_steps last;
@@ -149,8 +149,7 @@ void step_watch::answer() {
   }
 }
 
-// What was posted, in order; nothing: it is closing. Without ranks there is nothing to wait for
-// but that.
+// Returns posted functions in order, or nullopt when closing.
 std::optional<std::vector<std::function<void()>>> step_watch::next_posted(clock::time_point until) {
   std::unique_lock lock(mutex_);
   auto const news = [this] { return closing_ || !posted_.empty(); };

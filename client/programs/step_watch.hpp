@@ -1,6 +1,6 @@
-// Looks at the steps of a worker's ranks, once a second while there are any, and tells ranks where
-// to stop. A thread of its own does all that touches the disk: neither a slow one nor who waits for
-// stacks may keep an order from a rank that waits for it, and no caller waits for the disk.
+// Reads the steps of a worker's ranks once a second, and orders ranks to stop at a step. A separate
+// thread does all disk access, so neither a slow disk nor stack sampling delays an order, and
+// callers never wait for the disk.
 #pragma once
 
 #include <chrono>
@@ -22,40 +22,38 @@ namespace muster {
 class step_watch {
  public:
   static constexpr std::chrono::milliseconds every{1'000};
-  /// Between an order to wait and the look at who has gone on: what a rank has stored is seen by
-  /// then, whatever its processor does.
+  /// Time between a hold order and reading the last steps. By then, stores of ranks are visible.
   static constexpr std::chrono::milliseconds settled{10};
 
-  /// An order to wait that nothing has followed for so long is taken back: the server is gone.
+  /// A hold without a following order is revoked after this time, since the server is lost.
   static constexpr std::chrono::seconds hold_max{10};
 
   using clock = std::chrono::steady_clock;
   using all_seen = std::vector<std::pair<rank_key, seen_steps>>;
   using last_steps = std::vector<std::pair<std::uint32_t, std::uint64_t>>;  // rank and step
-  /// `seen` is called by the thread of this object, with ranks that have moved.
+  /// `seen` is called on the thread of this object with ranks that have new steps.
   step_watch(step_files files, std::function<void(all_seen)> seen);
   ~step_watch() { close(); }
   step_watch(step_watch const&) = delete;
 
   step_files const& files() const { return files_; }
-  // Any thread, all below.
-  /// It is about to begin.
+  // Any thread:
+  /// Adds a rank that is about to start.
   void add(rank_key const& key);
-  /// Its file is there.
+  /// Passes the current order to a rank whose file has been created.
   void made(rank_key const& key);
-  /// It has ended: it is looked at once more, then its file goes.
+  /// Reads the steps of an ended rank one last time, then removes its file.
   void ended(rank_key const& key);
-  /// Reports the newest steps of all ranks again: a server that has just started does not know
-  /// them.
+  /// Reports the newest steps of all ranks again, for a server that has restarted.
   void report_again();
-  /// Its ranks wait at their next step; `done` gets the last that each has reached, on the thread
-  /// of this object.
+  /// Holds ranks at their next step, then calls `done` with the last step of each on the thread of
+  /// this object.
   void hold(std::uint64_t program, std::uint32_t attempt, std::function<void(last_steps)> done);
-  /// They stop after this step; nothing: they go on.
+  /// Makes ranks stop after this step, or continue if there is none.
   void stop_after(std::uint64_t program, std::uint32_t attempt, std::optional<std::uint64_t> step);
-  /// Attempts of which a rank that is alive has said a step, as the last look has seen it.
+  /// Returns attempts with a live rank that has reported a step, as of the last read.
   std::set<std::pair<std::uint64_t, std::uint32_t>> stepping();
-  /// Calls it after a while, on the thread of this object; once at a time.
+  /// Calls `of` later on the thread of this object. Ignored while one is pending.
   void remind(std::chrono::milliseconds after, std::function<void()> of);
   void close();
 
@@ -82,22 +80,22 @@ class step_watch {
   step_files const files_;
   std::function<void(all_seen)> const seen_;
 
-  std::mutex mutex_;  // of what follows, up to the thread
+  std::mutex mutex_;  // protects members up to `thread_`
   std::condition_variable changed_;
-  /// Two a rank that the worker holds, and two an attempt, at most.
+  /// At most two per held rank and two per attempt.
   std::vector<std::function<void()>> posted_;
   std::set<std::pair<std::uint64_t, std::uint32_t>> stepping_;
   bool closing_ = false;
-  std::thread thread_;  // from the first rank on
+  std::thread thread_;  // started for the first rank
 
-  // Of that thread alone.
-  std::map<rank_key, watched> ranks_;  // as many as the worker holds
+  // Used by that thread only:
+  std::map<rank_key, watched> ranks_;  // bounded by the held ranks
   struct told {
     std::uint64_t word = 0;
     clock::time_point since{};
   };
-  std::map<std::pair<std::uint64_t, std::uint32_t>, told> words_;  // by attempt that has ranks here
-  std::vector<question> questions_;  // one an attempt at a time, from one server
+  std::map<std::pair<std::uint64_t, std::uint32_t>, told> words_;
+  std::vector<question> questions_;  // one per attempt, from one server
   clock::time_point remind_at_ = clock::time_point::max();
   std::function<void()> remind_;
   bool over_ = false;

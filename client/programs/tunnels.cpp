@@ -1,4 +1,3 @@
-// Accepts connections of ranks and carries each over a call of its own.
 #include "client/programs/tunnels.hpp"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -23,10 +22,9 @@ using call_type = coro::client_bidi<v1::TunnelBytes, v1::TunnelBytes>;
 
 constexpr std::size_t key_bytes = 32;
 constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
-// One for each attempt that has a rank here and one for each rank, of which there are 1,024 at
-// most.
+// One per attempt and one per rank, of which there are at most 1,024.
 constexpr std::size_t listeners_max = 2'048;
-// After a connection that could not be accepted: no descriptor is left.
+// After accept() failed for lack of descriptors.
 constexpr std::chrono::milliseconds accept_pause{100};
 
 using carried_type = coro::socket_tunnel<call_type, v1::TunnelBytes>;
@@ -57,7 +55,7 @@ struct tunnels::listener {
 
   name const of;
   tcp::acceptor acceptor;
-  std::set<call_type*> calls;  // under way
+  std::set<call_type*> calls;  // in progress
 };
 
 tunnels::tunnels(tunnel_options o) : options_(std::move(o)), key_(random_key()) {}
@@ -136,7 +134,7 @@ coro::task<void> tunnels::accept(std::shared_ptr<listener> at) {
     if (!at->acceptor.is_open()) co_return;
     if (failed)
       co_await pause.wait_for(accept_pause);
-    else if (tunnels_ < options_.tunnels_max)  // else it is closed
+    else if (tunnels_ < options_.tunnels_max)  // otherwise the socket is closed
       tasks_->spawn("tunnel of a rank", carry(at, std::move(socket)));
   }
 }
@@ -150,7 +148,7 @@ coro::task<void> tunnels::carry(std::shared_ptr<listener> at, tcp::socket socket
   using namespace asio::experimental::awaitable_operators;
   co_await asio::this_coro::throw_if_cancelled(false);
   boost::system::error_code ignored;
-  socket.set_option(tcp::no_delay(true), ignored);  // stores are asked in small pieces
+  socket.set_option(tcp::no_delay(true), ignored);  // TCPStore requests are small
   call_type call(engine_->context());
   add_token(call.context(), options_.token);
   call.context().set_wait_for_ready(true);

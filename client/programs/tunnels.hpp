@@ -1,8 +1,9 @@
-// Where ranks of this host reach the coordination cluster of their program, a port of 127.0.0.1 for
-// each attempt, and its store of torch, a port for each rank, by which the server knows which it
-// is; and a tunnel to the server for each connection to it. Ports stay while servers come and go; a
-// connection that comes while no server is there waits for one a while, and is closed. Owned by
-// `ranks`. Engine thread, unless it says otherwise.
+// Local ports through which ranks reach the server: one per attempt for the program's coordination
+// cluster, and one per PyTorch rank for its TCPStore, which identifies the rank. Each connection
+// gets a tunnel to the server. Ports outlive the connection to a server. A connection waits up to
+// `patience` for a server, then it is closed.
+//
+// Owned by the rank runner. Engine thread, unless stated otherwise.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -24,9 +25,9 @@ namespace muster {
 struct tunnel_options {
   tls_options tls{};
   std::string token{};
-  /// A connection waits for the server so long.
+  /// Time that a connection waits for the server.
   std::chrono::milliseconds patience{10'000};
-  /// Tunnels at one time. More: the connection is closed.
+  /// Concurrent tunnels. Beyond it, connections are closed.
   std::size_t tunnels_max = 2'048;
 };
 
@@ -37,19 +38,19 @@ class tunnels {
   ~tunnels();
   tunnels(tunnels const&) = delete;
 
-  /// For the hello.
+  /// Returns the key for the hello.
   std::string const& key() const { return key_; }
-  /// Where the worker is attached: "host:port".
+  /// Sets the server ("host:port") that the worker is attached to.
   void follow(std::string const& server);
 
-  /// Gives the attempt's "127.0.0.1:port", or that of a rank of torch to its store, which is opened
-  /// if need be. Errors: boost::system::system_error, the system refuses; std::runtime_error, too
-  /// many.
+  /// Returns "127.0.0.1:port" of the attempt, or of a PyTorch rank's TCPStore, opened if needed.
+  /// @throws boost::system::system_error if the system refuses
+  /// @throws std::runtime_error if there are too many ports
   std::string open(std::uint64_t program, std::uint32_t attempt,
                    std::optional<std::uint32_t> torch_rank = {});
-  /// All ports of the attempt and what came over them. Harmless when none is open.
+  /// Closes all ports and connections of the attempt, if any.
   void close(std::uint64_t program, std::uint32_t attempt);
-  /// All; returns when nothing is left. Any other thread than the engine's; idempotent.
+  /// Closes everything and waits for it. Any thread but the engine's; idempotent.
   void end();
 
  private:
@@ -64,12 +65,12 @@ class tunnels {
   tunnel_options const options_;
   std::string const key_;
   std::string server_;
-  std::shared_ptr<grpc::Channel> channel_;  // null: it is made when it is needed
-  // Nothing, of the ranks, comes first.
+  std::shared_ptr<grpc::Channel> channel_;  // created when needed
+  // Without a rank: of the coordination cluster; sorts first.
   using name = std::tuple<std::uint64_t, std::uint32_t, std::optional<std::uint32_t>>;
   std::map<name, std::shared_ptr<listener>> listeners_;
-  std::size_t tunnels_ = 0;  // under way
-  // The following from the first listener on.
+  std::size_t tunnels_ = 0;
+  // Set by begin():
   std::shared_ptr<client_engine> engine_;
   std::unique_ptr<coro::socket_poller> poller_;
   std::unique_ptr<coro::task_group> tasks_;

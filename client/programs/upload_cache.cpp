@@ -1,4 +1,4 @@
-// An upload has its name when all of it is on the disk.
+// An upload gets its name when it is completely on disk.
 #include "client/programs/upload_cache.hpp"
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ std::string short_name(std::string const& hash) {
   return "upload " + hash.substr(0, 12);
 }
 
-/// A directory that goes unless it was given a name.
+/// A directory that is removed unless it was renamed.
 struct new_directory {
   explicit new_directory(fs::path const& in) {
     auto name = (in / (std::string(unfinished) + "XXXXXX")).string();
@@ -68,7 +68,7 @@ std::optional<file_descriptor> upload_cache::try_lock() const {
   return {};
 }
 
-// Seldom: two workers have one directory.
+// Polls, since workers rarely share a directory.
 file_descriptor upload_cache::lock(std::function<bool()> const& given_up) const {
   for (;;) {
     if (auto held = try_lock()) return std::move(*held);
@@ -137,7 +137,7 @@ upload_cache::figures upload_cache::forget_old(std::string const& but) const {
       ++now.kept;
       continue;
     }
-    // So that one that is half gone is not taken for whole.
+    // A partly removed upload must not be taken for a complete one.
     auto const aside = options_.directory / (std::string(unfinished) + e.hash);
     fs::rename(at(e.hash), aside, ignored);
     fs::remove_all(aside, ignored);

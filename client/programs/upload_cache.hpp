@@ -1,13 +1,12 @@
-// Uploads of programs, unpacked below a directory once for each hash and copied from there to
-// ranks.
+// Uploads of programs, each unpacked once by hash and copied to ranks from there.
 //
-//   uploads/lock          held while anything is done here, also by other workers of this directory
-//   uploads/HASH/tree     what was unpacked; nobody changes it
-//   uploads/HASH/bytes    how much that is; the directory's time says when it was used last
-//   uploads/new-XXXXXX    is being made; is left behind by who was killed, and goes
+//   uploads/lock          held while working here, also by other workers with this directory
+//   uploads/HASH/tree     the unpacked files, never modified
+//   uploads/HASH/bytes    their size; the directory's time is that of the last use
+//   uploads/new-XXXXXX    being created; removed later if its process was killed
 //
-// For this user alone: ranks of --program-user see their copies only. Any thread, one at a time;
-// what it does may wait for the network and the disk.
+// For this user only: ranks of --program-user see only copies. Any thread, one at a time; can block
+// on the network and the disk.
 #pragma once
 
 #include <sys/types.h>
@@ -28,26 +27,28 @@ namespace muster {
 
 struct upload_cache_options {
   std::filesystem::path directory;
-  std::uint64_t bytes_max = 0;  // what was not used for longest goes
-  std::chrono::seconds age{};   // so does what was not used for so long
-  tree_limits limits{};         // of one
+  std::uint64_t bytes_max = 0;  // beyond it, the least recently used are removed
+  std::chrono::seconds age{};   // of unused uploads, which are then removed
+  tree_limits limits{};         // of one upload
 };
 
 class upload_cache {
  public:
-  /// Gets the archive of this hash into a new file. Errors: std::exception, in words.
+  /// Downloads an archive into a new file.
+  /// @throws std::exception with a readable message
   using fetch_function =
       std::function<void(std::string const& hash, std::filesystem::path const& to)>;
 
   explicit upload_cache(upload_cache_options options) : options_(std::move(options)) {}
 
-  /// The tree of the upload with this hash (64 hexadecimal digits) at each of the paths, which are
-  /// made anew. `given_up`: asked while another worker has the directory. Errors: std::exception,
-  /// in words.
+  /// Replaces each of the paths by a copy of the upload.
+  /// @param hash 64 hexadecimal digits
+  /// @param given_up polled while another worker holds the lock; true makes this throw
+  /// @throws std::exception with a readable message
   void provide(std::string const& hash, std::vector<std::filesystem::path> const& to,
                std::optional<std::pair<uid_t, gid_t>> owner, fetch_function const& fetch,
                std::function<bool()> const& given_up);
-  /// Lets go of what is too old or too much, unless another worker has the directory just now.
+  /// Removes uploads beyond the limits, unless another worker holds the lock.
   void clean();
 
  private:
@@ -60,7 +61,7 @@ class upload_cache {
     std::size_t kept = 0;
     std::uint64_t bytes = 0;
   };
-  /// Nothing: it is taken.
+  /// Returns nullopt if another worker holds it.
   std::optional<file_descriptor> try_lock() const;
   file_descriptor lock(std::function<bool()> const& given_up) const;
   void add(std::string const& hash, fetch_function const& fetch);

@@ -1,4 +1,3 @@
-// One call after another until one brings all of it.
 #include "client/programs/upload_fetch.hpp"
 
 #include <absl/strings/escaping.h>
@@ -25,14 +24,14 @@ using clock = std::chrono::steady_clock;
 constexpr auto transfer_limit = 10min;
 constexpr auto patience = 30s;
 constexpr auto pause = 500ms;
-constexpr std::uint64_t archive_bytes_max = std::uint64_t{1} << 30;  // the server's limit
+constexpr std::uint64_t archive_bytes_max = std::uint64_t{1} << 30;  // limit of the server
 
 bool may_pass(grpc::StatusCode c) {
   using enum grpc::StatusCode;
   return c == UNAVAILABLE || c == INTERNAL || c == RESOURCE_EXHAUSTED;
 }
 
-/// What has come so far, and its hash.
+/// Received data and its hash.
 class download {
  public:
   explicit download(std::filesystem::path const& to)
@@ -40,7 +39,7 @@ class download {
                      "the archive of an upload")) {
     EVP_DigestInit_ex(hash_.get(), EVP_sha256(), nullptr);
   }
-  /// errno; 0: it is written.
+  /// Returns errno, or 0.
   int add(std::string const& bytes) {
     EVP_DigestUpdate(hash_.get(), bytes.data(), bytes.size());
     for (std::size_t at = 0; at < bytes.size();) {

@@ -1,4 +1,4 @@
-// An upload from the server's BlobService into a file. One fetch; cancel() by any thread.
+// Downloads one upload from the server's BlobService into a file. cancel(): any thread.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -14,7 +14,8 @@
 
 namespace muster {
 
-/// The server did not give it: it is away, or has it no more. Another one, or later, may.
+/// The server is unreachable or no longer has the upload. Another server or a later attempt can
+/// succeed.
 class upload_not_given : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -22,26 +23,28 @@ class upload_not_given : public std::runtime_error {
 
 class upload_fetch {
  public:
-  /// `server`: "host:port".
+  /// @param server "host:port"
   upload_fetch(std::string server, tls_options tls, std::string token)
       : server_(std::move(server)), tls_(std::move(tls)), token_(std::move(token)) {}
 
-  /// Tries again for half a minute what may pass. `hash`: 64 hexadecimal digits. Errors:
-  /// upload_not_given, and std::runtime_error for what does not pass, in words; std::system_error,
-  /// the file.
+  /// Retries transient errors for 30 seconds after the last progress.
+  /// @param hash 64 hexadecimal digits
+  /// @throws upload_not_given
+  /// @throws std::runtime_error after a permanent error
+  /// @throws std::system_error for the file
   void run(std::string const& hash, std::filesystem::path const& to);
-  /// It ends with an error, now or when it begins.
+  /// Makes the current or the next run() fail.
   void cancel();
   bool cancelled();
 
  private:
-  /// `came`: some of it.
+  /// Sets `came` if any data was received.
   grpc::Status once(std::string const& hash, std::filesystem::path const& to, bool& came);
 
   std::string const server_;
   tls_options const tls_;
   std::string const token_;
-  std::mutex mutex_;  // protects all below
+  std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   grpc::ClientContext* call_ = nullptr;
   bool cancelled_ = false;

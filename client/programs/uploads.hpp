@@ -1,6 +1,6 @@
-// Working directories of ranks with the content of an upload. On a thread of its own, since the
-// network and the disk may take their time: one after another, so what several ranks or programs
-// have in common comes once.
+// Fills working directories of ranks with an upload. A separate thread does so, since the network
+// and the disk can be slow. It works sequentially, so an upload shared by several ranks is
+// downloaded once.
 #pragma once
 
 #include <sys/types.h>
@@ -25,44 +25,44 @@ namespace muster {
 
 class uploads {
  public:
-  /// Why it cannot be had; no words: it is there.
+  /// `why_not`: why the upload is not available; empty on success.
   struct outcome {
     std::string why_not{};
-    bool not_given = false;  // see upload_not_given
+    bool not_given = false;  // failed with upload_not_given
   };
   struct order {
     std::uint64_t id = 0;
     std::string hash, server;
-    std::vector<std::filesystem::path> to{};  // none: it is got ahead of need, after all others
+    std::vector<std::filesystem::path> to{};  // empty: fetch in advance, after all others
     std::optional<std::pair<uid_t, gid_t>> owner{};
-    std::function<void()> before{};       // by the thread of this object; may throw
-    std::function<void(outcome)> done{};  // by that thread, unless it was forgotten
+    std::function<void()> before{};       // called by the thread of this object; can throw
+    std::function<void(outcome)> done{};  // called by that thread unless forgotten
   };
 
   uploads(upload_cache_options cache, tls_options tls, std::string token);
   ~uploads() { close(); }
   uploads(uploads const&) = delete;
 
-  /// Any thread, as all below. An id waits once; what waits is bounded by the ranks of a
-  /// worker.
+  /// Any thread, like all functions below. At most one pending order per id, bounded by the ranks
+  /// of a worker.
   void provide(order o);
-  /// Nobody waits for it any more: it is not begun, or given up.
+  /// Removes the order or cancels its download.
   void forget(std::uint64_t id);
-  /// Forgets all, and returns when nothing is done any more.
+  /// Discards all orders and waits for the thread to end.
   void close();
 
  private:
   void run();
   outcome perform(order const& o, upload_fetch& fetch);
 
-  upload_cache cache_;  // the thread's
+  upload_cache cache_;  // of the thread
   tls_options const tls_;
   std::string const token_;
-  std::mutex mutex_;  // protects all below
+  std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   std::deque<order> waiting_;
   std::uint64_t current_ = 0;
-  std::shared_ptr<upload_fetch> fetching_;  // for the current one
+  std::shared_ptr<upload_fetch> fetching_;
   bool over_ = false;
   std::thread thread_;
 };

@@ -14,7 +14,7 @@
 namespace muster {
 namespace {
 
-// None: nobody may look. A process that has ended meanwhile has read and written nothing more.
+// Returns nullopt without permission, and 0 for a process that has ended.
 std::optional<std::uint64_t> read_io(std::string const& path) {
   errno = 0;
   std::ifstream in(path);
@@ -25,7 +25,6 @@ std::optional<std::uint64_t> read_io(std::string const& path) {
   return sum;
 }
 
-// Of the first thread.
 std::uint64_t read_wakeups(std::string const& path) {
   constexpr std::string_view name = "voluntary_ctxt_switches:";
   std::ifstream in(path);

@@ -1,6 +1,6 @@
-// What ranks have done so far: processor, calls that read and write, pages, of each with all that
-// it has started. One walk through /proc for all of them, so a rank costs a few small files; nobody
-// is stopped or signalled for it. Any thread.
+// Resource use of ranks: CPU time, bytes read and written, page faults, including all processes
+// that they started. One walk through /proc for all ranks; processes are neither stopped nor
+// signalled. Any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -12,14 +12,15 @@
 namespace muster {
 
 struct vitals {
-  // Of the rank's own process: R S D T Z; T or D, in this order, where any of them is.
+  // State of the rank's own process: R, S, D, T or Z. T or else D, if any of its processes has it.
   char state = 0;
   std::uint64_t cpu_ms = 0, io_bytes = 0, faults = 0;
-  std::uint64_t wakeups = 0;  // how often the first thread of its own process was woken
+  std::uint64_t wakeups = 0;  // of its own process's first thread
 };
 
-/// `pids`: of the first process of each rank, which leads its group. Those that are gone are not in
-/// it. `proc` is another one in tests.
+/// Returns vitals by rank; ranks that have ended are left out.
+/// @param pids first process of each rank, the leader of its group
+/// @param proc differs in tests
 std::map<std::uint32_t, vitals> vitals_of(std::map<std::uint32_t, pid_t> const& pids,
                                           std::string const& proc = "/proc");
 
