@@ -1,4 +1,4 @@
-// Routes each event, and ends each step in the one order of state::end.
+// Routes each event to its transition and ends each step.
 #include "server/core/coordinator.hpp"
 
 #include <algorithm>
@@ -35,14 +35,13 @@ void coordinator::state::begin(time_point t) {
   programs.begin_step();
 }
 
-// The end of every step, in this order:
-//   1  what has ended is carried on, until nothing follows any more: inputs to those that wait for
-//      them, closures that lack an input for good, gangs that lost a member, queues without a
-//      worker, or without the version that they need
-//   2  sessions that have nothing left drain, finish or go
-//   3  values and jobs go where there are too many, and closures that no other needs any more
-//   4  programs are placed, then closures are handed out: builds, gangs, then turn by turn
-//   5  the watchdog looks, what changed of durable jobs is said, and the next tick is set
+// Ends every step, in this order:
+//   1  propagate what has ended until nothing follows: inputs to their dependents, closures whose
+//      input is lost for good, gangs that lost a member, queues that no worker or version can serve
+//   2  drain, finish or remove sessions that have no closures left
+//   3  evict values and jobs beyond the limits, and closures that no other closure needs
+//   4  place programs, then dispatch closures: builds, gangs, then turn by turn
+//   5  update the watchdog, report changes of durable jobs as facts, set the next tick
 effects const& coordinator::state::end() {
   do {
     while (!step.ended_inputs.empty() || scheduler.gangs.any_broken() || !step.to_check.empty() ||
@@ -95,7 +94,7 @@ void coordinator::state::on_alarm(alarm<alarm_kind> const& a) {
     case alarm_kind::worker_start:
       return workers.start(*registry.find(stream_id{a.id}));
     case alarm_kind::gang:
-      return scheduler.gangs.on_patience_over(a.id);  // what follows from it: dispatcher
+      return scheduler.gangs.on_patience_over(a.id);  // acted on by the dispatcher
     case alarm_kind::state_lost:
       return workers.state_lost(a.id);
     case alarm_kind::retract:
@@ -134,7 +133,7 @@ time_point coordinator::next_deadline() const {
 effects const& coordinator::step(time_point now, tick const&) {
   auto& st = *state_;
   st.begin(now);
-  // A tick far behind its time means that we, not the workers, stood still.
+  // A tick that is far too late means that the server stalled, not the workers.
   auto const behind = st.due == never || now < st.due ? duration{} : now - st.due;
   auto const stalled = behind > st.step.config.stall_grace ? behind : duration{};
   if (now >= st.registry.tasks.next_sweep() || stalled > duration{}) st.workers.sweep(stalled);
@@ -223,7 +222,7 @@ std::optional<held_place> coordinator::held(stream_id stream, closure_id closure
       r.attempt != attempt)
     return {};
   auto const& s = st.sessions.of(r.owner);
-  if (s.id == session_id{}) return {};  // the core's own
+  if (s.id == session_id{}) return {};  // owned by the core itself
   return held_place{s.id, r.order, r.stop_requested};
 }
 

@@ -1,8 +1,8 @@
-// The whole behaviour of the server as one value: events in, effects out.
+// The server's behaviour as a state machine: each event returns effects.
 //
-// Owned by the hub, used on the engine thread only. No I/O, clock, randomness, threads or logging:
-// the same events at the same times give the same effects. `step` never calls out; the effects it
-// returns are valid until the next step.
+// Owned by a hub and used on the engine thread only. Performs no I/O, reads no clock, draws no
+// random numbers, starts no threads and logs nothing. The same events at the same times produce the
+// same effects. `step` makes no callbacks; the effects it returns are valid until the next step.
 //
 //   shell                     coordinator
 //   ─────                     ───────────
@@ -24,13 +24,14 @@ namespace muster::core {
 
 struct server_wide;      // api/server_wide.hpp
 struct use_task;         // api/objects.hpp
-struct task_state_lost;  // the same
-class session_queries;   // queries/session_queries.hpp, as all down to…
+struct task_state_lost;  // api/objects.hpp
+// Declared in headers below queries/.
+class session_queries;
 class closure_queries;
 class worker_queries;
 class value_queries;
 class per_worker_queries;
-class function_queries;  // …here
+class function_queries;
 namespace programs {
 class controller;
 }
@@ -38,14 +39,16 @@ class controller;
 class coordinator {
  public:
   explicit coordinator(config c, time_point start);
-  /// One of several in a server; `wide` outlives it and is not walked with it.
+  /// Constructs one of several coordinators of a server. `wide` must outlive it and is not included
+  /// in whole().
   coordinator(config c, time_point start, server_wide& wide);
   ~coordinator();
   coordinator(coordinator const&) = delete;
 
-  /// Performs one event. REQUIRES: now does not go backwards.
-  /// A worker that breaks the protocol (results it does not hold, columns that do not fit) gets a
-  /// `disconnect` effect and its closures go back; the shell sends no worker_disconnected for it.
+  /// Performs one event. REQUIRES: `now` is not earlier than in the previous step. If a worker
+  /// violates the protocol (results of closures that it does not hold, columns of unequal length),
+  /// the effects contain a `disconnect` and its closures are requeued. The shell sends no
+  /// worker_disconnected for that worker.
   effects const& step(time_point now, event& e);
   effects const& step(time_point now, worker_attached& e);
   effects const& step(time_point now, worker_results& e);
@@ -86,30 +89,29 @@ class coordinator {
   effects const& step(time_point now, tick const& e);
   effects const& step(time_point now, stop const& e);
 
-  // Between steps: what shells decide with. Twenty at most (tests/tidy): what only readers want is
-  // a listener below server/history, or one of the queries by subject.
+  // Queries on which shells base decisions between steps; tests/tidy limits them to twenty. Queries
+  // for display belong in a listener below server/history or in a class below queries/.
 
-  /// When the next `tick` is due, as of the last step; `never` when nothing waits for time.
+  /// Returns when the next `tick` is due, as of the last step; `never` if no timer is pending.
   time_point next_deadline() const;
   config const& configuration() const;
 
   using any_id = std::variant<session_id, closure_id, per_worker_id, program_id>;
-  /// Whether an id is, or lately was, of this one; see server_wide.
+  /// Returns whether this coordinator owns the id, or owned it recently; see server_wide.
   bool knows(any_id id) const;
   bool has(session_id id) const;
-  /// True while the session's queue is below its capacity (streams are read only then).
+  /// Returns whether the session's queue is below its capacity. Shells read its stream only then.
   bool has_room(session_id s) const;
-  /// Whether what changes of it is said as facts.
+  /// Returns whether changes of the session are reported as facts.
   bool is_durable(session_id id) const;
-  /// Whose closure it is; none: nobody's, or it is not there any more.
+  /// Returns the closure's session, or a null id if the closure has none or is unknown.
   session_id session_of(closure_id id) const;
-  /// The closure of a resumable session's token; none when it is not known (any more).
+  /// Returns the closure with this token in a resumable session, or a null id if it is unknown.
   closure_id closure_of(session_id s, std::uint64_t token) const;
-  /// Whether the stream may speak for this closure: it holds this very attempt of it. Nothing for
-  /// the builder of a per-worker value, which belongs to no session.
+  /// Returns where the closure belongs if the stream holds this very attempt, and thus may report
+  /// on it. Returns nothing for builds and rebuilds, whose sessions belong to the core itself.
   std::optional<held_place> held(stream_id stream, closure_id closure, std::uint32_t attempt) const;
 
-  /// Queries by subject.
   session_queries const& sessions() const;
   closure_queries const& closures() const;
   worker_queries const& workers() const;
@@ -119,23 +121,24 @@ class coordinator {
   programs::controller const& programs() const;
   overview_view overview(time_point now) const;
 
-  /// For one that goes: what the shell is to forget of its values and to write down of its jobs.
+  /// Data of a coordinator that is being removed: values for the shell to drop and job facts to
+  /// store.
   struct last_will {
     std::vector<value_move> values;
     std::vector<fact> jobs;
   };
   last_will forget_all() const;
 
-  /// All state as changes: for who begins to follow it, and to check who does.
+  /// Returns all state as changes, for new followers and for checking existing ones.
   changes whole() const;
 
-  /// Checks every internal invariant; for the simulator and tests. Empty when all hold, else the
-  /// first that does not, in words.
+  /// Checks every internal invariant, for the simulator and tests. Returns an empty string if all
+  /// hold, else a description of the first violation.
   std::string violated_invariant() const;
 
  private:
   struct state;
-  std::unique_ptr<server_wide> own_wide_;  // of one that is alone
+  std::unique_ptr<server_wide> own_wide_;  // set only if this is the server's only coordinator
   std::unique_ptr<state> state_;
 };
 

@@ -1,4 +1,4 @@
-// Names of what closures call, as they come with them; and which of those are not needed any more.
+// Interns the names of callables that arrive with closures, and forgets unused ones.
 #include <map>
 
 #include "server/core/coordinator_state.hpp"
@@ -6,7 +6,7 @@
 namespace muster::core {
 
 namespace {
-/// Looking for what can be forgotten goes over all closures.
+/// Minimum interval between scans for unused callables, each of which visits all closures.
 constexpr duration between_looks = std::chrono::seconds(10);
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Events about what sessions rely on at tasks that have objects.
+// Events about the stateful tasks that sessions depend on.
 #include "server/core/api/objects.hpp"
 #include "server/core/coordinator_state.hpp"
 

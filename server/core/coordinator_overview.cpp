@@ -1,4 +1,4 @@
-// The whole cluster in a few numbers. Nothing here changes anything.
+// Summarises the cluster in a few numbers. Read-only.
 #include <algorithm>
 
 #include "base/percentile.hpp"

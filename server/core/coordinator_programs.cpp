@@ -1,4 +1,4 @@
-// Events about programs, and what the controller says in a step.
+// Routes events about programs, and adds the controller's output to the effects of a step.
 #include <iterator>
 #include <utility>
 

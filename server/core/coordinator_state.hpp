@@ -1,5 +1,5 @@
-// The coordinator's parts: all its state, the transitions, which change it, and what looks at it
-// between steps. Private to *.cpp beside it and their tests.
+// The coordinator's parts: its state, the transitions that change it, and the queries that read it
+// between steps. Private to the .cpp files of this folder and their tests.
 //
 //   coordinator   routes an event to a transition, ends the step
 //   transitions/  workers/    worker_answers  worker_events
@@ -8,10 +8,10 @@
 //                 placing/    dispatcher  version_watch  build_orders
 //                 lifecycle/  lifecycle  value_keeping  session_flow  release_texts
 //                 (each folder may use those below it)
-//   durable/      the facts that follow from a step's changes, and how jobs begin again with them
-//   queries/      what readers ask between steps, by subject
+//   durable/      derives facts from a step's changes; restores jobs from them
+//   queries/      read-only queries between steps, by subject
 //   state/        engine_state: the sub-models closures/ scheduling/ workers/ sessions/ values/
-//                 per_worker/ policies/ activity/, which do not know each other
+//                 per_worker/ policies/ activity/, which are independent of each other
 //   below them    records/ common/ api/
 #pragma once
 
@@ -66,11 +66,11 @@ struct coordinator::state : engine_state {
               worker_queries(*this), value_queries(*this),
               {*this, texts},        function_queries(*this)};
 
-  time_point due = never;  // when the next tick is wanted, as of the last step
+  time_point due = never;  // time of the next tick, as of the last step
 
   void begin(time_point t);
   effects const& end();
-  /// One event is begin, one move, end.
+  /// Performs one event: begin, one move, end.
   template <class Move>
   effects const& perform(time_point t, Move move) {
     begin(t);
@@ -83,13 +83,14 @@ struct coordinator::state : engine_state {
 
   closure_book::tally const& of(session const& s) const { return flow.of(s); }
   exclusive_closure exclusive_of(closure_id id) const;
-  /// Numbers for what the event's closures are to call, where there is room for them.
+  /// Replaces the callable numbers of `coming` with function ids, or with 0 if a callable is
+  /// invalid or the table is full.
   void take_callables(std::vector<closure_spec>& coming,
                       std::vector<callable_name> const& callables);
-  /// Makes room, unless it tried to a moment ago.
+  /// Forgets callables that neither a closure nor `coming` uses.
   void forget_callables(std::vector<function_id> const& coming);
 
-  // What one sub-model says of another; see violated_invariant.
+  // Consistency between sub-models; see violated_invariant.
   std::string leaked_place() const;
   std::string misplaced_closure() const;
   std::string stray_alarm() const;

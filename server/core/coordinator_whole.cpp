@@ -1,4 +1,4 @@
-// All state as changes: who folds these knows what somebody knows who has folded every step.
+// Returns all state as changes. Folding them gives the same result as folding every step.
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {

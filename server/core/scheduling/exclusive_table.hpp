@@ -1,15 +1,15 @@
-// Closures that run alone: each has lost so many workers that the next one that gets it does
-// nothing else meanwhile, so that a closure which kills its worker takes no others with it.
+// Closures that run in isolation. Each has lost so many workers that its next worker runs nothing
+// else, so that a closure which kills its worker takes no others with it.
 //
-//   (counted losses) ──► waits ──a worker that does nothing──► runs ──► ended, or proved innocent
-//                          ▲                                     │
-//                          └───── requeued, retried, delayed ────┘
+//   (counted losses) ──► waits ──a worker that is empty──► runs ──► ended, or proved innocent
+//                          ▲                                 │
+//                          └──── requeued, retried, delayed ─┘
 //
-// Where no worker falls idle by itself, one is kept empty: it gets nothing new until the closure
-// whose turn it is has it. Each time that was not enough another worker, or another closure, has
-// its turn, for twice as long.
+// If no worker becomes empty by itself, one is kept empty: it receives no closures until the
+// current closure has started on it. If that takes too long, another worker or closure is tried,
+// for twice as long.
 //
-// Owned by the scheduler. Bounded by the closures.
+// Owned by the scheduler. Bounded by the number of closures.
 #pragma once
 
 #include <set>
@@ -23,56 +23,57 @@ namespace muster::core {
 
 class exclusive_table {
  public:
-  /// How long they wait for a worker to fall idle before the first one is kept empty.
+  /// Time that closures wait for an empty worker before the first worker is kept empty.
   static constexpr duration patience = std::chrono::seconds(1);
-  /// Closures that find no worker in a step before the others have to wait for the next one.
+  /// Closures per step that may fail to find a worker; the others wait for the next step.
   static constexpr std::size_t tries_max = 16;
 
-  /// From now on it runs exclusively. REQUIRES: it is not here.
+  /// Isolates the closure from now on. REQUIRES: it is not in the table.
   void add(closure_id c, time_point since) { all_.emplace(since, c); }
   void erase(closure_id c, time_point since) {
     waits_no_more(c);
     all_.erase({since, c});
   }
-  /// REQUIRES: added.
+  /// Adds the closure to those that wait for a worker. REQUIRES: added.
   void wait(closure_id c, time_point now) {
     if (waiting_.empty()) be_patient(now);
     waiting_.insert(c);
   }
-  /// It has a worker of its own.
+  /// Ends the closure's wait: it has a worker to itself.
   void started(closure_id c, time_point now) {
     waits_no_more(c);
     if (!waiting_.empty()) be_patient(now);
   }
 
-  /// Oldest first: since when, and which.
+  /// Returns all isolated closures, oldest first.
   std::set<std::pair<time_point, closure_id>> const& all() const { return all_; }
   std::set<closure_id> const& waiting() const { return waiting_; }
-  /// Whether it waits for one.
+  /// Returns whether the closure waits for an empty worker.
   bool waits(closure_id c) const { return waiting_.contains(c); }
   bool any_waits() const { return !waiting_.empty(); }
-  /// The next one in turn. REQUIRES: any_waits().
+  /// Returns the next closure in turn. REQUIRES: any_waits().
   closure_id next() {
     auto const it = waiting_.upper_bound(last_tried_);
     return last_tried_ = it == waiting_.end() ? *waiting_.begin() : *it;
   }
 
-  /// From then on a worker is to be kept empty, or another one; never: nothing waits.
+  /// Returns when to start keeping a worker empty, or to try another one; `never` if no closure
+  /// waits.
   time_point due() const { return due_; }
-  /// The next try to keep a worker empty is later, for twice as long.
+  /// Doubles the patience and postpones the next attempt to keep a worker empty.
   void wait_longer(time_point now) {
     patience_ *= 2;
     due_ = now + patience_;
   }
 
-  /// Which worker is kept empty for which closure; none: none.
+  /// The worker that is kept empty, and the closure it is kept for; null ids if there is none.
   struct kept {
     closure_id by{};
     stream_id worker{};
   };
   kept keeps;
 
-  /// Empty when all is in order between two steps.
+  /// Returns an empty string if the invariants between two steps hold.
   std::string invalid() const {
     if ((due_ == never) != waiting_.empty()) return "nobody looks for a worker that does nothing";
     if (keeps.by != closure_id{} && !waits(keeps.by)) return "a worker is kept empty for nobody";

@@ -1,7 +1,7 @@
-// Workers that declare the same functions and satisfy the same requirements (just now: a resource
-// that is in use is not there) form a *placement class*. A class keeps a ring of workers with an
-// idle slot, a ring of workers that may prefetch closures, and a ring of sessions that have
-// something for it. Owned by the scheduler.
+// A *placement class* is the set of workers that declare the same functions and currently satisfy
+// the same requirements; resources in use do not count as present. A class has a ring of workers
+// with an idle slot, a ring of workers that may prefetch, and a ring of sessions with closures it
+// can run. Owned by the scheduler.
 #pragma once
 
 #include <vector>
@@ -28,7 +28,7 @@ struct placement_class {
   std::uint32_t index;
   std::vector<function_id> functions;    // sorted
   std::vector<std::uint32_t> satisfied;  // requirements, sorted
-  bool by_name_only = false;             // of workers that are
+  bool by_name_only = false;             // its workers accept only closures that name them
   std::vector<bool> has;                 // by function number
   std::vector<bool> meets;               // by requirement number
   std::uint32_t workers = 0;

@@ -1,7 +1,7 @@
-// What closures ask of the worker that runs them, beside its function, as small numbers: a task, a
-// label, an amount of a resource, a PerWorkerValue that is built there.
+// Numbers the requirements of closures: a task, labels, amounts of resources, and PerWorkerValues
+// that the worker must have built.
 //
-// Owned by the scheduler. A number lives as long as a queue of some session names it.
+// Owned by the scheduler. A number stays valid while a session's queue uses it.
 #pragma once
 
 #include <compare>
@@ -17,11 +17,12 @@
 namespace muster::core {
 
 struct requirement {
-  std::string job;                                               // of the task; empty: any
-  std::int64_t index = -1;                                       // of the task; -1: any of the job
-  std::vector<std::pair<std::string, std::string>> labels;       // sorted; all must match
-  std::vector<std::pair<std::string, std::uint32_t>> resources;  // sorted; held while it runs
-  std::vector<per_worker_id> per_worker;                         // sorted; all must be built
+  std::string job;                                          // of the task; empty: any
+  std::int64_t index = -1;                                  // of the task; -1: any of the job
+  std::vector<std::pair<std::string, std::string>> labels;  // sorted; all must match
+  // sorted; held while the closure runs.
+  std::vector<std::pair<std::string, std::uint32_t>> resources;
+  std::vector<per_worker_id> per_worker;  // sorted; all must be built
 
   bool empty() const {
     return job.empty() && labels.empty() && resources.empty() && per_worker.empty();
@@ -32,12 +33,12 @@ struct requirement {
 
 class requirement_table {
  public:
-  /// Requirements in use at one time. Full: closures with a new one are refused
-  /// (RESOURCE_EXHAUSTED); see scheduler::room_for.
+  /// Maximum number of requirements in use. At the limit, closures with a new one are refused with
+  /// RESOURCE_EXHAUSTED; see scheduler::room_for.
   static constexpr std::size_t max = 4'096;
 
   bool knows(requirement const& r) const { return numbers_.contains(r); }
-  /// Known and new ones; a new one lives once it is held.
+  /// Returns the requirement's number and whether it is new. A new one must be held to stay valid.
   std::pair<std::uint32_t, bool> intern(requirement r) {
     auto const [it, added] = numbers_.try_emplace(std::move(r), 0);
     if (!added) return {it->second, false};
@@ -54,7 +55,7 @@ class requirement_table {
     return {number, true};
   }
   void hold(std::uint32_t number) { ++entries_[number - 1].holders; }
-  /// True when that was the last holder: the number is free now.
+  /// Returns true if this was the last holder and the number is now free.
   bool release(std::uint32_t number) {
     auto& e = entries_[number - 1];
     check(e.holders > 0, "a requirement is released by those who hold it");
@@ -67,7 +68,7 @@ class requirement_table {
 
   requirement const& operator[](std::uint32_t number) const { return *entries_[number - 1].what; }
   std::size_t size() const { return numbers_.size(); }
-  /// In order of their numbers.
+  /// Visits all requirements in order of their numbers.
   template <class F>
   void for_each(F f) const {
     if (numbers_.empty()) return;
@@ -78,7 +79,7 @@ class requirement_table {
  private:
   struct entry {
     requirement const* what = nullptr;  // null: the number is free
-    std::uint32_t holders = 0;          // queues
+    std::uint32_t holders = 0;          // number of queues
   };
   std::map<requirement, std::uint32_t> numbers_;
   std::vector<entry> entries_;

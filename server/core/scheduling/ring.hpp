@@ -1,5 +1,6 @@
 // An intrusive doubly linked list used as a ring of turns: take from the front, rotate to the back.
-// Owns nothing; an element must leave before it dies. All operations are O(1).
+// Owns no elements; an element must be removed before it is destroyed. All operations except
+// for_each and find are O(1).
 #pragma once
 
 #include "base/check.hpp"
@@ -13,7 +14,7 @@ struct ring_link {
   bool linked = false;
 };
 
-/// `LinkOf{}(element)` gives the element's link for this ring.
+/// `LinkOf{}(element)` returns the element's link for this ring.
 template <class T, class LinkOf>
 class ring {
  public:
@@ -39,13 +40,13 @@ class ring {
     link = {};
   }
 
-  /// `f` must not change the ring.
+  /// Visits all elements. `f` must not change the ring.
   template <class F>
   void for_each(F f) const {
     for (T* t = front_; t; t = link_of_(*t).next) f(*t);
   }
 
-  /// The first that meets it, or null.
+  /// Returns the first element that satisfies the predicate, or null.
   template <class Predicate>
   T* find(Predicate meets) const {
     for (T* t = front_; t; t = link_of_(*t).next)

@@ -1,6 +1,5 @@
-// Queues, worker slots and what closures ask of their worker beside the function: a task, labels,
-// resources, PerWorkerValues. A worker's place (its placement class) follows what it satisfies just
-// now.
+// Queues, worker slots and requirements: a task, labels, resources, PerWorkerValues. The placement
+// class of a worker follows from the requirements that it currently satisfies.
 #include "server/core/scheduling/scheduler.hpp"
 
 #include <algorithm>
@@ -10,7 +9,8 @@ namespace muster::core {
 
 namespace {
 
-/// Combinations of function, priority and requirement in one session. More: RESOURCE_EXHAUSTED.
+/// Maximum number of combinations of function, priority and requirement in one session; more are
+/// refused with RESOURCE_EXHAUSTED.
 constexpr std::size_t queues_max = 4'096;
 
 template <class T>
@@ -103,7 +103,7 @@ std::uint32_t scheduler::queue_with_needs(session_number n, closure_spec const& 
   if (auto needs = needs_of(*spec.extras); !needs.empty())
     std::tie(number, fresh) = requirements_.intern(std::move(needs));
   if (fresh) {
-    requirements_.hold(number);  // until its queue does
+    requirements_.hold(number);  // until its queue holds it
     for (auto const& [stream, w] : workers_)
       if (satisfies(*w, requirements_[number])) reconsider(*w);
   }
@@ -256,7 +256,8 @@ std::optional<unmet_need> scheduler::unmet(function_id f, requirement const& r) 
   std::vector<worker_slots const*> left;
   for (auto const& [stream, w] : workers_)
     if (w->placed && w->placed->has_function(f)) left.push_back(w.get());
-  // Keeps those for which it holds; how many were there before, if none is left.
+  // Keeps the workers for which `holds` is true. If none is left, returns the number before, else
+  // 0.
   auto const keep = [&](auto holds) -> std::uint64_t {
     auto const before = left.size();
     std::erase_if(left, [&](worker_slots const* w) { return !holds(*w); });

@@ -1,14 +1,13 @@
-// What waits for workers, and which worker gets it: the queues of sessions, the slots of workers,
-// what closures require of them, gangs, and closures that run alone. Placement classes bring both
-// sides together, turn by turn; see scheduler_placement.cpp.
+// Decides which worker runs which closure. Keeps the sessions' queues, the workers' slots, the
+// requirements of closures, gangs, and isolated closures. Placement classes match sessions with
+// workers, turn by turn; see scheduler_placement.cpp.
 //
-// It knows sessions and workers by their numbers alone and counts nothing: what a move means for
-// counts, records and effects is for the caller. A closure is queued in its queue, deferred (it
-// waits for a time, an input, its gang or a worker of its own), held by a worker (running or
-// prefetched), or unknown here.
+// Sessions and workers are known only by number. Counts, records and effects of a move are the
+// caller's task. A closure is queued, deferred (waiting for a time, an input, its gang or an empty
+// worker), held by a worker (running or prefetched), or unknown here.
 //
 // Owned by the coordinator; engine thread only. Limits: those of requirement_table and gang_table,
-// queues_max; sessions, closures and workers are bounded by who brings them.
+// and queues_max. The owners of sessions, closures and workers bound their numbers.
 #pragma once
 
 #include <functional>
@@ -31,21 +30,22 @@ class scheduler {
  public:
   explicit scheduler(closure_table& closures) : closures_(closures) {}
 
-  /// Sessions take turns in the order of `id` when a kind of workers is new.
+  /// Adds a session. In a new placement class, sessions take turns in the order of `id`.
   void open(session_number n, session_id id, std::uint32_t weight);
-  /// REQUIRES: nothing of it is queued or deferred.
+  /// Removes a session. REQUIRES: none of its closures is queued or deferred.
   void close(session_number n);
-  /// It has ended: no more turns.
+  /// Removes an ended session from all rings.
   void end_turns(session_number n);
-  /// Forgets its queues, which it does not need any more. REQUIRES: as close.
+  /// Removes the queues of a session that needs them no longer. REQUIRES: as close.
   void clear_queues(session_number n);
   session_queue const& queue(session_number n) const { return queues_[n]; }
-  /// In order of the sessions' ids.
+  /// Returns all sessions' queues in the order of the sessions' ids.
   std::vector<std::reference_wrapper<session_queue>> all_queues();
 
-  /// Whether the queues and requirements that these would bring fit. `s`: null for a new session.
+  /// Checks whether there is room for the queues and requirements that these closures would add.
+  /// @param s null for a new session.
   status room_for(session_queue const* s, std::vector<closure_spec> const& closures) const;
-  /// The closure's queue, made where it is new. REQUIRES: room_for.
+  /// Returns the closure's queue, which is created if necessary. REQUIRES: room_for.
   std::uint32_t queue_for(session_number n, closure_spec const& spec) {
     return spec.extras ? queue_with_needs(n, spec) : find_or_add(queues_[n], {spec.function, 0, 0});
   }
@@ -68,14 +68,15 @@ class scheduler {
   void defer(slot c);
   void end_deferral(slot c);
 
-  /// Knows the worker from now on, which is given nothing before `place`.
+  /// Adds a worker. It receives no closures before `place`.
   worker_slots& add(worker_slots s);
-  /// From now on it can be given closures.
+  /// Puts the worker into its placement class, so that it can receive closures.
   void place(worker_slots& w, std::vector<function_id> functions);
   void remove(worker_slots& w);
-  /// REQUIRES: it holds nothing and was removed.
+  /// Deletes the worker. REQUIRES: it holds no closures and was removed.
   void forget(worker_slots& w);
-  /// After any change of what the worker holds, its window, or whether it is open.
+  /// Moves the worker to the right ring. Call it after any change of the closures it holds, its
+  /// window, or whether it is open.
   void update(worker_slots& w) {
     if (!w.placed) return;
     if (auto const wanted = w.wanted(); wanted != w.ready) stand(w, wanted);
@@ -85,108 +86,113 @@ class scheduler {
     auto const it = workers_.find(s);
     return it == workers_.end() ? nullptr : it->second.get();
   }
-  /// In the order of the registry.
+  /// Returns all workers in the iteration order of worker_registry::all().
   std::unordered_map<stream_id, std::unique_ptr<worker_slots>> const& all_workers() const {
     return workers_;
   }
 
   bool satisfies(worker_slots const& w, requirement const& r) const;
-  /// After any change of what the worker has: puts it where it belongs now.
+  /// Recomputes the worker's placement class. Call it after any change of what the worker provides.
   void reconsider(worker_slots& w);
   void set_built(worker_slots& w, per_worker_id v, bool built);
 
   bool has_free(worker_slots const& w, slot c) const;
-  /// For ranks of programs, which hold no slot. False: there is not that much free.
+  /// Lends resources to ranks of programs, which hold no slot. Returns false if not enough is free.
   bool lend(worker_slots& w, resource_amounts const& amounts);
-  /// REQUIRES: lent.
+  /// Returns lent resources to the worker. REQUIRES: they were lent.
   void take_back(worker_slots& w, resource_amounts const& amounts);
-  /// Another number: workers have come or gone, or resources have become free.
+  /// Returns a version that changes when the fleet changes or resources become free.
   std::uint64_t room_version() const { return room_version_; }
-  /// The worker holds the closure, the newest of its own (or the oldest): it runs where a slot is
-  /// free, else it is prefetched. Says which; the caller tells its book.
+  /// Appends the closure to those that the worker holds: running if a slot is free, else
+  /// prefetched. Returns whether it runs; the caller updates its book.
   [[nodiscard]] bool hold(worker_slots& w, slot c) {
     w.idle_noted = false;
     bool const runs = w.running.size < w.slots && w.prefetched.size == 0;
     closures_.push_back(runs ? w.running : w.prefetched, c);
     return runs;
   }
-  /// As its state says.
+  /// Prepends the closure to the worker's list that matches the closure's state.
   void hold_first(worker_slots& w, slot c) {
     closures_.push_front(list_of(w, c), c);
     if (closures_[c].exclusive) w.shut |= worker_slots::by_exclusive;
   }
-  /// A slot works on it. REQUIRES: prefetched, as far as its state says.
+  /// Moves a prefetched closure to the running ones. REQUIRES: its state is still prefetched.
   void start(worker_slots& w, slot c, bool reported);
-  /// Takes its slot from the newest of those that run and have not been reported, and gives it,
-  /// which is prefetched again. no_slot: there is none.
+  /// Moves the newest running closure that was not reported back to the prefetched ones and returns
+  /// it; no_slot if there is none.
   slot stop_one_unreported(worker_slots& w);
-  /// It waits for a value, its slot is free. REQUIRES: it runs there, and one more may wait.
+  /// Frees the slot of a closure that waits for a value. REQUIRES: it runs there, and may_yield().
   void give_slot(worker_slots& w, slot c);
-  /// It goes on, or is about to leave its worker. REQUIRES: it waits.
+  /// Takes the slot again for a closure that continues or is about to leave its worker. REQUIRES:
+  /// it waits.
   void take_slot(worker_slots& w, slot c);
   void reserve(worker_slots& w, slot c) {
     if (auto const& l = queue_of(c); l.single) take_for_queue(w, l);
   }
-  /// The worker holds the closure no more: its resources are free again.
+  /// Removes the closure from its worker and frees its resources.
   [[gnu::always_inline]] void let_go(worker_slots& w, slot c) {
     if (w.yielded > 0 && closures_[c].waits) take_slot(w, c);
     closures_.remove(list_of(w, c), c);
-    w.shut &= static_cast<std::uint8_t>(~worker_slots::by_exclusive);  // it held nothing else
+    // An isolated closure was the worker's only one.
+    w.shut &= static_cast<std::uint8_t>(~worker_slots::by_exclusive);
     if (auto const& l = queue_of(c); l.single) give_back_for_queue(w, l);
   }
 
   bool any_idle() const { return idle_workers_ > 0; }
-  /// Notes which workers have an idle slot; retract() is about those that got nothing since.
+  /// Marks workers with an idle slot; retract() considers those that received nothing since.
   void note_idle(time_point now);
   bool idle_noted() const { return noted_at_ != never; }
-  /// What they could take from workers that have it prefetched: all of it where nothing has started
-  /// since they were noted, else the share of the slots that are idle. The window of a worker that
-  /// is asked shrinks to what stays. Nothing is chosen twice. Closures of session `fixed` are never
-  /// chosen: no other worker can run them.
+  /// Returns prefetched closures that the marked idle workers could run instead. These are all of a
+  /// worker's if it has started none since the marking, else a share equal to that of idle slots.
+  /// The window of the worker that loses them shrinks accordingly. No closure is returned twice.
+  /// @param fixed closures of this session are never returned, since no other worker can run them.
   std::vector<slot> retract(session_number fixed);
 
-  /// One turn: a worker with room and closures for it (unqueued, oldest first, at least one), or
-  /// null when nothing can be placed. The caller hands them over and calls `update`.
+  /// Performs one turn. Returns a worker with room and fills `run` with at least one closure for
+  /// it, unqueued, oldest first; null if nothing can be placed. The caller dispatches them and
+  /// calls `update`.
   worker_slots* next(std::vector<slot>& run);
 
-  /// A worker came, or takes closures again, or does not any more.
+  /// Notes that a worker was added, or that it accepts or no longer accepts closures.
   void fleet_changed() {
     gangs.fleet_changed();
     ++room_version_;
   }
   gang_table gangs;
   static status valid_gangs(std::vector<closure_spec> const& specs);
-  /// Which worker would run which member, or nothing. `idle`: with what is free now; else with all
-  /// that they have. Greedy: the emptiest worker first.
+  /// Plans the placement of a gang: the emptiest worker first. Empty if it does not fit.
+  /// @param idle use only free capacity; otherwise all that the workers have.
   std::vector<std::pair<slot, worker_slots*>> plan(gang const& g, bool idle) const;
-  /// These workers get nothing new until a gang has started; instead of those before.
+  /// Keeps these workers free for a gang until it has started, instead of the previous ones.
   void keep_free(std::vector<stream_id> wanted);
 
   exclusive_table exclusives;
-  /// Apart, until a worker does nothing else.
+  /// Defers the closure until a worker is empty.
   void wait_exclusive(slot c, time_point now);
-  /// The closure has a worker of its own, has ended, or may run with others. REQUIRES: it waits
-  /// exclusively.
+  /// Ends the wait of a closure that has an empty worker, has ended, or may run with others.
+  /// REQUIRES: it waits for an empty worker.
   void end_exclusive_wait(slot c, time_point now);
-  /// The closure may run with others, or has ended. REQUIRES: it does not wait exclusively.
+  /// Ends the isolation of a closure that may run with others or has ended. REQUIRES: it does not
+  /// wait for an empty worker.
   void not_exclusive(slot c);
-  /// A worker that does nothing and can run it at once; null when there is none.
+  /// Returns an empty worker that can run the closure at once; null if there is none.
   worker_slots* empty_worker_for(slot c);
-  /// A worker that could run it gets nothing new until it does, instead of the one before; null
-  /// when there is none.
+  /// Keeps a worker that could run the closure empty until it does, instead of the previous worker.
+  /// Returns the worker; null if there is none.
   worker_slots* keep_one_empty_for(slot c);
-  /// What the worker will hold runs alone. REQUIRES: it holds nothing.
+  /// Reserves the worker for an isolated closure. REQUIRES: it holds no closures.
   void run_exclusively_on(worker_slots& w) { w.shut |= worker_slots::by_exclusive; }
 
-  /// The first demand that no worker with the function meets, of those that meet the ones before
-  /// it; nothing when one meets all.
+  /// Returns the first requirement that no worker meets, of the workers that have the function and
+  /// meet the requirements before it; nothing if a worker meets all.
   std::optional<unmet_need> unmet(function_id f, requirement const& r) const;
-  /// Whether it could run what is in the queue, did it nothing else and were it open. What has to
-  /// be built first does not count.
+  /// Returns whether the worker could run closures of this queue if it were open and empty. Ignores
+  /// values that have to be built first.
   bool would_do(worker_slots const& w, closure_queue const& l) const;
 
-  /// Empty when all is in order between two steps. `handing_out`: nothing may wait beside an idle
-  /// worker.
+  /// Returns an empty string if the invariants between two steps hold.
+  /// @param handing_out whether closures are dispatched, so that no idle worker may be left with
+  ///   work.
   std::string invalid(bool handing_out) const;
 
  private:
@@ -219,31 +225,32 @@ class scheduler {
     return closures_[c].sent() ? w.prefetched : w.running;
   }
 
-  // The worker stands with those of its class.
+  // Adds the worker to its placement class.
   void enter(worker_slots& w, class_key key);
   placement_class& make_class(class_key key);
-  /// Into the ring of `wanted`.
+  /// Moves the worker into the ring of `wanted`.
   void stand(worker_slots& w, readiness wanted);
   void announce(session_queue& s, placement_class& c);
   void announce(session_queue& s, closure_queue const& l);
   void mark(placement_class& c);
-  /// Up to `max` closures of `s` that `c` can run, highest priority first, then lowest order; fewer
-  /// where another queue of the session comes first, one where it takes resources.
+  /// Takes up to `max` closures of `s` that `c` can run: highest priority first, then lowest order.
+  /// A closure that needs resources is taken alone.
   void take(session_queue& s, placement_class const& c, std::uint32_t max, std::vector<slot>& run);
-  /// Workers with an idle slot; `f` must not change how they stand.
+  /// Visits workers with an idle slot. `f` must not move them between rings.
   template <class F>
   void for_each_idle(F f) const {
     for (auto const& [key, c] : classes_) c->idle.for_each(f);
   }
-  /// One that holds nothing, stands in its ring and can run what is in the queue.
+  /// Returns an idle worker that holds no closures and can run those of the queue, or null.
   worker_slots* empty_worker(closure_queue const& l) const;
 
   closure_table& closures_;
   std::map<class_key, std::unique_ptr<placement_class>> classes_;
-  std::vector<std::vector<placement_class*>> classes_of_;  // by function: whose workers have it
-  std::vector<std::uint32_t> free_indexes_;                // of classes
+  // By function: classes whose workers have it.
+  std::vector<std::vector<placement_class*>> classes_of_;
+  std::vector<std::uint32_t> free_indexes_;  // of classes
   std::uint32_t next_index_ = 0;
-  std::size_t idle_workers_ = 0;         // in all rings of idle ones
+  std::size_t idle_workers_ = 0;         // in all idle rings
   std::vector<placement_class*> dirty_;  // may have both a worker with room and work
   requirement_table requirements_;
   numbered<session_number, session_queue> queues_;
@@ -251,7 +258,7 @@ class scheduler {
   std::unordered_map<stream_id, std::unique_ptr<worker_slots>> workers_;
   std::vector<worker_slots*> by_number_;
   std::vector<stream_id> reserved_;  // for the oldest gang
-  time_point noted_at_ = never;      // when idle workers were
+  time_point noted_at_ = never;      // when idle workers were marked
   std::uint64_t room_version_ = 1;
 };
 

@@ -1,9 +1,9 @@
-// Workers for closures that run alone: one that does nothing, or the one that is kept empty.
+// Finds workers for isolated closures: an empty one, or the one that is kept empty.
 #include "server/core/scheduling/scheduler.hpp"
 
 namespace muster::core {
 
-// Whether it could once it does nothing else.
+// Returns whether the worker could run closures of the queue if it were empty.
 bool scheduler::could_run(worker_slots const& w, closure_queue const& l) const {
   if (!w.open || !w.placed || !w.placed->has_function(l.function)) return false;
   if (l.requirement == 0) return !w.by_name_only;
@@ -21,7 +21,7 @@ worker_slots* scheduler::empty_worker_for(slot c) {
   return empty_worker(l);
 }
 
-// The one whose oldest closure started last: where closures are short, it is empty soon.
+// Chooses the worker whose oldest closure started last: with short closures it is empty soon.
 worker_slots* scheduler::keep_one_empty_for(slot c) {
   keep_none_empty();
   auto const& l = queue_of(c);

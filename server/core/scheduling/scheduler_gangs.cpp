@@ -1,6 +1,6 @@
-// Gang placement: k closures get k idle slots in one step, or none gets any. The plan is greedy,
-// the emptiest worker first. A gang that has waited for its patience has the workers that it could
-// run on kept free of new closures, if all of them together are large enough.
+// Gang placement: k closures get k idle slots in one step, or none gets any. The plan is greedy and
+// takes the emptiest worker first. Once a gang's patience has ended, its candidate workers are kept
+// free of new closures, provided that together they are large enough.
 #include <algorithm>
 
 #include "server/core/scheduling/scheduler.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t gang_name_bytes_max = 256;
 
-/// What is left of a worker while a plan is made.
+/// The remaining capacity of a worker while a plan is made.
 struct room {
   worker_slots* w = nullptr;
   std::uint32_t slots = 0;
@@ -30,7 +30,7 @@ bool take_resources(room& r, requirement const& needs) {
   return true;
 }
 
-// Ranks of programs may run for days: nothing is kept free beside them.
+// Returns all resources except those lent to ranks, which may run for days.
 resource_amounts besides_ranks(worker_slots const& w) {
   auto left = w.resources;
   for (auto const& [name, amount] : w.lent)
@@ -39,8 +39,8 @@ resource_amounts besides_ranks(worker_slots const& w) {
   return left;
 }
 
-// A gang is one node, as is a closure without one; an edge goes to what an input comes from. Takes
-// away nodes that need nothing that is left; what cannot be taken away waits for itself.
+// Returns whether the dependencies of the request contain a cycle. Each gang is one node, and so is
+// each closure without a gang; an edge leads to each input.
 bool waits_for_itself(std::vector<closure_spec> const& specs) {
   std::map<std::string_view, std::size_t> node_of_gang;
   std::vector<std::size_t> node_of(specs.size());
@@ -60,7 +60,7 @@ bool waits_for_itself(std::vector<closure_spec> const& specs) {
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (!specs[i].extras) continue;
     for (auto const& input : specs[i].extras->inputs) {
-      if (input.closure != closure_id{}) continue;  // of an earlier request
+      if (input.closure != closure_id{}) continue;  // from an earlier request
       ++needs[node_of[i]];
       needed_by[node_of[input.position]].push_back(node_of[i]);
     }
@@ -102,7 +102,6 @@ status scheduler::valid_gangs(std::vector<closure_spec> const& specs) {
                      "another, or of one that does");
 }
 
-// Which worker would run which member. `idle`: with what is free now; else with all that they have.
 std::vector<std::pair<slot, worker_slots*>> scheduler::plan(gang const& g, bool idle) const {
   std::vector<room> rooms;
   auto const add = [&](worker_slots& w) {

@@ -1,5 +1,5 @@
-// What was prefetched and waits there, while others could run it; what waits for a value, while
-// others could have its slot.
+// Retracts prefetched closures that other workers could run, and yields the slots of closures that
+// wait for a value.
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -8,14 +8,13 @@
 namespace muster::core {
 
 namespace {
-/// Of what was prefetched to one worker, so many of the oldest are looked at. What stays is its
-/// own.
+/// Maximum number of prefetched closures, oldest first, examined per worker. The others stay there.
 constexpr std::uint32_t looked_at_max = 1'024;
 }  // namespace
 
 void scheduler::start(worker_slots& w, slot c, bool reported) {
   closures_.remove(w.prefetched, c);
-  // Reported ones stand first, so that the newest unreported one is soon found.
+  // Reported closures come first, so that the newest unreported one is found quickly.
   if (reported)
     closures_.push_front(w.running, c);
   else

@@ -1,5 +1,5 @@
-// What of a session waits for workers: its queues, and the closures that are deferred. One for each
-// session, owned by the scheduler.
+// The closures of one session that wait for workers: its queues and its deferred closures. Owned by
+// the scheduler.
 #pragma once
 
 #include <map>
@@ -16,22 +16,22 @@ struct closure_queue {
   function_id function{};
   std::int32_t priority = 0;
   std::uint32_t requirement = 0;  // in the requirement_table; 0: none
-  bool single = false;            // takes resources: what fits changes with each closure
-  std::uint32_t deferred = 0;     // closures that will come here once their wait is over
+  bool single = false;  // needs resources, so that each closure may change which workers qualify
+  std::uint32_t deferred = 0;  // closures that join this queue when their deferral ends
   slot_list queue;
 
   bool waits() const { return queue.size > 0 || deferred > 0; }
 };
 
 struct session_queue {
-  session_id id{};  // of the session; those of the core's own come last
+  session_id id{};  // of the session; the core's own sessions come last
   std::uint32_t weight = 1;
-  std::uint32_t turns_left = 1;       // in a row, before another session's
+  std::uint32_t turns_left = 1;       // consecutive turns left
   std::vector<closure_queue> queues;  // newest last
   using queue_key = std::tuple<function_id, std::int32_t, std::uint32_t>;
   std::map<queue_key, std::uint32_t> queue_of;
-  slot_list deferred;  // closures that wait for a time, an input or a gang, not for a worker
-  std::vector<ring_link<session_queue>> turns;  // by placement class: waiting for a turn there
+  slot_list deferred;                           // closures that wait for a time, an input or a gang
+  std::vector<ring_link<session_queue>> turns;  // by placement class
 };
 
 }  // namespace muster::core
