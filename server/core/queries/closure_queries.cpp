@@ -1,4 +1,4 @@
-// Copies of closures. Nothing here changes anything.
+// Copies closures into views. Read-only.
 #include "server/core/queries/closure_queries.hpp"
 
 #include <algorithm>
@@ -43,8 +43,8 @@ closure_view view_of(closure_table const& closures, session_id job, slot at) {
     v.dependents.assign(d->dependents.begin(), d->dependents.begin() + static_cast<long>(shown));
     v.dependents_more = d->dependents.size() - shown;
   }
-  // Those of a failed or cancelled closure are there for as long as it can be retried; those of one
-  // that succeeded are kept for lineage only.
+  // The arguments of a failed or cancelled closure are shown while it can be retried. Those of a
+  // successful one are kept only for lineage.
   if (r.state() != closure_state::succeeded) v.args = r.args;
   v.created = r.created;
   v.finished = r.finished;

@@ -1,7 +1,7 @@
-// What readers ask about closures that have a record, and why they wait. What history remembers of
-// others is in server/history/closures.hpp. Everything is copied; an error names the id.
+// Queries about closures that have a record, including why they wait. For closures without one, see
+// server/history/closures.hpp. Results are copies; errors name the id.
 //
-// Handed out by the coordinator, which outlives it; engine thread only.
+// Owned by the coordinator, which hands it out; engine thread only.
 #pragma once
 
 #include "server/core/api/views.hpp"
@@ -14,13 +14,14 @@ class value_keeping;
 class explainer;
 struct explanation;        // api/explanation.hpp
 struct gangs_view;         // api/waiting_views.hpp
-struct unmet_demand_view;  // the same
-struct closure_query;      // api/listings.hpp, as all down to…
+struct unmet_demand_view;  // api/waiting_views.hpp
+// Declared in api/listings.hpp.
+struct closure_query;
 struct closure_cursor;
 struct closure_bounds;
 struct closure_look;
 struct closure_groups;
-struct graph_nodes;  // …here
+struct graph_nodes;
 
 class closure_queries {
  public:
@@ -28,30 +29,31 @@ class closure_queries {
                   value_keeping const& keeping, explainer const& why)
       : core_(core), texts_(texts), keeping_(keeping), why_(why) {}
 
-  /// Returns how many closures the server keeps, finished ones included: the number that
-  /// config::closures_max limits.
+  /// Returns the number of closures that the server keeps, including finished ones, as limited by
+  /// config::closures_max.
   std::size_t size() const;
   result<closure_view> look(closure_id id) const;
-  /// Of a job, in schedule order from index `from`.
+  /// Returns a job's closures in schedule order, starting at index `from`.
   result<page<closure_view, std::uint32_t>> list(session_id id, std::uint32_t from,
                                                  std::size_t limit) const;
 
-  /// Why the closure waits, moved or failed, as data.
+  /// Returns, as data, why the closure waits, moved or failed.
   result<explanation> explain(closure_id id, time_point now) const;
-  /// It waits for a worker, and none that is here can have it.
+  /// Returns whether the closure is queued and no connected worker can run it.
   bool has_no_worker(closure_id id) const;
-  /// Gangs that wait, and queued closures that no connected worker could run: the oldest, as many
-  /// as fit into about a millisecond; each says how many more there are.
+  /// Return waiting gangs, and queued closures that no connected worker could run. They stop after
+  /// about a millisecond: `more` counts the gangs left out, `complete` is false if demand was.
   gangs_view gangs() const;
   unmet_demand_view unmet_demand() const;
 
-  // Listings go over everything in steps of about a millisecond; see api/listings.hpp.
-  /// Looks on from `from`, as far as one step goes.
+  // Listings visit all closures in steps of about a millisecond; see api/listings.hpp.
+  /// Continues a search at `from` for one step.
   result<closure_look> search(closure_query const& q, closure_cursor from,
                               closure_bounds const& within) const;
-  /// Goes on with the groups of a session's closures; they say when nothing is left.
+  /// Adds one step of a session's closures to `into`, whose `done` is set at the end.
   status group(session_id id, closure_groups& into) const;
-  /// The same for single closures and what they wait for.
+  /// Adds one step of a session's closures and their inputs to `into`, whose `done` is set at the
+  /// end.
   status graph(session_id id, graph_nodes& into) const;
 
  private:

@@ -1,4 +1,4 @@
-// Steps of listings of closures, and views of what they found. Nothing here changes anything.
+// Steps of listings of closures, and views of the results. Read-only.
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -19,7 +19,7 @@ value_whereabouts whereabouts(closure_view const& c) {
 
 namespace {
 
-// The newest attempt has begun.
+// Returns whether the newest attempt has started.
 bool has_run(closure_record const& r) {
   if (r.state() == closure_state::running) return true;
   if (!ended(r.state()) || r.attempt == 0) return false;
@@ -32,7 +32,7 @@ value_whereabouts where_is(closure_record const& r) {
   return r.where == value_place::disk ? value_whereabouts::disk : value_whereabouts::memory;
 }
 
-/// The names of the core's own numbers.
+/// Names for the core's own numbers.
 struct core_names {
   function_table const& all;
   place_table const& places;
@@ -69,7 +69,7 @@ result<closure_look> closure_queries::search(closure_query const& q, closure_cur
         walk_records(core_.closures, list, owner, from.at,
                      [&](slot at, closure_record const& r) -> std::optional<std::size_t> {
                        if (core_.sessions.of(r.owner).id == session_id{})
-                         return 0;  // the core's own
+                         return 0;  // owned by the core itself
                        ++out.looked_at;
                        candidate c;
                        c.id = core_.closures.id_of(at);
@@ -140,7 +140,7 @@ status closure_queries::graph(session_id id, graph_nodes& into) const {
   if (!s) return texts_.unknown_session(id);
   auto const* list = s->traits().listed ? &core_.book.of(s->number).closures : nullptr;
   into.of = list ? list->size() : core_.book.of(s->number).unfinished() + s->held.size;
-  if (into.of > graph_nodes::nodes_max) return {};  // see group
+  if (into.of > graph_nodes::nodes_max) return {};  // too many nodes: callers use `group` instead
   into.done = walk_records(
       core_.closures, list, s->number, into.next,
       [&](slot c, closure_record const& r) -> std::optional<std::size_t> {

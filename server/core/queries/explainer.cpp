@@ -1,4 +1,4 @@
-// What there is to say, state by state.
+// Explains closures, state by state.
 #include "server/core/queries/explainer.hpp"
 
 #include <algorithm>
@@ -143,7 +143,7 @@ void explainer::explain_blocked(slot c, time_point now, explanation& into) const
     into.input_state = core_.closures[input].state();
     return;
   }
-  // The inputs have ended, and their values are still on the way.
+  // All inputs have ended, but some values are being read back or rebuilt.
   for (auto const i : d.input_ids) {
     into.input = i;
     into.why = closure_reason::input_read_back;

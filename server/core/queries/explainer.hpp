@@ -1,4 +1,4 @@
-// Why a closure waits, moved or failed, as data. Reads only.
+// Explains, as data, why a closure waits, moved or failed. Read-only.
 //
 // Owned by the coordinator; engine thread only.
 #pragma once
@@ -20,48 +20,50 @@ class explainer {
             version_watch const& versions)
       : core_(core), texts_(texts), workers_(workers), versions_(versions) {}
 
-  /// REQUIRES: there is such a closure.
+  /// REQUIRES: the closure exists.
   explanation explain(slot c, time_point now) const;
-  /// It waits for nothing but a worker, and none that is here can have it.
+  /// Returns whether the closure waits only for a worker and no connected one can run it.
   bool has_no_worker(slot c) const;
 
-  /// What waits for workers that are not there, within a budget of looks at workers.
+  /// Return what waits for missing workers, within a budget of visited workers.
   gangs_view gangs() const;
   unmet_demand_view unmet_demand() const;
 
  private:
-  /// Who would have the function, did they take closures; nothing when nobody would.
+  /// Counts the workers that have the function but accept no closures; nothing if there are none.
   std::optional<worker_lack> not_serving(function_id f) const;
-  /// When every worker that has the function starts later; nothing otherwise.
+  /// Returns when the first worker with the function starts; nothing if one has already started, or
+  /// if none has the function.
   std::optional<worker_lack> starting(function_id f) const;
   void explain_blocked(slot c, time_point now, explanation& into) const;
-  /// The input is made again. False: it is not.
+  /// Explains that the input is being rebuilt. Returns false if it is not.
   bool explain_made_again(closure_id input, time_point now, explanation& into) const;
-  /// Inputs of one that has begun and waits for a value.
+  /// Lists the large inputs of a running closure that waits for a value.
   void explain_waiting(slot c, time_point now, explanation& into) const;
   void explain_queued(slot c, time_point now, explanation& into) const;
   void explain_delayed(slot c, time_point now, explanation& into) const;
   void explain_prefetched(slot c, time_point now, explanation& into) const;
   void explain_running(slot c, time_point now, explanation& into) const;
   void explain_ended(slot c, explanation& into) const;
-  /// What is to say of the attempt that was lost last.
+  /// Adds the last lost attempt, and how many workers an isolated closure has lost.
   void explain_loss(slot c, time_point now, explanation& into) const;
-  /// `fits`: the connected workers could hold it.
+  /// @param fits whether the connected workers could hold the gang.
   static gang_wait wait_of(gang const& g, bool fits) { return {g.name, g.size, g.ready, fits}; }
   gang_view view_of(gang const& g, bool fits) const;
-  /// REQUIRES: something is queued in the queue.
+  /// REQUIRES: the queue is not empty.
   demand_view demand_of(closure_queue const& l, session_id job) const;
-  /// Workers that could run what is in the queue, by whether they are sent anything.
+  /// Counts of workers that could run the closures of a queue, by whether they accept any.
   struct takers {
     std::uint64_t serving = 0, cordoned = 0, draining = 0;
     std::string first_cordoned;  // "worker:3"
   };
   takers takers_of(closure_queue const& l) const;
-  /// Why the last build of a per-worker value that the closure needs failed; empty: none did.
+  /// Returns why the last build of a per-worker value that the closure needs failed; empty if none
+  /// did.
   std::string why_not_built(requirement const& r) const;
-  /// Workers there are, but an operator holds them back; nothing when others serve.
+  /// Counts suitable workers that an operator has cordoned or drained; nothing if others serve.
   std::optional<worker_lack> held_back(slot c) const;
-  /// Why no worker can have it just now, though it waits for nothing else; nothing when one may.
+  /// Returns why no worker can run the closure now; nothing if a worker can.
   std::optional<worker_lack> without_worker(slot c) const;
   void explain_exclusive(slot c, explanation& into) const;
 

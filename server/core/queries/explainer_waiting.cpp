@@ -1,4 +1,4 @@
-// Gangs and queued closures that wait for workers which are not there.
+// Finds gangs and queued closures that wait for missing workers.
 #include <algorithm>
 #include <map>
 
@@ -8,9 +8,9 @@ namespace muster::core {
 
 namespace {
 
-/// Looks at workers within one call: about a millisecond of them.
+/// Maximum number of workers visited per call, which takes about a millisecond.
 constexpr std::size_t looks_max = 50'000;
-/// Queues of sessions within one call.
+/// Maximum number of session queues visited per call.
 constexpr std::size_t queues_max = 20'000;
 
 closure_options needs_of(requirement const& r) {
@@ -29,7 +29,7 @@ gang_view explainer::view_of(gang const& g, bool fits) const {
   v.waits = wait_of(g, fits);
   v.first = g.members.front();
   slot const c = core_.closures.find(v.first);
-  if (c == no_slot) return v;  // it has ended in this step
+  if (c == no_slot) return v;  // ended in this step
   auto const& r = core_.closures[c];
   v.job = core_.sessions.of(r.owner).id;
   v.function = core_.book.functions[r.function].name;
@@ -55,13 +55,13 @@ gangs_view explainer::gangs() const {
   return out;
 }
 
-// A queue that some worker could serve costs few looks, one that none can as many as there are
-// workers; what was found of a function and a requirement holds for all sessions.
+// A queue that some worker could serve costs few visits, others as many as there are workers. The
+// result for a function and requirement is reused for all sessions.
 unmet_demand_view explainer::unmet_demand() const {
   unmet_demand_view out;
   using key = std::pair<std::uint32_t, function_id>;  // requirement, function
   constexpr std::size_t met = ~std::size_t{0};
-  std::map<key, std::size_t> found;             // a row, or met
+  std::map<key, std::size_t> found;             // index of a row, or `met`
   std::map<std::uint32_t, std::size_t> row_of;  // by requirement
   auto const workers = core_.registry.all().size();
   auto looks = looks_max;

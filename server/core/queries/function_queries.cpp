@@ -1,4 +1,4 @@
-// Functions and how many closures call them. Nothing here changes anything.
+// Functions, and the numbers of closures that call them. Read-only.
 #include "server/core/queries/function_queries.hpp"
 
 #include <unordered_map>
@@ -38,7 +38,7 @@ std::vector<shown_function_view> function_queries::shown() const {
   std::vector<shown_function_view> out;
   std::unordered_map<std::string_view, std::size_t> place_of;
   for (auto const& f : core_.book.functions.all()) {
-    if (f.name.empty()) continue;  // a number that is free
+    if (f.name.empty()) continue;  // a free number
     auto const [at, fresh] = place_of.try_emplace(f.name, out.size());
     if (fresh) out.push_back({f.name});
     count(f, out[at->second]);

@@ -1,6 +1,6 @@
-// What readers ask about the functions that workers have and closures call.
+// Queries about the functions that workers provide and closures call.
 //
-// Handed out by the coordinator, which outlives it; engine thread only.
+// Owned by the coordinator, which hands it out; engine thread only.
 #pragma once
 
 #include <string_view>
@@ -16,13 +16,14 @@ class function_queries {
  public:
   explicit function_queries(engine_state const& core) : core_(core) {}
 
-  /// Those that workers are asked for, with what is called through them counted in.
+  /// Returns the functions that workers provide. Their counts include callables that run through
+  /// them.
   std::vector<function_view> all() const;
-  /// By the names that people know.
+  /// Returns the functions under the names that users know.
   std::vector<shown_function_view> shown() const;
-  /// REQUIRES: the core has given the number.
+  /// REQUIRES: the id was assigned by the core.
   std::string_view name(function_id f) const;
-  /// What a closure with a record calls, as people know it; empty without a record.
+  /// Returns the name that users know of what the closure calls; empty without a record.
   std::string_view called(closure_id closure) const;
 
  private:

@@ -1,4 +1,4 @@
-// One step over the records of a session, or over all. Private to coordinator_*.cpp; reads only.
+// One step over the records of a session, or over all records. Private to this folder; read-only.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,14 @@
 
 namespace muster::core {
 
-/// What looking at one record costs beyond going past it.
+/// Cost of examining a record beyond that of skipping it.
 inline constexpr std::size_t look_units = 4;
 
-/// Records of a session, or of all, from a place on, as far as a step goes: of a job by its list,
-/// else through the table. `f(slot, record)` says what one costs, or nothing to end behind it.
-/// Whether nothing is left.
+/// Visits records from `at` on until the step's budget is spent: those in `list` (a job's closures)
+/// if given, else those of `owner` in the table, or of all sessions.
+///
+/// @param f called as `f(slot, record)`; returns the cost, or nothing to stop after this record.
+/// @return true if no records are left.
 template <class F>
 bool walk_records(closure_table const& closures, std::vector<slot> const* list,
                   session_number owner, std::uint64_t& at, F f) {

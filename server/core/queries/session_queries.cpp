@@ -1,4 +1,4 @@
-// Copies of jobs and sessions. Nothing here changes anything.
+// Copies jobs and sessions into views. Read-only.
 #include "server/core/queries/session_queries.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// What readers ask about jobs and sessions. Everything is copied; an error names the id.
+// Queries about jobs and sessions. Results are copies; errors name the id.
 //
-// Handed out by the coordinator, which outlives it; engine thread only.
+// Owned by the coordinator, which hands it out; engine thread only.
 #pragma once
 
 #include <string_view>
@@ -12,12 +12,12 @@ namespace muster::core {
 struct engine_state;
 class release_texts;
 
-/// What one submitter has.
+/// Resources that one submitter uses.
 struct submitter_usage {
   std::uint64_t sessions = 0;    // unfinished jobs and programs, open sessions
-  std::uint64_t queued = 0;      // their closures that wait
-  std::uint64_t ranks = 0;       // of programs that have not ended
-  std::uint64_t per_worker = 0;  // PerWorkerValues that were not released
+  std::uint64_t queued = 0;      // their waiting closures
+  std::uint64_t ranks = 0;       // ranks of unfinished programs
+  std::uint64_t per_worker = 0;  // unreleased PerWorkerValues
   std::uint64_t value_bytes = 0;
 };
 
@@ -27,15 +27,17 @@ class session_queries {
       : core_(core), texts_(texts) {}
 
   result<job_view> look(session_id id) const;
-  /// Newest first, ids below `before` (0: from the newest), REST jobs and streams alike.
+  /// Returns REST jobs and streaming sessions with ids below `before` (0: no limit), newest first.
   page<job_view, session_id> list(session_id before, std::size_t limit) const;
   /// Returns whether a job with this submitter and idempotency key is known.
   bool has_key(session_spec const& like) const;
-  /// Empty when there is no such session, or nobody was asked who they are.
+  /// Returns the session's submitter; empty if the session is unknown or had no authentication.
   std::string_view submitter(session_id id) const;
-  /// What the submitter has here, added to `into`.
+  /// Adds the submitter's usage in this cluster to `into`.
   void add_usage(std::string_view submitter, submitter_usage& into) const;
-  /// Since when something has waited for a worker, and none has left; never: nothing waits.
+  /// Returns since when closures have waited in a cluster without workers: the creation of the
+  /// oldest waiting session, or the last loss of a worker if that is later. `never` if no closure
+  /// waits.
   time_point waits_since() const;
 
  private:

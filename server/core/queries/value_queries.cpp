@@ -1,5 +1,4 @@
-// Copies of who keeps values, and of values that each worker has of its own. Nothing here changes
-// anything.
+// Copies holders of values, and per-worker values, into views. Read-only.
 #include "server/core/queries/value_queries.hpp"
 
 #include "server/core/api/listings.hpp"
@@ -12,7 +11,8 @@ namespace {
 
 constexpr std::size_t holders_a_step = 2'000;
 
-/// Fills in since when the worker builds the component, or what it executes before that.
+/// Sets since when the worker has been building the component, or which closure it runs before
+/// that.
 void add_progress(per_worker_view::component& v, per_worker_id id, per_worker_component const& part,
                   engine_state const& core) {
   if (part.state != value_state::not_ready) return;

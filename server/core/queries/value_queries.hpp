@@ -1,6 +1,6 @@
-// What readers ask about values that are kept, and values that each worker has of its own.
+// Queries about stored values and about per-worker values.
 //
-// Handed out by the coordinator, which outlives them; engine thread only.
+// Owned by the coordinator, which hands them out; engine thread only.
 #pragma once
 
 #include "server/core/api/views.hpp"
@@ -15,13 +15,15 @@ class value_queries {
  public:
   explicit value_queries(engine_state const& core) : core_(core) {}
 
-  /// Of sessions with ids above `after`: those that keep values. Looks at 2,000 a step.
+  /// Returns sessions with ids above `after` that keep values. Visits at most 2,000 sessions per
+  /// call.
   page<value_holder, session_id> holders(session_id after) const;
-  /// Since when values cannot be written to the disk; never: they can.
+  /// Returns since when values cannot be written to disk; `never` if they can.
   time_point disk_fails_since() const;
-  /// There are more bytes of values than this cluster's share; see shared_budget.
+  /// Returns whether values in memory exceed this cluster's share; see shared_budget.
   bool too_many_bytes() const;
-  /// It is one of several clusters, and they keep more of them than config::value_bytes_max.
+  /// Returns whether the server has several clusters whose values together exceed
+  /// config::value_bytes_max.
   bool too_many_bytes_in_server() const;
 
  private:
@@ -33,11 +35,10 @@ class per_worker_queries {
   per_worker_queries(engine_state const& core, release_texts const& texts)
       : core_(core), texts_(texts) {}
 
-  /// An error names the id.
   result<per_worker_view> look(per_worker_id id) const;
-  /// In order of creation, ids above `after`.
+  /// Returns values with ids above `after` in order of creation.
   page<per_worker_view, per_worker_id> list(per_worker_id after, std::size_t limit) const;
-  /// The first components, at most `limit`, whose builders have lost too many workers in a row.
+  /// Returns up to `limit` components whose builds have lost too many workers in a row.
   std::vector<failing_build_view> failing(std::size_t limit) const;
 
  private:

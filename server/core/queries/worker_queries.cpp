@@ -1,4 +1,4 @@
-// Copies of tasks and of what their workers hold. Nothing here changes anything.
+// Copies tasks, and the closures that their workers hold, into views. Read-only.
 #include "server/core/queries/worker_queries.hpp"
 
 #include "server/core/api/activity.hpp"

@@ -1,7 +1,7 @@
-// What readers ask about tasks and what their workers hold. Everything is copied; an error names
-// the task.
+// Queries about tasks and the closures that their workers hold. Results are copies; errors name the
+// task.
 //
-// Handed out by the coordinator, which outlives it; engine thread only.
+// Owned by the coordinator, which hands it out; engine thread only.
 #pragma once
 
 #include <optional>
@@ -27,21 +27,24 @@ class worker_queries {
   explicit worker_queries(engine_state const& core) : core_(core) {}
 
   result<task_view> look(std::string_view job, std::int64_t index) const;
-  /// By (job, index). `after`: rows to skip.
+  /// Returns tasks ordered by (job, index).
+  /// @param after number of rows to skip.
   page<task_view, std::size_t> list(std::size_t after, std::size_t limit,
                                     task_filter const& filter) const;
 
-  /// How many are connected.
+  /// Returns the number of connected workers.
   std::uint32_t connected() const;
-  /// How many tasks a job has, whoever is connected; see worker_registry. Another version: it may
-  /// have changed.
+  /// Returns the number of tasks of a job, connected or not; see worker_registry. It changes only
+  /// if tasks_version() does.
   std::uint32_t tasks_of(std::string const& job) const;
   std::uint64_t tasks_version() const;
 
-  /// What a worker runs and has prefetched, oldest first; at most `limit` of each.
+  /// Returns up to `limit` running and `limit` prefetched closures of a task's worker, oldest
+  /// first.
   result<worker_hands> in_hands_of(std::string_view job, std::int64_t index,
                                    std::size_t limit) const;
-  /// Closures that run on a task's worker now, oldest first; of `of` alone, when it is one.
+  /// Returns the closures that run on a task's worker, oldest first; only those of session `of` if
+  /// it is given.
   std::vector<running_view> running_on(std::string_view job, std::int64_t index,
                                        session_id of = {}) const;
 

@@ -1,10 +1,10 @@
-// Every closure the server knows, one record each, in chunks that never move. The ground that the
-// sub-models of the core stand on: a field belongs to the one that is named beside it.
+// One record for every closure that the server knows, in chunks that never move. The sub-models of
+// the core share these records; each field belongs to the sub-model named next to it.
 //
-// A closure_id is slot | generation << 32, so look-up is an index and a compare, and an id of a
-// forgotten closure is recognised. Records link themselves into lists by slot number (a queue of a
-// session's queue, or what a worker holds), so moving a closure allocates nothing. Slots are the
-// server's: chunks of them are taken from what all tables share.
+// A closure_id is slot | generation << 32, so look-up is an index and a comparison, and the id of a
+// forgotten closure is recognised. Records are linked into lists by slot number (a session's queue,
+// or what a worker holds), so that moving a closure allocates nothing. Slot numbers are unique in
+// the server: tables take chunks of them from a common supply.
 //
 // Owned by the coordinator; engine thread only. Bounded by config::closures_max.
 #pragma once
@@ -36,73 +36,76 @@ struct attempt_record {
   blame blamed = blame::none;
 };
 
-/// What only few closures have.
+/// Data that only few closures have.
 struct closure_details {
   core::failure failure;
-  std::vector<attempt_record> lost;  // attempts that were not the last, oldest first
+  std::vector<attempt_record> lost;  // all attempts but the last, oldest first
   std::shared_ptr<closure_extras const> extras;
-  std::shared_ptr<std::vector<blob>> inputs;  // values so far, by position
+  std::shared_ptr<std::vector<blob>> inputs;  // values received so far, by position
   std::vector<closure_id> input_ids;          // by position
-  std::vector<closure_id> dependents;         // closures that wait(ed) for this one; may be gone
+  // Closures that wait or waited for this one; may be forgotten.
+  std::vector<closure_id> dependents;
   std::uint32_t inputs_missing = 0;
   std::uint64_t gang = 0;             // in the gang_table, until it starts; 0: none
-  std::uint32_t retries = 0;          // user errors that were tried again
-  time_point start_at{};              // not dispatched before
-  std::uint32_t workers_lost = 0;     // that it is blamed for, ended processes among them
-  std::uint32_t processes_ended = 0;  // while they executed it
+  std::uint32_t retries = 0;          // user errors after which it was retried
+  time_point start_at{};              // earliest dispatch
+  std::uint32_t workers_lost = 0;     // losses of workers or processes that it is blamed for
+  std::uint32_t processes_ended = 0;  // processes that ended while they executed it
   time_point deadline = never;
-  time_point exclusive_since{};  // once it is to run alone
-  time_point ready_at{};         // when it could be dispatched last; epoch: when it was created
+  time_point exclusive_since{};  // set when it becomes isolated
+  time_point ready_at{};         // when it last became ready for dispatch; epoch: when created
 };
 
-/// What is remembered of a value that was released.
+/// Why and when a value was released, and its size.
 struct release_note {
   release_reason why{};
   time_point at{};
-  std::uint64_t bytes = 0;  // of the blob, where it was the name of one; of the value
+  std::uint64_t bytes = 0;  // size of the value, or of the blob that it named
 };
 
 struct closure_record {
-  session_number owner{};  // none: the slot is free
-  worker_number worker{};  // that holds it: it runs, or was prefetched
+  session_number owner{};  // null: the slot is free
+  worker_number worker{};  // worker that runs it or has it prefetched
   std::unique_ptr<closure_details> details;
   blob args;
-  blob value;  // values
+  blob value;  // values; the result
   std::uint64_t token = 0;
   time_point created{};
-  time_point started{};   // of the newest attempt; while that is only prefetched: when it was sent
-  time_point finished{};  // when it ended; once the slot is free, when it was released
+  time_point started{};   // start of the newest attempt; while prefetched: when it was sent
+  time_point finished{};  // when it ended; in a free slot: when it was released
   std::uint32_t generation = 1;
-  slot previous = no_slot;  // of the list that it is in, and…
-  slot next = no_slot;      // …next; of the free slots, too
+  slot previous = no_slot;  // links of its list; free slots use `next`
+  slot next = no_slot;
   std::uint32_t order = 0;  // position in its session
-  std::uint32_t queue = 0;  // scheduling: of its session
+  std::uint32_t queue = 0;  // scheduling: index of its queue in the session
   std::uint32_t attempt = 0;
   std::uint32_t place = ~0u;  // where the newest attempt ran
   function_id function{};
-  closure_phase phase = closure_phase::queued;  // changed by closure_book alone
+  closure_phase phase = closure_phase::queued;  // only closure_book changes it
   std::uint8_t worker_failures = 0;
-  bool timed_out : 1 = false;  // its deadline has passed while it ran
+  bool timed_out : 1 = false;  // its deadline passed while it ran
   bool stop_requested : 1 = false;
   bool awaited : 1 = false;    // a parked call waits for it
-  bool released : 1 = false;   // of a resumable session: nobody wants the value
-  bool reported : 1 = false;   // while it runs: its worker has said so
-  bool retracted : 1 = false;  // prefetched: its worker was asked to give it back
-  bool exclusive : 1 = false;  // its worker does nothing else; see exclusive_table.hpp
+  bool released : 1 = false;   // resumable session: the client has released the value
+  bool reported : 1 = false;   // running: its worker has reported so
+  bool retracted : 1 = false;  // prefetched: its worker was asked to return it
+  bool exclusive : 1 = false;  // its worker runs nothing else; see exclusive_table.hpp
   value_place where : 2 = value_place::memory;  // values
-  release_reason why_released : 4 = {};         // once the slot is free
-  bool restored : 1 = false;   // it ran in an earlier process: its worker may still have it
-  bool noted : 1 = false;      // while it runs: a fact says so
-  bool waits : 1 = false;      // while it runs: for a value, and another has its slot
-  bool own_error : 1 = false;  // its error is nobody else's, and nobody else's stops it
+  release_reason why_released : 4 = {};         // in a free slot
+  // It ran in an earlier server process, and its worker may still run it.
+  bool restored : 1 = false;
+  bool noted : 1 = false;      // running: a fact records it
+  bool waits : 1 = false;      // running: waits for a value and has yielded its slot
+  bool own_error : 1 = false;  // its error stops no other closure, and no other's error stops it
 
   closure_state state() const { return state_of(phase); }
   bool is(closure_phase p) const { return phase == p; }
   bool sent() const { return phase == closure_phase::prefetched; }
-  /// It waits for something else than a worker.
+  /// Returns whether it waits for something other than a worker.
   bool deferred() const { return phase < closure_phase::queued; }
 
-  /// The newest attempt lost its worker or process, and the closure may be why.
+  /// Returns whether the newest attempt lost its worker or process and the closure may be the
+  /// cause.
   bool is_blamed_for_last_loss() const {
     if (!details || details->lost.empty()) return false;
     auto const& last = details->lost.back();
@@ -117,7 +120,7 @@ struct closure_record {
 };
 static_assert(sizeof(closure_record) <= 104, "the memory of a queued closure is a promise");
 
-/// A list of records through their own links.
+/// A list of records, linked through the records themselves.
 struct slot_list {
   slot front = no_slot;
   slot back = no_slot;
@@ -126,7 +129,7 @@ struct slot_list {
 
 class closure_table {
  public:
-  /// `wide` outlives it.
+  /// `wide` must outlive the table.
   explicit closure_table(server_wide& wide) : wide_(wide) {}
 
   closure_record& operator[](slot s) { return chunks_[s / chunk_size][s % chunk_size]; }
@@ -137,20 +140,20 @@ class closure_table {
   }
   static slot slot_of(closure_id id) { return static_cast<slot>(raw(id)); }
 
-  /// Whether the slot, which may be free, is of this table.
+  /// Returns whether the slot, free or not, belongs to this table.
   bool is_mine(slot s) const {
     return s / chunk_size < chunks_.size() && chunks_[s / chunk_size] != nullptr;
   }
 
-  /// Whether an earlier process of the server gave it its id.
+  /// Returns whether an earlier process of the server assigned its id.
   bool is_of_before(slot s) const { return is_earlier((*this)[s].generation); }
 
-  /// Whether its slot is of another table of the server.
+  /// Returns whether its slot belongs to another table of the server.
   bool is_elsewhere(closure_id id) const {
     return !is_mine(slot_of(id)) && slot_of(id) / chunk_size < wide_.chunks;
   }
 
-  /// Slot of a living closure, or no_slot.
+  /// Returns the slot of a known closure, or no_slot.
   slot find(closure_id id) const {
     slot const s = slot_of(id);
     if (!is_mine(s)) return no_slot;
@@ -167,13 +170,13 @@ class closure_table {
     auto& r = (*this)[s];
     r.owner = owner;
     r.next = no_slot;
-    r.finished = {};  // the note of the one before; see release
+    r.finished = {};  // removes the note about the previous closure; see release
     ++size_;
     return s;
   }
 
-  /// The slot of this very id, of an earlier process. REQUIRES: nobody has it; end_of_claims
-  /// follows before anything is allocated.
+  /// Allocates the slot of an id from an earlier process. REQUIRES: the id is unused, and
+  /// end_of_claims is called before the next allocation.
   slot claim(closure_id id, session_number owner) {
     slot const s = slot_of(id);
     auto const n = s / chunk_size;
@@ -189,7 +192,7 @@ class closure_table {
     ++size_;
     return s;
   }
-  /// The slots between those that were claimed are free.
+  /// Makes the unclaimed slots of claimed chunks available.
   void end_of_claims() {
     for (auto const n : std::exchange(claimed_, {}))
       for (slot i = chunk_size; i-- > 0;) {
@@ -200,7 +203,7 @@ class closure_table {
       }
   }
 
-  /// The note stays until the slot is used again. REQUIRES: in no list.
+  /// Frees the slot. The note is kept until the slot is used again. REQUIRES: it is in no list.
   void release(slot s, release_note note) {
     auto& r = (*this)[s];
     check(r.owner != session_number{}, "a closure is released once");
@@ -211,12 +214,13 @@ class closure_table {
     r.finished = note.at;
     r.why_released = note.why;
     --size_;
-    if (generation == wide_.end_generation) return;  // worn out: the id would be the next process's
+    // Not reused: its next ids are reserved for the next server process.
+    if (generation == wide_.end_generation) return;
     r.next = free_;
     free_ = s;
   }
 
-  /// Of a released closure whose slot nobody has used since.
+  /// Returns the note of a released closure whose slot was not used since.
   std::optional<release_note> note_of(closure_id id) const {
     slot const s = slot_of(id);
     if (!is_mine(s)) return {};
@@ -228,10 +232,13 @@ class closure_table {
   }
 
   std::size_t size() const { return size_; }
-  /// Slots in use begin and end below it.
+  /// Returns an upper bound of the slots in use.
   std::uint64_t slots_end() const { return std::uint64_t{chunks_.size()} * chunk_size; }
-  /// From slot `from` on, as long as `units` last: going past one costs 1; `f(slot, record)` says
-  /// what a living one costs beyond that, or nothing to end behind it. Where to go on.
+  /// Visits closures from slot `from` on until `units` are spent; skipping a slot costs 1.
+  ///
+  /// @param f called as `f(slot, record)`; returns the additional cost, or nothing to stop after
+  ///   it.
+  /// @return where to continue.
   template <class F>
   std::uint64_t walk_from(std::uint64_t from, std::size_t units, F f) const {
     for (; from < slots_end() && units > 0; --units) {
@@ -248,7 +255,7 @@ class closure_table {
     }
     return from;
   }
-  /// Every living closure, by slot.
+  /// Visits every known closure, by slot.
   template <class F>
   void for_each(F f) const {
     for (std::uint32_t n = 0; n < chunks_.size(); ++n) {
@@ -299,8 +306,9 @@ class closure_table {
     }
     return fresh_++;
   }
-  // An earlier process may have given the ids that follow one of its own, and what it gave is not
-  // known. So those go on where this one's begin; "earlier" as on a clock, as they come round.
+  // Returns the generation that follows `g`. An earlier process may have assigned further ids after
+  // its own, which are unknown, so those continue with this process's first generation. "Earlier"
+  // is computed modulo 2^32, because generations wrap around.
   std::uint32_t generation_after(std::uint32_t g) const {
     return is_earlier(g) ? wide_.first_generation : g + 1 == 0 ? 1 : g + 1;
   }
@@ -310,12 +318,13 @@ class closure_table {
   }
 
   server_wide& wide_;
-  std::vector<std::unique_ptr<closure_record[]>> chunks_;  // by number; null: another table's
+  // By number; null: belongs to another table.
+  std::vector<std::unique_ptr<closure_record[]>> chunks_;
   slot free_ = no_slot;
-  slot fresh_ = 0;      // the next of the newest chunk, and…
-  slot fresh_end_ = 0;  // …behind its last; 2^32 is 0 again
+  slot fresh_ = 0;      // first unused slot of the newest chunk
+  slot fresh_end_ = 0;  // end of that chunk; 2^32 wraps to 0
   std::size_t size_ = 0;
-  std::vector<std::uint32_t> claimed_;  // chunks, until end_of_claims
+  std::vector<std::uint32_t> claimed_;  // chunk numbers, until end_of_claims
 };
 
 }  // namespace muster::core

@@ -1,5 +1,5 @@
-// Sessions as the records name them. Unlike an id, a number is small, dense and used again: it is
-// an index, and only the inside of the core knows it. 0 means none. Of workers: api/ids.hpp.
+// Numbers of sessions, which records use instead of ids. They are small, dense and reused, so that
+// they serve as indices; only the core uses them. 0 means none. For workers see api/ids.hpp.
 #pragma once
 
 #include "server/core/api/ids.hpp"

@@ -1,6 +1,6 @@
-// Where attempts ran: worker name, incarnation and host, shared by all closures that ran there and
-// kept as long as one of them, or the worker itself, is known. Owned by the coordinator; bounded by
-// the attempts that records remember.
+// Where attempts ran: worker name, incarnation and host. A place is shared by all closures that ran
+// there, and kept while one of them or the worker is known. Owned by the coordinator; bounded by
+// the number of recorded attempts.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ class place_table {
  public:
   static constexpr std::uint32_t none = ~0u;
 
-  /// `out`, where the names are told, outlives it.
+  /// `out`, which receives changes of names, must outlive the table.
   explicit place_table(changes& out) : changes_(out) {}
 
-  /// A new place with one reference.
+  /// Returns a new place with one reference.
   std::uint32_t add(std::string worker, core::incarnation i, std::string host) {
     std::uint32_t id;
     if (free_.empty()) {
@@ -40,7 +40,7 @@ class place_table {
     places_[id] = {std::move(worker), i, std::move(host), 1};
     return id;
   }
-  /// What was given back may be used again: in a step one number is one place.
+  /// Makes released numbers available again. Within a step, a number denotes a single place.
   void begin_step() {
     free_.insert(free_.end(), given_back_.begin(), given_back_.end());
     given_back_.clear();
@@ -55,7 +55,8 @@ class place_table {
   std::uint32_t used() const { return static_cast<std::uint32_t>(places_.size()); }
 
  private:
-  [[gnu::noinline]] void forget(std::uint32_t id) {  // seldom: keeps `release` small
+  // Rarely called; not inlined to keep `release` small.
+  [[gnu::noinline]] void forget(std::uint32_t id) {
     changes_.places.push_back({id, false, {}, {}, {}});
     places_[id] = {};
     given_back_.push_back(id);
@@ -64,7 +65,7 @@ class place_table {
   changes& changes_;
   std::vector<place> places_;
   std::vector<std::uint32_t> free_;
-  std::vector<std::uint32_t> given_back_;  // in this step
+  std::vector<std::uint32_t> given_back_;  // released in this step
 };
 
 }  // namespace muster::core

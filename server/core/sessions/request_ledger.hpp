@@ -1,8 +1,8 @@
-// Which requests of a durable session have closures that are not forgotten, since what was written
-// down of a request is erased as one. Positions of closures are 32 bits and begin again behind the
-// last one: a session lives longer than four billion closures.
+// Requests of a durable session that still have known closures: the facts of a request are erased
+// together. Positions of closures are 32-bit and wrap around, since a session may schedule more
+// than four billion closures.
 //
-// Owned by its session; engine thread only. Bounded by the session's closures.
+// Owned by its session; engine thread only. Bounded by the number of the session's closures.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ class request_ledger {
     std::uint32_t size = 0;
   };
 
-  /// REQUIRES: not empty, all of its positions are free.
+  /// REQUIRES: the request is not empty and all its positions are free.
   void add(request r, std::uint32_t forgotten = 0) {
     live_.emplace(r.first, entry{r.size, r.size - forgotten});
   }
 
-  /// The closure at this position goes; its request, if it was the last.
+  /// Forgets the closure at this position. Returns its request if this was its last closure.
   std::optional<request> forget(std::uint32_t order) {
     auto it = live_.upper_bound(order);
     check(it != live_.begin(), "a closure is of a request");
@@ -36,13 +36,13 @@ class request_ledger {
     return whole;
   }
 
-  /// Whether some closure of the request that has this position is not forgotten.
+  /// Returns whether the position belongs to a request that still has closures.
   bool has(std::uint32_t order) const {
     auto const it = live_.upper_bound(order);
     return it != live_.begin() && order - std::prev(it)->first < std::prev(it)->second.size;
   }
 
-  /// The next position from here on that begins `size` free ones.
+  /// Returns the first position, from `at` on, that is followed by `size` free positions.
   std::uint32_t room_from(std::uint32_t at, std::uint32_t size) const {
     constexpr std::uint64_t end = std::uint64_t{1} << 32;
     for (;;) {
@@ -51,7 +51,7 @@ class request_ledger {
       if (next != live_.begin()) {
         auto const& [first, r] = *std::prev(next);
         if (std::uint64_t{first} + r.size > at) {
-          at = first + r.size;  // 2^32 is 0 again
+          at = first + r.size;  // 2^32 wraps to 0
           continue;
         }
       }

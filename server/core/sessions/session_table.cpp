@@ -1,4 +1,4 @@
-// Sessions by id, number and key, and what is counted of them.
+// Keeps sessions by id, number and key, and counts them.
 #include "server/core/sessions/session_table.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace muster::core {
 
 namespace {
-// Nobody finds, or is given, what somebody else has submitted.
+// Keys include the submitter, so that users cannot find each other's jobs.
 std::string key_of(session_spec const& s) {
   return s.submitted_by + '\0' + s.idempotency_key;
 }

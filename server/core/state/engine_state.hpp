@@ -1,9 +1,8 @@
-// All state of the closures of one cluster: the sub-models, which own it and do not know each
-// other, and what a step has at hand. The transitions change it, the queries read it; nothing else
-// sees it.
+// All state about the closures of one cluster: independent sub-models, which own it, and the frame
+// of the current step. Transitions change it and queries read it; no other code sees it.
 //
-// Owned by the coordinator, and made before everything that refers to it; engine thread only. Each
-// sub-model keeps its own limits.
+// Owned by the coordinator and constructed before everything that refers to it; engine thread only.
+// Each sub-model enforces its own limits.
 #pragma once
 
 #include "server/core/closures/closure_book.hpp"
@@ -25,11 +24,11 @@
 namespace muster::core {
 
 struct engine_state {
-  /// `w` outlives it.
+  /// `w` must outlive it.
   engine_state(core::config c, time_point start, server_wide& w)
       : wide(w), step(std::move(c), start) {}
 
-  /// With the names of its place, if it has one.
+  /// Returns a view of the attempt, with the names of its place if it has one.
   attempt_view attempt_of(attempt_record const& a) const {
     if (a.place == place_table::none)
       return {a.attempt, {}, {}, {}, a.started, a.ended, a.outcome, a.blamed};
@@ -46,8 +45,9 @@ struct engine_state {
   worker_registry registry{step.config, wide, step.fx.changes};
   component_builds builds{wide, step.fx.changes};
   session_table sessions{wide, step.fx.changes};
-  session& builders{sessions.open_own(delivery::build)};      // owns the closures of builds
-  session& rebuilders{sessions.open_own(delivery::rebuild)};  // and those that run again
+  session& builders{sessions.open_own(delivery::build)};  // owns the closures of builds
+  // Owns the closures that rebuild values.
+  session& rebuilders{sessions.open_own(delivery::rebuild)};
   value_store values{closures, step.config, wide, step.fx.changes};
   lineage_book lineage;
   core::watchdog watchdog{step.config.watchdog};

@@ -1,4 +1,4 @@
-// The scheduler's resources as the controller of programs sees them. Owned by engine_state.
+// Adapts the scheduler's resources to the ledger of the program controller. Owned by engine_state.
 #pragma once
 
 #include "server/core/programs/ledger.hpp"

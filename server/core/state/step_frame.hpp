@@ -1,6 +1,5 @@
-// What a step has at hand: its time, what it says to the outside, and what it has noted to be
-// carried on at its end (see coordinator.hpp). Beside that the two things that outlive a step and
-// belong to no sub-model: alarms and calls that wait.
+// The current step: its time, its effects, and work deferred to its end (see coordinator.hpp). Also
+// holds the alarms and parked calls, which outlive a step and belong to no sub-model.
 //
 // Owned by the coordinator; engine thread only.
 #pragma once
@@ -18,32 +17,32 @@
 
 namespace muster::core {
 
-/// What happens at a time of its own; the id is a closure's, a session's, a stream's or a gang's.
+/// Events that happen at a set time. An alarm's id names a closure, session, stream or gang.
 enum class alarm_kind : std::uint8_t {
   start,             ///< a queued closure may be dispatched
   closure_deadline,  ///< a closure must have finished
   job_deadline,      ///< a job must have finished
   session_lease,     ///< a session's client must have come back
-  worker_return,     ///< a closure waits no longer for a worker that is away
+  worker_return,     ///< a closure stops waiting for a disconnected worker
   worker_start,      ///< a worker's staggered start
   gang,              ///< a gang has waited long enough
-  state_lost,        ///< a task that holds state has been away for too long
+  state_lost,        ///< a task that holds state has been disconnected for too long
   retract,           ///< workers with idle slots have waited long enough; id 0
   value_age,         ///< a finished job, or the oldest value a session holds, is too old
 };
 
-/// Of a closure that lacks an input, or cannot have it.
+/// Returns the failure of a closure that lacks an input.
 inline failure input_failure(std::string message) {
   return {failure_kind::input, "", std::move(message), "", "", 0};
 }
 
-/// An ended input whose dependents have not been told; told at the end of the step, one after the
-/// other, so that a chain of them does not nest.
+/// An ended input whose dependents are yet to be informed. This happens at the end of the step in a
+/// loop, so that a chain of dependents needs no recursion.
 struct ended_input {
   closure_id id{};
   bool ok = true;
   blob value;
-  failure why;  // !ok: what those fail with who wait for it
+  failure why;  // !ok: the error of the dependents
   std::vector<closure_id> dependents;
 };
 
@@ -57,13 +56,15 @@ struct step_frame {
   core::alarms<alarm_kind> alarms;
   core::waiters waiters;
 
-  // Noted in this step, carried on at its end.
+  // Deferred to the end of the step.
   std::deque<ended_input> ended_inputs;
-  std::vector<closure_id> starts_due;  // delayed closures whose start has come
-  std::vector<closure_id> to_check;    // queues without a worker; see lifecycle
-  bool check_all = false;              // as `to_check`, every closure that waits
+  std::vector<closure_id> starts_due;  // delayed closures that are now due
+  // Queued closures that no worker may be able to run; see lifecycle.
+  std::vector<closure_id> to_check;
+  bool check_all = false;  // check every waiting closure instead of `to_check`
   std::vector<std::pair<closure_id, failure>>
-      failed_inputs;  // closures that lack an input for good
+      // Closures whose input is lost for good.
+      failed_inputs;
 
   void tell(incident i) { fx.changes.incidents.push_back(std::move(i)); }
   void answer(call_id call, status s, decltype(reply::body) body = {}) {

@@ -1,5 +1,5 @@
-// Parked calls: who waits for a job or a closure to end, and until when. Bounded by
-// config::parked_calls_max; a caller that finds it full is refused at once.
+// Parked calls: calls that wait for a job or a closure to end, with their deadlines. Bounded by
+// config::parked_calls_max; beyond that, calls are refused at once.
 #pragma once
 
 #include <set>
@@ -12,26 +12,26 @@
 namespace muster::core {
 
 struct waiter {
-  session_id session{};  // join, when set
-  closure_id closure{};  // value, when set
+  session_id session{};  // set for a join
+  closure_id closure{};  // set for a call that waits for a value
   time_point deadline = never;
   join_mode mode = join_mode::watch;
-  time_point since{};  // of a value
+  time_point since{};  // when it began to wait for a value
 };
 
 class waiters {
  public:
-  /// The call waits from now on. REQUIRES: there is room, see config::parked_calls_max.
+  /// Parks the call. REQUIRES: there is room; see config::parked_calls_max.
   void park(call_id call, waiter w) {
     check(calls_.emplace(call, w).second, "a call is parked once");
     deadlines_.emplace(w.deadline, call);
     if (w.closure != closure_id{}) by_closure_[w.closure].push_back(call);
   }
 
-  /// REQUIRES: it is parked.
+  /// REQUIRES: the call is parked.
   waiter const& at(call_id call) const { return calls_.at(call); }
 
-  /// Forgets the call; false when it is not parked (answered already).
+  /// Removes the call. Returns false if it is not parked, for example already answered.
   bool remove(call_id call, waiter* was = nullptr) {
     auto const it = calls_.find(call);
     if (it == calls_.end()) return false;
@@ -47,7 +47,7 @@ class waiters {
     return true;
   }
 
-  /// Calls that wait for the closure.
+  /// Returns the calls that wait for the closure.
   std::vector<call_id> of(closure_id c) const {
     auto const it = by_closure_.find(c);
     return it == by_closure_.end() ? std::vector<call_id>{} : it->second;
@@ -56,14 +56,15 @@ class waiters {
   time_point next_deadline() const {
     return deadlines_.empty() ? never : deadlines_.begin()->first;
   }
-  /// The one whose deadline comes first. REQUIRES: not empty.
+  /// Returns the call with the earliest deadline. REQUIRES: not empty.
   call_id first() const { return deadlines_.begin()->second; }
   std::size_t size() const { return calls_.size(); }
   bool empty() const { return calls_.empty(); }
 
  private:
   std::unordered_map<call_id, waiter> calls_;
-  std::set<std::pair<time_point, call_id>> deadlines_;  // in order, so replies are deterministic
+  // Ordered, so that replies are deterministic.
+  std::set<std::pair<time_point, call_id>> deadlines_;
   std::unordered_map<closure_id, std::vector<call_id>> by_closure_;
 };
 

@@ -1,5 +1,5 @@
-// Ids in the order in which they came; some may name what is elsewhere by now and are swept out
-// when the queue has doubled. Owned by the value store.
+// Ids in order of arrival. Stale ids stay until they are at the front or the queue has doubled.
+// Owned by the value store.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class id_queue {
  public:
   void push(closure_id id) { ids_.push_back(id); }
   void push_front(closure_id id) { ids_.push_front(id); }
-  /// The oldest that is `wanted`, or none; those before it are forgotten.
+  /// Returns the oldest id that is `wanted`, or a null id, and removes those before it.
   template <class Wanted>
   closure_id front(Wanted wanted) {
     while (!ids_.empty() && !wanted(ids_.front())) ids_.pop_front();

@@ -1,4 +1,4 @@
-// Counts of who needs what.
+// Counts the users of large inputs.
 #include "server/core/values/lineage_book.hpp"
 
 #include "base/check.hpp"

@@ -1,18 +1,18 @@
-// Which large values are needed to make others again. A large value may be in the memory of workers
-// alone; it is made again by its closure, of whose inputs the large ones may be lost with it. So
-// their closures stay known although nobody wants their values, as long as a closure that used them
-// has not ended (`now`), or has and its own value is in the memory of workers alone (`again`).
+// Tracks which large values are needed to rebuild others. A large value may exist only in workers'
+// memory. Its closure can rebuild it, but needs its own large inputs, which may be lost as well.
+// The closures of these inputs are therefore kept although no client wants their values. They are
+// needed `now` while a user has not ended, and `again` while a user's value exists only in workers'
+// memory.
 //
-//                 use              ended, its value may be lost           copied, or unwanted
-//   closure ─────────────► user ───────────────────────────────► maker ───────────────────────►
-//   none
-//                            └────────── ended otherwise ────────────────────────────────────────┘
+//             use          ended, value may be lost       copied or unwanted
+//   closure ───────► user ─────────────────────────► maker ──────────────────► forgotten
+//                      └──────────────── ended otherwise ─────────────────────────┘
 //
-// An input that its client has let go of while it is needed is *alone*: its record is kept, without
-// its value unless the server has that or a user has not ended. It goes with its last user.
+// An input that its client has released while it is needed is *alone*. Its record is kept until its
+// last user is forgotten. Its value is kept only if the server has it or a user has not ended.
 //
-// Knows ids only. Owned by the coordinator; engine thread only. Limits: as many entries as closures
-// have large inputs; `alone_max` that are kept for nobody.
+// Knows ids only. Owned by the coordinator; engine thread only. Limits: one entry for each large
+// input of a closure; alone_max.
 #pragma once
 
 #include <algorithm>
@@ -30,53 +30,55 @@ namespace muster::core {
 
 class lineage_book {
  public:
-  /// Closures that are kept for others alone. More: the oldest goes, and what it would be needed
-  /// for cannot be made again.
+  /// Maximum number of closures kept only for others. At the limit, the oldest is forgotten, and
+  /// values that depend on it cannot be rebuilt.
   static constexpr std::size_t alone_max = 10'000;
-  /// Values made of each other of which the server has none. The last is copied to it at once.
+  /// Length of a chain of dependent values without a copy on the server. The last one is copied to
+  /// it at once.
   static constexpr std::uint32_t copied_every = 16;
 
   bool empty() const {
     return users_.empty() && copied_.empty() && alone_.empty() && less_needed_.empty();
   }
 
-  /// The user, which has not ended, has this large input's value. Again: nothing.
+  /// Notes that a user, which has not ended, uses this large input. Repeated calls have no effect.
   void use(closure_id user, closure_id input);
-  /// `again`: its value may be lost. True: it is to be copied to the server now.
+  /// Notes that a user has ended. Returns whether its value should be copied to the server now.
+  /// @param again whether its value may be lost.
   bool ended(closure_id user, bool again);
-  /// The server has its value: it needs its inputs no more.
+  /// Notes that the server has its value, so that its inputs are no longer needed.
   void copied(closure_id id);
   bool is_copied(closure_id id) const { return copied_.contains(id); }
-  /// Its value is another, or is gone.
+  /// Notes that its value was replaced or lost.
   void not_copied(closure_id id) { copied_.erase(id); }
-  /// It is not made again: it needs its inputs no more.
+  /// Notes that it will not be rebuilt, so that its inputs are no longer needed.
   void forget_user(closure_id user);
-  /// Its record goes.
+  /// Forgets the closure, whose record is being deleted.
   void forget(closure_id id);
 
   bool is_needed(closure_id input) const { return needs_.contains(input); }
-  /// By a closure that has not ended.
+  /// Returns whether a closure that has not ended needs the input.
   bool is_needed_now(closure_id input) const;
-  /// REQUIRES: it is needed, and nobody wants it.
+  /// Keeps an input only for others. REQUIRES: it is needed, and its client has released it.
   void keep_alone(closure_id input);
   bool is_alone(closure_id id) const { return alone_.contains(id); }
   std::size_t alone() const { return alone_.size(); }
-  /// It is alone, perhaps, and has its value again.
+  /// Schedules a check of an input that is alone and may have its value again.
   void look_at(closure_id id) {
     if (is_alone(id)) less_needed_.push_back(id);
   }
-  /// One that is alone and may be needed less than before; none: there is no other.
+  /// Returns an input that is alone and may be needed less than before, or a null id.
   closure_id take_less_needed();
-  /// The oldest of too many that are alone; none: there are not too many.
+  /// Returns the oldest input that is alone if there are more than alone_max, else a null id.
   closure_id over_limit();
 
-  /// Empty when its counts are right.
+  /// Returns an empty string if all counts are right.
   std::string invalid() const;
 
  private:
   struct user {
     std::vector<closure_id> inputs;
-    std::uint32_t depth = 0;  // once it has ended
+    std::uint32_t depth = 0;  // set once it has ended
     bool ended = false;
   };
   struct need {
@@ -89,8 +91,8 @@ class lineage_book {
   std::unordered_map<closure_id, need> needs_;
   std::unordered_set<closure_id> copied_;
   std::unordered_set<closure_id> alone_;
-  id_queue oldest_;                      // that are, or were, alone
-  std::vector<closure_id> less_needed_;  // of this step
+  id_queue oldest_;                      // inputs that are or were alone
+  std::vector<closure_id> less_needed_;  // in this step
 };
 
 }  // namespace muster::core

@@ -1,5 +1,5 @@
-// Which values are kept, where, and how they get to the shell's disk and back. In between a value
-// that is written is still in memory, and one that is read stays on the disk.
+// Decides which values are kept and where, and moves them between memory and the shell's disk. A
+// value is still in memory during a write, and stays on disk during a read.
 #include "server/core/values/value_store.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace muster::core {
 
 namespace {
-/// Arguments of ended closures are kept for this. More: the oldest are forgotten.
+/// Limit for the kept arguments of ended closures; at the limit, the oldest are dropped.
 constexpr std::uint64_t arguments_bytes_max = std::uint64_t{64} << 20;
 }  // namespace
 
@@ -108,7 +108,7 @@ void value_store::drop(slot c, release_reason why, time_point now, bool restored
   bool const on_disk = records_[c].where == value_place::disk;
   auto const bytes = on_disk ? away_.at(records_.id_of(c)) : size_of_value(records_[c].value);
   let_go(c);
-  ++held_;  // as a record
+  ++held_;  // the record remains
   records_[c].where = value_place::gone;
   gone_.emplace(records_.id_of(c), release_note{why, now, bytes});
   changes_.values.push_back({records_.id_of(c), value_place::gone, why, restored});
@@ -142,7 +142,7 @@ slot value_store::pop_oldest_in_memory() {
   return records_.find(id);
 }
 
-// The oldest first. No more is on its way at one time than the memory may hold.
+// Writes the oldest values first. The bytes in flight stay below the memory limit.
 void value_store::write(time_point now) {
   if (now < retry_at_) return;
   while (bytes() - writing_bytes_ > spill_above() && writing_bytes_ < bytes_max()) {
@@ -246,7 +246,7 @@ void value_store::keep_arguments(slot c) {
     auto const oldest = with_arguments_.front(has_arguments);
     with_arguments_.pop();
     slot const v = records_.find(oldest);
-    if (is_name(records_[v].value)) copy(v);  // once there, it need not be made again
+    if (is_name(records_[v].value)) copy(v);  // once copied, it need not be rebuilt
     forget_arguments(v);
   }
 }
@@ -269,8 +269,8 @@ void value_store::keep_for_retry(slot c) {
   while (retry_bytes_ > config_.retry_bytes_max) forget_oldest_arguments();
 }
 
-// One closure of the oldest job at a time: no more goes than has to, though the job cannot be
-// retried any more.
+// Drops the arguments of one closure of the oldest job at a time, so that no more is dropped than
+// necessary, although the job can then no longer be retried.
 void value_store::forget_oldest_arguments() {
   auto const oldest = retry_order_.begin();
   auto& h = holders_[oldest->second];
@@ -288,7 +288,8 @@ bool value_store::may_be_lost(closure_record const& r) const {
   return r.state() == closure_state::succeeded && !r.released && (may_go(r) || is_name(r.value));
 }
 
-// What was released by age or number, or by its client, is not made again: that was the wish.
+// Returns whether a value was lost rather than released as intended (by age, number or its client).
+// Only lost values are rebuilt.
 bool value_store::lost(release_reason why) {
   return why == release_reason::bytes || why == release_reason::spill_bytes ||
          why == release_reason::unreadable || why == release_reason::holder_lost;

@@ -1,19 +1,18 @@
-// The values of ended closures: which are kept, how many bytes of them where, and those that are
-// made again.
+// The values of ended closures: which are kept, their sizes and places, and those being rebuilt.
 //
 //             write              written                  read
-//   memory ─────────► writing ─────────► disk ───────────────────► whoever asked for it
+//   memory ─────────► writing ─────────► disk ───────────────────► requester
 //     ▲                  │ failed          │                       (the value stays on the disk)
 //     └──────────────────┘                 └── cannot be read: gone
 //
-// A value that is released while it is read back is still handed to those who asked before. What is
-// gone against everybody's will can be made again by its closure's arguments, which are kept for
-// that (64 MiB at most, the oldest are forgotten); where the value is a name, with the values of
-// its inputs.
+// A value that is released during a read is still returned to those who requested it before. A
+// value that was lost can be rebuilt from its closure's arguments, and from the values of its
+// inputs if it names a blob. Arguments are kept for that up to 64 MiB; beyond that, the oldest are
+// dropped.
 //
-// Writes `value` and `where` of the records and nothing else there; knows sessions by number. What
-// is to be moved is handed out by `take_moves`. Owned by the coordinator; engine thread only.
-// Limits: as many entries as closures keep values; bytes and numbers as config says.
+// Writes only the fields `value` and `where` of the records; knows sessions by number. `take_moves`
+// returns the moves for the shell. Owned by the coordinator; engine thread only. Limits: entries
+// are bounded by the closures that keep values; bytes and counts by config.
 #pragma once
 
 #include <map>
@@ -32,42 +31,43 @@ namespace muster::core {
 
 class value_store {
  public:
-  /// Values that are read back at one time, others wait for their turn.
+  /// Maximum number of concurrent reads; further ones wait.
   static constexpr std::size_t reads_max = 64;
-  /// Runs of one closure after the first, and lost inputs of lost inputs. More: not made again.
+  /// Maximum number of repeated runs of one closure, and depth of lost inputs of lost inputs.
+  /// Beyond these, values are not rebuilt.
   static constexpr std::uint32_t runs_max = 3;
   static constexpr std::uint32_t depth_max = 128;
 
-  /// What one session has.
+  /// The values of one session.
   struct holder {
-    bool holds = false;               // until its client releases them: each counts by itself
-    id_queue values;                  // of one that holds, oldest first
-    std::uint64_t live = 0;           // values, neither released nor dropped
-    std::uint64_t bytes = 0;          // in memory
-    std::uint64_t spilled_bytes = 0;  // on the disk
-    std::uint64_t blob_bytes = 0;     // of the blobs that values name, each as often as it is named
-    std::vector<closure_id> with_arguments{};  // ended without a value, kept for a retry
-    std::uint64_t retry_turn = 0;              // in retry_order_; 0: none are kept
-    bool arguments_gone = false;               // some were to be kept and are not any more
+    bool holds = false;                        // keeps values until its client releases each
+    id_queue values;                           // if `holds`: oldest first
+    std::uint64_t live = 0;                    // number of values, neither released nor dropped
+    std::uint64_t bytes = 0;                   // in memory
+    std::uint64_t spilled_bytes = 0;           // on the disk
+    std::uint64_t blob_bytes = 0;              // of blobs that values name; counts each name
+    std::vector<closure_id> with_arguments{};  // ended without a value; arguments kept for a retry
+    std::uint64_t retry_turn = 0;              // in retry_order_; 0: keeps none
+    bool arguments_gone = false;               // some arguments were dropped
   };
-  /// A value that is read back, and who waits for it.
+  /// A value that is being read back, with those that wait for it.
   struct reading {
     std::uint64_t bytes = 0;
     std::vector<closure_id> dependents;  // closures that need it as an input
-    session_id repeat{};                 // its client waits for the outcome again
-    std::uint64_t token = 0;             // of that
+    session_id repeat{};                 // session whose client wants the outcome again
+    std::uint64_t token = 0;             // of that closure
     bool sent = false;                   // to the shell
-    bool orphan = false;                 // released meanwhile
+    bool orphan = false;                 // released during the read
   };
-  /// A closure that runs again since its value was lost.
+  /// A closure that runs again because its value was lost.
   struct rebuilding {
-    closure_id by{};  // the closure that does it
+    closure_id by{};  // the closure that rebuilds it
     std::uint32_t depth = 0;
     time_point since{};
     std::vector<closure_id> dependents;
   };
 
-  /// `wide`: what all stores of the server have together is within one limit. It outlives this.
+  /// `wide` has the limit shared by all stores of the server; it must outlive this.
   value_store(closure_table& records, config const& c, server_wide& wide, changes& out)
       : records_(records),
         config_(c),
@@ -83,75 +83,75 @@ class value_store {
   }
   holder const& of(session_number n) const { return holders_[n]; }
 
-  /// The closure has ended and its record stays.
+  /// Adds an ended closure whose record is kept.
   void keep(slot c);
-  /// Takes the value out of the books, wherever it is.
+  /// Removes the value from all counts, wherever it is.
   void let_go(slot c);
-  /// The record stays with an empty value: nobody wants it.
+  /// Empties the value of a record that is kept, because its client has released it.
   void forget_value(slot c);
-  /// The record stays without its value.
+  /// Drops the value of a record that is kept, and notes why.
   void drop(slot c, release_reason why, time_point now, bool restored = false);
   bool has_value(closure_id id) const;
   std::optional<release_note> note_of(closure_id id) const;
-  /// Bytes on the disk. REQUIRES: it is there, or on its way.
+  /// Returns the bytes on disk. REQUIRES: the value is on disk or being written.
   std::uint64_t bytes_away(closure_id id) const { return away_.at(id); }
 
-  /// The oldest that the session holds; none when it holds nothing.
+  /// Returns the oldest value that the session holds, or a null id.
   closure_id oldest_of(session_number n);
   void pop_oldest_of(session_number n) { holders_[n].values.pop(); }
-  /// Why the session's oldest value must go; nothing when it may stay.
+  /// Returns why the session's oldest value must be dropped; nothing if it may stay.
   std::optional<release_reason> over_session_limit(session_number n) const;
   bool over_memory() const { return bytes() > (config_.spill ? spill_above() : bytes_max()); }
   bool over_disk() const { return disk_.over(config_.spill_bytes_max); }
-  /// What is in memory and stays there takes more than it may.
+  /// Returns whether values in memory, without those being written, exceed the limit.
   bool too_much_in_memory() const { return bytes() - writing_bytes_ > bytes_max(); }
-  /// What is in memory takes more than it may.
+  /// Returns whether values in memory exceed the limit.
   bool full() const { return bytes() > bytes_max(); }
-  /// Takes the oldest that may be dropped out of its queue; no_slot when there is none.
+  /// Return and dequeue the oldest value that may be dropped; no_slot if there is none.
   slot pop_oldest_on_disk();
   slot pop_oldest_in_memory();
 
-  /// Moves the oldest to the disk until what stays in memory is within the limit.
+  /// Starts to write the oldest values to disk until the rest in memory is within the limit.
   void write(time_point now);
-  /// REQUIRES: it is on the disk. Joins a read that is under way.
+  /// Reads the value back, or joins a read in progress. REQUIRES: it is on disk.
   reading& read(slot c);
   reading* find_reading(closure_id id);
   reading const* find_reading(closure_id id) const;
   struct write_result {
     bool failed = false;
-    bool worth_a_line = false;  // the first failure in a while
+    bool worth_a_line = false;  // the first failure in a while; to be logged
   };
-  /// The shell has answered a write. Nothing: it was released meanwhile.
+  /// Handles the shell's reply to a write. Returns an empty result if the value was released.
   write_result written(value_moved const& m, time_point now);
-  /// The shell has answered a read. Nothing: it was not asked for.
+  /// Handles the shell's reply to a read. Returns nothing if no read was requested.
   std::optional<reading> read_back(value_moved const& m);
-  /// For everything that is on the disk, or on its way.
+  /// Returns moves that delete all values that are on disk or being written.
   std::vector<value_move> forget_all() const;
   std::vector<value_move> take_moves() { return std::exchange(moves_, {}); }
 
-  /// Lineage. The closure has ended with a value that may be lost one day.
+  /// Keeps the arguments of an ended closure whose value may be lost.
   void keep_arguments(slot c);
-  /// The server has what the value names. Does nothing where none are kept.
+  /// Drops a closure's kept arguments, if any, because the server has a copy of its value.
   void forget_arguments(slot c);
   bool may_be_lost(closure_record const& r) const;
-  /// Names a blob, which may be in the memory of workers alone.
+  /// Returns whether the value names a blob, which may exist only in workers' memory.
   static bool is_name(blob const& value) {
     return value.size() <= blob_name_bytes_max && names_blob(value.view());
   }
-  /// Has what the value names copied to the server.
+  /// Requests a copy, on the server, of the blob that the value names.
   void copy(slot c) { moves_.push_back({move_kind::copy, records_.id_of(c), {}}); }
   static bool lost(release_reason why);
   rebuilding* find_rebuilding(closure_id id);
   rebuilding const* find_rebuilding(closure_id id) const;
   std::uint32_t runs_of(closure_id id) const;
-  /// It runs again; `by` is set by who makes it so.
+  /// Notes that the closure runs again. The caller sets `by`.
   rebuilding& begin_rebuilding(closure_id id, std::uint32_t depth, time_point now);
-  /// It has ended; the value is back in the books where the closure waits for it.
+  /// Ends a rebuild. Restores the value if the closure still lacks it.
   rebuilding end_rebuilding(closure_id id, blob const* value);
-  /// The closure of a job has ended without a value: its arguments stay, so that it can be retried,
-  /// within config::retry_bytes_max.
+  /// Keeps the arguments of a job's closure that ended without a value, for a retry, within
+  /// config::retry_bytes_max.
   void keep_for_retry(slot c);
-  /// Its record goes.
+  /// Removes the closure from all counts, because its record is being deleted.
   [[gnu::always_inline]] void forget_record(slot c) {
     auto const& r = records_[c];
     if (ended(r.state()))
@@ -163,24 +163,24 @@ class value_store {
   std::uint64_t bytes() const { return memory_.used(); }
   std::uint64_t disk_bytes() const { return disk_.used(); }
   std::uint64_t on_disk_count() const { return on_disk_count_; }
-  /// Returns the bytes of the blobs that values name. A blob counts once for each value.
+  /// Returns the total size of the blobs that values name. A blob counts once for each value.
   std::uint64_t blob_bytes() const { return blob_bytes_; }
 
-  /// Since when the disk takes nothing, while there is something for it; never: all is well.
+  /// Returns since when values could not be written although some should be; `never` otherwise.
   time_point disk_fails_since() const { return bytes() > spill_above() ? failing_since_ : never; }
 
-  /// Whether sessions wait for as many repeated outcomes as are read back for them.
+  /// Returns whether each session's number of expected repeats equals that of its reads.
   bool repeats(std::map<session_id, std::uint64_t> const& expected) const;
-  /// Empty when the books match the records, else what does not.
+  /// Returns an empty string if all counts match the records.
   std::string invalid() const;
 
  private:
-  /// It may be written to the disk, and is dropped when there is no room. Names of blobs stay: they
-  /// are short, and the blob lies elsewhere.
+  /// Returns whether the value may be written to disk and dropped when space is short. Names of
+  /// blobs stay in memory: they are short, and the blob is stored elsewhere.
   bool may_go(closure_record const& r) const {
     return config_.spill && r.value.size() >= config_.spill_value_bytes_min && !is_name(r.value);
   }
-  /// Of an ended closure: arguments, and values of inputs.
+  /// Returns the bytes of an ended closure's arguments and inputs.
   static std::uint64_t kept_bytes(closure_record const& r) {
     std::uint64_t bytes = r.args.size();
     if (r.details && r.details->inputs)
@@ -199,28 +199,30 @@ class value_store {
   closure_table& records_;
   config const& config_;
   changes& changes_;
-  budget_share memory_, disk_;     // a value that is being written counts as in memory
-  std::vector<value_move> moves_;  // of this step
+  budget_share memory_, disk_;     // a value being written counts as in memory
+  std::vector<value_move> moves_;  // in this step
   numbered<session_number, holder> holders_;
-  std::unordered_map<closure_id, std::uint64_t> away_;  // bytes of values in writing or on disk
+  // Bytes of values that are being written or on disk.
+  std::unordered_map<closure_id, std::uint64_t> away_;
   std::unordered_map<closure_id, release_note> gone_;
   std::map<closure_id, reading> reads_;
   std::deque<closure_id> reads_waiting_;  // not sent yet
   std::size_t reads_sent_ = 0;
-  id_queue in_memory_;  // that may be written, oldest first
+  id_queue in_memory_;  // may be written, oldest first
   id_queue on_disk_;
   std::uint64_t held_ = 0;
   std::uint64_t blob_bytes_ = 0;
   std::uint64_t writing_bytes_ = 0;
   std::uint64_t on_disk_count_ = 0;
-  time_point retry_at_{};             // after a write that failed: none before
-  time_point failing_since_ = never;  // the first of the writes that failed in a row
+  time_point retry_at_{};             // earliest next write after a failure
+  time_point failing_since_ = never;  // first of consecutive failed writes
 
-  std::map<closure_id, rebuilding> rebuilds_;           // by the closure whose value was lost
-  std::unordered_map<closure_id, std::uint32_t> runs_;  // again; of closures that have a record
-  id_queue with_arguments_;  // ended closures whose arguments are kept, oldest first
+  std::map<closure_id, rebuilding> rebuilds_;           // by closure whose value was lost
+  std::unordered_map<closure_id, std::uint32_t> runs_;  // number of repeated runs, by closure
+  id_queue with_arguments_;  // ended closures with kept arguments, oldest first
   std::uint64_t arguments_bytes_ = 0;
-  std::map<std::uint64_t, session_number> retry_order_;  // that keep arguments, the oldest first
+  // Sessions that keep arguments, oldest first.
+  std::map<std::uint64_t, session_number> retry_order_;
   std::uint64_t last_retry_turn_ = 0;
   std::uint64_t retry_bytes_ = 0;
 };

@@ -1,4 +1,3 @@
-// One text a kind.
 #include "server/core/words/attempt_words.hpp"
 
 #include "server/core/api/id_text.hpp"

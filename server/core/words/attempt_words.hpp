@@ -1,4 +1,4 @@
-// The text of an attempt's outcome: "worker lost: connection reset". Pure.
+// Describes the outcome of an attempt, such as "worker lost: connection reset". Pure.
 #pragma once
 
 #include <string>

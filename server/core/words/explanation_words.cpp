@@ -1,4 +1,4 @@
-// A sentence a reason, then what was before.
+// One sentence for the reason, then the history.
 #include "server/core/words/explanation_words.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ std::string number_with_is(std::uint64_t n) {
 
 constexpr std::string_view exec_function = "muster.exec";
 
-/// "3.11" of "python:3.11"; empty for other functions.
+/// Returns "3.11" for "python:3.11"; empty for other functions.
 std::string python_version(std::string const& function) {
   constexpr std::string_view family = "python:";
   if (!function.starts_with(family)) return {};
@@ -66,7 +66,7 @@ std::string python_version(std::string const& function) {
   return version.find_first_not_of("0123456789.") == std::string::npos ? version : std::string();
 }
 
-/// Which command starts a worker that provides the function.
+/// Returns the command that starts a worker which provides the function.
 std::string how_to_start(std::string const& function) {
   if (auto const version = python_version(function); !version.empty())
     return "start one with 'python" + version + " -m muster worker'";
@@ -119,7 +119,7 @@ std::string input_of(explanation const& e) {
   }
 }
 
-/// Why it starts later; empty when nothing but the time is known.
+/// Returns why the closure starts later; empty if only the time is known.
 std::string why_later(explanation const& e) {
   auto const after = e.lost_attempt == 0 ? std::string() : " after " + text(e.lost);
   if (e.why == closure_reason::may_return)
@@ -176,7 +176,7 @@ std::string of_versions(explanation const& e) {
          v.wanted + " comes within " + milliseconds(v.fails_in) + ", it fails.";
 }
 
-/// What one that has begun waits for, as far as that is known.
+/// Returns what a running closure waits for, as far as that is known.
 std::string waited_for(explanation const& e) {
   if (!e.waits) return {};
   auto const said = std::string(", waits for a value: its slot is free for others meanwhile");

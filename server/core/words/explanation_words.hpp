@@ -1,4 +1,4 @@
-// The sentences of an explanation. Pure; the shells call them at the moment they answer.
+// Renders explanations as sentences. Pure; shells call these functions when they answer.
 #pragma once
 
 #include <string>
@@ -7,19 +7,19 @@
 
 namespace muster::core {
 
-/// All of it: "QUEUED for 3000 ms: no worker is connected. It was requeued …".
+/// Returns the full text: "QUEUED for 3000 ms: no worker is connected. It was requeued …".
 std::string text(explanation const& e);
-/// What a waiting closure waits for, without its state, for how long, and what was before:
-/// "no worker is connected." Empty when it does not wait.
+/// Returns only the cause of waiting, such as "no worker is connected."; empty if the closure does
+/// not wait.
 std::string cause(explanation const& e);
-/// Why no worker can have it, without a full stop.
+/// Returns why no worker can run the closure, without a full stop.
 std::string text(worker_lack const& l);
-/// Says that no connected worker provides the function, and how to change that. Without a full
+/// Returns that no connected worker provides the function, and how to start one, without a full
 /// stop.
 std::string text_of_missing_function(std::string const& function);
-/// What a gang waits for, without a full stop.
+/// Returns what a gang waits for, without a full stop.
 std::string text(gang_wait const& g);
-/// "python:3.11 and python:3.12": the first five.
+/// Returns "python:3.11 and python:3.12"; at most five versions.
 std::string text_of_versions(std::vector<std::string> const& present);
 
 }  // namespace muster::core

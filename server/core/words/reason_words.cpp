@@ -15,10 +15,11 @@ std::string bytes(std::uint64_t b) {
   return std::to_string(b) + " bytes";
 }
 
-/// Limit of each part of a text that is copied into every closure that is cancelled for an error.
+/// Maximum length of each part of a text that is copied into every cancelled closure.
 constexpr std::size_t quoted_bytes_max = 80;
 
-/// "ZeroDivisionError: division by zero (on worker:0)". Has the first line of the message only.
+/// Returns "ZeroDivisionError: division by zero (on worker:0)", with only the first line of the
+/// message.
 std::string short_text(failure const& error) {
   auto const dot = error.type.rfind('.');
   auto said =

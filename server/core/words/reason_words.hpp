@@ -1,5 +1,4 @@
-// Why values are released and tasks given up, in words: what failures, answers and log events
-// share. Pure.
+// Texts about released values and given-up tasks, shared by failures, replies and log events. Pure.
 #pragma once
 
 #include <string>
@@ -10,17 +9,18 @@
 
 namespace muster::core {
 
-/// "12 s ago: its session has ended".
+/// Returns a text such as "12 s ago: its session has ended".
 std::string when_and_why(release_reason why, duration ago, config const& c);
-/// "the value of cl_… was released 12 s ago: …".
+/// Returns a text such as "the value of cl_… was released 12 s ago: …".
 std::string released(closure_id of, release_reason why, duration ago, config const& c);
-/// Returns why the other closures of a job are cancelled after an error:
-/// "cancelled because call cl_… (train_step) failed: ZeroDivisionError: division by zero (on
-/// worker:0)". The message of the error is shortened.
+/// Returns why the other closures of a job are cancelled after an error: "cancelled because call
+/// cl_… (train_step) failed: ZeroDivisionError: division by zero (on worker:0)". Long messages are
+/// shortened.
 std::string cancelled_because_of(closure_id of, std::string const& function, failure const& error);
-/// Returns the same where the closure that failed is unknown, as after a restart.
+/// Returns why they are cancelled if the failed closure is unknown, for example after a restart.
 std::string cancelled_because_of(session_id job, failure const& error);
-/// "has been lost for 1800 s and is given up (connection lost)". `lost`: else it said good-bye.
+/// Returns a text such as "has been lost for 1800 s and is given up (connection lost)".
+/// @param lost false if the worker deregistered.
 std::string absence(bool lost, duration away, std::string const& error);
 
 }  // namespace muster::core

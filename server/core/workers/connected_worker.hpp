@@ -1,5 +1,5 @@
-// A worker as long as its stream lives: whether it is there, and whether it takes closures. What it
-// holds is the scheduler's to know.
+// A worker with an open stream or one that may reconnect, and whether it accepts closures. The
+// scheduler knows the closures that it holds.
 #pragma once
 
 #include "server/core/api/model.hpp"
@@ -15,15 +15,15 @@ struct worker {
   task_row* task = nullptr;
   std::uint32_t place = 0;
   bool draining = false;
-  bool away = false;     // its connection broke; what it holds it may be running
+  bool away = false;     // its connection broke; it may still run what it holds
   bool waiting = false;  // for its staggered start
-  bool counted = false;  // among the workers that have its functions
+  bool counted = false;  // counted among the workers that have its functions
   time_point away_since{};
-  time_point starts_at{};    // waiting: until then
-  time_point alarm = never;  // away: when the next closure stops waiting
-  time_point noted_at{};     // what runs there was looked at last
+  time_point starts_at{};    // waiting: end of the wait
+  time_point alarm = never;  // away: when the next closure stops waiting for it
+  time_point noted_at{};     // when its running closures were last recorded as facts
 
-  /// May be sent closures, now or once it has room.
+  /// Returns whether it may be sent closures, now or after its staggered start.
   bool serves() const;
   bool open() const { return serves() && !waiting; }
 };

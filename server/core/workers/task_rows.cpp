@@ -1,4 +1,4 @@
-// Rows come, change their state and are forgotten.
+// Creates, updates and deletes rows of tasks.
 #include "server/core/workers/task_rows.hpp"
 
 #include <algorithm>
@@ -23,9 +23,9 @@ task_row* task_rows::find(std::string_view job, core::incarnation process) {
   return it == by_incarnation_.end() || it->second->job != job ? nullptr : it->second;
 }
 
-// A row that ended in ERROR keeps its index until it is forgotten: whoever looks should see which
-// task was lost. One that said good-bye may be followed at once, unless its worker program replaces
-// the process that has ended.
+// Returns the lowest index without a task. A row in ERROR keeps its index until it is deleted, so
+// that users see which task was lost. A deregistered task's index is free at once, unless its
+// worker program replaces the ended process.
 std::int64_t task_rows::lowest_free(std::string const& job) {
   auto const tally = tallies_.find(job);
   if (tally == tallies_.end()) return 0;
@@ -38,8 +38,8 @@ std::int64_t task_rows::lowest_free(std::string const& job) {
   return hint;
 }
 
-// A worker program that was killed, and starts again on its host, goes on with the indices of its
-// tasks.
+// Finds a lost task for a worker program that was killed and restarted on its host, which then
+// continues with its tasks' indices.
 task_row const* task_rows::lost_before(worker_spec const& spec) const {
   if (spec.group == 0 || count(task_state::error) + count(task_state::disconnected) == 0)
     return nullptr;
@@ -47,7 +47,7 @@ task_row const* task_rows::lost_before(worker_spec const& spec) const {
     auto const& t = *it->second;
     if (t.job != spec.job) break;
     bool const lost = t.state == task_state::error || t.awaits_replacement;
-    if (t.spec.index >= 0) continue;  // its worker asks for it by name
+    if (t.spec.index >= 0) continue;  // its worker requests the index explicitly
     if (lost && t.spec.group != 0 && t.spec.host == spec.host && !has_present_siblings(t))
       return &t;
   }
@@ -88,7 +88,7 @@ std::uint32_t task_rows::tasks_of(std::string const& job) const {
   auto it = rows_.upper_bound(key{job, std::numeric_limits<std::int64_t>::max()});
   if (it == rows_.begin() || (--it)->first.first != job) return known;
   auto const& last = *it->second;
-  // Tasks of a worker program with an explicit index follow each other.
+  // The tasks of a worker program with an explicit index have consecutive indices.
   auto const following = last.spec.index >= 0 && last.spec.group != 0
                              ? last.spec.group_size - 1 - last.spec.group_position
                              : 0;
@@ -259,7 +259,7 @@ void task_rows::erase(task_row& t) {
   rows_.erase(key{t.job, t.index});
 }
 
-// The task has left for good, so its worker program has one task less.
+// Reduces the announced size of the group by the task, which has left for good.
 void task_rows::shrink_group(task_row const& left) {
   for (auto it = rows_.lower_bound(key{left.job, 0}); it != rows_.end(); ++it) {
     auto& t = *it->second;
@@ -279,7 +279,7 @@ task_rows::sweep_result task_rows::sweep(time_point now, duration stalled,
   for (auto const& [k, row] : rows_) {
     auto& t = *row;
     if (!t.present()) {
-      // One that said good-bye is missed only by those who wait for it.
+      // A deregistered task is given up only if a call waits for it.
       auto const surrender = t.given_up ? never : t.since + config_.recovery_timeout;
       bool const losing =
           !t.given_up && (t.lost_since != never || (surrender <= now && awaited(t)));
@@ -292,7 +292,8 @@ task_rows::sweep_result task_rows::sweep(time_point now, duration stalled,
       else if (surrender > now || !losing)
         old.push_back(&t);
       else
-        next_sweep_ = std::min(next_sweep_, now + config_.task_retention);  // to be told first
+        // Reported as given up first.
+        next_sweep_ = std::min(next_sweep_, now + config_.task_retention);
       continue;
     }
     t.last_seen = std::min(now, t.last_seen + stalled);

@@ -1,15 +1,15 @@
-// The registry of tasks: one row each, who holds it now, when it was last heard of.
+// The registry of tasks: one row each, with its current worker and when that last sent a message.
 //
 //              attach                    silent > late_after
 //   (no row) ─────────► CONNECTED ◄───────────────────────────► LATE
 //                        │  │  any message                        │ silent > heartbeat_timeout
-//        clean good-bye  │  │ stream broke                        ▼
+//            deregisters │  │ stream broke                        ▼
 //          DISCONNECTED ◄┘  └─────────────────────────────────► ERROR
 //   Both keep their row for task_retention; attach with the same incarnation or index takes it
 //   over.
 //
-// A heartbeat only stores a time. Expiry is a sweep over all rows at the earliest moment at which
-// one of them could change, never a timer a worker.
+// A heartbeat only stores a time. Tasks expire in a sweep over all rows, at the earliest time at
+// which a row could change, instead of a timer for each worker.
 #pragma once
 
 #include <algorithm>
@@ -37,27 +37,27 @@ struct task_row {
   time_point last_seen{};
   worker_spec spec;  // of the newest incarnation; functions as declared
   std::vector<function_id> functions;
-  core::worker* worker = nullptr;  // attached now
+  core::worker* worker = nullptr;  // attached worker
   std::uint64_t finished = 0;
   std::uint64_t failed = 0;
   std::uint64_t restarts = 0;
-  std::uint64_t reconnects = 0;  // of the same incarnation in time
+  std::uint64_t reconnects = 0;  // of the same incarnation, in time
   std::string error;
-  time_point lost_since = never;    // in ERROR: since then
+  time_point lost_since = never;    // in ERROR: when it was lost
   bool given_up = false;            // lost for longer than recovery_timeout
-  bool cordoned = false;            // nothing new for it, whichever worker serves it
-  bool awaits_replacement = false;  // its process was ended, and its worker program starts another
-  /// Closures that its last broken connection is blamed for. If the same incarnation comes back,
-  /// they did not kill it. At most its slots.
+  bool cordoned = false;            // accepts no new closures, whichever worker serves it
+  bool awaits_replacement = false;  // its process has ended, and its worker program starts another
+  /// Closures blamed for its last broken connection. They are cleared of that if the same
+  /// incarnation reconnects. Bounded by its slots.
   std::vector<closure_id> suspects;
   struct index_claim {
     core::incarnation by{};
     time_point at{};
-    bool was_answered = false;  // by a later message of the task's worker
+    bool was_answered = false;  // a later message of the task's worker arrived
   };
-  /// Processes of other hosts that asked for this index and were told to wait, the oldest first.
+  /// Processes on other hosts that asked for this index and have to wait, oldest first.
   std::vector<index_claim> claims;
-  /// One more claim replaces the oldest one.
+  /// Maximum number of claims; a further one replaces the oldest.
   static constexpr std::size_t claims_max = 16;
 
   void add_claim(time_point now, core::incarnation by) {
@@ -84,27 +84,33 @@ inline bool worker::serves() const {
 
 class task_rows {
  public:
-  /// All outlive it. What changes is said in `out`.
+  /// All must outlive the table. `out` receives the changes.
   task_rows(config const& c, server_wide& wide, changes& out)
       : config_(c), wide_(wide), changes_(out) {}
 
-  /// How many tasks of a job somebody reckons with by index.
+  /// Returns how many tasks of a job are expected, by index.
   using reckoned = std::function<std::int64_t(std::string const& job)>;
-  /// Returns the row for a worker that attaches. The first rule that applies decides: its explicit
-  /// index, the row of its incarnation, the row of the incarnation that it replaces, the index that
-  /// it had on another server (unless its task is present or the index is beyond what is reckoned
-  /// with), the lowest index of a worker program of its host that is lost, the lowest free index.
-  /// The index of a lost task is free if it is below what is reckoned with: there a number must not
-  /// stay empty. The index of a task whose worker program still serves other tasks, or awaits a
-  /// replacement, is never free. Errors: RESOURCE_EXHAUSTED when every row is of a present task.
+  /// Returns the row for a worker that attaches. The first rule that applies decides:
+  /// - its explicit index
+  /// - the row of its incarnation
+  /// - the row of the incarnation that it replaces
+  /// - its index on another server, unless that task is present or the index is beyond the expected
+  ///   ones
+  /// - the lowest index of a lost worker program on its host
+  /// - the lowest free index
+  ///
+  /// The index of a lost task counts as free if it is below the expected number, where no index may
+  /// stay vacant. An index is never free if the task's worker program still serves other tasks or
+  /// is about to replace it.
+  /// @return the row, or RESOURCE_EXHAUSTED if all tasks_max rows are of present tasks.
   result<task_row*> admit(time_point now, worker_spec const& spec, reckoned const& with);
-  /// A worker serves the task: CONNECTED. REQUIRES: admitted.
+  /// Sets the task to CONNECTED, served by this worker. REQUIRES: admitted.
   void arrived(time_point now, task_row& t, worker_spec spec);
-  /// Nobody serves it any more, and it is in this state.
+  /// Detaches the task's worker and sets the task to this state.
   void left(time_point now, task_row& t, task_state state, std::string why);
-  /// The next process of the same worker program takes this row, so no newcomer gets its index.
+  /// Reserves the row and its index for the next process of the same worker program.
   void expect_replacement(task_row& t) { t.awaits_replacement = t.spec.group != 0; }
-  /// Its connection broke and it may come back: LATE. REQUIRES: present.
+  /// Sets the task to LATE: its connection broke, but it may return. REQUIRES: present.
   void away(time_point now, task_row& t) { set(now, t, task_state::late); }
   /// Records a message of the task's worker.
   void seen(time_point now, task_row& t) {
@@ -114,36 +120,37 @@ class task_rows {
   }
 
   struct sweep_result {
-    std::vector<task_row*> silent;    // to be lost; still attached
-    std::vector<task_row*> given_up;  // lost for longer than the recovery timeout, just now
-    bool forgot = false;              // rows were forgotten since the sweep before
+    std::vector<task_row*> silent;    // to be treated as lost; still attached
+    std::vector<task_row*> given_up;  // those whose recovery timeout has just passed
+    bool forgot = false;              // whether rows were deleted since the last sweep
   };
-  /// Marks late tasks, forgets old dead rows, finds silent ones. `stalled`: our own pause, given
-  /// back to every task. `awaited`: keeps the row of a lost task until it is given up.
+  /// Marks late tasks, deletes old dead rows, and finds silent ones.
+  /// @param stalled pause of the server itself, which is added to every task's time.
+  /// @param awaited returns whether the row of a lost task must be kept until the task is given up.
   sweep_result sweep(time_point now, duration stalled,
                      std::function<bool(task_row const&)> const& awaited);
-  /// When `sweep` is wanted.
+  /// Returns when to call `sweep`.
   time_point next_sweep() const { return next_sweep_; }
-  /// The row of a lost task, from now on given up until it arrives again.
+  /// Gives up a lost task until it attaches again.
   void give_up(task_row& t) {
     t.given_up = true, ++given_up_;
     tell(t);
   }
-  /// Nothing new goes to it, whichever worker serves it; or something may again.
+  /// Sets whether the task accepts no new closures, whichever worker serves it.
   void cordon(task_row& t, bool on) {
     t.cordoned = on;
     tell(t);
   }
-  /// Rows that are given up.
+  /// Returns the number of tasks that are given up.
   std::uint32_t given_up() const { return given_up_; }
 
   /// Returns how many tasks the job has, whoever is present: the largest of config::declared_jobs,
   /// the highest index of a row plus one, and the tasks that are known or that the worker programs
   /// of present tasks have announced (worker_spec::group_size).
   std::uint32_t tasks_of(std::string const& job) const;
-  /// How many tasks the configuration says that the job has; 0: nothing.
+  /// Returns the configured number of tasks of the job; 0 if it is not declared.
   std::uint32_t declared(std::string_view job) const;
-  /// Another one: tasks_of may have changed.
+  /// Returns a version that changes whenever tasks_of may have changed.
   std::uint64_t version() const { return version_; }
 
   task_row* find(std::string_view job, std::int64_t index);
@@ -156,30 +163,30 @@ class task_rows {
   /// Returns how many jobs have rows.
   std::size_t jobs_counted() const { return tallies_.size(); }
 
-  /// Returns what is inconsistent; empty between two steps.
+  /// Returns an empty string if the invariants between two steps hold.
   std::string invalid() const;
 
  private:
-  /// The tasks of one worker program in one job. Its rows have no explicit index.
+  /// The tasks that one worker program has in one job without an explicit index.
   struct worker_group {
     std::uint32_t size = 0;  // as announced
     std::uint32_t rows = 0;
     std::uint32_t present = 0;
 
-    /// Returns how many of its tasks are still to attach.
+    /// Returns how many announced tasks have not attached.
     std::uint32_t missing() const { return present > 0 && size > rows ? size - rows : 0; }
   };
-  /// What tasks_of adds up for one job. Limit: a job and a group have at least one row each.
+  /// Counts used by tasks_of for one job. Each job and group has at least one row.
   struct job_tally {
     std::uint32_t rows = 0;
     std::int64_t free_hint = 0;  // every lower index has a present task
-    std::uint32_t occupied = 0;  // rows whose index is not free
+    std::uint32_t occupied = 0;  // rows with an index in use
     std::uint32_t missing = 0;   // of all groups
     std::map<std::uint64_t, worker_group> groups;
   };
   using tallies = std::unordered_map<std::string, job_tally>;
   static void add_to(tallies& all, task_row const& t);
-  /// Takes the row out of its job's tally, before its state or its specification changes.
+  /// Removes the row from its job's tally; call it before its state or specification changes.
   void uncount(task_row const& t);
   void recount(task_row const& t);
   void shrink_group(task_row const& left);
@@ -204,7 +211,7 @@ class task_rows {
   time_point next_sweep_ = never;
   std::uint32_t given_up_ = 0;
   bool forgot_ = false;
-  std::uint64_t version_ = 1;  // counts changes of what tasks_of may answer
+  std::uint64_t version_ = 1;  // see version()
 };
 
 }  // namespace muster::core

@@ -1,4 +1,3 @@
-// Workers by stream and number.
 #include "server/core/workers/worker_registry.hpp"
 
 namespace muster::core {

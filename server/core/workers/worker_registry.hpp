@@ -1,8 +1,8 @@
-// Who is here: the tasks, and the workers that serve them just now. A worker is known by its
-// stream, and inside the core by a small number; a task has one worker at most.
+// Tasks and the workers that serve them. A worker is identified by its stream, and within the core
+// by a small number; a task has at most one worker.
 //
-// It knows neither what a worker holds nor what waits for it. Owned by the coordinator; engine
-// thread only. Limit: config::tasks_max.
+// Knows neither the closures that a worker holds nor those that wait for it. Owned by the
+// coordinator; engine thread only. Limit: config::tasks_max.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ class worker_registry {
 
   task_rows tasks;
 
-  /// A worker of the task; its number is new. It is not the task's before `serve`.
+  /// Adds a worker under a new number. It serves the task only after `serve`.
   worker& add(stream_id stream, task_row& t);
   void serve(worker& w) { w.task->worker = &w; }
   void erase(worker& w);
@@ -31,11 +31,11 @@ class worker_registry {
     return it == workers_.end() ? nullptr : it->second.get();
   }
   worker& of(worker_number n) const { return *by_number_[raw(n)]; }
-  /// Their order is part of the behaviour.
+  /// Returns all workers. Decisions depend on the iteration order.
   std::unordered_map<stream_id, std::unique_ptr<worker>> const& all() const { return workers_; }
   bool empty() const { return workers_.empty(); }
 
-  /// Empty when all is in order between two steps.
+  /// Returns an empty string if the invariants between two steps hold.
   std::string invalid() const;
 
  private:
