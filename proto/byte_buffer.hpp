@@ -1,6 +1,6 @@
-// Messages to bytes and back. Streams read and write raw buffers, so that bytes which are no
-// message can be told apart from the end of a stream, and a message is free again before its write
-// is through.
+// Converts messages to bytes and back. Streams read and write raw buffers for two reasons. A
+// malformed message can be distinguished from the end of the stream, and a message can be reused
+// before its write has finished.
 #pragma once
 
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -8,13 +8,15 @@
 
 namespace muster::proto {
 
-/// False: the bytes are not a Message. `buffer` is emptied.
+/// Parses `buffer` into `message` and empties `buffer`.
+/// @return false if the bytes are not a valid Message
 template <class Message>
 [[nodiscard]] bool decode(grpc::ByteBuffer& buffer, Message& message) {
   return grpc::SerializationTraits<Message>::Deserialize(&buffer, &message).ok();
 }
 
-/// False: the message is larger than 2 GiB.
+/// Serializes `message` into `buffer`.
+/// @return false if the message is larger than 2 GiB
 template <class Message>
 [[nodiscard]] bool encode(Message const& message, grpc::ByteBuffer& buffer) {
   buffer.Clear();

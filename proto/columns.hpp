@@ -1,5 +1,6 @@
-// Columns of what few entries have: the encoding, or a number, left out while every entry is JSON,
-// or has none, and else as long as the others; and messages that name the position they belong to.
+// Sparse columns of repeated fields. A column is empty while all entries have the default (JSON, or
+// 0), otherwise it is as long as the other columns. Also reads messages that contain the position
+// of their entry.
 #pragma once
 
 #include <google/protobuf/repeated_field.h>
@@ -10,14 +11,16 @@
 
 namespace muster::proto {
 
-/// Appends the encoding of entry `position` (from 0). REQUIRES: called for every entry in order.
+/// Appends the encoding of entry `position`, counted from 0.
+/// @pre Called for every entry, in order.
 inline void add_encoding(google::protobuf::RepeatedField<int>& column, int position, bool bytes) {
   if (!bytes && column.empty()) return;
   while (column.size() < position) column.Add(v1::JSON);
   column.Add(bytes ? v1::BYTES : v1::JSON);
 }
 
-/// The same for a number, which is 0 for entries that have none.
+/// Appends a number to a sparse column. 0 means that the entry has none.
+/// @pre Called for every entry, in order.
 inline void add_sparse(google::protobuf::RepeatedField<std::uint32_t>& column, int position,
                        std::uint32_t value) {
   if (value == 0 && column.empty()) return;
@@ -29,14 +32,16 @@ inline bool is_bytes(google::protobuf::RepeatedField<int> const& column, int pos
   return position < column.size() && column.Get(position) == v1::BYTES;
 }
 
-/// Read in order of positions beside the columns that it belongs to, which it must not outlive.
+/// Reads entries that contain a position, in parallel with other columns. Must not outlive the
+/// field.
 template <class Entry>
 class sparse_column {
  public:
   explicit sparse_column(google::protobuf::RepeatedPtrField<Entry> const& entries)
       : next_(entries.begin()), end_(entries.end()) {}
 
-  /// Null where there is none. REQUIRES: called for every position, from 0 up.
+  /// Returns the entry with this position, or null if there is none.
+  /// @pre Called for every position, ascending from 0.
   Entry const* at(int position) {
     if (next_ == end_ || next_->position() != static_cast<std::uint32_t>(position)) return nullptr;
     return &*next_++;

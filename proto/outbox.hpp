@@ -1,7 +1,7 @@
-// What a stream has still to send, as messages that are filled while the one before them is being
-// written: "write whatever is pending when the write slot is free". A message takes up to 1000
-// entries and 256 KiB; one larger entry goes alone. Messages are reused. Owned by a stream; no
-// thread rules of its own.
+// Queue of messages that a stream has still to send. New entries are added to the last message
+// while an earlier one is being written. A message contains up to 1000 entries and 256 KiB. A
+// larger entry gets a message of its own. Messages are reused. Owned by a stream and used on its
+// thread only.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,15 @@
 
 namespace muster::proto {
 
-/// Grows without a limit of its own: each owner says beside its outbox what bounds it.
+/// Unbounded. Each owner documents the limit beside its outbox.
 template <class Message>
 class outbox {
  public:
   static constexpr std::size_t entries_per_message_max = 1000;
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
 
-  /// The message to append one entry of about `bytes` to. Valid until the next call.
+  /// Returns the message to which the caller appends one entry of about `bytes` bytes. Valid until
+  /// the next call.
   Message& add_entry(std::size_t bytes) {
     if (parts_.empty() || parts_.back()->sealed ||
         (!grouped_ &&
@@ -33,22 +34,22 @@ class outbox {
     return last.message;
   }
 
-  /// The last message, for what goes along with entries or alone.
+  /// Returns the last message, for content that accompanies entries or has no entry of its own.
   Message& tail() {
     if (parts_.empty() || parts_.back()->sealed) grow();
     return parts_.back()->message;
   }
-  /// The message that is taken next, for what is to go at once and is bounded by who adds it.
+  /// Returns the message that is sent next, for urgent content. The caller bounds its size.
   Message& front() {
     if (parts_.empty()) grow();
     return parts_.front()->message;
   }
-  /// What comes next goes into another message.
+  /// Puts later entries into a new message.
   void seal() {
     if (!parts_.empty()) parts_.back()->sealed = true;
   }
 
-  /// All entries up to end_group go into one message, however large it gets.
+  /// Puts all entries until end_group into one message, regardless of its size.
   void begin_group() {
     seal();
     grouped_ = true;
@@ -67,7 +68,7 @@ class outbox {
   std::size_t entries() const { return entries_; }
   std::size_t bytes() const { return bytes_; }
 
-  /// A message on its way out.
+  /// A message with its size.
   struct part {
     Message message;
     std::size_t entries = 0;
@@ -75,7 +76,8 @@ class outbox {
     bool sealed = false;
   };
 
-  /// Takes the oldest message; later entries go to others. REQUIRES: not empty.
+  /// Removes and returns the oldest message.
+  /// @pre Not empty.
   std::unique_ptr<part> take_front() {
     auto taken = std::move(parts_.front());
     parts_.pop_front();
@@ -84,9 +86,9 @@ class outbox {
     return taken;
   }
 
-  /// Gives the message back once it was encoded, to be used again.
+  /// Returns a message for reuse after it was encoded.
   void recycle(std::unique_ptr<part> sent) {
-    if (spare_ || sent->bytes > 2 * bytes_per_message_max) return;  // memory of giants is not kept
+    if (spare_ || sent->bytes > 2 * bytes_per_message_max) return;  // frees large messages
     sent->message.Clear();
     sent->entries = sent->bytes = 0;
     sent->sealed = false;
