@@ -1,5 +1,4 @@
-// Arguments as they come, [positional…] or {"args":[…],"kwargs":{…}}, put into the order of a
-// function's parameters.
+// Orders arguments, [positional…] or {"args":[…],"kwargs":{…}}, by the function's parameters.
 #include "muster/detail/conversion.hpp"
 
 #include <boost/json.hpp>
@@ -62,7 +61,7 @@ std::string_view kind_of(json::value const& v) {
   }
 }
 
-// Enough of the value to recognise it.
+// Returns enough of the value to recognise it.
 std::string excerpt(json::value const& v) {
   constexpr std::size_t shown_max = 40;
   if (v.is_structured()) return {};

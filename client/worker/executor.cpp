@@ -1,4 +1,3 @@
-// Whoever is through with a job takes the next one, if there is a slot for it.
 #include "client/worker/executor.hpp"
 
 #include <algorithm>
@@ -36,7 +35,7 @@ void executor::set_waiting(std::size_t count) {
   }
   try {
     while (threads_.size() < slots_ + count) add_thread();
-  } catch (std::system_error const&) {  // what there is executes
+  } catch (std::system_error const&) {  // continue with fewer threads
   }
   changed_.notify_all();
 }
@@ -55,7 +54,7 @@ void executor::stop() {
 void executor::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    // No deadline: jobs come, or the end.
+    // No deadline: waits for jobs or stop().
     changed_.wait(
         lock, [this] { return stopping_ || (!queue_.empty() && executing_ < slots_ + waiting_); });
     if (stopping_) return;

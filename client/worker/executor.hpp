@@ -1,7 +1,7 @@
-// The threads that run a worker's functions: jobs in the order in which they came, each on the next
-// thread that is free, as many at one time as there are slots. One that waits for a value does not
-// count while others may execute in its place; when it goes on, more may execute for a while.
-// Owned by the worker's runtime; push, set_waiting and stop on any one thread at a time.
+// Threads that run a worker's functions, in order of arrival and at most `slots` at a time. A
+// function that waits for a value does not count if it has given its slot back. When it resumes,
+// more than `slots` can run for a while. Owned by the worker's runtime. push(), set_waiting() and
+// stop() must not be called concurrently.
 #pragma once
 
 #include <condition_variable>
@@ -23,26 +23,26 @@ namespace muster {
 
 class executor {
  public:
-  /// `wake` is called from an executor thread when finished jobs wait and were not waiting before.
-  /// Functions report to `reports`, which outlives this, and call objects by `calls`.
+  /// `wake` is called on an executor thread when the first finished job is added. `reports`
+  /// receives the functions' reports and must outlive this object; `calls` calls objects.
   executor(std::uint32_t slots, std::function<void()> wake, report_buffer& reports,
            std::shared_ptr<detail::object_caller> calls = nullptr);
-  /// REQUIRES: stop() was called.
+  /// @pre stop() was called.
   ~executor() { check(threads_.empty(), "an executor is stopped before it is destroyed"); }
   executor(executor const&) = delete;
 
-  /// The queue holds what the worker holds, so its limit is the worker's credits.
+  /// Queues jobs. The queue is bounded by the worker's credits.
   void push(std::span<std::shared_ptr<job> const> jobs);
-  /// So many of those that execute wait for values, and have given their slots back. There are as
-  /// many threads more as have waited at one time, which the server bounds.
+  /// Sets the number of functions that wait for values and have given their slots back. Adds
+  /// threads as needed; the server bounds their number.
   void set_waiting(std::size_t count);
-  /// Moves the finished jobs, oldest first, into `out`.
+  /// Moves the finished jobs into `out`, oldest first.
   void take_finished(std::vector<std::shared_ptr<job>>& out) {
     std::lock_guard lock(finished_mutex_);
     out.swap(finished_);
   }
 
-  /// Drops what is queued and waits until every function has returned.
+  /// Drops queued jobs and waits until all functions have returned.
   void stop();
 
  private:
@@ -58,7 +58,7 @@ class executor {
   std::mutex finished_mutex_;  // protects finished_
   std::vector<std::shared_ptr<job>> finished_;
 
-  std::mutex mutex_;  // protects all below but threads_
+  std::mutex mutex_;  // protects the members below except threads_
   std::condition_variable changed_;
   std::deque<std::shared_ptr<job>> queue_;
   std::size_t executing_ = 0, waiting_ = 0;

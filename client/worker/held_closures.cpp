@@ -1,4 +1,3 @@
-// Held jobs by closure, and the answers that may have been lost, oldest first.
 #include "client/worker/held_closures.hpp"
 
 #include <algorithm>
@@ -6,7 +5,7 @@
 namespace muster {
 namespace {
 
-// True: no thread will run it any more.
+// Returns true if no thread will run the job.
 bool drop(job& j) {
   auto expected = job::phase::queued;
   return j.state.compare_exchange_strong(expected, job::phase::dropped);
@@ -110,7 +109,7 @@ std::vector<std::shared_ptr<job>> held_closures::answers_again() {
     all.push_back(a.what);
     a.number = all.size();
   }
-  while (answers_.size() > all.size()) {  // would be run again
+  while (answers_.size() > all.size()) {  // the server would run these again
     answer_bytes_ -= bytes_of(*answers_.back().what);
     answers_.pop_back();
   }
@@ -133,7 +132,7 @@ std::vector<std::shared_ptr<job>> held_closures::settle(
   std::vector<bool> wanted(offered.size());
   for (auto const k : kept)
     if (k < offered.size()) wanted[k] = true;
-  // Those of a hello wait until they are taken, if the server says so.
+  // Answers of a hello are kept until they are acknowledged.
   if (!acknowledged_ || !acknowledges) forget_answers();
   acknowledged_ = acknowledges;
   std::vector<std::shared_ptr<job>> to_answer;

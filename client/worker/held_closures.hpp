@@ -1,11 +1,11 @@
-// What a worker has and the server may still want an answer for: on its threads, waiting for one,
-// or finished while no stream could take the answer. Outlives the streams. Quick functions never
-// get here. Bounded by the credits.
+// Closures that a worker holds and the server can still want an answer for: queued, running, or
+// finished while there was no stream. Outlives the streams. Quick functions are never held. Bounded
+// by the credits.
 //
-// Answers are kept until the server has acknowledged them, where it does: what is kept is bounded
-// by `full`, beyond which nothing is begun, and by the credits. Where it does not, those that were
-// worth the work are kept for a while, as a connection may break with one inside; of too many the
-// oldest are forgotten, and would be run again.
+// If the server acknowledges answers, they are kept until then. Beyond the limits of full(), no
+// closure is started. Otherwise, answers of functions that ran for `worth_keeping` are kept for
+// `answers_for`, since a connection can break while an answer is sent. Beyond the limits the oldest
+// are dropped; the server would run these closures again.
 //
 // Engine thread only.
 #pragma once
@@ -26,29 +26,29 @@ class held_closures {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// False: the closure is held already.
+  /// Returns false if the closure is already held.
   bool add(std::shared_ptr<job> j);
-  /// Whether this very job is held; its result is void otherwise.
+  /// Returns whether this job is held. If not, its result must be dropped.
   bool holds(job const& j) const;
-  /// The answer is on its way, with this number among the stream's.
+  /// Records that the answer is being sent as the stream's answer `number`.
   void answered(job const& j, clock::time_point now, std::uint64_t number);
-  /// The server has so many of the stream's answers on its disk.
+  /// Records that the server has stored the stream's first `count` answers.
   void taken(std::uint64_t count);
-  /// Nothing more is to be begun until some are taken.
+  /// Returns whether no closure can be started until answers are acknowledged.
   bool full() const {
     return acknowledged_ && (answers_.size() >= answers_max || answer_bytes_ >= answer_bytes_max);
   }
-  /// Whether any waits for that.
+  /// Returns whether any answer waits for acknowledgement.
   bool awaits_taking() const { return acknowledged_ && !answers_.empty(); }
   void forget_answers();
 
-  /// A stop request: true when no thread had started it; it is forgotten. Else it will answer by
-  /// itself, if it is held.
+  /// Handles a stop request. Returns true and forgets the closure if it had not started. Otherwise,
+  /// the closure answers when it ends, if it is held.
   bool stop(std::uint64_t closure, std::uint32_t attempt);
 
-  /// A retraction: true when no thread had started it; it is forgotten.
+  /// Handles a retraction. Returns true and forgets the closure if it had not started.
   bool give_back(std::uint64_t closure, std::uint32_t attempt);
-  /// Calls `f` with each job that has run for `worth_reporting` by now, once, and for how long.
+  /// Calls `f` once for each job that has run for `worth_reporting`, with the time since its start.
   template <class F>
   void report_started(clock::time_point now, F f) {
     for (auto& [closure, j] : jobs_) {
@@ -60,8 +60,8 @@ class held_closures {
     }
   }
 
-  /// Calls `f` with each job that has waited for a value for `slot_kept` by now and gives its slot
-  /// back, or goes on, and whether it waits. No more than `most` give one back at one time.
+  /// Calls `f(job, waits)` for each job that gives its slot back after waiting for a value for
+  /// `slot_kept`, or that resumes. At most `most` jobs have given their slot back at a time.
   template <class F>
   void tell_waits(clock::time_point now, std::size_t most, F f) {
     auto given = waiting();
@@ -75,45 +75,46 @@ class held_closures {
       f(*j, waits);
     }
   }
-  /// Those that have given a slot back.
+  /// Returns the number of jobs that have given their slot back.
   std::size_t waiting() const;
-  /// A server that knows nothing of it: they have not.
+  /// Takes all slots back, for a server that does not support giving them back.
   void forget_waits();
 
-  /// The stream broke: what no thread has started is void, it is nobody's loss.
+  /// Drops closures that have not started, after the stream broke. No work is lost.
   void drop_unstarted();
-  /// Where the last server acknowledged: what the next hello brings again, oldest first, numbered
-  /// from 1 on, what has finished meanwhile among it.
+  /// Returns the unacknowledged answers for the next hello, oldest first, numbered from 1. Includes
+  /// jobs that finished without a stream. Empty if the last server did not acknowledge.
   std::vector<std::shared_ptr<job>> answers_again();
-  /// What the next hello offers.
+  /// Returns the jobs to offer in the next hello.
   std::vector<std::shared_ptr<job>> offer(clock::time_point now);
-  /// The server keeps only these positions of the offer. Returns those among them that have
-  /// finished, to be answered (again); running functions that are not wanted are asked to stop.
-  /// `acknowledges`: whether the server says what it has taken.
+  /// Applies the server's answer to offer(): only the positions in `kept` remain held, other
+  /// functions are asked to stop. Returns the finished jobs among `kept`, which must be answered
+  /// (again).
+  /// @param acknowledges whether the server acknowledges answers
   std::vector<std::shared_ptr<job>> settle(std::span<std::shared_ptr<job> const> offered,
                                            std::span<std::uint32_t const> kept, bool acknowledges);
 
-  /// Everything is void: running functions are asked to stop, their results dropped. What a server
-  /// that acknowledges has not taken stays.
+  /// Asks all functions to stop and drops their results. Unacknowledged answers to a server that
+  /// acknowledges are kept.
   void drop_all();
 
   bool empty() const { return jobs_.empty(); }
   std::size_t size() const { return jobs_.size(); }
 
   static constexpr std::size_t answers_max = 1'024;
-  static constexpr std::size_t answer_bytes_max = std::size_t{16} << 20;  // together
-  static constexpr std::size_t again_max = 4'096;                         // in one hello…
-  static constexpr std::size_t again_bytes_max = std::size_t{48} << 20;   // …and together
+  static constexpr std::size_t answer_bytes_max = std::size_t{16} << 20;  // total
+  static constexpr std::size_t again_max = 4'096;                         // in one hello
+  static constexpr std::size_t again_bytes_max = std::size_t{48} << 20;   // total in one hello
   static constexpr std::chrono::seconds answers_for{60};
-  static constexpr std::chrono::milliseconds worth_keeping{100};  // ran for at least this long
+  static constexpr std::chrono::milliseconds worth_keeping{100};  // minimum run time
   static constexpr std::chrono::milliseconds worth_reporting{20};
-  static constexpr std::chrono::milliseconds slot_kept{2'000};  // by one that waits for a value
+  static constexpr std::chrono::milliseconds slot_kept{2'000};  // by a job that waits for a value
 
  private:
   struct kept_answer {
     std::shared_ptr<job> what;
     clock::time_point since;
-    std::uint64_t number = 0;  // among the stream's
+    std::uint64_t number = 0;  // in the stream
   };
   void keep(std::shared_ptr<job> j, clock::time_point now, std::uint64_t number);
   void keep_finished();

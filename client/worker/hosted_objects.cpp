@@ -55,7 +55,7 @@ void hosted_objects::welcomed(std::shared_ptr<worker_identity const> me) {
   me_ = std::move(me);
 }
 
-// Orders.
+// Orders
 
 void hosted_objects::take(v1::ObjectOrders& orders) {
   join_over();
@@ -75,7 +75,7 @@ void hosted_objects::take(v1::ObjectOrders& orders) {
   auto const end = kept_by_number_.upper_bound(orders.answers_taken());
   for (auto it = kept_by_number_.begin(); it != end; ++it) {
     auto const k = kept_.find(it->second);
-    // One that was sent again goes by its newest number.
+    // An answer that was sent again has only its newest number.
     if (k != kept_.end() && k->second.number == it->first) kept_.erase(k);
   }
   kept_by_number_.erase(kept_by_number_.begin(), end);
@@ -93,7 +93,7 @@ void hosted_objects::build(v1::BuildObject& b) {
       held.unlock();
       return wake_stream();
     }
-    if (it != objects_.end()) return;  // it is told when it is made
+    if (it != objects_.end()) return;  // reported when it is ready
   }
   failure why;
   auto const own = std::find_if(classes_.begin(), classes_.end(),
@@ -141,7 +141,7 @@ void hosted_objects::take_calls(v1::ObjectOrders& m) {
       detail::call_name const name{m.caller(i), m.of_worker(i), m.number(i)};
       if (!is_new(*o, name)) {
         auto const had = kept_.find({o->id, name});
-        if (had == kept_.end()) continue;  // it is executed, or about to be sent
+        if (had == kept_.end()) continue;  // executing, or its answer is queued
         out_.push_back(had->second.of);
         kept_.erase(had);
         again = true;
@@ -150,7 +150,7 @@ void hosted_objects::take_calls(v1::ObjectOrders& m) {
       o->orders.push_back({name,
                            std::move(*m.mutable_method(i)),
                            {std::move(*m.mutable_args(i)), encoding_at(m.encoding(), i)}});
-      // Where no other thread can be started, those that are there execute it.
+      // If no thread can be started, the existing ones execute it.
       if (o->orders.size() > o->idle && o->threads < o->build.concurrency()) start_thread(o, false);
       o->wake.notify_one();
     }
@@ -184,7 +184,7 @@ void hosted_objects::drop(std::uint64_t id) {
   std::erase_if(kept_, [id](auto const& k) { return k.first.first == id; });
 }
 
-// Threads.
+// Threads
 
 bool hosted_objects::start_thread(std::shared_ptr<hosted> const& o, bool makes) {
   try {
@@ -210,7 +210,7 @@ void hosted_objects::join_over() {
     std::lock_guard held(mutex_);
     over.swap(over_);
   }
-  for (auto& t : over) t.join();  // each is on its last steps
+  for (auto& t : over) t.join();  // each is about to return
 }
 
 void hosted_objects::end() {
@@ -221,7 +221,7 @@ void hosted_objects::end() {
     o->stop.request_stop();
     o->wake.notify_all();
   }
-  // No deadline: run() of the worker returns when every function has, and every method.
+  // No deadline: worker::run() returns when every function and method has returned.
   none_left_.wait(held, [this] { return threads_.empty(); });
   held.unlock();
   join_over();
@@ -233,11 +233,11 @@ void hosted_objects::run(std::shared_ptr<hosted> const& o, bool makes) {
   std::unique_lock held(mutex_);
   for (;;) {
     ++o->idle;
-    // No deadline: it is made, calls come, or it is dropped.
+    // No deadline: waits for construction, calls, or drop().
     o->wake.wait(held, [&] { return o->gone || (o->made && !o->orders.empty()); });
     --o->idle;
     if (o->gone) {
-      // What the user's destructor does holds nobody up.
+      // Destroyed without the lock, because it runs the user's destructor.
       auto const last = --o->threads == 0 ? std::move(o->instance) : nullptr;
       held.unlock();
       return;
@@ -273,7 +273,7 @@ bool hosted_objects::make(hosted& o) {
     std::lock_guard held(mutex_);
     o.made = ok;
     if (!ok) {
-      o.gone = true;  // others of its threads wait for it
+      o.gone = true;  // ends the object's other threads
       o.orders.clear();
     }
     o.wake.notify_all();

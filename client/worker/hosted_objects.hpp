@@ -1,12 +1,12 @@
-// Objects that live in a worker, each with threads of its own, and what its functions and methods
-// ask of others.
+// Objects of a worker, each with its own threads, and the calls that functions and methods make to
+// other objects.
 //
-//   ordered ──made──► ready ──dropped, or not kept by the first word of a stream──► gone
+//   ordered ──made──► ready ──dropped, or not in `kept` of a new stream──► gone
 //      └── the constructor threw, or there is no such class ──► failed
 //
-// Calls of one caller are executed in their order, each once: the server sends again what it has no
-// answer to when a stream breaks, and is given the answer that is kept. Filled by the user's thread
-// before begin(); then all but what is said otherwise is of the engine thread.
+// Calls of one caller are executed in order and once. After a broken stream the server repeats
+// calls without an answer, and gets the stored answer. The user's thread adds classes before
+// begin(). After that, engine thread unless stated otherwise.
 #pragma once
 
 #include <condition_variable>
@@ -33,44 +33,42 @@ namespace muster {
 
 class hosted_objects {
  public:
-  /// Callers of one object whose last number is known; the one that has not called for longest
-  /// goes.
+  /// Callers per object whose last number is stored. Beyond it, the caller with the oldest call is
+  /// dropped.
   static constexpr std::size_t callers_max = 4096;
-  /// Objects that could not be made, of which it is known.
+  /// Objects that could not be created whose failure is stored.
   static constexpr std::size_t failed_max = 1000;
   static constexpr std::size_t answers_per_message_max = 1000;
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
 
   hosted_objects() : calls_(std::make_shared<detail::object_calls>(std::string())) {}
-  /// REQUIRES: end() was called, or never begin().
+  /// @pre end() was called, or begin() never was.
   ~hosted_objects() = default;
   hosted_objects(hosted_objects const&) = delete;
 
-  /// Errors: std::invalid_argument (name taken, empty or too long; nothing makes its objects;
-  /// concurrency 0).
+  /// @throws std::invalid_argument if the name is taken, empty or too long, there is no
+  ///   constructor, or concurrency is 0
   void add(detail::class_entry c);
 
-  /// As object_calls::begin.
+  /// See object_calls::begin.
   void begin(
       std::function<void()> wake,
       std::function<void(std::chrono::milliseconds)> later = [](auto) {});
-  /// The place of the worker on the stream that begins.
+  /// Sets the worker's identity on a new stream.
   void welcomed(std::shared_ptr<worker_identity const> me);
   void take(v1::ObjectOrders& orders);
-  /// There is something to send.
+  /// Returns whether there is anything to send.
   bool reports();
-  /// Adds it to a message that has nothing else, as much as one takes.
+  /// Adds pending reports, as many as fit, to a message without other content.
   void report(v1::WorkerMessage& to);
-  /// Any object is here.
   bool holds_any() const { return !objects_.empty(); }
-  /// Who calls for functions and methods.
+  /// Returns the calls that functions and methods make.
   std::shared_ptr<detail::object_calls> const& calls() const { return calls_; }
-  /// Asks methods to stop and returns when all have returned. By the user's thread, after the last
-  /// stream.
+  /// Asks methods to stop and waits until all have returned. User's thread, after the last stream.
   void end();
 
  private:
-  using caller = std::pair<std::uint64_t, bool>;  // its number, whether it is a worker
+  using caller = std::pair<std::uint64_t, bool>;  // number, and whether the caller is a worker
   struct order {
     detail::call_name name;
     std::string method;
@@ -80,14 +78,14 @@ class hosted_objects {
     std::uint64_t id = 0;
     v1::BuildObject build;
     detail::class_entry const* of = nullptr;
-    std::shared_ptr<void> instance;  // of its threads, once made
+    std::shared_ptr<void> instance;  // set and destroyed by the object's threads
     std::stop_source stop;
-    // The mutex protects all below.
+    // Protected by mutex_:
     bool made = false, gone = false;
-    std::deque<order> orders;  // at most what the server lets callers have unanswered
+    std::deque<order> orders;  // bounded by the server
     std::condition_variable wake;
     std::uint32_t threads = 0, idle = 0;
-    // Engine thread: the last number of each caller, and when it came.
+    // Engine thread: last number of each caller and its time.
     std::map<caller, std::pair<std::uint64_t, std::uint64_t>> last;
     std::uint64_t clock = 0;
   };
@@ -108,18 +106,19 @@ class hosted_objects {
   void take_calls(v1::ObjectOrders& orders);
   void drop(std::uint64_t id);
   static bool is_new(hosted& o, detail::call_name const& name);
-  /// False: the system gives none. REQUIRES: the mutex.
+  /// Returns false if the system has no thread left.
+  /// @pre mutex_ is held.
   bool start_thread(std::shared_ptr<hosted> const& o, bool makes);
   void join_over();
-  /// Adds what functions and methods ask of others.
+  /// Adds the calls of functions and methods.
   void ask(v1::WorkerMessage& to);
 
-  // Threads of an object.
+  // Threads of an object:
   void run(std::shared_ptr<hosted> const& o, bool makes);
-  /// False: it has failed.
+  /// Returns false if construction failed.
   bool make(hosted& o);
   answer call(hosted& o, order const& next);
-  /// Any thread; take the mutex.
+  /// Any thread; lock mutex_:
   void tell_built(std::uint64_t id, failure const* why);
   void put(std::shared_ptr<answer const> a);
   void wake_stream();
@@ -128,27 +127,27 @@ class hosted_objects {
   std::shared_ptr<detail::object_calls> const calls_;
   std::function<void()> wake_;
 
-  // Engine thread.
+  // Engine thread:
   std::map<std::uint64_t, std::shared_ptr<hosted>> objects_;
-  bool calls_turn_ = false;  // calls go in a message of their own, before more answers
+  bool calls_turn_ = false;  // the next message is for calls, so that answers do not starve them
 
-  mutable std::mutex mutex_;  // protects all below
+  mutable std::mutex mutex_;  // protects the members below
   std::shared_ptr<worker_identity const> me_;
-  std::map<std::uint64_t, failure> failed_;  // at most failed_max
-  std::set<std::uint64_t> built_;            // to be told, also those that have failed
-  /// To be sent. They and those that are kept: what the server has no answer to, which it limits.
+  std::map<std::uint64_t, failure> failed_;
+  std::set<std::uint64_t> built_;  // to be reported, also failed objects
+  /// Answers to send. With kept_, bounded by the calls that the server leaves unanswered.
   std::deque<std::shared_ptr<answer const>> out_;
-  std::uint64_t sent_ = 0;  // answers of this process, over all streams
+  std::uint64_t sent_ = 0;  // number of answers over all streams
   struct sent_answer {
     std::uint64_t number = 0;
     std::shared_ptr<answer const> of{};
   };
-  std::map<key, sent_answer> kept_;  // not known to be taken
+  std::map<key, sent_answer> kept_;  // not acknowledged
   std::map<std::uint64_t, key> kept_by_number_;
   std::list<std::thread> threads_;
-  std::list<std::thread> over_;  // that have nothing left to do
+  std::list<std::thread> over_;  // finished, to be joined
   std::condition_variable none_left_;
-  bool told_ = false;  // the stream knows that there is something
+  bool told_ = false;  // the stream was woken
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// What is said of objects on a worker's stream.
+// Reports about objects on a worker's stream.
 #include <iterator>
 #include <utility>
 
@@ -11,8 +11,8 @@ void hosted_objects::tell_built(std::uint64_t id, failure const* why) {
   {
     std::lock_guard held(mutex_);
     if (why) {
-      failed_[id] = *why;  // ids rise: the first is the oldest
-      // None that is still to be told: it would be told as one that was made.
+      failed_[id] = *why;  // ids increase, so the first is the oldest
+      // Never evicts a failure that is not reported yet: the object would be reported as built.
       for (auto it = failed_.begin(); failed_.size() > failed_max && it != failed_.end();)
         it = built_.contains(it->first) || it->first == id ? std::next(it) : failed_.erase(it);
     }
@@ -40,13 +40,13 @@ void hosted_objects::wake_stream() {
 bool hosted_objects::reports() {
   std::unique_lock held(mutex_);
   if (!out_.empty() || !built_.empty()) return true;
-  told_ = false;  // it was woken for what has gone already
+  told_ = false;  // the report that it was woken for has been sent
   held.unlock();
   return calls_->has_more();
 }
 
 void hosted_objects::report(v1::WorkerMessage& to) {
-  // Behind a message that was full of answers: who answers on and on calls others, too.
+  // After a message full of answers, so that answers do not starve calls.
   if (std::exchange(calls_turn_, false) && calls_->has_more()) return ask(to);
   std::unique_lock held(mutex_);
   for (auto const id : std::exchange(built_, {})) {
@@ -55,7 +55,7 @@ void hosted_objects::report(v1::WorkerMessage& to) {
       to.mutable_objects()->add_built(id);
       continue;
     }
-    objects_.erase(id);  // the server says no word of it any more
+    objects_.erase(id);  // the server does not mention it again
     auto& f = *to.mutable_objects()->add_failed();
     f.set_object(id);
     to_wire(failed->second, *f.mutable_failure());

@@ -1,6 +1,5 @@
-// Finds out that a worker has had nothing to do for a while. Looks now and then instead of being
-// told of each closure, of which there are a million a second. Lives in the frame of the worker's
-// reconnect loop; engine thread only.
+// Detects that a worker has been idle for a while. Polls, because there can be a million closures a
+// second. Owned by the worker's reconnect loop; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +15,8 @@ class idle_watch {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// `busy`: whether there is anything to do, or was since it was asked last. `idle` is called
-  /// once, when there was nothing for `timeout`, or a sixteenth of it later.
+  /// @param busy returns whether there is work, or was since the last call
+  /// @param idle called once, after `timeout` without work or up to a sixteenth later
   idle_watch(coro::engine_context& engine, std::chrono::milliseconds timeout,
              std::function<bool()> busy, std::function<void()> idle)
       : timeout_(timeout), busy_(std::move(busy)), idle_(std::move(idle)), timer_(engine) {

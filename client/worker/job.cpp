@@ -1,5 +1,3 @@
-// A call's value, or what its exception says; and PerWorkerValues around it: in place of the
-// arguments before it, the result kept after it.
 #include "client/worker/job.hpp"
 
 #include <cxxabi.h>
@@ -40,7 +38,7 @@ failure failure_of_current_exception() {
     f.traceback = e.traceback();
     if (auto const* lost = dynamic_cast<dependency_lost const*>(&e))
       f.dependencies = lost->dependencies();
-  } catch (closure_error const& e) {  // of an object on a task, or a closure of another session
+  } catch (closure_error const& e) {  // from an object on a task, or a closure of another session
     f.type = boost::core::demangle(typeid(e).name());
     f.message = e.what();
     if (e.kind() == failure_kind::dependency_lost && !e.failure().dependencies.empty()) {
@@ -55,7 +53,8 @@ failure failure_of_current_exception() {
     f.type = type ? boost::core::demangle(type->name()) : "unknown";
     f.message = "threw something that is not a std::exception";
   }
-  if (f.kind == failure_kind::worker_lost) f.kind = failure_kind::user;  // the server's to say
+  // only the server reports it
+  if (f.kind == failure_kind::worker_lost) f.kind = failure_kind::user;
   return f;
 }
 

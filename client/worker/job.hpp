@@ -1,6 +1,6 @@
-// One call of a user's function, whatever it does, and the closure that a worker holds for it:
-// written by the engine thread before it is queued, by the executor thread that runs it afterwards,
-// read by the engine again once it is done. `state` decides who has it.
+// A call of a user's function for a closure. The engine thread fills it before it is queued, then
+// an executor thread runs it. The engine thread reads it again when it is done. `state` decides
+// which thread owns it.
 #pragma once
 
 #include <atomic>
@@ -22,14 +22,14 @@ struct registered_function {
   std::string name;
   raw_function call;
   bool quick = false;  // runs on the stream's thread
-  bool typed = false;  // parses its arguments by itself, and puts PerWorkerValues into them
+  bool typed = false;  // parses its arguments and resolves PerWorkerValues itself
 };
 
 struct job {
   enum class phase : std::uint8_t {
-    queued,   // nobody has started it
-    running,  // a thread has it
-    dropped,  // answered or void before it was started
+    queued,
+    running,  // owned by an executor thread
+    dropped,  // answered or dropped before its start
   };
 
   std::uint64_t closure = 0;
@@ -37,36 +37,37 @@ struct job {
   registered_function const* function = nullptr;
   std::shared_ptr<worker_identity const> worker;
   value args;
-  std::uint32_t workers = 0;         // that its job has, as the server says
-  per_worker_store* kept = nullptr;  // null: nothing to do with PerWorkerValues
-  std::uint64_t builds = 0;          // handle of the value that it makes; 0: none
-  std::vector<std::uint64_t> uses;   // handles of the values in its arguments
+  std::uint32_t workers = 0;         // of its job, according to the server
+  per_worker_store* kept = nullptr;  // nullptr: no PerWorkerValues involved
+  std::uint64_t builds = 0;          // handle of the value that it builds, or 0
+  std::vector<std::uint64_t> uses;   // handles of values in its arguments
 
   std::atomic<phase> state = phase::queued;
-  std::atomic<std::chrono::steady_clock::time_point> began{};  // epoch: not yet
+  std::atomic<std::chrono::steady_clock::time_point> began{};  // epoch: not started
   std::stop_source stop;
-  detail::wait_start waits_since{};  // for a value
+  detail::wait_start waits_since{};
 
   bool ok = false;
   value result;
   failure why;
   std::chrono::steady_clock::duration took{};
 
-  bool finished = false;        // engine thread: `ok` to `took` can be read
+  bool finished = false;        // engine thread: `ok` to `took` are valid
   bool start_reported = false;  // engine thread
-  bool wait_told = false;       // engine thread: it has given its slot back
+  bool wait_told = false;       // engine thread: slot given back
 };
 
-/// True: `result` is the value. False: `why` says how the closure fails. REQUIRES: `result` is
-/// empty JSON; it may keep memory from before.
+/// Calls the function. Returns true with its value in `result`, or false with the error in `why`.
+/// @pre `result` is empty JSON; it can have capacity.
 bool call_function(registered_function const& f, context& c, value_view args, value& result,
                    failure& why) noexcept;
 
-/// How a closure fails whose function threw. REQUIRES: called in a catch block.
+/// Returns the failure for the exception being handled.
+/// @pre Called in a catch block.
 failure failure_of_current_exception();
 
-/// Calls the job's function, with the PerWorkerValues it uses in place, and keeps the one it
-/// builds; sets ok, and result or why. On the thread that runs the job.
+/// Runs the job on the calling thread: resolves the PerWorkerValues that it uses, and stores the
+/// one that it builds. Sets `ok`, and `result` or `why`.
 void run_job(job& j, context& c) noexcept;
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// What a worker says of its machine.
+// Wire form of a worker's machine statistics.
 #pragma once
 
 #include "base/machine.hpp"

@@ -1,8 +1,8 @@
-// Where the threads of this process are, for a server that asks (muster stacks): looked at from
-// outside by a process that lives for the look alone, and named on a thread of its own.
+// Stacks of this process's threads, for a server that requests them (muster stacks). A short-lived
+// process samples them from outside, and a separate thread names the frames.
 //
-// Owned by a worker. take() on its engine thread; `told` is called by the other one, or
-// from inside of take().
+// Owned by a worker. take(): engine thread. `told` is called on the separate thread, or within
+// take().
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -15,7 +15,7 @@ namespace muster {
 
 class own_stacks {
  public:
-  /// Questions that are being answered. More: busy.
+  /// Requests in progress. Beyond it, the answer is "busy".
   static constexpr int asked_max = 2;
   static constexpr std::size_t text_bytes_max = std::size_t{16} << 10;
 
@@ -24,10 +24,9 @@ class own_stacks {
   own_stacks(own_stacks const&) = delete;
 
   void take(std::uint64_t query);
-  /// What was told has been heard, on the engine thread.
+  /// Engine thread: an answer of `told` has been processed.
   void taken() { --asked_; }
-  /// Nothing is told any more once it returns; waits for a look that is under way, a second at
-  /// most.
+  /// Waits for sampling to end, a second at most. `told` is not called afterwards.
   void end();
 
  private:

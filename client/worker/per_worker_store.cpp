@@ -1,4 +1,3 @@
-// The table of kept values, their JSON put into arguments, and their handles as text.
 #include "client/worker/per_worker_store.hpp"
 
 #include <boost/json.hpp>

@@ -1,5 +1,5 @@
-// The PerWorkerValues that a worker keeps, by handle: JSON, bytes, a C++ object, or the error of
-// the builder. Lives as long as the worker, over reconnects. Any thread.
+// The PerWorkerValues of a worker by handle: JSON, bytes, a C++ object, or the builder's error.
+// Outlives connections. Any thread.
 #pragma once
 
 #include <any>
@@ -15,26 +15,26 @@
 namespace muster {
 
 struct kept_value {
-  value data;                    // unless it is an object or an error
+  value data;                    // if neither object nor error
   std::any object;               // std::shared_ptr<T>
-  std::optional<failure> error;  // the builder's
+  std::optional<failure> error;  // of the builder
 };
 
 class per_worker_store {
  public:
-  /// Bounded by the server, which holds no more than its limit of values.
+  /// Stores a value. The server bounds their number.
   void keep(std::uint64_t handle, kept_value v);
   void drop(std::uint64_t handle);
-  /// A copy; nothing when the handle is unknown.
+  /// Returns a copy, or nullopt if the handle is unknown.
   std::optional<kept_value> find(std::uint64_t handle) const;
-  /// Handles with a value; errors are built again on request.
+  /// Returns handles that have a value. Values whose builder failed are built again on request.
   std::vector<std::uint64_t> handles() const;
 
-  /// Puts JSON values in place of {"$per_worker":"pw_…"} in the arguments, where `uses` has them.
-  /// Objects stay as they are: the parameter finds them by its handle. Errors: function_error
-  /// INPUT names the value.
+  /// Replaces {"$per_worker":"pw_…"} in the arguments by the JSON value if `uses` has its handle.
+  /// C++ objects are not replaced: the parameter finds them by handle.
+  /// @throws function_error INPUT, which names the value
   void resolve(boost::json::value& args, std::vector<std::uint64_t> const& uses) const;
-  /// The same as text, for raw functions.
+  /// Resolves JSON text, for raw functions.
   value resolve(value_view args, std::vector<std::uint64_t> const& uses) const;
 
  private:

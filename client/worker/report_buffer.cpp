@@ -1,4 +1,3 @@
-// Accounts of bytes by closure; a line that finds no room is counted instead.
 #include "client/worker/report_buffer.hpp"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ std::int64_t unix_ms_now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-// The server and the wire take UTF-8 only; cut at a character's border.
+// Returns valid UTF-8, as the server requires, cut at a character boundary.
 std::string clean(std::string_view text, std::size_t bytes_max) {
   auto const whole = text.size();
   if (whole > bytes_max) {
@@ -134,7 +133,7 @@ void report_buffer::hand_over(latest&& p, outbox& to) {
   m.add_progress_text(std::move(p.text));
 }
 
-// What was dropped came after the lines that are here.
+// Dropped lines came after the stored ones.
 void report_buffer::hand_over_lines(outbox& to) {
   told_lines_ = false;
   for (auto& l : lines_) hand_over(std::move(l), to);

@@ -1,9 +1,8 @@
-// What running functions log and how far they say they are, on its way to the server: written by
-// any thread, emptied by the engine thread into the messages of the stream that is open. Outlives
-// the streams, as closures do. Owned by the runtime.
+// Log lines and progress of running functions on their way to the server. Any thread adds them; the
+// engine thread moves them to the current stream. Outlives the streams. Owned by the runtime.
 //
-// Nobody ever waits here. Lines that find no room are dropped, and a line in their place says how
-// many they were; of progress only the newest counts.
+// Functions never block. Lines that do not fit are dropped and replaced by one line with their
+// number. Only the newest progress is sent.
 #pragma once
 
 #include <atomic>
@@ -24,15 +23,15 @@
 namespace muster {
 
 struct report_limits {
-  /// A longer line is cut and says so.
+  /// Longer lines are cut and marked as cut.
   std::size_t line_bytes_max = std::size_t{8} << 10;
   std::size_t progress_text_bytes_max = 200;
-  /// Of one closure, and of all together; both count what was handed over and is not yet on the
-  /// wire. Full: lines are dropped and counted.
+  /// Limits per closure and in total of bytes that are not yet on the wire. Beyond them, lines are
+  /// dropped and counted.
   std::size_t closure_bytes_max = std::size_t{1} << 20;
   std::size_t bytes_max = std::size_t{8} << 20;
   static constexpr std::size_t line_overhead = 64;
-  /// Progress goes out no more often than this, but for the last one of a closure.
+  /// Minimum time between progress reports, except the last of a closure.
   std::chrono::milliseconds progress_every{100};
 };
 
@@ -41,31 +40,31 @@ class report_buffer {
   using clock = std::chrono::steady_clock;
   using outbox = proto::outbox<v1::WorkerMessage>;
 
-  /// Whose report it is.
+  /// The closure that reports.
   struct origin {
     std::uint64_t closure = 0;
     std::uint32_t attempt = 0;
   };
 
-  /// `wake` is called, from the reporting thread, when something waits and nothing waited before.
+  /// `wake` is called on the reporting thread when the first report is added.
   explicit report_buffer(std::function<void()> wake, report_limits limits = {});
 
-  // Any thread.
-  /// Adds each line of `text`; an empty last one does not count. If `text` ends with a carriage
-  /// return, its last line has not ended: the next one of the closure and level replaces it.
+  // Any thread:
+  /// Adds each line of `text`. If `text` ends with a carriage return, its last line is unfinished:
+  /// the next line of this closure and level replaces it.
   void log(origin const& of, v1::LogLevel level, std::string_view text);
   void progress(origin const& of, double fraction, std::string_view text);
 
-  // Engine thread.
-  /// A connection begins. What is here goes out on it; what was handed over to the last one and is
-  /// not on the wire is gone, and its room is free again.
+  // Engine thread:
+  /// Starts a connection. Drops what the previous one has not sent, and frees its space. Stored
+  /// reports are sent on the new one.
   void open();
-  /// Moves what is to be sent into `to`: lines in order, and progress unless some was sent a moment
-  /// ago; then the result is when to call again.
+  /// Moves log lines and progress into `to`. If progress is not due yet, returns when to call
+  /// again.
   std::optional<clock::time_point> drain(outbox& to, clock::time_point now);
-  /// A closure is about to be answered: moves its lines and progress into `to`.
+  /// Moves reports of a closure that is about to be answered into `to`.
   void finish(origin const& of, outbox& to);
-  /// A message with lines is on the wire: their room is free again.
+  /// Frees the space of lines that are on the wire.
   void sent(v1::WorkerMessage const& message);
 
  private:
@@ -76,7 +75,7 @@ class report_buffer {
     std::string text;
   };
   struct account {
-    std::size_t bytes = 0;  // in lines_ and on the way
+    std::size_t bytes = 0;  // in lines_ and being sent
     std::uint64_t dropped = 0;
     origin of;
   };
@@ -95,19 +94,20 @@ class report_buffer {
   std::function<void()> const wake_;
   report_limits const limits_;
 
-  std::mutex mutex_;  // protects all below
+  std::mutex mutex_;  // protects the members below
   std::deque<line> lines_;
-  std::unordered_map<std::uint64_t, latest> progress_;   // by closure; one for each that runs
-  std::unordered_map<std::uint64_t, account> accounts_;  // by closure, while it has something here
+  std::unordered_map<std::uint64_t, latest> progress_;   // by running closure
+  std::unordered_map<std::uint64_t, account> accounts_;  // by closure with lines
   std::size_t bytes_ = 0;
   clock::time_point progress_due_{};
-  bool told_lines_ = false;     // the engine was woken and has not looked yet
-  bool told_progress_ = false;  // the engine will look, at the latest when it is due
+  bool told_lines_ = false;     // engine thread was woken for lines
+  bool told_progress_ = false;  // engine thread will process progress when due
 
-  std::atomic<bool> something_ = false;  // lines_, progress_ or accounts_; spares `finish` the lock
+  // lines_, progress_ or accounts_ is not empty; spares finish() the lock
+  std::atomic<bool> something_ = false;
 };
 
-/// What a context reports through: one closure's part of the buffer.
+/// Reporter of one closure's context.
 class closure_reporter final : public reporter {
  public:
   closure_reporter(report_buffer& to, report_buffer::origin of) : to_(to), of_(of) {}

@@ -1,5 +1,4 @@
-// A worker's life: what it says of itself, the loop that keeps it attached to one of its servers,
-// and what becomes of its closures while it is not.
+// The loop that keeps a worker attached to one of its servers.
 #include "muster/worker.hpp"
 
 #include <sys/eventfd.h>
@@ -30,7 +29,7 @@
 namespace muster {
 namespace {
 
-// Spread a little, so that the workers of a server that restarted do not come as one.
+// Jittered, so that the workers of a restarted server do not all reconnect at once.
 constexpr std::chrono::milliseconds quick_pause{4};
 
 constexpr std::chrono::milliseconds rank_poll_interval{50};
@@ -81,8 +80,8 @@ worker_options checked(worker_options o) {
 
 }  // namespace
 
-// What a worker is made of: its functions, its threads, and the loop that keeps it attached. Made,
-// filled and run by the user's thread; the loop lives on the engine thread.
+// Functions and threads of a worker, and its reconnect loop. Created, filled and run by the user's
+// thread; the loop runs on the engine thread.
 class worker::runtime {
  public:
   explicit runtime(worker_options options)
@@ -138,16 +137,16 @@ class worker::runtime {
       });
     });
     while (!done_) {
-      std::uint64_t wakes = 0;  // no deadline: a worker serves until it is told to stop
+      std::uint64_t wakes = 0;  // no deadline: a worker runs until it is stopped
       if (read(wake_fd_, &wakes, sizeof wakes) < 0 && errno != EINTR) break;
       if (!done_) engine.post([this] { heed_stops(); });
     }
     machines.reset();
     stacks_->end();
-    objects_->end();  // first: functions may wait for what they have called
+    objects_->end();  // first: functions can wait for objects
     threads_->stop();
     if (ranks_) ranks_->end();
-    // What was posted before has run once this has.
+    // Waits for handlers that were posted before.
     std::binary_semaphore swept(0);
     engine.post([this, &swept] {
       objects_.reset();
@@ -169,9 +168,9 @@ class worker::runtime {
     [[maybe_unused]] auto const written = write(wake_fd_, &one, sizeof one);
   }
 
-  // Handles that outlive the worker may wake it: it is asked whether it is there.
+  // Handles can outlive the worker and wake it, so the callbacks check that it exists.
   void begin_objects() {
-    hello_.set_objects(true);  // also without classes: functions may call those of others
+    hello_.set_objects(true);  // also without classes: functions can call objects of others
     std::weak_ptr<client_engine> const engine = engine_;
     std::weak_ptr<hosted_objects> const there = objects_;
     auto const wake = [this, engine, there] {
@@ -221,11 +220,11 @@ class worker::runtime {
       auto const end = co_await stream.run();
       current_ = nullptr;
       if (!comes_back(end, server)) break;
-      // Who holds something for this server dials it again at once, and no other.
+      // While it holds closures for this server, it reconnects only to this server, without delay.
       bool const hurry = hold(end);
       if (!hurry) ++n;
       in_vain = end.welcomed ? 0 : in_vain + 1;
-      // One pause for all servers: one of them may have just begun to lead.
+      // One pause per round of all servers: one of them can have just become leader.
       if (in_vain % options_.servers.size() != 0) continue;
       coro::timer pause(engine_->context());
       pause_ = &pause;
@@ -233,7 +232,7 @@ class worker::runtime {
       pause_ = nullptr;
     }
     held_.drop_all();
-    // A worker that leaves in order has no ranks any more.
+    // A worker that leaves cleanly has no ranks left.
     coro::timer look(engine_->context());
     auto const until = std::chrono::steady_clock::now() + time_of_ranks();
     while (ranks_ && ranks_->alive() && stops_ == 1 && std::chrono::steady_clock::now() < until)
@@ -242,14 +241,15 @@ class worker::runtime {
     wake_caller();
   }
 
-  /// Stops ranks that are alive although the worker has been told to leave, as without a server.
-  /// Returns the time that they have for it.
+  /// Stops live ranks if the worker was asked to leave, also without a server. Returns the time
+  /// until they have ended.
   std::chrono::milliseconds time_of_ranks() {
     bool const stops = ranks_ && ranks_->alive() && stops_ == 1;
     return stops ? ranks_->leave() : std::chrono::milliseconds(0);
   }
 
-  // Now, or since it was asked last: what is done at once is seen by the count alone.
+  // Returns whether there is work, or was since the last call. Quick functions are noticed only by
+  // the count.
   bool was_busy() {
     auto const before = std::exchange(received_, current_ ? current_->received() : 0);
     return received_ != before || !held_.empty() || (ranks_ && ranks_->alive()) ||
@@ -262,7 +262,7 @@ class worker::runtime {
     stop();
   }
 
-  // Once for each reason, then once a minute: who waits for a server tries every few seconds.
+  // Logs each reason once, then once a minute, because a worker retries every few seconds.
   void tell_unreached(std::string const& server, std::string const& grpc_text) {
     auto const reason = unreached_reason(grpc_text);
     constexpr auto again = std::chrono::minutes(1);
@@ -299,11 +299,12 @@ class worker::runtime {
     return true;
   }
 
-  // What runs is held until the server cannot want it any more. True: every moment counts.
+  // Holds running closures until the server no longer wants them. Returns whether to reconnect
+  // immediately.
   bool hold(stream_end const& end) {
     if (end.hold == std::chrono::milliseconds(0) && end.welcomed) held_.drop_all();
     if (end.welcomed) void_at_ = std::chrono::steady_clock::now() + end.hold;
-    // While a stream is dialled its offer stands; its end comes here again.
+    // During a reconnect the offer is kept; the end of that stream calls hold() again.
     void_timer_->call_at(void_at_, [this] {
       if (!current_) drop_void();
     });
@@ -322,7 +323,7 @@ class worker::runtime {
     threads_->take_finished(finished_);
     for (auto& j : finished_) {
       if (!held_.holds(*j)) continue;
-      j->finished = true;  // without a stream it is kept for the next one
+      j->finished = true;  // without a stream, kept for the next one
       if (current_) current_->take(*j);
     }
     finished_.clear();
@@ -331,10 +332,10 @@ class worker::runtime {
   worker_options options_;
   v1::Hello hello_;
   std::vector<registered_function> functions_;
-  per_worker_store values_;  // outlives the streams and the threads
-  int wake_fd_ = -1;         // an eventfd: the caller of run() sleeps on it
+  per_worker_store values_;  // outlives streams and threads
+  int wake_fd_ = -1;         // eventfd that run() waits for
 
-  std::unique_ptr<rank_side> ranks_;  // null: no programs
+  std::unique_ptr<rank_side> ranks_;  // nullptr: no programs
   std::shared_ptr<hosted_objects> objects_ = std::make_shared<hosted_objects>();
 
   // any thread
@@ -349,12 +350,13 @@ class worker::runtime {
   std::vector<std::shared_ptr<job>> finished_;
   held_closures held_;
   worker_stream* current_ = nullptr;
-  std::uint64_t received_ = 0;  // by the current stream, when it was asked last
+  std::uint64_t received_ = 0;  // by the current stream at the last check
   coro::timer* pause_ = nullptr;
   coro::timer* void_timer_ = nullptr;
-  std::chrono::steady_clock::time_point void_at_{};  // what is held and not attached is void then
-  /// Servers that have not welcomed this worker since it last dialled them; as many as the options
-  /// name.
+  // when held closures become void without a stream
+  std::chrono::steady_clock::time_point void_at_{};
+  /// Servers that have not welcomed this worker since it last tried them; at most the configured
+  /// servers.
   struct unreached {
     unsigned tries = 0;
     std::string reason;
@@ -362,7 +364,7 @@ class worker::runtime {
   };
   std::map<std::string, unreached> unreached_;
   backoff backoff_;
-  backoff quick_;  // for the first try after a connection broke while something ran
+  backoff quick_;  // for the first retry after a connection broke while closures were running
   bool was_welcome_ = false;
   int exit_status_ = 0;
 };

@@ -1,12 +1,12 @@
-// One Attach stream of a worker, from dialling to its status: takes closures, runs quick functions
-// on the spot, hands the others to the executor, and answers.
+// One Attach stream of a worker, from connecting to its final status. Takes closures, runs quick
+// functions directly, passes others to the executor, and sends answers.
 //
-// What is held outlives the stream: hello offers it, welcome says what of it goes on.
+// Held closures outlive the stream: hello offers them, and welcome tells which continue.
 //
 //   dialling ──welcome──► attached ──leave() or the server's drain──► leaving ──► left
 //       └──────────────────────┴── broken, refused, abandoned ──► lost
 //
-// Lives in the frame of the worker's reconnect loop; engine thread only.
+// Owned by the worker's reconnect loop; engine thread only.
 #pragma once
 
 #include <chrono>
@@ -32,55 +32,57 @@ namespace muster {
 
 struct stream_end {
   bool welcomed = false;
-  bool left = false;        // in order: everything answered or given back, status OK
-  bool final = false;       // coming back is forbidden or pointless
-  bool no_cluster = false;  // the server has none of the name that we say
+  bool left = false;        // cleanly: all answered or given back, status OK
+  bool final = false;       // reconnecting is forbidden or pointless
+  bool no_cluster = false;  // the server does not have the cluster
   std::string reason;
   std::chrono::steady_clock::duration lived{};  // since welcome
-  std::chrono::milliseconds hold{};             // how long the server may want what runs
+  std::chrono::milliseconds hold{};  // how long the server can still want running closures
 };
 
 class worker_stream final : stream_side {
  public:
-  /// What all streams of a worker share; outlives them.
+  /// Shared by all streams of a worker; outlives them.
   struct resources {
     client_engine& engine;
     executor& threads;
     held_closures& held;
     report_buffer& reports;
     worker_options const& options;
-    /// Of the next stream: it counts them, and a welcome adds what is to be the same there.
+    /// For the next stream; run() counts streams, and the welcome adds what must stay the same.
     v1::Hello& hello;
     std::vector<registered_function> const& functions;
     per_worker_store& values;
     std::function<void(std::uint64_t query)> read_stack;
   };
 
-  /// `ranks`: null where the worker takes no programs. They and the objects outlive this.
+  /// `ranks` is nullptr if the worker runs no programs. `ranks` and `objects` must outlive this
+  /// object.
   worker_stream(resources of_worker, std::string server, hosted_objects& objects,
                 rank_side* ranks = nullptr);
   worker_stream(worker_stream const&) = delete;
 
-  /// Serves the stream. Completion: it has ended; what runs is held for the next one. Errors: in
-  /// the result. Cancellation: `terminal` cancels the call.
+  /// Runs the stream until it ends. Running functions stay held for the next stream. Errors are in
+  /// the result; `terminal` cancellation cancels the call.
   [[nodiscard]] coro::task<stream_end> run();
 
-  /// Takes no more closures, answers what is held, then leaves. Gives back what is not done after
-  /// options.drain_timeout, or later while ranks of programs have time to end.
+  /// Takes no more closures, answers held ones, then leaves. Gives unfinished ones back after
+  /// options.drain_timeout, or later if ranks of programs need time to end.
   void leave();
-  /// Ends the call at once.
+  /// Cancels the call.
   void abandon() { stream_.cancel(); }
-  /// How many closures and orders to start ranks have come so far.
+  /// Returns the number of closures and start orders received.
   [[nodiscard]] std::uint64_t received() const { return received_; }
-  /// An executor thread is through with a job. REQUIRES: it is held.
+  /// Takes a job that an executor thread has finished.
+  /// @pre It is held.
   void take(job const& finished);
-  /// Functions have something to report.
+  /// Sends reports of functions.
   void take_reports();
-  /// The newest of the machine.
+  /// Sends the newest machine statistics.
   void take(machine const& seen);
-  /// Where this process is, asked for by this stream or one before it.
+  /// Sends stacks of this process, requested on this stream or an earlier one.
   void take(v1::TaskStack stack);
-  /// Objects have something to report, or who calls others, or ranks of programs.
+  /// Wakes the stream because objects, their callers or ranks have something to send.
   void wake() {
     if (identity_ && !input_ended_) stream_.wake();
   }
@@ -96,15 +98,15 @@ class worker_stream final : stream_side {
   std::shared_ptr<job> make_job(v1::ServerMessage& message, int position,
                                 v1::PerWorker const* values);
   void run_quick(registered_function const& f, v1::ServerMessage const& message, int position);
-  /// What the function of this position is told as the number of workers.
+  /// Returns the number of workers to pass to the function at this position.
   std::uint32_t workers_of(v1::ServerMessage const& message, int position) const;
   void take_stops(v1::ServerMessage const& message);
   void take_retractions(v1::ServerMessage const& message);
   void take_acknowledgement(std::uint64_t count);
-  /// Runs them, once no more answers wait to be taken than may.
+  /// Starts jobs, unless too many answers are unacknowledged.
   void begin(std::vector<std::shared_ptr<job>>& jobs);
-  /// Tells which functions have been running for a while, or wait, and looks again while there are
-  /// any.
+  /// Reports functions that have been running or waiting for a while. Repeats while any are
+  /// running.
   void report_started();
   void tell_waits(std::chrono::steady_clock::time_point now);
   void begin_leaving();
@@ -113,21 +115,21 @@ class worker_stream final : stream_side {
   /// Gives back closures that are not done and kills ranks that have not ended, unless ranks still
   /// have time: then it looks again a moment later.
   void give_back();
-  /// Nothing is held that has to be answered first.
+  /// Returns whether nothing is left to answer.
   bool may_leave() const {
     return worker_.held.empty() && (!ranks_ || ranks_->settled()) && !objects_.reports();
   }
   void beat();
 
   void answer(job const& j);
-  /// `why`: null where there is a result; `took`: executing it. Returns the message that it is the
-  /// last answer of.
+  /// Adds an answer and returns the message that contains it. `why` is nullptr for a result; `took`
+  /// is the execution time.
   v1::WorkerMessage& answer(std::uint64_t closure, std::uint32_t attempt, value_view result,
                             failure const* why, std::chrono::steady_clock::duration took);
-  /// Answers what was not executed.
+  /// Answers a closure that was not executed.
   void refuse(std::uint64_t closure, std::uint32_t attempt, failure_kind kind,
               std::string const& why);
-  /// To each of the quick functions of a batch its part of the time that all have taken.
+  /// Distributes the time of a batch of quick functions equally among them.
   void time_quick(std::chrono::steady_clock::duration all);
   stream_end ending(grpc::Status const& status);
 
@@ -137,8 +139,8 @@ class worker_stream final : stream_side {
   rank_side* const ranks_;
   server_stream stream_;
   std::shared_ptr<worker_identity const> identity_;  // set by welcome
-  std::uint32_t nested_max_ = 0;                     // closures that may wait for values
-  std::uint32_t workers_ = 0;                        // of its job, as the server said last
+  std::uint32_t nested_max_ = 0;                     // limit of closures that wait for values
+  std::uint32_t workers_ = 0;                        // of its job, from the last message
   std::chrono::steady_clock::time_point welcomed_at_{};
 
   v1::ServerMessage message_;
@@ -146,29 +148,29 @@ class worker_stream final : stream_side {
   std::vector<std::pair<v1::WorkerMessage*, int>> quick_;  // answers of this batch, by position
   value quick_result_;
   failure quick_failure_;
-  std::vector<std::shared_ptr<job>> offered_;  // by hello
-  std::vector<std::shared_ptr<job>> parked_;   // not begun yet, see `begin`; within the credits
+  std::vector<std::shared_ptr<job>> offered_;  // in hello
+  std::vector<std::shared_ptr<job>> parked_;   // not started, see `begin`; bounded by the credits
   std::uint64_t received_ = 0;
-  bool objects_turn_ = true;    // else what else there is goes first
-  std::uint64_t answered_ = 0;  // on this stream, those in hello included
+  bool objects_turn_ = true;    // otherwise other reports are sent first
+  std::uint64_t answered_ = 0;  // on this stream, including those in hello
 
-  /// Bounded by the credits, at most one answer for each closure the server sent, and by the limits
-  /// of the report_buffer.
+  /// Bounded by the credits, with one answer per closure, and by the limits of report_buffer.
   proto::outbox<v1::WorkerMessage> out_;
   std::chrono::steady_clock::time_point written_at_{};
   std::chrono::milliseconds beat_interval_{5'000};
   std::chrono::milliseconds hold_{};
 
   bool input_ended_ = false;
-  bool greeted_ = false;      // hello is on its way: the server may list us
+  bool greeted_ = false;      // hello was sent: the server can know this worker
   bool leave_asked_ = false;  // drain was or will be sent
   bool leaving_ = false;      // the server sends no more closures
-  bool last_taking_ = false;  // all is answered, and waits to be taken
-  std::chrono::steady_clock::time_point ranks_until_{};  // when leaving: all have ended by then
-  coro::timer deadline_;                                 // of welcome, then of leaving
+  bool last_taking_ = false;  // all is answered but not acknowledged
+  // when leaving: time by which all ranks have ended
+  std::chrono::steady_clock::time_point ranks_until_{};
+  coro::timer deadline_;  // for welcome, then for leaving
   coro::timer beats_;
-  coro::timer starts_;    // when functions are looked at that have begun
-  coro::timer progress_;  // when the next progress may go out
+  coro::timer starts_;    // next report of started functions
+  coro::timer progress_;  // next progress report
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Handles the messages of the server and queues the answers to them.
+// Handles messages of the server and queues answers.
 #include <algorithm>
 #include <iterator>
 #include <utility>
