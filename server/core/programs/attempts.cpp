@@ -18,8 +18,8 @@ rank_state state_of(rank_end const& how) {
 
 }  // namespace
 
-// Those of the first are of process 0's own service, and where PyTorch's processes meet.
-// Workers of one machine share its ports, so each of its ranges needs room for all ranks there.
+// Workers of one machine share its ports, so each of their ranges must have room for all ranks
+// there. The first rank takes extra ports for process 0's own service and PyTorch's rendezvous.
 bool attempts::ports_for(placement const& where, std::vector<host_number> const& on,
                          time_point now) {
   std::map<std::string, std::size_t> needed;
@@ -44,7 +44,7 @@ std::string attempts::address(attempt& a, host const& h, std::uint16_t* port, ti
   return host_port{h.address, std::to_string(*taken)}.text();
 }
 
-// The last attempt is an earlier one from now on.
+// Moves the last attempt to the earlier attempts.
 void attempts::keep(program& p) {
   auto& past = p.before.emplace_back();
   past.about = std::move(p.now.about);
@@ -71,7 +71,7 @@ bool attempts::begin(program& p, placement const& where, std::vector<host_number
   sheet->tunnels = true;
   sheet->store = p.spec->store == store_place::server;
   std::map<host_number, std::vector<std::uint32_t>> ranks_of;
-  std::set<std::string_view> names;  // several workers may be on one host
+  std::set<std::string_view> names;  // Several workers may share a host.
   for (auto const& r : where.ranks) {
     auto const number = static_cast<std::uint32_t>(a.ranks.size());
     auto const n = on[r.host];
@@ -154,7 +154,8 @@ void attempts::dead(program& p, std::uint32_t rank, rank_end const& how, time_po
 }
 
 std::optional<std::uint32_t> attempts::out_of_reach(program const& p, time_point now) const {
-  constexpr duration a_while = std::chrono::seconds(1);  // a stream that broke is back by then
+  // A broken stream is usually replaced by then.
+  constexpr duration a_while = std::chrono::seconds(1);
   for (std::uint32_t i = 0; i < p.now.ranks.size(); ++i) {
     auto const& r = p.now.ranks[i];
     if (r.alive && hosts_.at(r.on).away_since <= now - a_while) return i;
@@ -174,7 +175,7 @@ void attempts::order_again(program& p, std::uint32_t rank) {
 }
 
 void attempts::stop_again(program& p, std::uint32_t rank, time_point now) {
-  if (p.now.by_step && p.goal == goal::again) return;  // its ranks end by themselves
+  if (p.now.by_step && p.goal == goal::again) return;  // Its ranks end by themselves.
   out_.to(hosts_.at(p.now.ranks[rank].on).stream)
       .stops.push_back({p.id, p.attempts, {rank}, p.grace_at(now), p.now.by_step});
 }

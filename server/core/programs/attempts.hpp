@@ -1,5 +1,5 @@
-// The bodily side of attempts: ranks get resources and ports, are ordered to start and to stop, and
-// give everything back when they are dead. What follows from that for the program: course.hpp.
+// Execution of attempts: assigns resources and ports to ranks, orders their start and stop, and
+// frees everything when they are dead. course.hpp decides the consequences for the program.
 //
 // Owned by the controller, used within a step.
 #pragma once
@@ -17,39 +17,40 @@ namespace muster::core::programs {
 
 class attempts {
  public:
-  /// All outlive it.
+  /// All references must outlive this object.
   attempts(program_limits const& limits, host_table& hosts, port_table& ports, ledger& resources,
            output& out)
       : limits_(limits), hosts_(hosts), ports_(ports), ledger_(resources), out_(out) {}
 
-  /// The next attempt of the program. `where[i].host` is a position in `on`. False: a host has too
-  /// few ports, nothing has changed. REQUIRES: nothing of the last one is alive, and the hosts are
-  /// attached and have the resources.
+  /// Begins the next attempt of the program. `where.ranks[i].host` is an index into `on`. Returns
+  /// false without a change if a host has too few ports. REQUIRES: no rank of the last attempt is
+  /// alive; the hosts are connected and have the resources.
   bool begin(program& p, placement const& where, std::vector<host_number> const& on,
              time_point now);
-  /// Beside that of each rank, the worker of the first gives so many ports.
+  /// Additional ports taken on the first rank's worker.
   static constexpr std::uint32_t ports_of_first = 2;
-  /// So many ports of the host's could be given now, `enough` at most.
+  /// Returns how many of the host's ports are free, at most `enough`.
   std::size_t ports_free(host const& h, time_point now, std::size_t enough) {
     return ports_.available(h.address, h.first_port, h.last_port, now, enough);
   }
-  /// All that are alive are asked to end, and killed after the grace.
+  /// Asks all living ranks to end; they are killed after the grace period.
   void stop(program& p, duration grace);
-  /// REQUIRES (all below): the rank is alive.
+  /// REQUIRES (this and all below): the rank is alive.
   void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);
   void dead(program& p, std::uint32_t rank, rank_end const& how, time_point now);
-  /// A rank that is alive as far as anybody knows, of a worker that has been away for a while;
-  /// none: all are in sight.
+  /// Returns a rank not known to be dead whose worker has been disconnected for at least a second,
+  /// or nothing.
   std::optional<std::uint32_t> out_of_reach(program const& p, time_point now) const;
-  /// The stream of its worker has ended.
+  /// Notes that the stream of the rank's worker has ended.
   void out_of_sight(program& p, std::uint32_t rank) { p.now.ranks[rank].taken = false; }
-  /// Its worker has come back. False: it has not the resources any more.
+  /// Takes the rank's resources again after its worker has reconnected. Returns false if the worker
+  /// lacks them.
   bool take_again(program& p, std::uint32_t rank);
   void order_again(program& p, std::uint32_t rank);
-  /// This one is asked to end, as stop() has asked all.
+  /// Repeats the order to stop for one rank.
   void stop_again(program& p, std::uint32_t rank, time_point now);
-  /// The last attempt of a program of an earlier process: its ranks are those of workers that are
-  /// away. REQUIRES: p is as it was but for its ranks.
+  /// Restores the last attempt of an earlier process. Its ranks belong to workers that are
+  /// disconnected. REQUIRES: `p` is restored except for its ranks.
   void restore(program& p, placement_fact const& where, std::vector<rank_fact> const& ended,
                time_point now);
 

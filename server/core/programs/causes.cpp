@@ -11,7 +11,7 @@ namespace muster::core::programs {
 namespace {
 
 constexpr std::uint32_t sigkill = 9;
-constexpr std::size_t line_bytes_max = 240;  // of what the coordination service says, in the text
+constexpr std::size_t line_bytes_max = 240;  // Limit for a message of the coordination service.
 
 cause_kind kind_of(rank_end const& how) {
   if (how.lease_ran_out) return cause_kind::worker_lost;
@@ -41,7 +41,7 @@ std::string words(rank_view const& r, rank_end const& how) {
   }
 }
 
-// Names a rank with its worker and host: "rank 3 on worker:1 (node-a)".
+// Example: "rank 3 on worker:1 (node-a)".
 std::string name_of(rank_view const& r) {
   auto name = rank_label(r.rank, r.task);
   if (!r.worker.empty()) name += " on " + r.worker;
@@ -80,7 +80,7 @@ program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end 
   return c;
 }
 
-// It may have been asked to end since others had: a signal is no news then.
+// The rank may have been asked to end since, so its signal can be that of Muster.
 void note_end(program_cause& c, rank_end const& how) {
   if (how.signal != 0 || how.exit_status == 0) return;
   c.exit_status = how.exit_status;

@@ -1,4 +1,4 @@
-// Why a rank has ended, for people. Pure.
+// Messages on why a rank has ended. Pure functions.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,18 @@
 namespace muster::core::programs {
 
 program_cause cause_of(rank_view const& r, rank_end const& how);
-/// The worker of `gone` is out of sight, and this one ended after that.
+/// `r` ended after the worker of `gone` had disconnected.
 program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end const& how);
 
-/// The coordination service had told that `failed` has, and `r` ended after that.
+/// `r` ended after the coordination service had reported that `failed` has failed.
 program_cause cause_of_failed_task(rank_view const& failed, coordination_failure const& told,
                                    rank_view const& r, rank_end const& how);
-/// Sets how the rank of such a cause has ended, when it has.
+/// Adds the exit status and output of the rank that is the cause, if it failed by itself.
 void note_end(program_cause& c, rank_end const& how);
 
 program_cause cause_of(hang const& what);
 
-/// The cause with what the coordination service had told before.
+/// Adds an earlier report of the coordination service to the cause.
 program_cause with_trouble(program_cause c, std::optional<coordination_failure> const& told);
 
 }  // namespace muster::core::programs

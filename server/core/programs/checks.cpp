@@ -1,4 +1,4 @@
-// What a program may be. The first thing that is wrong is said, with its field.
+// Validation of program specifications. The first error is returned, with its field.
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -21,7 +21,7 @@ bool is_name(std::string_view text) {
   });
 }
 
-// Letters of other alphabets are the interpreter's to judge.
+// Leaves letters of other alphabets to the interpreter.
 bool is_module(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return c > ' ' && c != '-' && c != '/' && c != ',' && c != '\x7f';
@@ -88,7 +88,7 @@ status valid_preload(program_spec const& spec, program_limits const& limits) {
   return {};
 }
 
-// So many that a list of them is no work, each a name of which nobody has two.
+// Checks the number of entries, the length of names, and that names are unique.
 template <class Value>
 status valid_names(std::string const& field, std::vector<std::pair<std::string, Value>> const& all,
                    program_limits const& limits) {
@@ -102,7 +102,8 @@ status valid_names(std::string const& field, std::vector<std::pair<std::string, 
   return wrong_field(field, "more than " + std::to_string(limits.names_max), limits.names_max);
 }
 
-// An order has a rank's command in it, and a worker gets the orders for its ranks in one message.
+// An order contains the command of each rank, and a worker gets the orders for its ranks in one
+// message.
 status valid_orders(program_spec const& spec, program_limits const& limits) {
   std::uint64_t sum = 0;
   for (auto const& t : spec.tasks) {

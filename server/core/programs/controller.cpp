@@ -45,8 +45,8 @@ controller::found controller::alive_on(host const& h, rank_name const& name) {
   return {table_.find(name.program), name.rank};
 }
 
-// What has no resources any more is not kept: the worker kills it and says so. The order to stop
-// what is to end may have been lost with the stream.
+// Keeps only ranks whose resources can be taken again; the worker kills and reports the others.
+// Repeats orders to stop, which may have been lost with the stream.
 std::vector<std::uint32_t> controller::attached(time_point now, arrival const& who,
                                                 programs_offer const& offer) {
   auto const n = hosts_.attach(who, offer, now);
@@ -60,7 +60,7 @@ std::vector<std::uint32_t> controller::attached(time_point now, arrival const& w
     auto const [p, rank] = alive_on(hosts_.at(n), r.name);
     if (!p) continue;
     held.push_back(r.name);
-    // Nobody was there to be told that it had started.
+    // The start could not be reported while disconnected.
     if (r.pid != 0 && r.ended) started(now, hosts_.at(n), {r.name, r.pid, r.not_preloaded});
     if (r.ended) {
       course_.rank_dead(*p, rank, *r.ended, now);
@@ -76,7 +76,8 @@ std::vector<std::uint32_t> controller::attached(time_point now, arrival const& w
   return kept;
 }
 
-// It never got the order, or what it had is gone: a worker forgets nothing of what is alive.
+// Handles ranks that the worker no longer holds. Workers never forget a living rank, so each rank
+// was never started or is dead.
 void controller::absent(time_point now, host_number n, std::vector<rank_name> const& held) {
   auto const alive = hosts_.at(n).alive;
   std::vector<rank_name> fresh;
@@ -91,7 +92,7 @@ void controller::absent(time_point now, host_number n, std::vector<rank_name> co
     rank_end gone{.name = name, .lease_ran_out = true};
     course_.rank_dead(*p, name.rank, gone, now);
   }
-  // Last: one that is dead may have ended their attempt, and an order stops before it starts.
+  // Done last, because a dead rank may have ended the attempt and orders to stop precede starts.
   for (auto const& name : fresh)
     if (auto* p = table_.find(name.program); p->goal == goal::run)
       attempts_.order_again(*p, name.rank);
@@ -129,7 +130,7 @@ void controller::started(time_point now, host const& h, rank_reports::start cons
   course_.started(*p, rank, s.pid, now);
 }
 
-// Also of one that nobody knows: who asked about it may be gone, and the worker is to forget it.
+// Unknown ranks are confirmed, too, so that the worker forgets them.
 void controller::report_end(time_point now, host& h, rank_end const& end) {
   out_.to(h.stream).forget.push_back(end.name);
   auto const [p, rank] = alive_on(h, end.name);
@@ -155,7 +156,7 @@ void controller::uploads_seen(std::span<std::string const> there) {
   }
 }
 
-// What it tells of ranks that are being stopped follows from that.
+// Failures reported while ranks are stopped are a consequence of the stop.
 void controller::coordination_failed(core::coordination_failed const& e) {
   auto* p = table_.find(e.program);
   if (p && p->attempts == e.attempt && p->goal == goal::run) p->now.trouble = e.what;

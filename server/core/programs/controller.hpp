@@ -1,15 +1,15 @@
-// Whole programs: a table of them, and the way of each from its submission over its attempts to its
-// end, as a value: what happens goes in, orders and changes come out. The coordinator calls it
-// within its steps and carries on what it says.
+// A table of programs, and the course of each from submission over its attempts to its end, as a
+// value without I/O: events are the input; orders and changes are the output. The coordinator calls
+// it within its steps and executes the output.
 //
 //   submit, wish ─────────────┐                          ┌──► orders to workers (api/ranks.hpp)
 //   attached, away, reports ──┼──► course ──► attempts ──┤
 //   tick (leases, deadlines) ─┘      ▲                   └──► changes
 //                                    └──── placer, at the end of the step
 //
-// Fence: the next attempt begins only when every rank of the one before is known to be dead: its
-// worker has said so or has come back without it, or its worker's lease has run out, by then the
-// worker has killed it.
+// Fencing: the next attempt begins only when every rank of the previous attempt is known to be
+// dead. Either its worker has reported the end, or has returned without the rank, or the worker's
+// lease has expired, by which time the worker has killed the rank.
 //
 // Owned by the coordinator; engine thread only. Limits: program_limits.
 #pragma once
@@ -27,43 +27,44 @@ namespace muster::core::programs {
 
 class controller {
  public:
-  /// `last`: the last id that was given, also by others. Both references outlive it.
+  /// `last`: the last id that was assigned, possibly by another controller. Both references must
+  /// outlive this object.
   controller(program_limits limits, std::uint64_t& last, ledger& resources)
       : limits_(limits), last_(last), ledger_(resources) {}
 
-  /// REQUIRES: the blob that is its upload is there. Errors: INVALID_ARGUMENT with the field,
+  /// REQUIRES: the blob of the upload is present. Errors: INVALID_ARGUMENT with the field,
   /// RESOURCE_EXHAUSTED.
   result<program_reply> submit(time_point now, program_spec spec);
   /// Errors: NOT_FOUND, FAILED_PRECONDITION.
   status wish(time_point now, change_program const& what);
 
-  /// Programs of an earlier process of this server. REQUIRES: before all else.
+  /// Restores the programs of an earlier process. REQUIRES: called before all other members.
   void restore(time_point now, std::vector<restored_program>& all);
-  /// A worker with an offer is there; positions of what it holds and keeps. Orders for it follow
-  /// its welcome.
+  /// Notes that a worker that offers to run programs has connected. Returns the indexes of the held
+  /// ranks that it keeps. Orders for it must follow the welcome message.
   std::vector<std::uint32_t> attached(time_point now, arrival const& who,
                                       programs_offer const& offer);
-  /// The stream has ended, or is not the worker's any more.
+  /// Notes that the stream has ended or no longer belongs to the worker.
   void away(time_point now, stream_id stream);
   void reports(time_point now, rank_reports const& r);
 
-  /// The blobs that programs which have not ended name as their upload, and whether each is known
-  /// to be there.
+  /// Returns the uploads of unfinished programs, and whether each is known to be present.
   std::map<std::string, bool> uploads() const;
-  /// Of those, these are there; programs without theirs wait.
+  /// Notes which of these uploads are present. Programs whose upload is missing wait.
   void uploads_seen(std::span<std::string const> there);
 
-  /// Stands in the cause when the attempt fails; nothing of one that is being stopped.
+  /// Records the failure for the cause of a failed attempt. Ignored while the attempt is being
+  /// stopped.
   void coordination_failed(core::coordination_failed const& e);
-  /// Keeps the hang, or that it is over, and does what the program's `on_hang` asks for. Ignored
-  /// for another attempt than the last.
+  /// Records a hang or its end, and applies the program's `on_hang` policy. Ignored for an earlier
+  /// attempt.
   void hangs(time_point now, program_hangs const& e);
 
   void steps_said(time_point now, program_steps_said const& e);
 
-  /// Leases, deadlines.
+  /// Handles expired leases and deadlines.
   void tick(time_point now);
-  /// The last call of a step.
+  /// Starts waiting programs. REQUIRES: last call of a step.
   void place(time_point now) {
     if (!out_.changes.empty()) placer_.drop_ended();
     placer_.place(now);
@@ -71,28 +72,29 @@ class controller {
   time_point due() const;
   output const& said() const { return out_; }
   void begin_step() { out_.clear(); }
-  /// What this step has changed, to be written down. REQUIRES: after place().
+  /// Returns this step's changes as records. REQUIRES: called after place().
   std::vector<fact> facts() const;
-  /// For one that goes with all its programs.
+  /// Returns the records that remove all programs, for a cluster that is deleted.
   std::vector<fact> forget_all() const;
 
   bool knows(program_id id) const { return table_.find(id) != nullptr; }
-  // Views; NOT_FOUND names the id. `cluster` is set by who asks.
+  // Views. NOT_FOUND errors contain the id. The caller sets `cluster`.
   result<program_view> look(program_id id) const;
   result<std::vector<rank_view>> ranks(program_id id) const;
-  /// Its ranks are asked to end, or it has ended.
+  /// Whether the program has ended or its ranks are asked to end.
   bool ends(program_id id) const;
   result<std::vector<program_attempt_view>> attempts_of(program_id id) const;
-  /// The newest first, ids below `before` (0: from the newest), of a state or of all.
-  /// `text`: in the name, whatever the case, or in the id; empty: all.
+  /// Returns the newest programs with ids below `before` (0: all), optionally of one state. `text`
+  /// is searched in the name, ignoring case, and in the id; empty: all.
   std::vector<program_view> list(program_id before, std::size_t limit,
                                  std::optional<program_state> state,
                                  std::string_view text = {}) const;
-  /// Those that go on, by state in the order of states, then the newest of those that have ended.
+  /// Returns the unfinished programs in the order of their states, then the newest finished
+  /// programs.
   std::vector<program_row> rows(std::size_t limit) const;
-  /// Those that failed after `since`, the last one first.
+  /// Returns the programs that failed after `since`, the newest failure first.
   std::vector<program_view> failed_since(time_point since, std::size_t limit) const;
-  /// A submission with this key would get a program that is known.
+  /// Whether a submission with this key would return a known program.
   bool has_key(std::string const& submitted_by, std::string const& key) const {
     return table_.with_key(submitted_by, key) != nullptr;
   }
@@ -101,21 +103,22 @@ class controller {
   struct unfinished_programs {
     std::uint64_t programs = 0, ranks = 0;
   };
-  /// Counts the programs of a submitter that have not ended, and the ranks that they ask for.
+  /// Counts the submitter's unfinished programs and the ranks that they request.
   unfinished_programs unfinished_of(std::string_view submitter) const;
-  /// The worker of this tunnel key has a rank of the attempt that is not known to be dead.
+  /// Whether the worker with this tunnel key has a rank of the attempt that is not known to be
+  /// dead.
   bool admits(program_id id, std::uint32_t attempt, std::string_view tunnel_key) const;
-  /// The stream of the worker that has or had a rank of an attempt; none: it is away. Errors:
-  /// NOT_FOUND, which says what is known of the attempt.
+  /// Returns the stream of the worker that has or had the rank, or none while it is disconnected.
+  /// Errors: NOT_FOUND, with a message on what is known of the attempt.
   result<stream_id> worker_of(rank_name const& rank) const;
-  /// "worker:3"; empty: not known.
+  /// Returns for example "worker:3", or an empty string if unknown.
   std::string task_of(rank_name const& rank) const;
 
-  /// Empty when all is in order between two steps.
+  /// Returns the first violated invariant between two steps, or an empty string.
   std::string invalid() const;
 
  private:
-  /// The rank of the attempt of now, when it is alive there.
+  /// A living rank of the current attempt on a host, or null.
   struct found {
     program* of = nullptr;
     std::uint32_t rank = 0;
@@ -126,9 +129,9 @@ class controller {
   void absent(time_point now, host_number n, std::vector<rank_name> const& held);
   result<seat> seat_of(rank_name const& rank) const;
   std::string waits_for(program const& p) const;
-  /// Returns whether a pending program cannot start with the connected workers, even idle ones.
+  /// Whether a pending program could not start even if all connected workers were idle.
   bool cannot_start(program const& p) const;
-  /// With ranks of the attempt, in the order of these.
+  /// Returns the disconnected workers with ranks of the attempt, in rank order.
   std::vector<lost_worker_view> lost_workers(program const& p) const;
   program_view view_of(program const& p) const;
   program_row row_of(program const& p) const;
@@ -146,7 +149,7 @@ class controller {
   placer placer_{limits_, table_, hosts_, attempts_, course_, ledger_, out_};
 };
 
-/// What is wrong with it. `limits` stand in the texts.
+/// Checks a specification. Error messages name the limits.
 status valid(program_spec const& spec, program_limits const& limits);
 
 }  // namespace muster::core::programs

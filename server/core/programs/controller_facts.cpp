@@ -1,5 +1,5 @@
-// What a step changed of programs, as facts: they follow from what it said became of them. A
-// program enters PENDING when it is submitted, and STARTING when it is placed.
+// Writes a step's changes as records, derived from the output. A program enters PENDING when it is
+// submitted, and STARTING when it is placed.
 #include <algorithm>
 #include <set>
 
@@ -62,13 +62,14 @@ std::vector<fact> controller::facts() const {
   }
   for (auto const id : changed) {
     auto const* p = table_.find(id);
-    if (!p) continue;  // it has gone in the same step
+    if (!p) continue;  // Removed in the same step.
     if (submitted.contains(id)) all.emplace_back(submitted_fact{id, p->spec, p->created});
     all.emplace_back(course_of(*p));
     if (p->attempts > 0) all.emplace_back(attempt_fact{id, p->now.about});
     if (!placed.contains(id)) continue;
     if (!p->before.empty())
-      all.emplace_back(attempt_fact{id, p->before.back().about});  // how it ended
+      // The end of the previous attempt.
+      all.emplace_back(attempt_fact{id, p->before.back().about});
     all.emplace_back(placement_of(*p, hosts_));
     auto const oldest = p->before.empty() ? p->attempts : p->before.front().about.attempt;
     if (oldest > 1) all.emplace_back(attempt_gone{id, oldest - 1});

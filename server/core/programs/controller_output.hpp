@@ -1,5 +1,5 @@
-// What a step of the controller says: orders to workers, and what became of programs. Valid until
-// the coordinator's next step.
+// Output of a controller step: orders to workers and changes of programs. Valid until the
+// coordinator's next step.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 namespace muster::core::programs {
 
 struct output {
-  std::vector<rank_orders> orders;  // one for each worker at most
+  std::vector<rank_orders> orders;  // At most one per worker.
   std::vector<program_changed> changes;
-  std::vector<rank_name> dead;  // ranks that are known to be, since this step
+  std::vector<rank_name> dead;  // Ranks found dead in this step.
   std::vector<incidents::program_failed> failures;
 
-  /// REQUIRES: there is such a stream.
+  /// Returns the orders for a stream. REQUIRES: the stream exists.
   rank_orders& to(stream_id stream) {
     auto const at = std::find_if(orders.begin(), orders.end(),
                                  [stream](auto const& o) { return o.stream == stream; });

@@ -1,7 +1,6 @@
-// Programs of an earlier process begin again where their facts left them. Ranks that are not known
-// to be dead are those of workers that are away: each goes on when its worker comes back with it,
-// is ordered again when the worker never got the order, and is dead when the worker's lease has run
-// out.
+// Restores programs from their records. Ranks not known to be dead belong to disconnected workers.
+// Such a rank continues if its worker reconnects with it, and is ordered again if the worker never
+// received the order. It is dead once the worker's lease has expired.
 #include <algorithm>
 #include <utility>
 

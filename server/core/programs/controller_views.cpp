@@ -1,4 +1,4 @@
-// Programs as readers see them, and whether all is in order.
+// Views of programs for readers, and the check of invariants.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -23,7 +23,7 @@ std::uint32_t least_ranks(program_spec const& spec) {
   return sum;
 }
 
-// Behind the number of workers.
+// Follows the number of workers in a message.
 std::string closed(std::size_t count) {
   return count == 0 ? ""
                     : " (" + std::to_string(count) + " more cordoned, draining or out of sight)";
@@ -34,7 +34,7 @@ std::string spares_text(std::size_t count) {
                     : "; " + counted(count, "place") + " put by as spares of programs that run";
 }
 
-// Where nothing but idle workers with more of something would help.
+// Message for a program that even idle workers cannot run.
 std::string never_fits(program const& p, std::string const& fit) {
   auto const& never = p.room.never;
   switch (never.what) {

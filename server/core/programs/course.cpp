@@ -10,7 +10,7 @@
 namespace muster::core::programs {
 namespace {
 
-// An attempt that ran for less time delays the next attempt.
+// Attempts shorter than this delay the next attempt.
 constexpr duration quick = std::chrono::seconds(10);
 
 bool all_waited_for_ended(attempt const& a) {
@@ -20,7 +20,7 @@ bool all_waited_for_ended(attempt const& a) {
                      [any](rank const& r) { return (any && r.serves) || r.ended_well(); });
 }
 
-// Another rank that had failed as far as the coordination service knew; null: none.
+// Returns another rank that the coordination service has reported as failed, or null.
 rank const* failed_before(attempt const& a, rank const& ended) {
   if (!a.trouble || a.trouble->task.empty() || a.trouble->task == ended.seen.task) return nullptr;
   auto const it = std::find_if(a.ranks.begin(), a.ranks.end(),
@@ -61,13 +61,13 @@ void course::rank_dead(program& p, std::uint32_t rank, rank_end const& how, time
     judge(p, rank, how, now);
   else
     note_end_of_failed(p, rank, how);
-  // The others may wait for it.
+  // The other ranks may wait for this one.
   bool const early = !how.well() || (how.stopped && p.goal == goal::again);
   if (p.now.by_step && early) give_up_steps(p, now);
   if (p.now.alive == 0) close(p, now);
 }
 
-// A rank that the coordination service reported as failed may end after the ranks that received the
+// A rank reported as failed by the coordination service may end after the ranks that received the
 // report.
 void course::note_end_of_failed(program& p, std::uint32_t rank, rank_end const& how) {
   for (auto* cause : {&p.cause, &p.now.about.cause})
@@ -75,8 +75,8 @@ void course::note_end_of_failed(program& p, std::uint32_t rank, rank_end const& 
       note_end(**cause, how);
 }
 
-// The other ranks notice a lost machine before its lease ends, and end with an error. The cause is
-// the loss, not their errors.
+// The other ranks notice a lost machine before its lease expires, and end with an error. The cause
+// is the loss, not their errors.
 void course::judge(program& p, std::uint32_t rank, rank_end const& how, time_point now) {
   auto const& r = p.now.ranks[rank];
   if (how.lease_ran_out || how.stopped)
@@ -95,7 +95,7 @@ void course::judge(program& p, std::uint32_t rank, rank_end const& how, time_poi
   }
 }
 
-// Losses of machines do not count.
+// Lost machines do not count towards max_restarts.
 void course::fail(program& p, program_cause why, program_end as, time_point now) {
   if (!why.host.empty()) ++p.failures[why.host];
   bool const counts = as == program_end::failed || as == program_end::hung;
@@ -111,8 +111,8 @@ void course::end_attempt(program& p, goal then, time_point now) {
   p.goal = then;
   if (p.now.alive == 0) return;  // the caller closes it
   enter(p, then == goal::again ? program_state::restarting : program_state::stopping);
-  // With a notice there is time to agree on a step. Until then nobody is sent more than a signal
-  // that wakes who sleeps, and all are killed at the deadline.
+  // A notice gives the ranks time to agree on a step. Until the deadline they get at most a signal
+  // that interrupts sleeps; then they are killed.
   p.now.by_step = p.noticed() && p.now.says_steps;
   attempts_.stop(p, p.grace_at(now));
 }

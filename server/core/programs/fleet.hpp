@@ -1,4 +1,4 @@
-// The workers that could take ranks of a program, as rooms for a plan.
+// The workers that could run ranks of a program, as capacities for a plan.
 #pragma once
 
 #include <vector>
@@ -10,17 +10,18 @@
 
 namespace muster::core::programs {
 
-/// A host that has failed a program so often is avoided while others fit.
+/// Failures of a program on a host after which the host is avoided while others fit.
 constexpr std::uint32_t avoided_after = 2;
 
 struct fleet {
   enum class amounts : bool { free, all };
   std::vector<host_number> hosts;
-  std::vector<room> rooms;  // of each, with its position
-  bool few_ports = false;   // some have less room for that
+  std::vector<room> rooms;  // Capacity by position in `hosts`.
+  bool few_ports = false;   // Ports limit some capacities.
 };
 
-/// Those that are open, in order of tasks. `avoid`: without those that have failed the program.
+/// Returns the workers that accept new ranks, ordered by task. `avoid`: excludes hosts on which the
+/// program has failed.
 fleet fleet_for(program const& p, host_table const& hosts, ledger const& resources,
                 program_limits const& limits, time_point now, fleet::amounts which, bool avoid);
 

@@ -1,15 +1,14 @@
-// Workers that take ranks, for as long as ranks may be alive on them: also while they are away. One
-// is known by the incarnation of its process.
+// Workers that run ranks, kept as long as ranks may be alive on them, even while disconnected. The
+// incarnation of its process identifies a worker.
 //
 //   attached ──stream ends──► away ──the same process──► attached
-//      │                       │ └─its lease has run out: nothing of it lives──► forgotten
-//      └────no rank is alive───┴───────────────────────────────────────────────► forgotten when
-//      away
+//      │                       │ └─lease expired: all its ranks are dead──► forgotten
+//      └────no rank is alive───┴──────────────────────────────────────────► forgotten when away
 //
-// The lease is counted a bit longer here than there, for clocks that run at other rates.
+// The server counts the lease slightly longer than the worker, since clock rates differ.
 //
-// Owned by the controller. Limit: the workers that are attached, and those with ranks, whose number
-// the ranks of all programs bound.
+// Owned by the controller. Limit: connected workers, and workers with ranks, which are bounded by
+// the ranks of all programs.
 #pragma once
 
 #include <cstdint>
@@ -27,26 +26,26 @@ namespace muster::core::programs {
 enum class host_number : std::uint32_t {};
 
 struct host {
-  std::string job;  // its task
+  std::string job;  // The worker's task.
   std::int64_t index = 0;
   core::incarnation incarnation{};
-  std::string name;    // of the machine
-  stream_id stream{};  // none: it is away…
+  std::string name;    // Name of the machine.
+  stream_id stream{};  // none while disconnected
   time_point away_since = never;
   std::string address;
-  std::string tunnel_key;  // empty: it opens no tunnels
+  std::string tunnel_key;  // empty: no tunnels
   std::uint16_t first_port = 0, last_port = 0;
-  bool unpacks = false;   // uploads
-  bool preloads = false;  // modules
-  bool torch = false;     // tunnels to stores
+  bool unpacks = false;   // can unpack uploads
+  bool preloads = false;  // can preload modules
+  bool torch = false;     // can tunnel to TCPStores
   duration lease{};
   time_point lease_until{};
-  std::set<rank_name> alive;  // ranks that are not known to be dead
+  std::set<rank_name> alive;  // Ranks not known to be dead.
 
   std::string worker() const { return job + ":" + std::to_string(index); }
 };
 
-/// Who comes.
+/// A connecting worker.
 struct arrival {
   stream_id stream{};
   std::string job;
@@ -57,38 +56,38 @@ struct arrival {
 
 class host_table {
  public:
-  /// Known from before, or new. Its lease begins anew.
+  /// Adds or updates the worker and renews its lease.
   host_number attach(arrival const& who, programs_offer const& offer, time_point now);
-  /// One of an earlier process of this server, away until it comes: its lease begins now. What is
-  /// known of the same process already stays.
+  /// Adds a worker of an earlier process, disconnected and with a new lease. A known worker is
+  /// unchanged.
   host_number restore(placement_fact::place const& was, time_point now);
-  /// Its stream has ended. Nothing when another one has taken its place.
+  /// Notes that the stream has ended. Ignored if another stream has replaced it.
   void away(stream_id stream, time_point now);
   void renew(host& h, time_point now) { h.lease_until = now + h.lease + h.lease / 8; }
-  /// Its lease is such that ranks may be started there: workers renew it every quarter.
+  /// Whether the remaining lease permits new ranks. Workers renew it every quarter.
   static bool fresh(host const& h, time_point now) { return h.lease_until > now + h.lease / 2; }
 
   host* find(stream_id stream);
   host const* find(stream_id stream) const;
   host& at(host_number n) { return hosts_.at(n); }
   host const& at(host_number n) const { return hosts_.at(n); }
-  /// Whether some have ranks and no stream.
+  /// Whether workers with ranks are disconnected.
   bool any_away() const { return hosts_.size() > by_stream_.size(); }
-  /// Those with a stream, by task.
+  /// Returns the connected workers by task.
   std::vector<host_number> attached() const;
-  /// None: it is away, or forgotten.
+  /// Returns the worker's stream; none if it is disconnected or unknown.
   stream_id stream_of(core::incarnation process) const {
     auto const it = by_incarnation_.find(process);
     return it == by_incarnation_.end() ? stream_id{} : hosts_.at(it->second).stream;
   }
 
-  /// It is to run this rank.
+  /// Assigns the rank to the worker.
   void give(host_number n, rank_name const& rank);
-  /// A rank is dead.
+  /// Removes a dead rank.
   void bury(host_number n, rank_name const& rank);
-  /// Not after the first lease of one with ranks runs out.
+  /// Returns a time not later than the first expiry of a lease with ranks.
   time_point due() const { return due_; }
-  /// The ranks of those whose lease has run out.
+  /// Returns the ranks of workers whose lease has expired.
   std::vector<rank_name> run_out(time_point now);
 
   std::uint32_t alive() const { return alive_; }
@@ -102,8 +101,8 @@ class host_table {
   std::unordered_map<stream_id, host_number> by_stream_;
   std::unordered_map<core::incarnation, host_number> by_incarnation_;
   std::uint32_t last_ = 0;
-  std::uint32_t alive_ = 0;  // ranks on all of them
-  time_point due_ = never;   // leases that are renewed do not move it
+  std::uint32_t alive_ = 0;  // Ranks on all workers.
+  time_point due_ = never;   // Renewed leases leave it unchanged.
 };
 
 }  // namespace muster::core::programs

@@ -1,5 +1,5 @@
-// What the controller needs to know of workers' resources, which the scheduler owns: ranks and
-// closures take from the same.
+// The controller's view of workers' resources. The scheduler owns them: ranks and closures share
+// them.
 #pragma once
 
 #include "server/core/api/programs.hpp"
@@ -7,7 +7,7 @@
 namespace muster::core::programs {
 
 struct worker_room {
-  bool open = false;  // takes something new
+  bool open = false;  // Accepts new work.
   named_amounts const* free = nullptr;
   named_amounts const* all = nullptr;
   named_texts const* labels = nullptr;
@@ -16,13 +16,13 @@ struct worker_room {
 class ledger {
  public:
   virtual ~ledger() = default;
-  /// Not open, and no more, when there is no such worker. Valid until the next take or give_back.
+  /// Returns an empty result for an unknown worker. Valid until the next take or give_back.
   virtual worker_room look(stream_id worker) const = 0;
-  /// False: it has not that much, nothing was taken.
+  /// Returns false, and takes nothing, if the worker has less.
   virtual bool take(stream_id worker, named_amounts const& amounts) = 0;
-  /// Nothing when the worker is gone, and with it what was taken.
+  /// Ignored if the worker is gone.
   virtual void give_back(stream_id worker, named_amounts const& amounts) = 0;
-  /// Another number: workers have come or gone, or resources have become free.
+  /// Changes when workers connect or leave, or when resources become free.
   virtual std::uint64_t version() const = 0;
 };
 

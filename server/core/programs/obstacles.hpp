@@ -1,4 +1,4 @@
-// Why workers would not have room for a program even if they were idle. Pure.
+// Reasons why a program would not fit even on idle workers. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@ namespace muster::core::programs {
 
 struct obstacle {
   enum class kind : std::uint8_t {
-    room,        ///< nothing but their number and size
-    resource,    ///< no worker has as much of it as one task asks for
-    labels,      ///< no worker has those that a type asks for
-    per_worker,  ///< without the program's own bound there would be room
-    ports,       ///< with more of them there would be
+    room,        ///< too few or too small workers
+    resource,    ///< no worker has the amount that one task requires
+    labels,      ///< no worker has the labels that a type requires
+    per_worker,  ///< only the program's `per_worker` limit
+    ports,       ///< only the number of ports
   };
   kind what = kind::room;
-  std::string text{};  // "gpu=4", "zone=a, disk=ssd"
+  std::string text{};  // Examples: "gpu=4", "zone=a, disk=ssd".
 };
 
-/// What stands in the way on idle workers. `rooms` have as many ranks at most as they have ports,
-/// `without_ports` are the same without that bound. REQUIRES: it has no place in `rooms`.
+/// Returns what prevents a start on idle workers. The ports of a worker limit its ranks in `rooms`,
+/// but not in `without_ports`. REQUIRES: the program does not fit in `rooms`.
 obstacle obstacle_of(program_spec const& spec, std::vector<room> const& rooms,
                      std::vector<room> const& without_ports);
 

@@ -1,4 +1,4 @@
-// Types that ask for the most are placed first, since they have the fewest workers to go to.
+// Places the most demanding types first, because they fit on the fewest workers.
 #include "server/core/programs/placement.hpp"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ struct share {
   std::uint32_t ranks = 0;
 };
 
-// How many of the group each worker gets. Empty: they do not fit; `missing` says how many.
+// Divides the group among the workers. Returns an empty list if it does not fit, with the number in
+// `missing`.
 std::vector<share> divide(program_tasks const& group, std::uint32_t count, std::vector<room>& rooms,
                           std::uint32_t& missing) {
   std::vector<share> shares;
@@ -38,7 +39,7 @@ std::vector<share> divide(program_tasks const& group, std::uint32_t count, std::
     return std::tuple(b.capacity, a.at->host) < std::tuple(a.capacity, b.at->host);
   });
   auto left = count;
-  // Evenly where nothing but the number of processes counts; the rest goes where there is room.
+  // Ranks without resources are spread evenly; the rest goes to workers with capacity.
   if (group.resources.empty() && !shares.empty()) {
     auto const even = count / static_cast<std::uint32_t>(shares.size());
     for (auto& s : shares) left -= s.ranks = std::min(even, s.capacity);
@@ -57,7 +58,7 @@ std::vector<share> divide(program_tasks const& group, std::uint32_t count, std::
   return shares;
 }
 
-// Those that few workers can have come first.
+// Types that few workers can run come first.
 std::vector<std::uint32_t> hardest_first(program_spec const& spec) {
   auto order = group_order(spec);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -97,7 +98,7 @@ placement place_counts(program_spec const& spec, std::vector<std::uint32_t> cons
   return p;
 }
 
-// `fewer` tasks less than there may be, of the largest ranges first.
+// Returns the maximum counts less `fewer` tasks, taken from the largest ranges first.
 std::vector<std::uint32_t> counts_with(program_spec const& spec, std::uint32_t fewer) {
   std::vector<std::uint32_t> order(spec.tasks.size()), counts;
   std::iota(order.begin(), order.end(), 0u);
@@ -130,7 +131,7 @@ placement place(program_spec const& spec, std::vector<room> const& all) {
   if (!best.ranks.empty() || most == 0) return best;
   best = place_counts(spec, counts_with(spec, most), rooms);
   if (best.ranks.empty()) return best;
-  std::uint32_t fits = most, does_not = 0;  // with so many fewer
+  std::uint32_t fits = most, does_not = 0;  // Bounds of the search, in tasks below the maximum.
   while (fits - does_not > 1) {
     auto const half = does_not + (fits - does_not) / 2;
     auto trial = place_counts(spec, counts_with(spec, half), rooms);

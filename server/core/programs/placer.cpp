@@ -6,8 +6,8 @@
 
 namespace muster::core::programs {
 
-// No more ranks than there are ports, and `more_ports` beside them: a worker whose ports are used
-// up is no reason to wait while others have theirs.
+// Limits the ranks of each worker to its free ports, less `more_ports`. A worker without ports does
+// not prevent a start on other workers.
 fleet placer::look(program const& p, time_point now, fleet::amounts which, bool avoid,
                    std::uint32_t more_ports) const {
   auto f = fleet_for(p, hosts_, ledger_, limits_, now, which, avoid);
@@ -24,7 +24,7 @@ fleet placer::look(program const& p, time_point now, fleet::amounts which, bool 
   return f;
 }
 
-// Which worker the first rank is on, which takes more ports, is known when all have their places.
+// Only a complete plan shows which worker runs the first rank, which takes more ports.
 bool placer::start_on(program& p, time_point now, bool avoid) {
   bool few_ports = false;
   for (auto const more_ports : {0u, attempts::ports_of_first}) {
@@ -44,7 +44,7 @@ bool placer::start_on(program& p, time_point now, bool avoid) {
   return false;
 }
 
-// Its own spares are the first that it takes.
+// Releases the program's own spares first.
 bool placer::start(program& p, time_point now) {
   spares_.release(p);
   p.room = {.looked = true, .fits_when_idle = true};
@@ -107,7 +107,7 @@ void placer::release() {
   reserved_for_ = {};
 }
 
-// Sets when those that wait for a time are to be looked at again.
+// Sets when waiting programs that depend on a time are tried again.
 void placer::note_times(std::vector<program*> const& waiting, time_point now) {
   wake_ = never;
   for (auto* p : waiting) {
@@ -151,7 +151,7 @@ void placer::place(time_point now) {
     ++tries;
   }
   next_look_ = now + between_looks;
-  // Each of the others has its turn after a change, though nothing else may happen.
+  // After a change each of the others gets a turn, even without a further event.
   bool const all = passed > others;
   left_ = all ? 0 : left_ - std::min(passed - 1, left_);
   turn_ = all ? 0 : (turn_ + passed - 1) % others;

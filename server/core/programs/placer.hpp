@@ -1,9 +1,8 @@
-// Finds workers for programs that wait, the oldest of the highest priority first.
+// Finds workers for waiting programs, by priority and then by turn (shares.hpp).
 //
-// The first that does not fit now, and would if the workers did nothing else, has resources put by
-// for it as they become free, worker by worker, so neither closures nor other programs starve it.
-// One program at most has something put by: two that need more than half each would wait for each
-// other for ever.
+// Resources are reserved, as they become free, for the first program that fits only on idle
+// workers. So neither closures nor other programs starve it. At most one program has a reservation:
+// two programs that need more than half each would wait for each other forever.
 //
 // Owned by the controller, used at the end of a step.
 #pragma once
@@ -20,7 +19,7 @@ namespace muster::core::programs {
 
 class placer {
  public:
-  /// All outlive it.
+  /// All references must outlive this object.
   placer(program_limits const& limits, program_table& table, host_table& hosts, attempts& bodies,
          course& what_follows, ledger& resources, output& out)
       : limits_(limits),
@@ -31,20 +30,20 @@ class placer {
         ledger_(resources),
         spares_(limits, table, hosts, resources, out) {}
 
-  /// Something has changed beside what the ledger's version tells.
+  /// Requests a new search after a change that the ledger's version does not show.
   void look_again() { asked_ = true; }
-  /// Starts what can start.
+  /// Starts the programs that fit.
   void place(time_point now);
-  /// A program may have ended.
+  /// Frees the spares of programs that have ended.
   void drop_ended() { spares_.drop_ended(); }
-  /// It goes on from an earlier process of the server.
+  /// Notes a running program that was restored.
   void restored(program const& p) { spares_.want(p); }
-  /// The worker's stream has ended.
+  /// Notes that the worker's stream has ended.
   void away(stream_id worker) { spares_.lost(worker); }
-  /// When it is to be called again.
+  /// Returns when place() is to be called again.
   time_point due() const { return std::min(due_, wake_); }
 
-  /// What has been put by.
+  /// A reservation on a worker.
   struct put_by {
     stream_id worker{};
     named_amounts amounts;
@@ -52,7 +51,7 @@ class placer {
   };
   std::vector<put_by> const& reserved() const { return reserved_; }
   program_id reserved_for() const { return reserved_for_; }
-  /// Places that are put by for programs that run.
+  /// Returns the number of spare places of running programs.
   std::size_t spare_places() const { return spares_.count(); }
 
  private:
@@ -65,11 +64,11 @@ class placer {
   void note_times(std::vector<program*> const& waiting, time_point now);
   void release();
 
-  /// Programs that find no room in one look: the first of all, and others in turn.
+  /// Limit of programs without a place per search: the first, and others in turn.
   static constexpr std::size_t tries_max = 16;
-  /// A look goes over all workers, so there is time between two that found nothing.
+  /// Pause after a search without result, because a search visits all workers.
   static constexpr duration between_looks = std::chrono::milliseconds(10);
-  /// Ports that rest are looked for again so much later.
+  /// Pause before ports in their rest period are checked again.
   static constexpr duration looks_for_ports = std::chrono::seconds(1);
   program_limits const& limits_;
   program_table& table_;
@@ -80,13 +79,13 @@ class placer {
   spares spares_;
   std::vector<put_by> reserved_;
   program_id reserved_for_{};
-  std::size_t turn_ = 0;  // behind the first, who is tried next
-  std::size_t left_ = 0;  // of the others, who were not tried since something changed
+  std::size_t turn_ = 0;  // Next program after the first.
+  std::size_t left_ = 0;  // Others not tried since the last change.
   bool asked_ = false;
-  std::uint64_t seen_ = 0;  // version of the ledger
+  std::uint64_t seen_ = 0;  // Version of the ledger.
   time_point next_look_{};
   time_point due_ = never;
-  time_point wake_ = never;  // a pause is over, or ports may have rested
+  time_point wake_ = never;  // End of a pause, or next check for ports.
 };
 
 }  // namespace muster::core::programs

@@ -1,4 +1,4 @@
-// Ports go round the range, so that one that was given back is given again as late as can be.
+// Ports are assigned cyclically, so that a returned port is reused as late as possible.
 #include "server/core/programs/ports.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// Ports that ranks listen at. The server chooses them, so that all ranks know them before any has
-// started. They are told apart by the address of the machine: two workers there share its ports.
+// Ports on which ranks listen. The server chooses them, so that all ranks know them before the
+// start. Ports are identified by the address of the machine, which its workers share.
 //
-// Owned by the controller. Limit: the ranges that workers offer, 64 Ki ports an address.
+// Owned by the controller. Limit: the ranges that workers offer, 64 Ki ports per address.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ namespace muster::core::programs {
 
 class port_table {
  public:
-  /// `rest`: a port is not given again for so long after it was given back.
+  /// `rest`: time before a returned port is assigned again.
   explicit port_table(duration rest) : rest_(rest) {}
 
-  /// None: all of the range are taken, or rest. REQUIRES: first <= last.
+  /// Returns a port, or nothing if all of the range are in use or resting. REQUIRES: first <= last.
   std::optional<std::uint16_t> take(std::string const& address, std::uint16_t first,
                                     std::uint16_t last, time_point now);
-  /// So many could be taken; counted no further than `enough`.
+  /// Returns the number of free ports, at most `enough`.
   std::size_t available(std::string const& address, std::uint16_t first, std::uint16_t last,
                         time_point now, std::size_t enough);
-  /// It is in use already, by a rank of an earlier process of this server.
+  /// Marks a port as used by a rank of an earlier process.
   void claim(std::string const& address, std::uint16_t port) {
     machines_[address].until[port] = never;
   }
@@ -35,8 +35,9 @@ class port_table {
 
  private:
   struct machine {
-    std::map<std::uint16_t, time_point> until;  // never: in use; else when its rest is over
-    std::uint16_t last = 0;                     // given
+    // never: in use; otherwise the end of the rest period
+    std::map<std::uint16_t, time_point> until;
+    std::uint16_t last = 0;  // assigned last
   };
   void forget_rested(std::string const& address, time_point now);
 

@@ -1,4 +1,4 @@
-// Programs by id, by idempotency key and in order, and how many are kept.
+// Programs by id, by idempotency key and in waiting order.
 //
 // Owned by the controller. Limits: program_limits::programs_max, finished_max.
 #pragma once
@@ -18,25 +18,25 @@ class program_table {
  public:
   explicit program_table(program_limits const& limits) : limits_(limits) {}
 
-  /// None: no program was submitted with this key.
+  /// Returns null if the key is unknown.
   program const* with_key(std::string const& submitted_by, std::string const& chosen) const;
-  /// RESOURCE_EXHAUSTED: too many that have not ended.
+  /// Errors: RESOURCE_EXHAUSTED if too many programs are unfinished.
   status room() const;
-  /// REQUIRES: room(), the id is new, its key is not known.
+  /// REQUIRES: room() succeeds; the id and the key are new.
   program& add(program p);
   program* find(program_id id);
   program const* find(program_id id) const;
 
-  /// It has ended. Those that are forgotten for it are put into `gone`.
+  /// Notes the end of a program. Ids of programs removed at the limit are appended to `gone`.
   void finished(program const& p, std::vector<program_id>& gone);
   void forget(program_id id);
 
-  /// Those that wait for workers, by priority, then by age.
+  /// Returns the waiting programs by priority, then by age.
   std::vector<program*> waiting();
-  void note(program const& p);  // after any change of whether it waits
+  void note(program const& p);  // call after any change of p.waits()
 
   std::map<program_id, program> const& all() const { return all_; }
-  /// Those that have ended, by when they did.
+  /// Finished programs by time.
   std::set<std::pair<time_point, program_id>> const& ended() const { return ended_; }
 
  private:
@@ -47,7 +47,7 @@ class program_table {
   std::map<program_id, program> all_;
   std::map<key, program_id> by_key_;
   std::set<std::pair<time_point, program_id>> ended_;
-  std::set<std::pair<std::int64_t, program_id>> waiting_;  // priority, the highest first
+  std::set<std::pair<std::int64_t, program_id>> waiting_;  // Highest priority first.
 };
 
 }  // namespace muster::core::programs

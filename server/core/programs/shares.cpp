@@ -13,11 +13,11 @@ namespace {
 constexpr duration passed_over_max = std::chrono::hours(1);
 
 struct submitter {
-  std::uint64_t ranks = 0;       // that are alive, or would be
-  time_point last_begun{};       // the newest attempt of all its programs
-  std::deque<program*> queue{};  // of the priority that is looked at, the oldest first
+  std::uint64_t ranks = 0;       // Alive, or planned in this order.
+  time_point last_begun{};       // Newest attempt of all its programs.
+  std::deque<program*> queue{};  // current priority, oldest first
 
-  /// The least goes first; among equals the oldest.
+  /// Smallest first: waited less than an hour, ranks per weight, age.
   using turn = std::tuple<bool, double, program_id>;
   turn next(time_point now) const {
     auto const& p = *queue.front();
@@ -58,7 +58,7 @@ std::vector<program*> in_turn(std::vector<program*> waiting,
     auto const priority = (*first)->spec->priority;
     auto const end = std::find_if(first, waiting.end(),
                                   [&](program const* p) { return p->spec->priority != priority; });
-    // Others cannot start now, whoever's turn it is.
+    // The others cannot start now, whoever's turn it is.
     auto const able = std::stable_partition(
         first, end, [now](program const* p) { return p->not_before <= now && !p->lacks_upload(); });
     for (auto it = first; it != able; ++it) known[by(*it)].queue.push_back(*it);

@@ -1,7 +1,6 @@
-// Whose turn it is among programs of one priority: the submitter who has the fewest ranks for the
-// weight of the program that it would start, and of its own programs the oldest. Where nothing of a
-// submitter has begun for an hour while it waited, its turn comes before those of others, so none
-// waits for ever behind programs that come and go. Pure.
+// Turns among programs of one priority. The submitter with the fewest ranks, relative to the weight
+// of its oldest waiting program, is next. A submitter that has waited for an hour without a start
+// comes first, so none starves behind short programs. Pure functions.
 #pragma once
 
 #include <map>
@@ -11,9 +10,9 @@
 
 namespace muster::core::programs {
 
-/// The same programs in their turns, those of a priority that pause or lack their upload last, each
-/// as if those before it had started. `waiting`: by priority, then by age. `all`: with those that
-/// run.
+/// Orders waiting programs by turn, as if those before had started. Within a priority, programs
+/// that pause or lack their upload are last. `waiting`: by priority, then by age. `all`: includes
+/// running programs.
 std::vector<program*> in_turn(std::vector<program*> waiting,
                               std::map<program_id, program> const& all, time_point now);
 

@@ -1,9 +1,9 @@
-// Spares: places for further tasks that a program which runs has put by, so that its next attempt
-// finds room at once when a host is lost. They are of the type with the most tasks, on workers that
-// run none of its ranks where there are such, and these workers get its upload. They come after
-// programs that wait: what is free and nobody waits for is taken for them.
+// Spares: places that a running program reserves, so that its next attempt can start at once when a
+// host is lost. They are for the type with the most tasks, preferably on workers without its ranks.
+// These workers get the program's upload. Waiting programs take precedence.
 //
-// Owned by the controller, used at the end of a step. Limit: program_limits::spares_max a program.
+// Owned by the controller, used at the end of a step. Limit: program_limits::spares_max per
+// program.
 #pragma once
 
 #include <set>
@@ -16,24 +16,23 @@ namespace muster::core::programs {
 
 class spares {
  public:
-  /// All outlive it.
+  /// All references must outlive this object.
   spares(program_limits const& limits, program_table& table, host_table& hosts, ledger& resources,
          output& out)
       : limits_(limits), table_(table), hosts_(hosts), ledger_(resources), out_(out) {}
 
-  /// It has begun an attempt.
+  /// Notes that the program has begun an attempt.
   void want(program const& p) {
     if (p.spec->spares > 0) wanting_.insert(p.id);
   }
-  /// Those of programs that have ended are given back.
+  /// Frees the spares of programs that have ended.
   void drop_ended();
-  /// As many as are missing and fit, of all that run.
+  /// Reserves missing spares of running programs, as far as they fit.
   void keep(time_point now);
-  /// That are put by now.
   std::size_t count() const;
-  /// For its own next attempt.
+  /// Frees the spares for the program's next attempt.
   void release(program& p);
-  /// The worker's stream has ended, and with it what was put by there.
+  /// Drops the spares on a worker whose stream has ended.
   void lost(stream_id worker);
 
  private:
