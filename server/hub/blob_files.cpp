@@ -1,4 +1,3 @@
-// A file gets its name when it is complete, and with `durable` when it is on the disk.
 #include "server/hub/blob_files.hpp"
 
 #include <absl/strings/escaping.h>
@@ -13,8 +12,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view unfinished = "put-";
 constexpr std::string_view own_directory = "muster-blobs-";
 
-// A disk that fails is no fault of the request, and may work again: UNAVAILABLE, as the journal
-// says.
+// Reports a disk failure as UNAVAILABLE, like the journal: the request is valid, and the disk may
+// recover.
 muster::status as_outage(muster::status s) {
   if (s.code == muster::code::internal) s.code = muster::code::unavailable;
   return s;
@@ -31,13 +30,13 @@ own_files::habits habits(bool durable) {
       .durable = durable};
 }
 
-// Of servers that were killed: nobody has a lock on them.
+// Removes the directories of servers that were killed; their locks are free.
 void remove_left_over() {
   std::error_code error;
   for (auto const& entry : fs::directory_iterator(fs::temp_directory_path(error), error)) {
     if (!entry.path().filename().string().starts_with(own_directory)) continue;
     own_files left(habits(false));
-    if (!left.open(entry.path()).ok()) continue;  // of another user, or gone
+    if (!left.open(entry.path()).ok()) continue;  // owned by another user, or already removed
     left.clear();
     left.close(true);
   }
@@ -99,8 +98,8 @@ muster::status blob_files::write(std::uint64_t number, upload& u, std::string_vi
   return error == 0 ? muster::status{} : blob_error(u.out.path, error);
 }
 
-// One that is called as if it was not finished goes at the next start, and no copy of the directory
-// has it.
+// A blob whose name is not its hash gets the prefix of unfinished files. Backups skip such a file,
+// and the next start removes it.
 std::string blob_files::file_of(std::string_view name) const {
   auto hex = blob_hex_of(name);
   return named_.contains(std::string(name)) ? std::string(unfinished) + "as-" + hex : hex;
@@ -160,7 +159,7 @@ void blob_files::remove(std::string_view hash) {
   named_.erase(std::string(hash));
 }
 
-// What cannot be removed, the next process will.
+// Files that cannot be removed here are removed by the next process.
 void blob_files::clear() {
   uploads_.clear();
   if (!options_.durable) small_.clear();

@@ -11,7 +11,8 @@ constexpr int ticket_bytes = 32;
 
 }  // namespace
 
-// Who puts a value under its name shows this number, so others must not guess it.
+// The id is random: a process presents it when it uploads a value under its name, so others must
+// not be able to guess it.
 core::holder_id blob_holders::open(holder_sink& sink, core::holder_hello hello, peer p) {
   core::holder_id id = 0;
   check(RAND_bytes(reinterpret_cast<unsigned char*>(&id), sizeof(id)) == 1,

@@ -1,5 +1,6 @@
-// The processes that hold large values in their own memory, as streams that can be told something:
-// core::holder_table says who holds what. Owned by the blob_store; engine thread only.
+// The processes that keep large values in their own memory, and the streams to reach them.
+// core::holder_table records which process holds which value. Owned by the blob_store; engine
+// thread only.
 #pragma once
 
 #include <functional>
@@ -13,42 +14,43 @@
 
 namespace muster::server {
 
-/// Whoever holds. Not called inside of calls of itself.
+/// Receives requests for one process that holds values. Never called recursively.
 class holder_sink {
  public:
-  /// Somebody cannot take it there: it is to be put.
+  /// Asks the process to upload the value, because another process cannot take it directly.
   virtual void on_wanted(std::string_view name) = 0;
-  /// Somebody will bring this ticket. False: too many wait to be told, so it is not given.
+  /// Announces that another process will present this ticket. Returns false if too many
+  /// announcements wait to be sent; the ticket is then not issued.
   virtual bool on_ticket(std::string_view ticket, std::string_view name) = 0;
-  /// An output that no value names any more.
+  /// Reports that no value refers to this output any longer.
   virtual void on_unneeded(std::string_view name) = 0;
 
  protected:
   ~holder_sink() = default;
 };
 
-/// Bytes of values that have gone from process to process, by the way they took.
+/// Bytes of values that were transferred, by route.
 struct value_traffic {
-  std::uint64_t shared = 0;  ///< memory that both have, on one host; as those say who took it
-  std::uint64_t peer = 0;    ///< from one host to another; as those say
-  std::uint64_t server = 0;  ///< taken from the server
+  std::uint64_t shared = 0;  ///< through shared memory on one host, as reported by the receivers
+  std::uint64_t peer = 0;    ///< between hosts, as reported by the receivers
+  std::uint64_t server = 0;  ///< downloaded from the server
 };
 
 class blob_holders {
  public:
-  /// Outputs that are looked at by one sweep.
+  /// Maximum number of outputs that one sweep examines.
   static constexpr std::size_t looks = 1'000;
 
-  /// One process that holds a value.
+  /// A process that holds a value.
   struct place {
     core::holder_id by = 0;
     std::string socket;
-    bool same_host = false;   // as who asks, as both say
-    bool other_host = false;  // as both say; neither: not known
+    bool same_host = false;   // both processes report the same host
+    bool other_host = false;  // both report different hosts; neither flag: unknown
   };
-  /// Where processes of other hosts take values of this one.
+  /// The address at which processes on other hosts fetch values from this process.
   struct peer {
-    std::string address;      // "host:port"; empty: they do not
+    std::string address;      // "host:port"; empty: not offered
     std::string certificate;  // PEM; empty: plaintext
   };
   struct ticket {
@@ -58,29 +60,31 @@ class blob_holders {
 
   explicit blob_holders(core::holder_limits limits = {}) : table_(limits) {}
 
-  /// `sink` stays until close.
+  /// Adds a process. REQUIRES: `sink` is valid until `close`.
   core::holder_id open(holder_sink& sink, core::holder_hello hello, peer p = {});
   void close(core::holder_id id, core::time_point now);
   core::holder_table& table() { return table_; }
   core::holder_table const& table() const { return table_; }
 
   bool knows(std::string_view name) const { return table_.find(name) != nullptr; }
-  /// Who holds it, those of the asker's host first; each time another of them at first.
+  /// Returns the processes that hold the value, those on `host` first. Successive calls rotate the
+  /// order.
   std::vector<place> places(std::string_view name, std::string_view host);
-  /// The workers that hold it, its maker first.
+  /// Returns the workers that hold the output, beginning with the worker that produced it.
   std::vector<std::string> tasks(std::string_view name) const;
-  /// For one process that is to take it from this one, once. None: it cannot be had that way.
+  /// Issues a ticket with which a process can fetch the value from process `from` once. Returns
+  /// nothing if `from` does not offer this.
   std::optional<ticket> give_ticket(std::string_view name, core::holder_id from);
-  /// Has one that holds it put it. False: nobody does.
+  /// Asks a process that holds the value to upload it. Returns false if there is none.
   bool want(std::string_view name, core::time_point now);
-  /// No value names it any more.
+  /// Notifies the workers that hold the output that no value refers to it any longer.
   void not_named(std::string_view name);
   struct needs {
     std::function<bool(std::string const&)> is_named, is_at_server;
   };
-  /// Outputs that values name for a while, or whose maker has gone, and that the server has not,
-  /// are wanted; those that none has named are unneeded. Those that are lost with their last
-  /// worker.
+  /// Requests the upload of named outputs that the server lacks, if they were announced long ago or
+  /// their producer has disconnected. Reports outputs without a name as unneeded. Returns the named
+  /// outputs that were lost with their last worker.
   std::vector<std::string> sweep(core::time_point now, needs const& by);
 
   core::holder_counts counts() const { return table_.counts(); }

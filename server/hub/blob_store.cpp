@@ -1,4 +1,3 @@
-// The engine's side: who may put what, and what is told; and the thread that works for it.
 #include "server/hub/blob_store.hpp"
 
 #include <algorithm>
@@ -30,12 +29,12 @@ muster::status blob_store::start() {
   if (!found) return found.error();
   for (auto const& [hash, size] : *found) table_.restore(hash, size, dependencies_.now());
   thread_.start([this](std::vector<job> jobs) {
-    for (auto& j : jobs) std::exchange(j, {})(files_);  // it may be large
+    for (auto& j : jobs) std::exchange(j, {})(files_);  // frees the job at once; it may be large
   });
   return {};
 }
 
-// What was asked for before the end is done, so that nobody waits for an answer for ever.
+// Pending jobs are completed, so that every caller gets its answer.
 void blob_store::stop() {
   if (thread_.stop(true)) files_.clear();
 }
@@ -77,7 +76,7 @@ void blob_store::uncharge(std::string const& token, std::uint64_t bytes) {
   if (it != bytes_of_.end() && (it->second -= bytes) == 0) bytes_of_.erase(it);
 }
 
-// Room in the table, and within the limit of the token.
+// Reserves space in the table and within the limit of the token.
 muster::status blob_store::reserve(core::caller const& who, std::uint64_t bytes) {
   if (who)
     if (auto full = dependencies_.room_for_token(*who, bytes); !full.ok()) return full;
@@ -137,7 +136,8 @@ void blob_store::finish(upload_id id, done on_done) {
     abandon(id);
     return on_done(std::move(wrong));
   }
-  // Should it go meanwhile, its file would go behind that of this upload.
+  // An older blob of the same name must not expire now: removing it would delete the file of this
+  // upload.
   table_.pin(u.name);
   u.finishing = true;
   auto finished = [this, id, on_done](muster::status const& said) {
@@ -201,7 +201,8 @@ void blob_store::name(core::closure_id closure, std::string_view hash) {
   auto& named = it == named_by_.end() ? named_by_[closure] : it->second;
   if (!named.name.empty()) release(named.name);
   named = {std::string(hash)};
-  // Its client lets go of an argument when the closures that name it have ended.
+  // A client releases an argument when the closures that use it have ended, so the server needs a
+  // copy.
   auto const* place = holders_.table().find(hash);
   if (place && !place->output && !table_.size_of(hash)) holders_.want(hash, dependencies_.now());
 }
@@ -221,7 +222,7 @@ void blob_store::fetch(std::string_view name, core::duration patience, std::func
 
 void blob_store::want(std::string_view name) {
   for (auto const& [id, u] : uploads_)
-    if (u.name == name) return;  // it is on its way
+    if (u.name == name) return;  // an upload is in progress
   if (holders_.want(name, dependencies_.now()) || !dependencies_.make_again) return;
   if (auto const closure = lost_.ask(name, dependencies_.now()))
     dependencies_.post([this, id = *closure] { dependencies_.make_again(id); });
@@ -261,13 +262,13 @@ void blob_store::end_fetches() {
   });
 }
 
-// It may be where it was made, as well or alone.
+// The value may be stored here, at its producer, or both.
 void blob_store::release(std::string_view name) {
   table_.release(name, dependencies_.now());
   if (!table_.is_held(name)) holders_.not_named(name);
 }
 
-// What finds no room in the table is tried again by the next call.
+// Blobs for which the table has no space are retried by the next call.
 void blob_store::keep(std::set<std::string> hashes) {
   std::erase_if(hashes, [this](std::string const& hash) {
     if (kept_.contains(hash)) return false;
@@ -306,7 +307,7 @@ void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value,
   remove_gone();
 }
 
-// Seldom: a worker has died.
+// The linear search is acceptable, since workers are rarely lost.
 std::vector<core::closure_id> blob_store::lose(std::vector<std::string> const& names) {
   std::set<std::string> const wanted(names.begin(), names.end());
   std::vector<core::closure_id> found;

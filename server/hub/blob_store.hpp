@@ -1,16 +1,15 @@
-// The blobs of the server: core::blob_table says which, this has their bytes. Small ones lie in
-// memory, others in files; with a data directory all of them in files below it, which are on the
-// disk before anybody is told that a blob is there, and outlive the process.
+// The blobs of the server: core::blob_table decides which exist, and this class stores their bytes.
+// Small blobs are kept in memory, others in files. With a data directory, all are files in it; they
+// are on disk before they are acknowledged, and survive a restart.
 //
 //   engine thread                            the store's thread
 //   begin, append, append…, finish ── job ──► hashes and writes; one piece of an upload at a time
 //   read                           ── job ──► reads; answers are posted back to the engine
 //
-// A value that is `{"$blob":"<sha256>",…}` names one, and keeps it for as long as the server has
-// the value: nobody could put it again. That is looked at now and then instead of told, so that
-// other closures pay nothing for it. What arguments name their client keeps, by asking for it
-// (`lease`) every few seconds, and can put again. What programs run has nobody who would ask for
-// it: they keep it until they have ended.
+// A value of the form `{"$blob":"<sha256>",…}` names a blob, and keeps it while the server has the
+// value, because no client could upload it again. Periodic sweeps check this, so that other
+// closures have no overhead. Blobs named by arguments are kept by their client, which renews their
+// lease every few seconds and can upload them again. Programs keep their blobs until they end.
 //
 // Owned by the composition root. Everything is called on the engine thread, `start` before it runs.
 #pragma once
@@ -40,34 +39,34 @@ namespace muster::server {
 struct blob_store_options {
   core::blob_limits limits;
   blob_files_options files;
-  /// Uploads at one time. More: RESOURCE_EXHAUSTED.
+  /// Maximum number of concurrent uploads. At the limit: RESOURCE_EXHAUSTED.
   std::size_t uploads_max = 64;
-  /// Closures whose values name blobs. Beyond, values do not keep theirs.
+  /// Maximum number of closures whose values name blobs. Beyond it, values do not keep their blobs.
   std::size_t names_max = 500'000;
-  /// Outputs of closures may be in the memory of their worker alone. False where a server that
-  /// starts anew has to have them.
+  /// Whether outputs of closures may be stored only in the memory of their worker. False if a
+  /// restarted server needs them.
   bool outputs_stay = true;
-  /// The server speaks TLS, so processes that take values from each other do.
+  /// Whether the server uses TLS; processes that fetch values from each other then do, too.
   bool tls = false;
 };
 
-/// Numbers for people.
+/// Numbers for the dashboard and metrics.
 struct blob_figures {
   core::blob_counts there;
   core::holder_counts elsewhere;  ///< in the memory of workers and clients
   value_traffic taken;
-  std::vector<core::worker_holding> workers;  ///< that hold the most
+  std::vector<core::worker_holding> workers;  ///< the largest holders
 };
 
 struct blob_dependencies {
   std::function<core::time_point()> now;
-  /// Has it called on the engine thread. From the store's thread.
+  /// Runs a function on the engine thread. Called from the store's thread.
   std::function<void(std::function<void()>)> post;
-  /// Checks whether a token may have `more` bytes of values besides what it has, its blobs
-  /// included.
+  /// Checks whether a token may store `more` bytes of values in addition to its current values and
+  /// blobs.
   std::function<muster::status(core::token const& who, std::uint64_t more)> room_for_token =
       [](auto const&, auto) { return muster::status(); };
-  /// Has a closure run again whose value is lost. May be empty. Must not call the store back.
+  /// Runs a closure again whose value is lost. May be empty. Must not call the store.
   std::function<void(core::closure_id)> make_again = {};
 };
 
@@ -75,14 +74,14 @@ class blob_store {
  public:
   static constexpr std::size_t hash_bytes = 32;
   static constexpr std::size_t workers_shown = 20;
-  /// Values that somebody waits for to be put.
+  /// Maximum number of waiting `fetch` calls.
   static constexpr std::size_t fetches_max = 1'000;
-  /// Looked at by one sweep.
+  /// Maximum number of closures that one sweep examines.
   static constexpr std::size_t looks = 256;
-  /// Of one piece that is appended or read.
+  /// Maximum size of a piece that is appended or read.
   static constexpr std::size_t piece_bytes_max = std::size_t{4} << 20;
 
-  /// Both get exactly one answer, on the engine thread, later.
+  /// Callbacks that get exactly one answer, on the engine thread.
   using done = std::function<void(muster::status)>;
   using read_done = std::function<void(muster::result<std::string>)>;
   using upload_id = std::uint64_t;
@@ -91,76 +90,82 @@ class blob_store {
   ~blob_store();
   blob_store(blob_store const&) = delete;
 
-  /// Finds what an earlier process left. FAILED_PRECONDITION, in one line with the directory: it
-  /// cannot be used. Before `start`, and after `stop`, everything is answered UNAVAILABLE; what is
-  /// held before is held.
+  /// Restores the blobs of an earlier process and starts the thread. Before `start` and after
+  /// `stop`, requests fail with UNAVAILABLE, but names already hold their blobs. Errors:
+  /// FAILED_PRECONDITION with the directory, in one line, if it cannot be used.
   muster::status start();
-  /// Ends the thread when it has done what it was asked for. Any thread but that one.
+  /// Completes the pending jobs and ends the thread. Any thread but the store's own.
   void stop();
 
-  /// Begins to put a blob. `size`: where it is known, room for it is taken at once. Errors: see
-  /// core::blob_limits; RESOURCE_EXHAUSTED; UNAVAILABLE. `name`: what it is kept under, where that
-  /// is not its hash. `who`: the token that puts it. If it has a limit of bytes, the blob counts
-  /// for it, from now until the blob is removed or the server ends.
+  /// Begins an upload.
+  /// @param size If known, its space is reserved at once.
+  /// @param name The name of the blob, if it is not its hash.
+  /// @param who The token of the uploader. If it has a byte limit, the blob counts against it until
+  ///   the blob is removed or the server exits.
+  /// Errors: see core::blob_limits; RESOURCE_EXHAUSTED; UNAVAILABLE.
   muster::result<upload_id> begin(std::string_view hash, std::optional<std::uint64_t> size,
                                   std::string_view name = {}, core::caller const& who = {});
   /// Returns the bytes of blobs that count for a token, uploads included.
   std::uint64_t bytes_of(std::string_view token) const;
-  /// REQUIRES: the last one was answered; not after an error. Errors: those of begin; no_room, when
-  /// the disk is full; UNAVAILABLE, when it fails.
+  /// Appends a piece to an upload. REQUIRES: the previous piece was answered without an error.
+  /// Errors: those of `begin`; no_room if the disk is full; UNAVAILABLE if it fails.
   void append(upload_id id, std::string piece, done on_done);
-  /// Errors: INVALID_ARGUMENT (other bytes than its name, or its size, say), as above. Then, and
-  /// when OK, the upload is over.
+  /// Ends an upload. Errors: those of `append`; INVALID_ARGUMENT if the hash or the size differs.
+  /// The upload ends in any case.
   void finish(upload_id id, done on_done);
-  /// Forgets what was appended. Harmless when it is over.
+  /// Discards an upload. Does nothing if it has ended.
   void abandon(upload_id id);
 
   std::optional<std::uint64_t> size_of(std::string_view hash) const { return table_.size_of(hash); }
-  /// At most `bytes` from `offset` on; fewer at its end. NOT_FOUND; UNAVAILABLE, when the disk
-  /// fails; INTERNAL, when the file has been cut.
+  /// Reads at most `bytes` from `offset`; fewer at the end of the blob. Errors: NOT_FOUND;
+  /// UNAVAILABLE if the disk fails; INTERNAL if the file was truncated.
   void read(std::string_view hash, std::uint64_t offset, std::size_t bytes, read_done on_done);
 
-  /// Whether it is there; if so it is kept as if it had just been put.
+  /// Renews the lease of a blob, as if it had just been uploaded. Returns false if the server does
+  /// not have it.
   bool lease(std::string_view hash);
-  /// A closure's value names this blob, and keeps it until the closure or its value is gone.
+  /// Records that the value of a closure names this blob. The blob is kept until the closure or its
+  /// value is removed.
   void name(core::closure_id closure, std::string_view hash);
-  /// Has what its value names put by who holds it, unless it is here.
+  /// Requests the upload of the blob that the closure's value names, unless the server has it.
   void copy(core::closure_id closure);
 
-  /// Programs that go on name these, and keep them until they are not among those of a later call.
+  /// Keeps these blobs for unfinished programs, until a later call omits them.
   void keep(std::set<std::string> hashes);
 
-  /// Calls `then` once, later: when it is there, or after `patience`. Who holds it is asked to put
-  /// it. More than `fetches_max` that wait: at once.
+  /// Requests a blob, and calls `then` once it is stored or after `patience`. `then` is posted at
+  /// once if the blob cannot arrive, or if `fetches_max` calls wait.
   void fetch(std::string_view name, core::duration patience, std::function<void()> then);
 
-  /// What is to be asked for instead of a name; see lost_names.
+  /// Returns the current name of a blob that was lost and recomputed; see lost_names.
   std::string current(std::string_view name) const { return lost_.current(name); }
-  /// Has it put by who holds it, or made again.
+  /// Asks a holder to upload the blob. If there is none, runs its closure again.
   void want(std::string_view name);
-  /// It is not here, but may come: somebody holds it, or its closure runs again.
+  /// Returns whether the blob may still arrive: a process holds it, or its closure can run again.
   bool may_come(std::string_view name) const {
     return holders_.knows(name) || lost_.is_missing(name);
   }
-  /// Some value names it.
+  /// Returns whether a value names the blob.
   bool is_named(std::string_view name) const { return table_.is_held(name); }
-  /// Who has it now, or what stands for it; the bytes are 0 where nobody has.
+  /// Returns the holders of a blob or of its replacement. `bytes` is 0 if it is not stored
+  /// anywhere.
   core::input_place place_of(std::string_view name) const;
-  /// Adds where an input is that a running closure may wait for, and that its worker has not.
+  /// Adds the location of an input that a running closure may be waiting for because its worker
+  /// lacks it.
   void explain_input(core::explanation& e) const;
-  /// The name of what is here is the hash of its bytes.
+  /// Returns whether the name of a stored blob is the hash of its bytes.
   bool is_hash(std::string_view name) const { return !named_.contains(std::string(name)); }
 
-  /// Values that are where they were made; see blob_holders.
+  /// The values that are kept by the processes that produced them; see blob_holders.
   blob_holders& holders() { return holders_; }
   bool outputs_stay() const { return options_.outputs_stay; }
   bool tls() const { return options_.tls; }
   core::time_point now() const { return dependencies_.now(); }
 
-  /// Forgets what is due, and looks at some of the closures whose values name blobs: whether
-  /// `has_value`. About every second; takes a millisecond at most.
-  /// `lost`: of each closure whose value is nowhere any more. `copied`: of each whose output is
-  /// here as well as where it was made, once.
+  /// Removes expired blobs, and checks for some of the naming closures whether `has_value` still
+  /// holds. Call it about once a second; it takes at most a millisecond.
+  /// @param lost Gets the closures whose values are lost.
+  /// @param copied Gets, once each, the closures whose outputs the server now stores.
   using of_closures = std::function<void(std::vector<core::closure_id>)>;
   void sweep(std::function<bool(core::closure_id)> const& has_value, of_closures const& lost = {},
              of_closures const& copied = {});
@@ -174,9 +179,9 @@ class blob_store {
  private:
   struct upload {
     std::string hash;
-    std::string name;  // what it is kept under
+    std::string name;
     std::optional<std::uint64_t> size;
-    core::caller who{};  // that it counts for; null: for no token
+    core::caller who{};  // the token charged for it; may be null
     std::uint64_t reserved = 0, got = 0;
     bool finishing = false;
   };
@@ -187,7 +192,7 @@ class blob_store {
   using job = coro::unique_function<void(blob_files&)>;
 
   bool ask(job j);
-  /// `answer` gets what comes of it, on the engine thread.
+  /// Runs `work` on the store's thread. `answer` gets the result on the engine thread.
   template <class Work, class Answer>
   void ask(Work work, Answer answer);
   void remove_gone();
@@ -204,10 +209,11 @@ class blob_store {
 
   core::blob_table table_;
   std::map<std::string, charge> charged_;  // blobs that count for a token, by name
-  std::map<std::string, std::uint64_t, std::less<>> bytes_of_;  // by token, of these and of uploads
+  // by token, of charged_ and of uploads
+  std::map<std::string, std::uint64_t, std::less<>> bytes_of_;
   blob_holders holders_;
   lost_names lost_;
-  std::set<std::string> named_;  // of what is here, what is under a name that is not its hash
+  std::set<std::string> named_;  // stored blobs whose name is not their hash
   struct fetching {
     std::string name;
     core::time_point until;
@@ -218,17 +224,17 @@ class blob_store {
   upload_id last_upload_ = 0;
   struct naming {
     std::string name;
-    bool told = false;  // that it is here
+    bool told = false;  // whether the stored copy was reported
   };
   std::map<core::closure_id, naming> named_by_;
-  core::closure_id looked_at_{};  // of these, by the last sweep
-  std::set<std::string> kept_;    // by programs
-  blob_files files_;              // the store's thread, while that runs
-  store_thread<job> thread_;      // what waits is bounded by uploads_max and by who reads
+  core::closure_id looked_at_{};  // the last key of named_by_ that a sweep examined
+  std::set<std::string> kept_;    // for programs
+  blob_files files_;              // used only by the store's thread while it runs
+  store_thread<job> thread_;      // its queue is bounded by uploads_max and by the readers
 };
 
 using core::names_blob;
-/// The blob that a value's text names, 32 bytes; empty: none.
+/// Returns the hash (32 bytes) of the blob that a value names; empty if it names none.
 std::string blob_named_by(std::string_view value);
 
 }  // namespace muster::server

@@ -1,5 +1,5 @@
-// Where the coordination services of clusters can be reached, as whoever declares clusters sees it:
-// ports are opened and closed with them. Engine thread.
+// The addresses of the coordination services of clusters. Ports are opened and closed as clusters
+// are declared and deleted. Engine thread only.
 #pragma once
 
 #include <string>
@@ -12,14 +12,15 @@ namespace muster::server {
 class cluster_endpoints {
  public:
   virtual ~cluster_endpoints() = default;
-  /// Opens a port for a cluster that was just declared; gives its "host:port".
-  /// RESOURCE_EXHAUSTED: no port is left; UNIMPLEMENTED: this server opens none.
+  /// Opens a port for a cluster that was just declared, and returns its "host:port". Errors:
+  /// RESOURCE_EXHAUSTED if no port is free; UNIMPLEMENTED if this server opens no ports.
   virtual muster::result<std::string> open(core::coordination::cluster_id c) = 0;
-  /// Closes it; the cluster is forgotten by now. Harmless when there is none.
+  /// Closes the port of a deleted cluster. Does nothing if it has none.
   virtual void close(core::coordination::cluster_id c) = 0;
-  /// Empty: the cluster has no port.
+  /// Returns the address of the cluster's port; empty if it has none.
   virtual std::string address(core::coordination::cluster_id c) const = 0;
-  /// The cluster of the main port: closure workers are its tasks too, and it stays.
+  /// Returns the cluster of the main port, which includes the closure workers and cannot be
+  /// deleted.
   virtual core::coordination::cluster_id main() const = 0;
 };
 

@@ -1,6 +1,6 @@
-// Writes the facts of a hub's jobs to the journal, and holds back whatever depends on facts until
-// they are durable. A session depends on the last batch that changed it, or that changed a session
-// whose values it takes as inputs. Owned by a hub; engine thread only.
+// Writes the records of a hub's jobs to the journal, and holds back replies and events until the
+// records they depend on are durable. A session depends on the last batch that changed it, or that
+// changed a session whose values it takes as inputs. Owned by a hub; engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace muster::server {
 
 /// Empty if the core was configured without `durable`.
 struct journal_dependencies {
-  /// Appends the facts of a step to the journal, which reports its progress in `commits`.
+  /// Appends the records of a step to the journal, which reports its progress in `commits`.
   std::function<void(std::vector<core::fact> const&)> write = {};
   commit_queue* commits = nullptr;  // REQUIRES: set if `write` is; outlives the hub
   /// Returns why the journal accepts no new work; OK if it does.
@@ -46,9 +46,10 @@ class commit_gate {
   muster::status refusal() const;
 
   void write(std::vector<core::fact> const& facts);
-  /// Calls `then` once the facts of the session, or without one all facts so far, are durable or
-  /// the disk has failed; never if the hub is destroyed first. `may_be_lost`: `then` gets the error
-  /// even if only facts of the last batch are lost. REQUIRES: has_journal().
+  /// Calls `then` once the records of the session are durable or the disk has failed; without a
+  /// session, all records so far. Not called if the hub is destroyed first. With `may_be_lost`,
+  /// `then` gets the error even if only records of the last batch are lost. REQUIRES:
+  /// has_journal().
   template <class Then>
   void hold(bool may_be_lost, Then then, core::session_id s = {}) {
     put(s, may_be_lost,
@@ -56,12 +57,13 @@ class commit_gate {
           if (!alive.expired()) then(lost);
         });
   }
-  /// Does the same for a caller that outlives the hub; at once without a journal.
+  /// Calls `then` once the records of the session are durable or the disk has failed, at once
+  /// without a journal. For callers that outlive the hub.
   void when_durable(core::session_id s, commit_queue::told then) {
     commits_ ? put(s, false, std::move(then)) : then({});
   }
-  /// Calls `then` once this batch is durable or the disk has failed, at once without a journal;
-  /// never if the hub is destroyed first.
+  /// Calls `then` once this batch is durable or the disk has failed, at once without a journal. Not
+  /// called if the hub is destroyed first.
   void when_durable(std::uint64_t batch, std::function<void()> then);
 
   /// Returns the sessions other than `own` whose values the closures take.

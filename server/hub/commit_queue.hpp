@@ -1,8 +1,8 @@
-// The queue of those who are told something that rests on what has to be on the disk first. Each
-// waits for a batch of the journal: the last that changed what the answer is about, or, where
-// nobody can say what that is, the last of all. Who waits for less is told earlier; of those who
-// wait for the same none overtakes another. Owned by who owns the journal, shared by the hubs of
-// both kinds; engine thread only. As long as calls are open.
+// Callbacks that wait for batches of the journal to become durable. Each waits for the last batch
+// that changed the subject of its answer, or for the last batch of all if the subject is unknown.
+// Callbacks run in the order of their batches, and in order of arrival within a batch. Owned by the
+// owner of the journal, shared by both kinds of hubs; engine thread only. Its size is bounded by
+// the number of open calls.
 #pragma once
 
 #include <cstdint>
@@ -17,42 +17,43 @@
 
 namespace muster::server {
 
-/// A number for something that batches change. Two that are alike by chance only wait for each
-/// other. Never 0.
+/// A hash of something that batches change; never 0. A collision only delays an answer.
 using subject = std::uint64_t;
 subject subject_of(std::uint64_t kind, std::uint64_t id, std::string_view name = {});
 
 class commit_queue {
  public:
-  /// `lost`: not OK when what the answer says will never be on the disk.
+  /// Called with an error if the data that the answer depends on will never be durable.
   using told = std::function<void(muster::status const& lost)>;
 
-  /// A batch got this number of the journal; numbers rise.
+  /// Records that the journal was given batch `number`; numbers increase.
   void wrote(std::uint64_t number) { written_ = number; }
-  /// The last batch changed it.
+  /// Records that the last batch changed the subject.
   void touch(subject s);
-  /// The last batch that changed it and is not on the disk. 0: there is none.
+  /// Returns the last batch that changed the subject and is not durable; 0 if there is none.
   std::uint64_t batch_of(subject s) const {
     auto const it = unwritten_.find(s);
     return it == unwritten_.end() ? 0 : it->second;
   }
-  /// Everything is on the disk, and everybody who waited for it was told.
+  /// Returns whether all batches are durable and all callbacks have run.
   bool idle() const { return written_ <= durable_ && held_.empty(); }
-  /// The disk has this batch, and everybody who waited for it was told.
+  /// Returns whether this batch is durable and all callbacks that waited for it have run.
   bool is_past(std::uint64_t batch) const {
     return batch <= durable_ && (held_.empty() || held_.begin()->first > batch);
   }
-  /// Called when all that was written so far is durable, or never will be; at once where it is.
-  /// `changed`: the last batch is the answer's own, so that it may be lost.
+  /// Calls `t` once everything written so far is durable or the disk has failed; at once if it
+  /// already is. `changed`: the answer depends on the last batch, so `t` gets the error of a failed
+  /// disk.
   void hold(bool changed, told t) { put({changed, std::move(t)}, written_); }
-  /// The same for this batch and those before, on which the answer rests.
+  /// Calls `t` once this batch is durable or the disk has failed. The answer depends on the batch,
+  /// so `t` gets the error of a failed disk.
   void hold_for(std::uint64_t batch, told t) { put({true, std::move(t)}, batch); }
-  /// What was written up to this number is durable. `failed`: nothing beyond it will ever be.
+  /// Reports that all batches up to `number` are durable. `failed`: no later batch ever will be.
   void on_durable(std::uint64_t number, muster::status const& failed, core::time_point now);
 
   std::uint64_t written() const { return written_; }
   std::uint64_t durable() const { return durable_; }
-  /// UNAVAILABLE, with the reason, once the disk has failed.
+  /// Returns UNAVAILABLE with the reason once the disk has failed.
   muster::status const& failed() const { return failed_; }
   core::time_point failed_since() const { return failed_since_; }
 
@@ -72,14 +73,14 @@ class commit_queue {
     h.tell(h.rests_on_it && batch > durable_ ? failed_ : muster::status{});
   }
 
-  std::uint64_t written_ = 0;  // the last number, and…
-  std::uint64_t durable_ = 0;  // …how far the disk is
-  muster::status failed_;      // not OK: it gets no further
+  std::uint64_t written_ = 0;  // the last batch
+  std::uint64_t durable_ = 0;  // the last durable batch
+  muster::status failed_;      // not OK once the disk has failed
   core::time_point failed_since_ = core::never;
   std::multimap<std::uint64_t, held> held_;  // by batch
-  // As many as what waits to be written has changed; once the disk has failed, as what there is.
+  // Bounded by the number of unwritten changes; after a disk failure, by the number of subjects.
   std::unordered_map<subject, std::uint64_t> unwritten_;
-  std::deque<touched> order_;  // in which it leaves unwritten_
+  std::deque<touched> order_;  // the order of removal from unwritten_
 };
 
 }  // namespace muster::server

@@ -1,4 +1,3 @@
-// Requests in, replies and log events out.
 #include "server/hub/coordination_hub.hpp"
 
 #include <memory>
@@ -12,7 +11,7 @@ namespace coordination = core::coordination;
 
 namespace {
 
-// The subjects of facts. A change of a run changes all its keys and tasks. A change of a key also
+// The subjects of records. A change of a run changes all its keys and tasks. A change of a key also
 // changes `all_keys` of the run.
 enum fact_kind : std::uint64_t { a_run = 2, a_key, a_task, all_keys };
 
@@ -22,7 +21,7 @@ subject changed_by(coordination::fact const& f) {
   if (auto const* task = std::get_if<coordination::task_fact>(&f.what))
     return subject_of(a_task, subject_of(a_run, task->task, f.cluster));
   return std::holds_alternative<coordination::barrier_fact>(f.what)
-             ? subject{}  // who is told of one waits for everything
+             ? subject{}  // answers about barriers wait for everything
              : subject_of(a_run, 0, f.cluster);
 }
 
@@ -71,7 +70,7 @@ void coordination_hub::write_down(std::vector<coordination::fact> const& facts) 
   }
 }
 
-// Gives what came of a declaration.
+// Returns the result of a declaration.
 status coordination_hub::deliver(coordination::effects& fx) {
   late_.fold(fx.changes);
   listener_(fx.changes);
@@ -96,8 +95,7 @@ status coordination_hub::deliver(coordination::effects& fx) {
     bool const reports_key =
         r.fault && (r.fault->code == code::not_found || r.fault->code == code::already_exists);
     bool const certain = of.one != 0 && (!r.fault || reports_key);
-    // Once the disk has failed there may for ever be something of a task that is not there, and the
-    // server goes on with what it has in memory: so do those that beat.
+    // After a disk failure, heartbeats are still answered from memory.
     bool const may_be_lost = of.may_be_lost;
     auto told = [this, may_be_lost, r = std::move(r)](status const& lost) mutable {
       if (!lost.ok() && may_be_lost) {

@@ -1,6 +1,5 @@
-// The only owner of the clusters' coordination services: performs requests, carries the replies to
-// whom they concern, keeps the one timer they need, and hands log events to the log. Lives on the
-// engine thread; everything here is called there.
+// Owns the coordination services of all clusters: performs requests, delivers replies, keeps their
+// one timer, and publishes log events. Engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -18,70 +17,69 @@
 
 namespace muster::server {
 
-/// The directory that an earlier process wrote to, and this one does: for people.
+/// The state of the data directory, for users.
 struct store_view {
   std::string directory{};
-  std::uint64_t epoch = 0;       ///< starts of servers there, this one included
-  core::duration restored_in{};  ///< how long this one took to read it
+  std::uint64_t epoch = 0;       ///< number of server starts, including this one
+  core::duration restored_in{};  ///< how long this server took to read it
   std::uint64_t waiting_bytes = 0;
-  std::uint64_t disk_bytes = 0;  ///< as of some seconds ago
+  std::uint64_t disk_bytes = 0;  ///< updated every few seconds
   std::string_view kind = "rocksdb";
-  std::string version{};        ///< of a store that is a service
-  std::string leader{};         ///< of a store that others wait for: where this server is found
-  core::duration lease_left{};  ///< then: for so long it may answer
-  /// Free bytes of the disk, or of etcd's quota, as of a second ago; none: not known.
+  std::string version{};        ///< of an external store
+  std::string leader{};         ///< address of the leader, if other servers stand by
+  core::duration lease_left{};  ///< how long the leader may still answer
+  /// Free bytes of the disk, or of etcd's quota, at most a second old; empty if unknown.
   std::optional<std::uint64_t> free_bytes{};
-  /// Since when new durable work is refused because the disk is full; never: it is accepted.
+  /// The time since which new durable work is rejected because the disk is full; otherwise `never`.
   core::time_point full_since = core::never;
-  std::string full{};  ///< then: where, and how much is free
-  /// What people look at, beside that; none: it is not kept.
+  std::string full{};  ///< if the disk is full: its path and free space
+  /// State of the stored history; empty if history is disabled.
   struct kept_history {
-    core::time_point since{};      ///< the oldest that was found at the start; epoch: nothing was
-    std::uint64_t bytes = 0;       ///< on disk, as of some seconds ago
-    std::uint64_t dropped = 0;     ///< records that are missing, for whatever reason
-    std::uint64_t unreadable = 0;  ///< of these, found on the disk and damaged
+    core::time_point since{};      ///< the oldest record found at the start; epoch: none
+    std::uint64_t bytes = 0;       ///< on disk, updated every few seconds
+    std::uint64_t dropped = 0;     ///< missing records, for any reason
+    std::uint64_t unreadable = 0;  ///< of these, damaged records on disk
   };
   std::optional<kept_history> history{};
 };
 
-/// What the coordination hub needs from outside; real in the engine, by hand in tests.
+/// The functions that the coordination hub needs from its owner.
 struct coordination_dependencies {
-  /// Monotonic, in Unix microseconds (see core/api/time.hpp).
+  /// Returns the time in Unix microseconds; monotonic (see core/api/time.hpp).
   std::function<core::time_point()> now;
-  /// Arrange for `on_deadline` to be called at this time; replaces an earlier arrangement.
+  /// Schedules a call of `on_deadline` at this time. Replaces an earlier schedule.
   std::function<void(core::time_point)> arm;
-  /// A line for the log and the event feed. Must not call the hub back.
+  /// Publishes a line to the log and the event feed. Must not call the hub.
   std::function<void(log_event const&)> tell;
-  /// Gives what a step changed to the journal, which says in `commits` how far it is. Empty:
-  /// everything is in memory. REQUIRES: set when the limits say `journalled`.
+  /// Appends the changes of a step to the journal, which reports its progress in `commits`. Empty:
+  /// state is kept in memory only. REQUIRES: set if the limits have `journalled`.
   std::function<void(std::vector<core::coordination::fact> const&)> write_down = {};
-  commit_queue* commits = nullptr;  // REQUIRES: set when write_down is; outlives the hub
-  /// More waits to be written than may: nothing new is taken that would have to be.
-  /// OK: it takes more.
+  commit_queue* commits = nullptr;  // REQUIRES: set if write_down is; outlives the hub
+  /// Returns why the journal accepts no new work, for example because too much waits to be written;
+  /// OK if it does.
   std::function<muster::status()> journal_refusal = {};
-  /// REQUIRES: set when `write_down` is.
+  /// REQUIRES: set if `write_down` is.
   std::function<store_view()> store = {};
 };
 
-/// What the answer to a call reports: at most two subjects of the commit_queue. None: anything.
+/// The subjects of the commit_queue that the answer to a call reports, at most two. Empty: any.
 struct told_of {
   subject one = 0, other = 0;
-  bool may_be_lost = true;  // it says something that the disk has to have
+  bool may_be_lost = true;  // if the changes are lost, the reply is an error
   /// The subject that an error depends on, if the error does not report `one`.
   subject error = 0;
 };
 
 class coordination_hub {
  public:
-  /// `seed`: random.
+  /// `seed`: a random number.
   coordination_hub(core::coordination::limits limits, std::uint64_t seed,
                    coordination_dependencies dependencies);
 
   using reply_handler = reply_table<core::coordination::reply, told_of>::handler;
 
-  /// Performs a request: the hub mints the call's id and puts it into `from`; `done` gets the reply
-  /// exactly once, on the engine thread, possibly before `ask` returns. Returns the id, for
-  /// `forget`. REQUIRES: the cluster exists.
+  /// Performs a request: sets the call id in `from`, and passes the reply to `done` exactly once,
+  /// possibly before `ask` returns. Returns the id, for `forget`. REQUIRES: the cluster exists.
   template <class Request>
   core::call_id ask(core::coordination::cluster_id cluster, Request r, reply_handler done) {
     auto const call = calls_.expect(std::move(done), about(cluster, r));
@@ -95,7 +93,8 @@ class coordination_hub {
     apply(asked);
     return call;
   }
-  /// The caller went away: its handler is dropped and never called. Harmless once answered.
+  /// Drops the handler of a call whose caller has disconnected; it is never called. Does nothing if
+  /// the call was answered.
   void forget(core::coordination::cluster_id cluster, core::call_id call);
 
   /// See core::coordination::connection_closed. REQUIRES: the cluster exists.
@@ -121,44 +120,46 @@ class coordination_hub {
   void listens(core::coordination::cluster_id cluster, std::uint16_t port) {
     apply(core::coordination::cluster_listens{cluster, port});
   }
-  /// Answers every parked call of the cluster first. NOT_FOUND.
+  /// Removes a cluster, after answering its pending calls. Errors: NOT_FOUND.
   muster::status remove(std::string_view name) {
     return apply(core::coordination::remove_cluster{std::string(name)});
   }
-  /// A cluster of an earlier process; see core::coordination::restore_cluster. Before anybody asks.
+  /// Restores a cluster of an earlier process; see core::coordination::restore_cluster. REQUIRES:
+  /// no request was made yet.
   muster::status restore(core::coordination::restored_cluster what) {
     return apply(core::coordination::restore_cluster{std::move(what)});
   }
-  /// What people see of an earlier process's runs; see core::coordination::cluster.
+  /// Adds a run of an earlier process to the displayed history; see core::coordination::cluster.
   void remember(core::coordination::cluster_id cluster, core::coordination::generation_view run) {
     clusters_.remember(cluster, std::move(run));
   }
-  /// Answers everything; requests are refused from then on.
+  /// Answers all pending calls. Later requests are rejected.
   void stop() { apply(core::coordination::stop{}); }
 
   void on_deadline() {
     alarm_.on_fired();
     apply(core::coordination::tick{});
   }
-  /// Called when all that has been done so far is durable, at once where it is, with why it never
-  /// will be otherwise. Not called when the hub goes before.
+  /// Calls `told` once everything so far is durable, at once if it already is. After a disk
+  /// failure, `told` gets the error. Not called if the hub is destroyed first.
   void when_durable(commit_queue::told told) {
     dependencies_.commits ? dependencies_.commits->hold(true, std::move(told)) : told({});
   }
-  /// The same for what is told of one key: when its last change is durable, and the cluster's run.
-  /// REQUIRES: the cluster exists.
+  /// Calls `told` once the last changes of the key and of the cluster's run are durable, or with
+  /// the error of a failed disk. At once without a journal. REQUIRES: the cluster exists.
   void when_told(core::coordination::cluster_id cluster, std::string_view key,
                  commit_queue::told told) {
     if (!dependencies_.commits) return told({});
     dependencies_.commits->hold_for(batch_of(of_key(cluster, key)), std::move(told));
   }
-  /// Something of the server, whatever it is about, is not on the disk yet, or was not told.
+  /// Returns whether any change of the server is not durable yet, or any callback that waited for
+  /// one has not run.
   bool waits_for_disk() const { return dependencies_.commits && !dependencies_.commits->idle(); }
 
-  /// How far the disk is, for people and metrics.
+  /// The progress of the journal, for users and metrics.
   struct durability {
     std::uint64_t written = 0;  ///< batches
-    std::uint64_t durable = 0;  ///< of them
+    std::uint64_t durable = 0;  ///< durable batches
     core::time_point failed_since = core::never;
     std::string failure{};
     store_view store{};
@@ -166,21 +167,21 @@ class coordination_hub {
     bool failed() const { return failed_since != core::never; }
     bool full() const { return store.full_since != core::never; }
   };
-  /// Nothing: everything is in memory.
+  /// Returns nothing without a journal.
   std::optional<durability> durable() const;
-  /// Returns why new durable work is refused now, as data_directory::refusal; OK: it is accepted.
+  /// Returns why new durable work is rejected, see data_directory::refusal; OK if it is accepted.
   status journal_refusal() const {
     return dependencies_.journal_refusal ? dependencies_.journal_refusal() : status{};
   }
 
-  /// Called with what each step has changed, which is valid for the call. Must not call the hub
-  /// back.
+  /// Sets a listener for the changes of each step, which are valid during the call. It must not
+  /// call the hub.
   void follow(std::function<void(core::coordination::changes const&)> listener) {
     listener_ = std::move(listener);
   }
 
   core::coordination::clusters const& state() const { return clusters_; }
-  /// Who comes late to barriers.
+  /// Which tasks arrive late at barriers.
   history::barrier_lateness const& late() const { return late_; }
   core::time_point now() const { return dependencies_.now(); }
 
@@ -189,15 +190,16 @@ class coordination_hub {
   status apply(Event&& e) {
     return deliver(clusters_.step(dependencies_.now(), e));
   }
-  /// What a client may begin that has to be written down; the rest follows from it and is bounded.
+  /// Requests of clients that create something durable. All other records follow from these and are
+  /// bounded.
   template <class Request>
   static constexpr bool begins_something =
       std::is_same_v<Request, core::coordination::register_task> ||
       std::is_same_v<Request, core::coordination::insert_key_value> ||
       std::is_same_v<Request, core::coordination::increment_key_value>;
 
-  /// Returns a key, all keys, or a task that beats. The answers to other requests can rest on
-  /// anything.
+  /// Returns the subjects of a request: a key, all keys, or a task that sends heartbeats. The
+  /// answers to other requests can depend on anything.
   template <class Request>
   told_of about(core::coordination::cluster_id cluster, Request const& r) const {
     if (!dependencies_.write_down) return {};

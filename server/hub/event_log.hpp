@@ -1,5 +1,4 @@
-// What happened lately, numbered from 1 without gaps: the last lines of the event feed. Lives on
-// the engine thread beside the hubs that feed it.
+// The most recent events of the event feed, numbered from 1 without gaps. Engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -20,18 +19,18 @@ struct event {
 
 class event_log {
  public:
-  /// More than `size_max`: the oldest is forgotten, and `first` tells that there is a gap.
+  /// Beyond `size_max` events, the oldest is dropped and `first` increases.
   explicit event_log(std::size_t size_max = 10'000) : size_max_(size_max) {}
 
   void add(core::time_point at, log_event what) {
     if (events_.size() == size_max_) events_.pop_front();
     events_.push_back({++last_, at, std::move(what)});
   }
-  /// Number of the oldest that is still here; one more than `last` when there is none.
+  /// Returns the number of the oldest stored event; `last` plus one if there is none.
   std::uint64_t first() const { return last_ + 1 - events_.size(); }
-  /// Number of the newest; 0 before the first.
+  /// Returns the number of the newest event; 0 if there was none.
   std::uint64_t last() const { return last_; }
-  /// Those with a greater number, oldest first.
+  /// Returns events with a greater number, oldest first, at most `limit`.
   std::vector<event> after(std::uint64_t number, std::size_t limit) const {
     auto const from = std::max(number + 1, first());
     if (number >= last_ || events_.empty()) return {};
@@ -39,7 +38,7 @@ class event_log {
     auto const count = std::min<std::size_t>(limit, last_ + 1 - from);
     return {begin, begin + static_cast<std::ptrdiff_t>(count)};
   }
-  /// The newest `limit` of those with a greater number that fit, oldest first.
+  /// Returns the newest `limit` events that match `fits` and have a greater number, oldest first.
   template <class Fits>
   std::vector<event> newest(std::uint64_t number, std::size_t limit, Fits const& fits) const {
     std::vector<event> found;

@@ -1,5 +1,5 @@
-// Answers what a hub needs to know of the core's events: an overload for each event that is
-// special, and one for all others. Owned by a hub; engine thread only.
+// Properties of the core's events that a hub needs. Each function has overloads for special events,
+// and a default for all others. Owned by a hub; engine thread only.
 #pragma once
 
 #include <variant>
@@ -23,7 +23,8 @@ class event_traits {
   }
   sessions inputs(core::open_session const& e) const { return gate_.inputs(core_, e.closures, {}); }
   sessions inputs(core::retry_job const& e) const { return gate_.inputs(e.session); }
-  /// Returns the session that takes these inputs: the one that the step has opened, or an old one.
+  /// Returns the session that takes the inputs: the session that the step opened, or the event's
+  /// own.
   static core::session_id consumer(auto const&, core::effects const& fx) {
     for (auto const& r : fx.replies)
       if (auto const* opened = std::get_if<core::session_reply>(&r.body)) return opened->session;
@@ -33,7 +34,7 @@ class event_traits {
     return e.session;
   }
 
-  /// Returns the session of a call; none if it is known only once the call is answered, or never.
+  /// Returns the session of a call; none if it is unknown before the answer.
   core::session_id session(auto const& e) const {
     if constexpr (requires { e.session; })
       return e.session;

@@ -79,7 +79,7 @@ void hub::log_worker_attached(core::welcome const& w) {
                   "attached");
 }
 
-// A worker that may return, or has returned already, is reported by history's log instead.
+// The log of the history reports workers that may return, or have already returned.
 void hub::log_worker_left(core::stream_id stream, bool clean, std::string const& reason) {
   auto const name = workers_.remove_name(stream);
   if (name.empty()) return;
@@ -115,7 +115,7 @@ void hub::finish_step(core::effects const& fx, core::worker_disconnected const* 
   programs_.steps().apply(of_steps);
 }
 
-// Replies are delivered last, since their handlers can perform the next step. See reply_table.
+// Replies are delivered last, since their handlers can perform the next step.
 void hub::deliver(core::effects const& fx) {
   for (auto const& w : fx.welcomes) log_worker_attached(w);
   workers_.deliver(fx);
@@ -142,14 +142,14 @@ void hub::deliver(core::effects const& fx) {
 namespace {
 
 // Returns whether an answer names a program, or the job or program of an idempotency key. Such an
-// answer is wrong if the disk loses what it names.
+// answer is wrong if the record of that object is lost.
 bool names_created(core::reply const& r) {
   return std::holds_alternative<core::program_reply>(r.body) || r.status.field == "idempotency_key";
 }
 
 }  // namespace
 
-// Each reply waits for the facts that it may depend on, except that of ask_now.
+// Each reply waits for the records that it may depend on, except that of ask_now.
 void hub::answer(core::effects const& fx) {
   if (gate_.is_idle()) return calls_.deliver(fx.replies);
   bool const changed = !fx.facts.empty() || !fx.program_facts.empty();

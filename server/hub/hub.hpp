@@ -1,13 +1,13 @@
-// Owns the core of a cluster: performs events, delivers their effects, and keeps the one timer that
-// the core needs. Its parts do what the core knows nothing of.
+// Owns the core of a cluster: performs events, delivers their effects, and keeps the core's one
+// timer. Its members handle everything outside the core.
 //
 //   apply, ask ──► core::coordinator ──► effects ──┬──► worker_hub    closures
-//                         │                        ├──► commit_gate   facts
+//                         │                        ├──► commit_gate   records for the journal
 //                         ▼                        ├──► program_hub   ranks, clusters, records
 //                 history, object_hub,             ├──► session_hub   outcomes
 //                 rank_steps: changes              └──► reply_table   answers, last
 //
-// Lives on the engine thread; everything here is called there.
+// Engine thread only.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,8 @@ namespace muster::server {
 
 class hub {
  public:
-  /// The reason that streams of workers report at a shutdown. It is not a loss of the worker.
+  /// The reason that worker streams report at a shutdown. It does not count as a loss of the
+  /// worker.
   static constexpr char const* shutdown_reason = "the server is shutting down";
 
   hub(core::config config, hub_dependencies dependencies, log_limits limits = {});
@@ -54,8 +55,8 @@ class hub {
     programs_.write_records();
   }
 
-  /// Performs an event that carries a `call`: mints its id, and passes the reply to `done` exactly
-  /// once, on the engine thread, possibly before `ask` returns. Returns the id, for `forget`.
+  /// Performs an event that carries a `call`: sets its id, and passes the reply to `done` exactly
+  /// once, possibly before `ask` returns. Returns the id, for `forget`.
   using reply_handler = reply_table<core::reply, core::session_id>::handler;
   template <class Event>
   core::call_id ask(Event e, reply_handler done) {
@@ -68,8 +69,8 @@ class hub {
       calls_.deliver({core::reply{call, std::move(refused), {}}});
     return call;
   }
-  /// Performs an event that the core answers within its step, and returns the answer. It may depend
-  /// on facts that are not durable yet: see session_hub::run_after_pending_commits.
+  /// Performs an event that the core answers within its step, and returns the answer. The answer
+  /// may depend on records that are not durable yet: see session_hub::run_after_pending_commits.
   template <class Event>
   core::reply ask_now(Event e) {
     core::reply answer;
@@ -83,8 +84,8 @@ class hub {
     return answer;
   }
   /// Returns the numbers of functions. Errors: INVALID_ARGUMENT if a name is empty, too long or has
-  /// control characters; RESOURCE_EXHAUSTED if there are too many names. Then `ids` ends before the
-  /// name in question.
+  /// control characters; RESOURCE_EXHAUSTED if there are too many names. On an error, `ids` ends
+  /// before the rejected name.
   struct function_numbers {
     muster::status status;
     std::vector<core::function_id> ids;
@@ -103,7 +104,7 @@ class hub {
   void attach(core::session_id session, session_sink& sink) { sessions_.attach(session, sink); }
   void detach(core::session_id session) { sessions_.detach(session); }
 
-  /// Calls `then` once the present state of the object is durable or lost.
+  /// Calls `then` once the current state of the object is durable or lost.
   void when_durable(core::session_id s, commit_queue::told then) {
     gate_.when_durable(s, std::move(then));
   }
@@ -114,11 +115,11 @@ class hub {
     gate_.when_durable(core::session_id{}, std::move(then));
   }
 
-  /// Stores a worker's report on a closure. A report on an attempt that its stream does not hold is
+  /// Stores a worker's report on a closure. If the stream does not hold the attempt, the report is
   /// only counted.
   void report(core::stream_id stream, log_line line);
   void report(core::stream_id stream, core::closure_id closure, closure_progress progress);
-  /// Stores a worker's report on its machine.
+  /// Stores a worker's report on its host.
   void report(core::stream_id stream, machine seen);
 
   /// Restores durable jobs of an earlier process. REQUIRES: nothing is scheduled yet.
@@ -126,7 +127,7 @@ class hub {
   void on_deadline();
   /// Sets the timer to the next deadline of the core and of the hub's parts.
   void follow_deadlines();
-  /// Ends everything with this reason; nothing can attach afterwards.
+  /// Ends all calls, sessions and workers with this reason. Nothing can attach afterwards.
   void close(std::string const& why);
 
   core::coordinator const& state() const { return core_; }
@@ -135,7 +136,7 @@ class hub {
   event_publisher const& events() const { return events_; }
   history::history& past() { return past_; }
   history::history const& past() const { return past_; }
-  /// The machines of workers and, in the main cluster, of the server.
+  /// The hosts of workers and, in the main cluster, of the server.
   history::machines& machines() { return machines_; }
   history::machines const& machines() const { return machines_; }
   log_store& logs() { return logs_; }
@@ -149,7 +150,7 @@ class hub {
   program_hub const& programs() const { return programs_; }
 
  private:
-  /// Null `disconnect`: the event was another one.
+  /// `disconnect` is null for all other events.
   void finish_step(core::effects const& fx, core::worker_disconnected const* disconnect);
   void deliver(core::effects const& fx);
   void answer(core::effects const& fx);
@@ -162,7 +163,7 @@ class hub {
   std::function<void(core::closure_id)> const recomputed_;
   std::function<void()> const over_budget_;
   event_publisher const events_;
-  std::unique_ptr<core::server_wide> own_wide_;  // null: the pool has one
+  std::unique_ptr<core::server_wide> own_wide_;  // null: server_wide is shared
   core::coordinator core_;
   history::history past_;
   history::machines machines_;
@@ -172,7 +173,7 @@ class hub {
   worker_hub workers_{core_};
   session_hub sessions_{core_, gate_};
   reply_table<core::reply, core::session_id> calls_;
-  core::call_id immediate_{};  // of ask_now
+  core::call_id immediate_{};  // the call of ask_now
   deadline_alarm alarm_;
   object_hub objects_{*this};
   program_hub programs_;

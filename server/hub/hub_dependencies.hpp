@@ -14,13 +14,13 @@
 
 namespace muster::server {
 
-/// Publishes the log events of a cluster. The outputs may be empty and must not call the hub back.
+/// Publishes the log events of a cluster. The outputs may be empty and must not call the hub.
 struct event_publisher {
   using severity = core::coordination::severity;
   using output = std::function<void(log_event const&)>;
 
-  std::string cluster = {};  // empty: the main one
-  output to_feed = {};       // the event feed alone
+  std::string cluster = {};  // empty: the main cluster
+  output to_feed = {};       // the event feed only
   output to_log = {};        // the log and the event feed
 
   void publish(output const& to, severity s, std::string kind, std::string subject,
@@ -34,25 +34,25 @@ struct event_publisher {
   }
 };
 
-/// What a hub shares with the others of its server.
+/// State that a hub shares with the other hubs of its server.
 struct pool_dependencies {
-  core::server_wide* wide = nullptr;  // null: there are no others
-  std::uint64_t calls_above = 0;      // calls have greater numbers, up to those of the next hub
-  /// The values exceed the server's limit: other hubs are to evict some, not from within this call.
+  core::server_wide* wide = nullptr;  // null: there are no other hubs
+  std::uint64_t calls_above = 0;      // call ids are greater, and less than those of the next hub
+  /// Called when the values exceed the server's limit. Other hubs then evict values, later.
   std::function<void()> over_budget = {};
 };
 
 struct hub_dependencies {
   /// Returns the time in Unix microseconds; monotonic (see core/api/time.hpp).
   std::function<core::time_point()> now;
-  /// Has `hub::on_deadline` called at this time, instead of an earlier arrangement.
+  /// Schedules a call of `hub::on_deadline` at this time. Replaces an earlier schedule.
   std::function<void(core::time_point)> arm;
   event_publisher events = {};
-  /// Moves values to the disk or back, and answers each with core::values_moved, later. Empty if
-  /// the core was configured without `spill`.
+  /// Moves values to disk or back. Each is answered later with core::values_moved. Empty if the
+  /// core was configured without `spill`.
   std::function<void(std::vector<core::value_move>)> move_values = {};
-  /// The value of this closure was lost and has been computed again, perhaps differently. Must not
-  /// call the hub back.
+  /// Called when a lost value was recomputed, possibly with a different result. Must not call the
+  /// hub.
   std::function<void(core::closure_id)> recomputed = {};
   journal_dependencies journal = {};
   program_dependencies programs = {};

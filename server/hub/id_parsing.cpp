@@ -1,4 +1,3 @@
-// One parser for all prefixes.
 #include "server/hub/id_parsing.hpp"
 
 #include "base/text.hpp"

@@ -1,5 +1,4 @@
-// Ids from the texts that people and programs use: a prefix and 16 hex digits. core::text() writes
-// them. Pure functions.
+// Parsers of ids: a prefix and 16 hex digits, as core::text() writes them. Pure functions.
 #pragma once
 
 #include <optional>
@@ -11,10 +10,10 @@
 
 namespace muster::server {
 
-/// rv_…: the output has its closure's number.
+/// Returns "rv_…" for the value of a closure; it has the closure's number.
 std::string value_text(core::closure_id id);
 
-/// Nothing unless it is the prefix and 16 lower-case hex digits.
+/// Returns nothing unless the string is the prefix and 16 lower-case hex digits.
 std::optional<core::session_id> parse_job(std::string_view text);
 std::optional<core::closure_id> parse_closure(std::string_view text);
 std::optional<core::closure_id> parse_value(std::string_view text);

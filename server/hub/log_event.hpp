@@ -1,4 +1,4 @@
-// One line for the log and the event feed, whichever core or part of the server it comes from.
+// A line of the log and the event feed, from any core or part of the server.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace muster::server {
 struct log_event {
   core::coordination::severity severity = core::coordination::severity::info;
   std::string kind;     ///< "task_registered", "barrier_failed", …
-  std::string cluster;  ///< its name; empty: of none
-  std::string subject;  ///< the task, worker or barrier, may be empty
+  std::string cluster;  ///< name; empty: no cluster
+  std::string subject;  ///< task, worker or barrier; may be empty
   std::string text;
 };
 

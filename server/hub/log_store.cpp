@@ -1,5 +1,5 @@
-// Lines live in their job, in order of arrival; a closure knows the numbers of its own. So both
-// listings are a look-up and a walk, and dropping a closure's oldest line touches nothing else.
+// Lines are stored per job, in order of arrival; a closure has the numbers of its own lines. Both
+// listings need one lookup, and dropping a closure's oldest line touches nothing else.
 #include "server/hub/log_store.hpp"
 
 #include <algorithm>
@@ -122,8 +122,6 @@ void log_store::drop_unfinished(closure_log& c, log_line const& next) {
   lines.erase(it);
 }
 
-// Each closure has two turns: it loses its lines and goes to the end, so that it is known for a
-// while longer how many they were; then it goes.
 void log_store::limit_bytes(std::size_t bytes_max) {
   limits_.bytes_max = bytes_max;
   make_room();
@@ -138,7 +136,8 @@ void log_store::make_room() {
       continue;
     }
     while (!c.lines.empty()) drop_oldest(c);
-    ages_.splice(std::prev(ages_.end()), ages_, c.age);  // the last one has just spoken
+    // keeps its count of dropped lines for now; the newest entry stays last
+    ages_.splice(std::prev(ages_.end()), ages_, c.age);
   }
 }
 
@@ -200,7 +199,7 @@ log_page log_store::after(log_target of, std::uint64_t seq, std::size_t limit) c
 log_page log_store::newest(log_target of, std::size_t limit) const {
   auto const job = jobs_.find(of.job);
   if (job == jobs_.end() || limit == 0) return after(of, UINT64_MAX, 0);
-  std::uint64_t from = 0;  // one less than the first that is wanted
+  std::uint64_t from = 0;  // the number before the first line to return
   if (of.closure == core::closure_id{}) {
     auto const& lines = job->second.lines;
     if (lines.size() > limit)
@@ -226,7 +225,7 @@ void log_store::forget(wait_id id) {
   }
 }
 
-// Those who are called may wait again or forget others.
+// Callbacks may call `wait` and `forget`.
 void log_store::wake(log_target of) {
   auto const it = waiters_.find(of.job);
   if (it == waiters_.end()) return;

@@ -1,9 +1,8 @@
-// What running closures logged and printed, and how far they say they are. Lives on the engine
-// thread inside the hub, which lets only the stream that holds a closure add to it.
+// Log lines, output and progress of running closures. Member of a hub, which accepts reports only
+// from the stream that holds the closure; engine thread only.
 //
-// Lines are numbered in the order of their arrival in their job, so a reader of all of them sees
-// how many it has missed. The newest lines of a closure are kept, over all its attempts, until its
-// job is forgotten.
+// Lines are numbered per job in order of arrival, so a reader of a whole job can count missing
+// lines. The newest lines of a closure are kept, across its attempts, until its job is forgotten.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +33,7 @@ enum class log_level : std::uint8_t {
   error = 3,
   standard_output = 4,
   standard_error = 5,
-  dropped = 6,  ///< stands for lines that the worker dropped
+  dropped = 6,  ///< replaces lines that the worker dropped
 };
 constexpr auto enum_names(log_level) {
   using enum log_level;
@@ -44,7 +43,7 @@ constexpr auto enum_names(log_level) {
 }
 
 struct log_line {
-  std::uint64_t seq = 0;  // in its job, from 1; given by the store
+  std::uint64_t seq = 0;  // number in its job, from 1; set by the store
   core::time_point at{};
   core::closure_id closure{};
   std::uint32_t index = 0;  // of the closure in its job
@@ -64,14 +63,15 @@ struct closure_progress {
 };
 
 struct log_limits {
-  /// A longer line, or text of a progress, is cut and says so.
+  /// Longer lines and progress texts are cut and marked.
   std::size_t line_bytes_max = std::size_t{8} << 10;
   std::size_t progress_text_bytes_max = 200;
-  /// Of one closure. Full: its oldest line is dropped and counted.
+  /// Limits per closure. At the limit, its oldest line is dropped and counted.
   std::size_t closure_lines_max = 5'000;
   std::size_t closure_bytes_max = std::size_t{1} << 20;
-  /// Of all closures, with `line_overhead` and `closure_overhead`. Full: the closure that was
-  /// silent for longest loses its lines, which are counted, then its progress.
+  /// Limit of all closures, including `line_overhead` and `closure_overhead`. At the limit, the
+  /// closure that has been silent longest loses its lines, which are counted, and later its
+  /// progress.
   std::size_t bytes_max = std::size_t{128} << 20;
   static constexpr std::size_t line_overhead = 192, closure_overhead = 384;
 };
@@ -79,81 +79,82 @@ struct log_limits {
 /// The lines of a closure, or of all closures of a job.
 struct log_target {
   core::session_id job{};
-  core::closure_id closure{};  // none: the whole job
+  core::closure_id closure{};  // default: the whole job
 
   bool operator==(log_target const&) const = default;
 };
 
 struct log_page {
   std::vector<log_line> lines;
-  std::uint64_t last = 0;     // number of the newest line there is; 0: none yet
-  std::uint64_t dropped = 0;  // lines of the target that are not kept any more
+  std::uint64_t last = 0;     // number of the newest line; 0: none yet
+  std::uint64_t dropped = 0;  // lines of the target that were dropped
 };
 
 class log_store {
  public:
-  /// `above`: waits have greater numbers.
+  /// `above`: ids of waits are greater.
   explicit log_store(log_limits limits = {}, std::uint64_t above = 0)
       : limits_(limits), last_wait_(above) {}
 
-  /// Takes a line of a closure of this job; `seq` is set here. A line that ends with a carriage
-  /// return has not ended: the next line of the closure's attempt and level replaces it, and it
-  /// does not count as dropped.
+  /// Stores a line of a closure of this job, and sets its `seq`. A line that ends with a carriage
+  /// return is unfinished: the next line of the same closure, attempt and level replaces it, which
+  /// does not count as a drop.
   void add(core::session_id job, log_line line);
-  /// Keeps the newest progress of a closure.
+  /// Sets the progress of a closure.
   void set_progress(core::session_id job, core::closure_id closure, closure_progress p);
-  /// Somebody reported of a closure that is not his.
+  /// Counts a report on a closure that the stream does not hold.
   void count_stray() { ++counts_.strays; }
-  /// The job is forgotten and everything of it with it. Those who wait are not called.
+  /// Removes everything of a job. Its waiters are not called.
   void release(core::session_id job);
 
   std::optional<closure_progress> progress(core::closure_id closure) const;
-  /// What the closure calls, as people know it. REQUIRES: it has no name yet.
+  /// Sets the display name of the function that the closure calls. REQUIRES: it has no name yet.
   void set_name(core::session_id job, core::closure_id closure, std::string_view name);
-  /// Empty where it has none.
+  /// Returns the display name; empty if there is none.
   std::string_view name_of(core::closure_id closure) const;
-  /// The job of a closure that has said something.
+  /// Returns the job of a closure that has reported something.
   std::optional<core::session_id> job_of(core::closure_id closure) const;
-  /// The number of the job's newest line, kept or not; 0: none yet.
+  /// Returns the number of the job's newest line, even if it was dropped; 0: none yet.
   std::uint64_t newest(core::session_id job) const;
-  /// Lines with a greater number, oldest first.
+  /// Returns lines with a number greater than `seq`, oldest first.
   log_page after(log_target of, std::uint64_t seq, std::size_t limit) const;
-  /// The newest ones, oldest first.
+  /// Returns the newest lines, oldest first.
   log_page newest(log_target of, std::size_t limit) const;
 
-  /// Lines that a look at the new ones finds, of those that are still kept: `came_max` of them,
-  /// more are passed over.
+  /// Maximum number of lines between two calls of `take_new`. Further lines are skipped.
   static constexpr std::size_t came_max = 5'000;
   using job_line = std::pair<core::session_id, log_line>;
-  /// Those that have come since the last call and have ended, oldest first. None the first time.
+  /// Returns the finished lines added since the last call, oldest first. The first call returns
+  /// none.
   std::vector<job_line> take_new();
 
-  /// Calls `then` once, from inside `add`, when a line of the target arrives. Whoever waits also
-  /// waits for the end of the target in the core, which bounds the number of waiters and the time.
+  /// A waiter also waits for the end of its target in the core, which bounds the number of waiters
+  /// and their time.
   enum class wait_id : std::uint64_t {};
-  /// Calls `then` once, when there are more lines; the number is for `forget`.
+  /// Calls `then` once, from within `add`, when a line of the target arrives. Returns the id for
+  /// `forget`.
   wait_id wait(log_target of, std::function<void()> then);
-  /// `then` is not called any more.
+  /// Removes a waiter; its `then` is not called.
   void forget(wait_id id);
 
   struct counts {
     std::uint64_t lines = 0;    // since the start
-    std::uint64_t dropped = 0;  // of those, to make room
-    std::uint64_t strays = 0;   // of closures that the stream did not hold
-    std::size_t bytes = 0;      // now, with overhead
-    std::size_t closures = 0;   // now
+    std::uint64_t dropped = 0;  // of those, dropped at a limit
+    std::uint64_t strays = 0;   // for closures that the stream did not hold
+    std::size_t bytes = 0;      // currently, with overhead
+    std::size_t closures = 0;   // currently
     bool operator==(counts const&) const = default;
   };
   counts count() const;
   log_limits const& limits() const { return limits_; }
-  /// From now on `bytes_max` is this; the oldest make room at once.
+  /// Sets `bytes_max`, and drops the oldest lines at once if necessary.
   void limit_bytes(std::size_t bytes_max);
 
  private:
   struct job_log {
     std::map<std::uint64_t, log_line> lines;
-    std::uint64_t newest = 0;                       // number of the line that came last
-    std::unordered_set<core::closure_id> closures;  // that are in closures_
+    std::uint64_t newest = 0;                       // number of the last line added
+    std::unordered_set<core::closure_id> closures;  // keys of closures_
     std::uint64_t dropped = 0;
   };
   struct closure_log {
@@ -162,7 +163,8 @@ class log_store {
     std::deque<std::uint64_t> lines;  // their numbers
     std::size_t bytes = 0;            // of the lines, with overhead
     std::uint64_t dropped = 0;
-    std::map<log_level, std::uint64_t> unfinished;  // number of the line that the next one replaces
+    // number of the line that the next line replaces
+    std::map<log_level, std::uint64_t> unfinished;
     std::optional<closure_progress> progress;
     std::list<core::closure_id>::iterator age;
   };
@@ -190,8 +192,8 @@ class log_store {
   std::unordered_map<core::session_id, std::vector<waiter>> waiters_;
   counts counts_;
   std::uint64_t last_wait_;
-  bool looked_ = false;                                           // somebody takes what is new
-  std::vector<std::pair<core::session_id, std::uint64_t>> came_;  // by number
+  bool looked_ = false;                                           // whether take_new was called
+  std::vector<std::pair<core::session_id, std::uint64_t>> came_;  // new lines, by number
 };
 
 }  // namespace muster::server

@@ -1,6 +1,6 @@
-// Names of large values that went with their worker, and what their closures have made in their
-// place: closures that were handed such a name before it was lost still ask for it. Owned by the
-// blob_store; engine thread only.
+// Names of large values that were lost with their worker, and the values that replace them.
+// Closures that were started before the loss still ask for the old name. Owned by the blob_store;
+// engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace muster::server {
 
 class lost_names {
  public:
-  /// A closure that is asked for once is not asked for again sooner.
+  /// Minimum time between two requests to run the same closure again.
   static constexpr core::duration asked_every = std::chrono::minutes(10);
 
-  /// More than `names_max`: the oldest are forgotten, and who asks for one is told that it is gone.
+  /// Beyond `names_max`, the oldest names are dropped; requests for them fail.
   explicit lost_names(std::size_t names_max = 100'000) : names_max_(names_max) {}
 
   void add(std::string_view name, core::closure_id closure) {
@@ -30,23 +30,23 @@ class lost_names {
     order_.push_back(it->first);
     if (order_.size() > names_max_) forget_oldest();
   }
-  /// The closure's value is this one now.
+  /// Records that the closure's value now has this name.
   void made_again(core::closure_id closure, std::string_view name) {
     auto const [from, to] = by_closure_.equal_range(closure);
     for (auto it = from; it != to; ++it)
       if (it->second != name) lost_.at(it->second).now = name;
   }
-  /// What is to be asked for in its place; itself, unless it was lost and made again.
+  /// Returns the name of the replacement, or `name` itself if there is none.
   std::string current(std::string_view name) const {
     auto const it = lost_.find(std::string(name));
     return it == lost_.end() || it->second.now.empty() ? std::string(name) : it->second.now;
   }
-  /// It was lost, and is not made again.
+  /// Returns whether the value was lost and not replaced yet.
   bool is_missing(std::string_view name) const {
     auto const it = lost_.find(std::string(name));
     return it != lost_.end() && it->second.now.empty();
   }
-  /// The closure that is to run again for it, once in a while.
+  /// Returns the closure to run again, at most once in `asked_every`.
   std::optional<core::closure_id> ask(std::string_view name, core::time_point now) {
     auto const it = lost_.find(std::string(name));
     if (it == lost_.end() || !it->second.now.empty() || now < it->second.ask_at) return {};
@@ -57,7 +57,7 @@ class lost_names {
  private:
   struct entry {
     core::closure_id closure{};
-    std::string now;  // empty: it is not made again
+    std::string now;  // the replacement; empty: not recomputed yet
     core::time_point ask_at{};
   };
 
@@ -72,7 +72,7 @@ class lost_names {
   std::size_t const names_max_;
   std::unordered_map<std::string, entry> lost_;
   std::unordered_multimap<core::closure_id, std::string> by_closure_;
-  std::deque<std::string> order_;  // the oldest first
+  std::deque<std::string> order_;  // oldest first
 };
 
 }  // namespace muster::server

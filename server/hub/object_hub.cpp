@@ -26,7 +26,7 @@ core::failure slow_worker() {
 
 }  // namespace
 
-// Ids of processes of one server follow each other, as its clock does.
+// Object ids of successive server processes increase, because they start from the clock.
 object_hub::object_hub(hub& of)
     : hub_(of),
       table_(limits_of(of.state().configuration()),
@@ -160,7 +160,7 @@ object_hub::changes object_hub::changes_of(core::effects const& fx) const {
     else if (s.kind == core::delivery::resumable)
       c.attached.emplace_back(s.session, s.attached);
   for (auto const& s : fx.changes.sessions_released) c.ended.push_back(s.session);
-  // The process can still be alive: a new stream of it may have replaced this one.
+  // The process can still be alive: its new stream may have replaced this one.
   for (auto const& d : fx.disconnects) c.lost.push_back({d.stream, false, d.status.message});
   if (!table_.is_drawn_from()) return c;
   for (auto const& s : fx.stop_requests) c.stops.push_back(s.closure);
@@ -237,7 +237,8 @@ void object_hub::perform(core::objects::output const& said) {
   auto const holds = [&](std::string const& job) {
     return std::find(stateful.begin(), stateful.end(), job) != stateful.end();
   };
-  std::set<std::tuple<core::session_id, std::string, std::int64_t>> used;  // a step for each
+  // one step per task and session
+  std::set<std::tuple<core::session_id, std::string, std::int64_t>> used;
   for (auto const& u : said.uses)
     if (holds(u.job) && used.emplace(u.session, u.job, u.index).second) hub_.apply(u);
   for (auto const& l : said.lost) hub_.events().publish(history::told(l));

@@ -1,5 +1,5 @@
-// Objects on tasks, of one hub: performs the decisions of the pure table, and notifies the
-// coordinator which sessions depend on which task.
+// Objects on tasks of one hub: carries out the decisions of the pure object_table, and reports to
+// the coordinator which sessions depend on which task.
 //
 //   session_stream ──► ask… ──┐                    ┌──► session_sink, worker_sink: answers
 //   worker_connection ────────┼──► object_table ───┼──► worker_sink: orders
@@ -42,7 +42,7 @@ class object_hub {
   muster::result<core::object_id> find(core::session_id s, std::string_view name);
   /// Removes the object; its open calls are CANCELLED. Errors: NOT_FOUND, PERMISSION_DENIED.
   muster::status drop(core::session_id s, core::object_id id);
-  /// Removes the object without a check of permissions. REQUIRES: it exists.
+  /// Removes the object without a permission check. REQUIRES: it exists.
   void remove(core::object_id id);
   /// Performs calls of a session, or of a worker's functions with a ticket. `taken`: the numbers of
   /// answers that the caller has received.
@@ -63,7 +63,7 @@ class object_hub {
   void reports(core::stream_id stream, std::vector<report> answers);
   void built(core::stream_id stream, core::object_id id, std::optional<core::failure> why);
 
-  // For the hub alone.
+  // Used only by the hub.
   struct lost_stream {
     core::stream_id stream{};
     bool final = false;  // its worker will not return
@@ -76,7 +76,7 @@ class object_hub {
     std::vector<lost_stream> lost{};
     /// Closures that have ended or are queued again, and whether they have succeeded.
     std::vector<std::pair<core::closure_id, bool>> closures{};
-    std::vector<core::closure_id> stops{};  // closures that are asked to stop
+    std::vector<core::closure_id> stops{};  // closures that were asked to stop
 
     bool empty() const {
       return ended.empty() && attached.empty() && lost.empty() && closures.empty() && stops.empty();
@@ -86,7 +86,7 @@ class object_hub {
   changes changes_of(core::effects const& fx) const;
   /// REQUIRES: the effects of the step are delivered.
   void apply(changes const& c);
-  /// Fails calls whose deadline has passed, and drops answers that were kept long enough.
+  /// Fails calls whose deadline has passed, and drops expired answers.
   void tick();
   core::time_point due() const { return table_.due(); }
 
@@ -98,8 +98,8 @@ class object_hub {
     std::string task{};  // "worker:3"
   };
 
-  /// Sets the task of an object that names none: of those that serve its function, the one with the
-  /// fewest objects. Errors: UNAVAILABLE.
+  /// Sets the task of an object that names none: the task with the fewest objects among those that
+  /// provide its function. Errors: UNAVAILABLE.
   muster::status place(core::objects::object_spec& spec) const;
   void draw(core::incarnation i, core::session_id s, core::objects::call_spec const& c);
   void deliver();
@@ -109,8 +109,8 @@ class object_hub {
 
   hub& hub_;
   table table_;
-  std::unordered_map<std::uint64_t, caller> callers_;  // workers by incarnation, attached
-  std::unordered_map<core::stream_id, std::uint64_t> incarnations_;  // and the other way
+  std::unordered_map<std::uint64_t, caller> callers_;  // attached workers, by incarnation
+  std::unordered_map<core::stream_id, std::uint64_t> incarnations_;  // reverse of callers_
 };
 
 }  // namespace muster::server

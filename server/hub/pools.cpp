@@ -1,4 +1,3 @@
-// Which hub is whose, and what goes with a cluster that is deleted.
 #include "server/hub/pools.hpp"
 
 #include <unordered_map>
@@ -11,10 +10,10 @@
 namespace muster::server {
 namespace {
 
-// Calls that one hub can make before its numbers reach those of the next.
+// Number of bits for the calls of one hub; the ids of the next hub follow.
 constexpr unsigned call_bits = 40;
 
-// Chunks of ids that one cluster may need.
+// Chunks of ids reserved for one cluster.
 constexpr std::uint32_t spare_chunks = 8'192;
 
 std::string counted(std::uint64_t n, std::string const& one, std::string const& many) {
@@ -61,7 +60,7 @@ hub* pools::existing(cluster_id c) {
 }
 
 void pools::forget(core::call_id call) {
-  for_each([call](hub& h) { h.forget(call); });  // numbers are of one hub only
+  for_each([call](hub& h) { h.forget(call); });  // ids are unique across hubs
 }
 
 void pools::moved(core::values_moved m) {
@@ -107,7 +106,7 @@ void pools::stop() {
   for_each([](hub& h) { h.apply(core::stop{}); });
 }
 
-// Lines are kept within one limit for all: each cluster has an even share.
+// All clusters share one limit evenly.
 void pools::share_logs() {
   auto const share = log_bytes_max_ / (others_.size() + 1);
   for_each([share](hub& h) { h.logs().limit_bytes(share); });

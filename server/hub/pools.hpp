@@ -1,9 +1,9 @@
-// The closures of all clusters: one hub each, so that names, queues, workers and limits of one do
-// not meet those of another. The main one is always there; another is made when its cluster is
-// first asked for by a worker or for a job, and goes with the cluster.
+// One hub per cluster, so that names, queues, workers and limits of clusters are separate. The main
+// hub always exists. Another hub is created when a worker or a job first needs it, and removed with
+// its cluster.
 //
-// Newcomers say the cluster; what exists is found by its id, which is the server's. Owned by the
-// composition root, above all that serves; engine thread only. As many hubs as there are clusters.
+// New requests name the cluster; existing objects are found by their id, which is unique in the
+// server. Owned by the composition root; engine thread only.
 #pragma once
 
 #include <functional>
@@ -16,16 +16,16 @@
 
 namespace muster::server {
 
-/// What the pools need from outside. Empty in a server of one cluster: then only the
-/// main pool is ever found.
+/// The functions that the pools need from their owner. Empty in a server with one cluster: then
+/// only the main pool exists.
 struct pools_dependencies {
   using cluster_id = core::coordination::cluster_id;
-  /// The cluster of this name; the main one's for `default` where no cluster is called so.
-  /// NOT_FOUND.
+  /// Returns the cluster with this name. `default` means the main cluster unless a cluster has that
+  /// name. Errors: NOT_FOUND.
   std::function<muster::result<cluster_id>(std::string_view name)> find = {};
-  /// The main port's cluster, none when it is not declared.
+  /// Returns the cluster of the main port; none if it is not declared.
   std::function<cluster_id()> main = {};
-  /// The hub of a cluster that had none, with these dependencies beside the usual ones.
+  /// Creates the hub of a cluster, with these dependencies in addition to the usual ones.
   std::function<std::shared_ptr<hub>(cluster_id, pool_dependencies)> make = {};
 };
 
@@ -33,49 +33,50 @@ class pools {
  public:
   using cluster_id = core::coordination::cluster_id;
 
-  /// REQUIRES: `main` outlives it and is called below `wide`, which is one of the dependencies.
+  /// REQUIRES: `main` outlives the pools and shares `wide`.
   explicit pools(hub& main, core::server_wide& wide, pools_dependencies e = {});
   pools(pools const&) = delete;
 
   hub& main() { return main_; }
-  /// The cluster's hub, made if need be. NOT_FOUND: it does not exist; RESOURCE_EXHAUSTED.
+  /// Returns the cluster's hub, and creates it if necessary. Errors: NOT_FOUND; RESOURCE_EXHAUSTED.
   muster::result<hub*> of(cluster_id c);
-  /// The same by name; empty: the main one.
+  /// Returns the hub of a cluster by name; an empty name means the main cluster. Errors as above.
   muster::result<hub*> named(std::string_view cluster);
-  /// Null while nobody has asked for it.
+  /// Returns null if the hub was not created yet.
   hub* existing(cluster_id c);
 
-  /// Returns the bytes of blobs that count for a token; see blob_store. Set before anybody is
+  /// Returns the bytes of blobs that count for a token; see blob_store. Set before requests are
   /// served.
   std::function<std::uint64_t(std::string_view token)> blob_bytes_of = [](auto) {
     return std::uint64_t{0};
   };
 
-  /// Who knows the id; the main one, which says that it is unknown, when nobody does.
+  /// Returns the hub that knows the id; the main hub, which then reports NOT_FOUND, if there is
+  /// none.
   hub& of(core::session_id id) { return knowing(id); }
   hub& of(core::closure_id id) { return knowing(id); }
   hub& of(core::per_worker_id id) { return knowing(id); }
   hub& of(core::program_id id) { return knowing(id); }
 
-  /// Main first.
+  /// Calls `f` for every hub, the main hub first.
   template <class F>
   void for_each(F f) {
     f(main_);
     for (auto& [cluster, h] : others_) f(*h);
   }
 
-  /// The caller of a parked call went away, whichever hub it was.
+  /// Drops a pending call of any hub.
   void forget(core::call_id call);
-  /// Of values that the disk has dealt with.
+  /// Forwards the results of disk operations on values to the hubs that own them.
   void moved(core::values_moved m);
-  /// Those that keep more than their share of values let the oldest go.
+  /// Evicts values in the hubs that exceed their share.
   void make_room();
-  /// What stands in the way of deleting the cluster: workers and jobs that have not ended. Empty:
-  /// nothing does.
+  /// Returns what prevents the deletion of the cluster: workers, unfinished jobs and programs.
+  /// Empty if nothing does.
   std::string in_use(cluster_id c);
-  /// Everything of the cluster ends: calls are answered, workers and sessions are told `why`.
+  /// Removes the cluster's hub: answers its calls, and ends workers and sessions with `why`.
   void remove(cluster_id c, std::string const& why);
-  /// Every parked call is answered; nothing new is taken.
+  /// Answers all pending calls and rejects new work.
   void stop();
 
  private:

@@ -1,5 +1,5 @@
-// What both hubs do alike around their cores: the handlers of calls that wait for their replies,
-// and the one timer that stands for the core's next deadline. Owned by a hub; engine thread only.
+// The parts that both kinds of hubs share: the handlers of pending calls, and the timer for the
+// core's next deadline. Owned by a hub; engine thread only.
 #pragma once
 
 #include <functional>
@@ -12,32 +12,32 @@
 
 namespace muster::server {
 
-/// Bounded by the core's own limit of parked calls: all others are answered in the step that asks.
-/// `About`: what the hub has to know of a call when it is answered.
+/// The handlers of pending calls. Bounded by the core's limit of parked calls; all other calls are
+/// answered within their step. `About`: data that the hub needs when it answers a call.
 template <class Reply, class About>
 class reply_table {
  public:
   using handler = std::function<void(Reply&)>;
 
-  /// `above`: calls have greater numbers.
+  /// `above`: call ids are greater.
   explicit reply_table(std::uint64_t above = 0) : last_call_(above) {}
 
-  /// Mints the call's id; `done` gets the reply exactly once unless the call is forgotten.
+  /// Returns the id of a new call. `done` gets the reply exactly once unless the call is forgotten.
   core::call_id expect(handler done, About about = {}) {
     auto const call = core::call_id{++last_call_};
     calls_.emplace(call, waiting{std::move(done), about});
     return call;
   }
-  /// Of one that waits.
+  /// Returns the data of a pending call.
   About about(core::call_id call) const {
     auto const it = calls_.find(call);
     return it == calls_.end() ? About{} : it->second.about;
   }
-  /// The handler is dropped and never called. False: it was called already.
+  /// Drops the handler. Returns false if it was already called.
   bool forget(core::call_id call) { return calls_.erase(call) == 1; }
 
-  /// To be done last in a step: the handlers may call back into the hub, which makes the core
-  /// overwrite its effects, so the replies are the table's own.
+  /// Call it last in a step: handlers may call the hub, which makes the core overwrite its effects.
+  /// Therefore the replies are a copy.
   void deliver(std::vector<Reply> replies) {
     for (auto& r : replies)
       if (auto node = calls_.extract(r.call)) node.mapped().done(r);
@@ -52,7 +52,7 @@ class reply_table {
   std::uint64_t last_call_;
 };
 
-/// Arranges for a tick at the core's next deadline, and only when that has moved.
+/// Sets the timer to the core's next deadline, but only when the deadline has changed.
 class deadline_alarm {
  public:
   using arm = std::function<void(core::time_point)>;
@@ -62,7 +62,7 @@ class deadline_alarm {
     armed_ = deadline;
     set(deadline);
   }
-  /// It has rung, and is to be set again even for the same time.
+  /// Reports that the timer has fired. It is set again even for the same time.
   void on_fired() { armed_ = core::never; }
 
  private:

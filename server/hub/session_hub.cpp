@@ -29,7 +29,7 @@ void session_hub::deliver(core::effects const& fx) {
   gate_.hold(changed, [this, all = std::move(all)](auto const& lost) { deliver_held(all, lost); });
 }
 
-// Outcomes come in runs of one session, so each run takes one lookup.
+// Consecutive outcomes often belong to one session, so each run needs only one lookup.
 void session_hub::deliver_outcomes(std::vector<core::outcome> const& outcomes, events* held) {
   served* to = nullptr;
   bool wait = false;
@@ -66,7 +66,7 @@ void session_hub::deliver_notices(std::vector<core::session_notice> const& notic
   }
 }
 
-// Once the disk has failed, even events of a step that changed nothing can depend on lost facts.
+// After a disk failure, even events of a step without changes can depend on lost records.
 void session_hub::deliver_held(events const& all, muster::status const& lost) {
   auto const failed = gate_.failure();
   if (lost.ok() && failed.ok()) {

@@ -1,13 +1,13 @@
-// Delivers outcomes and notices to the streams of sessions; those that depend on the journal, once
-// they are durable. Owned by a hub; engine thread only.
+// Delivers outcomes and notices to the streams of sessions. Events that depend on the journal are
+// delivered once they are durable. Owned by a hub; engine thread only.
 #pragma once
 
 #include "server/hub/commit_gate.hpp"
 
 namespace muster::server {
 
-/// Receives the outcomes of one streaming session. Calls come from within a step: an implementation
-/// only queues and signals, and never calls the hub back.
+/// Receives the outcomes of one streaming session. Calls are made within a step: an implementation
+/// only queues and signals, and never calls the hub.
 class session_sink {
  public:
   virtual ~session_sink() = default;
@@ -18,8 +18,8 @@ class session_sink {
   virtual void on_replaced() = 0;
   /// The last call: the session was removed with its cluster.
   virtual void on_removed(muster::status const& why) = 0;
-  /// The disk has failed, so events of the session may be lost: no more of them follow, and the
-  /// stream is to end, later.
+  /// The disk has failed, so events of the session may be lost. No more follow, and the stream must
+  /// end, but not from within this call.
   virtual void on_journal_failure(muster::status const& why) = 0;
 };
 
@@ -35,20 +35,21 @@ class session_hub {
   void remove_all(muster::status const& why);
 
   void deliver(core::effects const& fx);
-  /// Calls `then` once all events of a durable session so far can be sent; at once for others. Once
-  /// the disk has failed, the sink's on_journal_failure is called instead.
+  /// Calls `then` once all events of a durable session so far can be sent; at once for other
+  /// sessions. After a disk failure, the sink's on_journal_failure is called instead.
   void run_after_pending_commits(core::session_id session, std::function<void()> then);
-  /// Returns whether input of the session must wait because the journal is full. Poll it: nothing
-  /// signals the end of this state.
+  /// Returns whether input of the session must wait because the journal is full. The caller polls:
+  /// there is no signal when this ends.
   bool is_paused(core::session_id session) const;
 
  private:
   struct served {
     session_sink* sink = nullptr;
     bool durable = false;
-    std::uint64_t behind = 0;  // the batch that the last event held back waits for
+    std::uint64_t behind = 0;  // batch of the last event that is held back
   };
-  // In the order of delivery: an error before the closures that it cancels, an end after its own.
+  // In the order of delivery: an error precedes the closures that it cancels, and an end follows
+  // its outcomes.
   struct events {
     std::vector<core::session_notice> failures;
     std::vector<core::outcome> outcomes;

@@ -1,4 +1,3 @@
-// One thread that writes, reads and deletes the files of values, and what is asked of it.
 #include "server/hub/spill_store.hpp"
 
 #include <boost/crc.hpp>
@@ -32,7 +31,7 @@ muster::status spill_store::start(std::filesystem::path directory, answer_handle
   if (auto const opened = files_.open(std::move(directory)); !opened.ok())
     return {muster::code::failed_precondition, opened.message};
   on_answer_ = std::move(on_answer);
-  files_.clear();  // of a server that was killed
+  files_.clear();  // files of a server that was killed
   thread_.start([this](std::vector<core::value_move> moves) { perform(moves); });
   return {};
 }
@@ -84,7 +83,7 @@ core::values_moved spill_store::write(std::span<core::value_move const> moves) {
   return done;
 }
 
-/// 0, or what went wrong; then there is no such segment.
+/// Returns 0, or the errno of the failure; then the segment does not exist.
 int spill_store::write_segment(std::span<core::value_move const> moves) {
   auto const name = segment_name(++last_segment_);
   auto out = files_.begin(name + ".tmp");

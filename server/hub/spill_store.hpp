@@ -1,13 +1,13 @@
-// Values on the disk, for the core that says which: a thread of its own writes, reads and forgets
-// them in the order in which it is asked.
+// Values of the core that are spilled to disk. A thread writes, reads and deletes them in the order
+// of the requests.
 //
-// Values that wait together are written together, into one segment file of about 8 MiB that is
-// complete before it gets its name. A segment goes when nothing in it is wanted any more; nothing
-// is rewritten. Values have checksums. Nothing here survives the process: files of an earlier one
-// are removed at the start, and a lock keeps two servers out of one directory.
+// Values that are queued together are written into one segment file of about 8 MiB, which gets its
+// name when it is complete. A segment is deleted with its last value and never rewritten. Values
+// have checksums. Nothing survives the process: `start` removes the files of an earlier process,
+// and a lock prevents two servers from using one directory.
 //
-// What waits is bounded by those who ask: the core has no more bytes on their way than its memory
-// may hold and reads 64 values at one time.
+// The core bounds the queue: pending bytes do not exceed its memory limit, and it reads at most 64
+// values at a time.
 #pragma once
 
 #include <cstdint>
@@ -27,19 +27,19 @@ class spill_store {
  public:
   static constexpr std::size_t segment_bytes = std::size_t{8} << 20;
 
-  /// Gets the answers, from the store's thread; none after `stop`.
+  /// Gets the answers on the store's thread; not called after `stop`.
   using answer_handler = std::function<void(core::values_moved)>;
 
   spill_store();
   ~spill_store() { stop(); }
   spill_store(spill_store const&) = delete;
 
-  /// Makes the directory ready and starts the thread. Errors: FAILED_PRECONDITION, in one line with
-  /// the directory and the system's reason; then nothing runs.
+  /// Prepares the directory and starts the thread. Errors: FAILED_PRECONDITION with the directory
+  /// and the system's reason, in one line; then the thread is not started.
   muster::status start(std::filesystem::path directory, answer_handler on_answer);
-  /// Any thread. Does nothing before `start` and after `stop`.
+  /// Queues operations. Any thread. Does nothing before `start` and after `stop`.
   void ask(std::vector<core::value_move> moves) { thread_.ask(std::move(moves)); }
-  /// Finishes the operation that is under way, ends the thread and removes the files.
+  /// Finishes the current operation, ends the thread and removes the files.
   void stop();
 
  private:
@@ -52,7 +52,7 @@ class spill_store {
   };
 
   void perform(std::span<core::value_move> moves);
-  /// As one segment; the answers.
+  /// Writes one segment, and returns the answers.
   core::values_moved write(std::span<core::value_move const> moves);
   int write_segment(std::span<core::value_move const> moves);
   core::value_moved read(core::closure_id id) const;
@@ -60,10 +60,10 @@ class spill_store {
 
   answer_handler on_answer_;
 
-  // the store's thread, while that runs
+  // Used only by the store's thread while it runs.
   own_files files_;
   std::unordered_map<core::closure_id, place> places_;
-  std::unordered_map<std::uint64_t, std::uint32_t> live_;  // values wanted, by segment
+  std::unordered_map<std::uint64_t, std::uint32_t> live_;  // number of values, by segment
   std::uint64_t last_segment_ = 0;
 
   store_thread<core::value_move> thread_;

@@ -1,4 +1,3 @@
-// Sharing what closures of one request have in common, and making events of them.
 #include "server/hub/submission.hpp"
 
 #include <utility>

@@ -1,12 +1,12 @@
-// Closures that somebody wants to have run, on their way to the core. This is where all ways to
-// schedule meet: the parser of a dialect fills a submission (web/json/submission_json for REST,
-// rpc/sessions/schedule_convert for streams and calls), and what comes out of it is an event.
+// Closures to schedule, in the form that all interfaces share. A parser fills a submission
+// (web/json/submission_json for REST, rpc/sessions/schedule_convert for streams and calls), which
+// becomes an event.
 //
 //   json_ref, SessionRequest, ScheduleRequest ──► submission ──► open_session, schedule ──► hub
 //
-// Owned by its request, or by its stream, which fills it again and again. One thread at a time;
-// `learn` is for the engine's. What it may hold is limited by the size of the request, and what is
-// in it is judged by the core, which takes it as a whole or not at all.
+// Owned by its request, or by a stream, which reuses it. One thread at a time, but `learn` only on
+// the engine thread. Its size is limited by that of the request; the core accepts or rejects it as
+// a whole.
 #pragma once
 
 #include <cstdint>
@@ -25,51 +25,53 @@ class submission {
  public:
   using shared_extras = std::shared_ptr<core::closure_extras const>;
 
-  /// Appends a closure, whose arguments and token the caller sets.
+  /// Appends a closure. The caller sets its arguments and token.
   core::closure_spec& add(core::function_id function) {
     auto& c = event_.closures.emplace_back();
     c.function = function;
     return c;
   }
-  /// The same by name. REQUIRES: a submission has its functions either by number or by name.
+  /// Appends a closure of a function by name. REQUIRES: all functions of a submission are added by
+  /// number, or all by name.
   core::closure_spec& add(std::string const& function);
   void reserve(std::size_t closures) { event_.closures.reserve(closures); }
 
-  /// What a closure asks for: null if it is nothing, shared with the one before if it is the same.
+  /// Returns extras with these options: null for default options, and shared with the previous call
+  /// if they are equal.
   shared_extras asking(core::closure_options const& options);
-  /// To add inputs and per-worker values: extras that no other closure has, with its options.
+  /// Gives the closure its own copy of its extras, for inputs and per-worker values.
   static core::closure_extras& own_extras(core::closure_spec& closure);
 
-  /// The number of what a closure is to call, for its `callable`. The same as one of the last few
-  /// has theirs.
+  /// Returns the number for a closure's `callable`. An equal name among the last few is reused.
   std::uint32_t calling(core::callable_name called);
-  /// What the closures' `callable` counts.
+  /// The names that the closures' `callable` refers to, from 1.
   std::vector<core::callable_name>& callables() { return event_.callables; }
 
   std::vector<core::closure_spec> const& closures() const { return event_.closures; }
   core::closure_spec& operator[](std::size_t i) { return event_.closures[i]; }
-  /// Of the functions that came by name, each once.
+  /// The functions added by name, each once.
   std::vector<std::string> const& names() const { return names_; }
 
-  /// Engine thread: has the core number the functions that came by name. Errors: hub::learn's.
+  /// Gets the numbers of the functions from the core. Engine thread only. Errors: those of
+  /// hub::learn.
   muster::status learn(hub& h);
 
-  /// Takes the closures. REQUIRES: learned.
+  /// Moves the closures into an event. REQUIRES: `learn` has succeeded.
   core::open_session opening(core::session_spec spec);
-  /// The event that appends them, valid until `clear`; a stream's hub empties it and leaves it here
-  /// with its memory. REQUIRES: learned.
+  /// Returns the event that appends the closures, valid until `clear`. The hub of a stream takes
+  /// its contents and leaves the memory for reuse. REQUIRES: `learn` has succeeded.
   core::schedule& appending(core::session_id to, std::uint32_t generation = 0);
   void clear();
 
  private:
   core::schedule event_;
   std::vector<std::string> names_;
-  std::vector<std::uint32_t> name_of_;  // by closure: a position in names_
+  std::vector<std::uint32_t> name_of_;  // index into names_, by closure
   std::unordered_map<std::string, std::uint32_t> positions_;
   shared_extras last_;
 };
 
-/// The arguments of a closure. Those of a function that takes none are one allocation for all.
+/// Returns the arguments of a closure. Empty argument lists share one allocation.
 core::blob arguments(std::string_view text, core::encoding e);
 
 }  // namespace muster::server

@@ -1,4 +1,4 @@
-// The stack of the process of a worker that runs closures and objects, as the worker reports it.
+// The stack of a worker process that runs closures and objects, as the worker reports it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The connected workers of a hub: the sinks of their streams, the names of their tasks, and queries
-// to them until they are answered. Owned by a hub; engine thread only.
+// The connected workers of a hub: the sinks of their streams, the names of their tasks, and pending
+// queries. Owned by a hub; engine thread only.
 #pragma once
 
 #include <span>
@@ -17,8 +17,8 @@
 
 namespace muster::server {
 
-/// Receives orders of the core for one attached worker. Calls come from within a step: an
-/// implementation only queues and signals, and never calls the hub back.
+/// Receives orders of the core for one attached worker. Calls are made within a step: an
+/// implementation only queues and signals, and never calls the hub.
 class closure_sink {
  public:
   virtual ~closure_sink() = default;
@@ -34,7 +34,7 @@ class closure_sink {
   virtual void on_disconnect(muster::status const& why, bool final) = 0;
 };
 
-/// Receives the same about ranks, for workers that offer to run them.
+/// Receives orders about ranks, for workers that can run them. The rules of closure_sink apply.
 class rank_sink {
  public:
   virtual ~rank_sink() = default;
@@ -47,7 +47,8 @@ class rank_sink {
   virtual void on_stop_after(doctor::stop_after const&) {}
 };
 
-/// Receives the same about objects, for workers that hold or call them: see object_hub.
+/// Receives orders about objects, for workers that hold or call them: see object_hub. The rules of
+/// closure_sink apply.
 class object_sink {
  public:
   virtual ~object_sink() = default;
@@ -83,7 +84,7 @@ class worker_hub {
   /// Returns no stream if the rank's worker is disconnected.
   core::stream_id stream_of(core::rank_name const& rank) const;
   void disconnect_all(muster::status const& why);
-  /// Hands the orders of a step to the workers that they are for.
+  /// Sends the orders of a step to their workers.
   void deliver(core::effects const& fx) const;
 
   /// Sets the name of the worker's task, "worker:3", once the core has accepted the worker.
@@ -98,10 +99,10 @@ class worker_hub {
   /// Reads the log of a rank; `done` is called once. Errors: NOT_FOUND if the rank is unknown;
   /// UNAVAILABLE if its worker is disconnected; RESOURCE_EXHAUSTED.
   void read_log(rank_log_query query, rank_logs::handler done);
-  /// Refreshes the last lines of the ranks of an attempt, see last_lines::refresh.
+  /// Refreshes the last lines of the ranks of an attempt; see last_lines::refresh.
   void refresh_lines(core::time_point now, last_lines::attempt const& of,
                      std::function<void()> done = {});
-  /// Returns a new round of rank_stacks.
+  /// Starts a round of rank_stacks and returns its number.
   std::uint64_t begin_stacks(stacks_query const& of);
   /// Reads the stack of the process of a task; `done` is called once, unless the worker does not
   /// answer. Returns the number for worker_questions::forget. Errors: NOT_FOUND if the task is not

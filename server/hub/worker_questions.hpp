@@ -1,4 +1,4 @@
-// Questions to workers until they are answered. Owned by a hub; engine thread only.
+// Queries to workers that wait for an answer. Owned by a hub; engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ template <class Answer>
 class worker_questions {
  public:
   using handler = std::function<void(muster::result<Answer>)>;
-  /// Questions waiting at one time. Beyond this, new ones fail with RESOURCE_EXHAUSTED.
+  /// Maximum number of pending queries. At the limit, new ones fail with RESOURCE_EXHAUSTED.
   static constexpr std::size_t waiting_max = 1'024;
 
-  /// `subject`: "logs", for error messages.
+  /// `subject`: for error messages, for example "logs".
   explicit worker_questions(std::string subject) : subject_(std::move(subject)) {}
 
-  /// Returns the number of a new question; 0 if too many wait, and the handler got the error.
+  /// Returns the number of a new query. At the limit, passes the error to `done` and returns 0.
   std::uint64_t expect(core::stream_id stream, handler done) {
     if (waiting_.size() >= waiting_max) {
       done(muster::status{
@@ -33,7 +33,7 @@ class worker_questions {
     waiting_.emplace(++last_, waiting{stream, std::move(done)});
     return last_;
   }
-  /// Takes an answer; ignored unless it comes from the worker that was asked.
+  /// Passes an answer to its handler. Ignored unless it comes from the worker that was asked.
   void deliver(core::stream_id stream, std::uint64_t number, muster::result<Answer> answer) {
     auto const it = waiting_.find(number);
     if (it == waiting_.end() || it->second.stream != stream) return;
@@ -41,7 +41,7 @@ class worker_questions {
     node.mapped().done(std::move(answer));
   }
   void forget(std::uint64_t number) { waiting_.erase(number); }
-  /// Fails the questions to a worker that has disconnected.
+  /// Fails the queries to a worker that has disconnected.
   void forget_worker(core::stream_id stream) {
     for (auto it = waiting_.begin(); it != waiting_.end();) {
       if (it->second.stream != stream) {

@@ -1,4 +1,4 @@
-// Names of the main cluster are one name here.
+// Maps all names of the main cluster to the empty name.
 #include "server/hub/access/cluster_scope.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ std::string_view without_main(std::string_view cluster, std::string_view main) {
   return cluster == main || cluster == "default" ? std::string_view() : cluster;
 }
 
-// Of the main cluster's workers and jobs, whose log events name no cluster.
+// Returns whether an event is about workers or jobs. Events of the main cluster name no cluster.
 bool is_about_work(std::string_view kind) {
   for (std::string_view const prefix : {"worker_", "task_", "job_", "session_", "closure_",
                                         "dependency_", "values_", "no_progress"})

@@ -1,5 +1,5 @@
-// Which clusters somebody may look at: all, or those that a token is bound to. Immutable, so that
-// the threads that ask for somebody can share it. Any thread.
+// The clusters that a caller may see: all, or those that its token is restricted to. Immutable, so
+// threads can share it. Any thread.
 #pragma once
 
 #include <memory>
@@ -14,21 +14,22 @@ namespace muster::server {
 
 class cluster_scope {
  public:
-  cluster_scope() = default;  ///< all of them
-  /// `main`: the name of the server's own cluster, which is also called "default" and, in what the
-  /// hubs tell, nothing.
+  cluster_scope() = default;  ///< all clusters
+  /// `main`: the name of the server's own cluster. It is also called "default"; log events of hubs
+  /// leave its name empty.
   cluster_scope(core::caller const& who, std::string_view main);
 
-  /// Whether it is bound to no cluster.
+  /// Returns whether all clusters are visible.
   bool whole() const { return clusters_.empty(); }
-  /// Whether things of this cluster may be shown; empty: of the main one.
+  /// Returns whether the cluster is visible; an empty name means the main cluster.
   bool sees(std::string_view cluster) const;
-  /// What is about no cluster is for those who see the whole server.
+  /// Returns whether the event is visible. Events without a cluster need access to the whole
+  /// server.
   bool sees(log_event const& n) const;
   bool operator==(cluster_scope const&) const = default;
 
  private:
-  std::vector<std::string> clusters_;  // sorted, each once; the main one is ""
+  std::vector<std::string> clusters_;  // sorted and unique; "" is the main cluster
   std::string main_;
 };
 

@@ -1,4 +1,3 @@
-// One look-up and one digest for each credential, and none for one that was just shown.
 #include "server/hub/access/gate.hpp"
 
 #include <openssl/crypto.h>
@@ -12,8 +11,8 @@ namespace muster::server {
 
 namespace {
 
-/// The credentials that this thread has found good last, by a hash of them: what they were found
-/// by is told by the generation, so that nothing here outlives a change of any token.
+/// A cache of the last valid credentials of this thread, by hash. Entries carry the generation of
+/// the token set, so a change of any token invalidates them.
 struct recent {
   struct entry {
     std::uint64_t generation = 0;
@@ -36,8 +35,8 @@ bool is_same(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-// The number after the tokens: who reads it first notes new tokens under an old number, never old
-// ones under a new.
+// The generation changes after the tokens: a concurrent reader can store new tokens under an old
+// generation, never old tokens under a new one.
 void gate::publish(std::shared_ptr<token_set const> tokens) {
   static std::atomic<std::uint64_t> last = 0;
   std::atomic_store(&tokens_, std::move(tokens));
@@ -79,7 +78,7 @@ core::caller gate::current(core::token const& t) const {
 core::caller gate::look_up(std::string_view credential) const {
   auto const tokens = std::atomic_load(&tokens_);
   auto const it = tokens->find(id_of(credential));
-  // One that is unknown takes as long as one that is wrong.
+  // An unknown id takes as long as a wrong secret, so that timing does not reveal ids.
   static core::token const nobody{.id = "nobody", .salt = "0", .digest = std::string(32, '0')};
   auto const& t = it == tokens->end() ? nobody : *it->second;
   bool const good = fits(t, credential);

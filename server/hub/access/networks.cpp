@@ -1,4 +1,3 @@
-// Every address is one of IPv6 here.
 #include "server/hub/access/networks.hpp"
 
 #include <arpa/inet.h>

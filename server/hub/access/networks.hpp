@@ -1,4 +1,4 @@
-// Networks that people name: "10.0.0.0/8", "192.168.1.7", "fd00::/8". Pure functions; any thread.
+// IP networks from text: "10.0.0.0/8", "192.168.1.7", "fd00::/8". Pure functions; any thread.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ struct network {
   bool contains(std::string_view text) const;
 };
 
-/// INVALID_ARGUMENT in one line.
+/// Parses a network. Errors: INVALID_ARGUMENT in one line.
 muster::result<network> parse_network(std::string_view text);
-/// Of one setting.
+/// Maximum number of networks in one setting.
 constexpr std::size_t networks_max = 64;
-/// INVALID_ARGUMENT also beyond `networks_max`.
+/// Parses several networks. Errors: INVALID_ARGUMENT, also beyond `networks_max`.
 muster::result<std::vector<network>> parse_networks(std::vector<std::string> const& texts);
 bool any_contains(std::vector<network> const& all, std::string_view address);
 

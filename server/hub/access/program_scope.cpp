@@ -1,4 +1,3 @@
-// A program is known by the hub of the cluster that it runs on.
 #include "server/hub/access/program_scope.hpp"
 
 #include "server/hub/id_parsing.hpp"

@@ -1,5 +1,5 @@
-// Whose the coordination clusters of programs are: whoever may look at the cluster that a program
-// runs on may look at its own. Engine thread.
+// Visibility of the coordination clusters of programs: a caller who sees the cluster that a program
+// runs on also sees the program's own cluster. Engine thread.
 #pragma once
 
 #include <string_view>

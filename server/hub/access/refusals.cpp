@@ -1,4 +1,3 @@
-// Counts, and delays that double.
 #include "server/hub/access/refusals.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Who was turned away, by address: how long the next wrong credential from there waits for its
-// answer, and what people are told once a minute. Owned by the gate, under its mutex.
+// Refused requests by address: the delay of the next refusal, and the counts for the log, which are
+// reported once a minute. Owned by the gate, protected by its mutex.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,13 @@
 
 namespace muster::server {
 
-/// Of one address in the time since they were last taken.
+/// Refusals of one address since the last `take`.
 struct refused {
-  std::string address{};        // empty: of all those that found no place in the table
+  std::string address{};        // empty: all addresses beyond the limit of the table
   std::uint64_t without = 0;    // no credentials
-  std::uint64_t wrong = 0;      // unknown, revoked or expired ones
-  std::uint64_t forbidden = 0;  // good ones whose role is another
-  std::string last{};           // what was asked for
+  std::uint64_t wrong = 0;      // unknown, revoked or expired credentials
+  std::uint64_t forbidden = 0;  // valid credentials without the necessary role
+  std::string last{};           // the last request
 };
 
 class refusals {
@@ -25,17 +25,18 @@ class refusals {
   using clock = std::chrono::steady_clock;
   enum class kind : std::uint8_t { without, wrong, forbidden };
 
-  /// Addresses that are remembered. More: they are counted together, and wait as long as one that
-  /// was wrong once.
+  /// Maximum number of addresses. Further addresses are counted together, and get only the first
+  /// delay.
   static constexpr std::size_t addresses_max = 4'096;
   static constexpr std::chrono::milliseconds delay_first{100}, delay_max{5'000};
-  /// An address that was not wrong for so long begins anew.
+  /// After this time without a wrong credential, the delay of an address starts over.
   static constexpr std::chrono::seconds forgiven_after{60};
 
-  /// How long the answer waits: twice as long with each wrong one; 0 for the other kinds.
+  /// Counts a refusal and returns its delay, which doubles with each wrong credential; 0 for other
+  /// kinds.
   std::chrono::milliseconds note(std::string_view address, kind k, std::string_view what,
                                  clock::time_point now);
-  /// What has gathered; the delays go on.
+  /// Returns and clears the counts; the delays are kept.
   std::vector<refused> take(clock::time_point now);
 
  private:

@@ -1,4 +1,4 @@
-// Words of a line; a token that is not ours gets its id from its own digest.
+// A credential that this program did not create gets its id from its digest.
 #include "server/hub/access/token_file.hpp"
 
 #include <set>
@@ -23,7 +23,8 @@ std::vector<std::string> split(std::string const& text, char at) {
 }
 
 muster::result<core::token> parse_line(std::string const& line, std::size_t number) {
-  // The same line gives the same token again, so that reading the file anew changes nothing.
+  // The salt is constant, so that the same line yields the same token and rereading changes
+  // nothing.
   static std::string const salt = new_salt();
   auto words = std::istringstream(line);
   std::string role_name, credential;

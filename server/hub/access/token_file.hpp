@@ -1,8 +1,9 @@
-// A file of tokens, for servers that keep none themselves (a mounted secret, say). A line is
+// A file of tokens, for servers that store none themselves (for example a mounted secret). A line
+// is
 //
 //   ROLE TOKEN [cluster=C[,C…]] [allow-exec]
 //
-// Empty lines and those that begin with # are skipped. Pure functions; any thread.
+// Empty lines and lines that begin with # are ignored. Pure functions; any thread.
 #pragma once
 
 #include <filesystem>
@@ -14,9 +15,10 @@
 
 namespace muster::server {
 
-/// INVALID_ARGUMENT says which line and what is wrong with it, without the token.
+/// Parses the contents of a token file. Errors: INVALID_ARGUMENT with the line and the problem, but
+/// without the token.
 muster::result<std::vector<core::token>> parse_token_file(std::string_view text);
-/// The same of a file. NOT_FOUND, INVALID_ARGUMENT with its path.
+/// Reads and parses a token file. Errors: NOT_FOUND; INVALID_ARGUMENT with the path.
 muster::result<std::vector<core::token>> read_token_file(std::filesystem::path const& file);
 
 }  // namespace muster::server

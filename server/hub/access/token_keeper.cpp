@@ -1,5 +1,5 @@
-// Changes go to the table first, then to the gate and the disk, so that what is revoked ends at
-// once; who asked is answered when it is on the disk.
+// Changes are applied to the table first, then to the gate and the disk, so that a revoked token is
+// invalid at once. The request is answered when the change is on disk.
 #include "server/hub/access/token_keeper.hpp"
 
 #include <algorithm>

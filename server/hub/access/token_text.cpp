@@ -1,4 +1,3 @@
-// Randomness and digests of OpenSSL, and base64url.
 #include "server/hub/access/token_text.hpp"
 
 #include <absl/strings/escaping.h>

@@ -1,4 +1,3 @@
-// Owners, functions that need leave, and sums over a token's sessions.
 #include "server/hub/access/use.hpp"
 
 #include <algorithm>
@@ -36,7 +35,7 @@ std::uint64_t entries_of(core::submitter_usage const& u) {
   return u.queued + u.ranks + u.per_worker;
 }
 
-// "3 queued closures", and what else counts as such, where there is any.
+// Returns "3 queued closures", followed by ranks and per-worker values if there are any.
 std::string queue_text(core::submitter_usage const& u) {
   auto text = std::to_string(u.queued) + " queued closures";
   if (u.ranks > 0) text += ", " + std::to_string(u.ranks) + " ranks of programs";
@@ -44,7 +43,7 @@ std::string queue_text(core::submitter_usage const& u) {
   return text;
 }
 
-// Whether so many more are too many; a limit of 0 is none.
+// Returns RESOURCE_EXHAUSTED if `more` would exceed the limit; 0 means unlimited.
 muster::status over(core::token const& who, std::string const& what, std::uint64_t have,
                     std::uint64_t more, std::uint64_t limit, char const* name) {
   if (limit == 0 || have + more <= limit) return {};

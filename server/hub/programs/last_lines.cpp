@@ -26,8 +26,8 @@ std::size_t end_of_escape(std::string_view text, std::size_t at) {
   return std::min(i + 1, text.size());
 }
 
-// Returns the length of a character that must not be displayed: C1 controls, marks and overrides of
-// direction, and line separators. 0: it can be displayed.
+// Returns the length of a character that must not be displayed: C1 controls, direction marks and
+// overrides, and line separators. Returns 0 for other characters.
 std::size_t hidden_at(std::string_view text, std::size_t at) {
   auto const byte = [&](std::size_t i) {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;

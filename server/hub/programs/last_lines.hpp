@@ -1,6 +1,6 @@
-// The last line that each rank of a program has printed. Workers are asked only while somebody
-// looks at the program: at most once in `every`, with one message each, which they answer with the
-// lines that have changed.
+// The last line that each rank of a program has printed. Workers are queried only while somebody
+// watches the program: at most once in `every`, with one message each. They answer with the lines
+// that have changed.
 //
 // Owned by a hub; engine thread only. Limits: programs_max, waiting_max.
 #pragma once
@@ -22,34 +22,34 @@ struct last_lines_query {
   core::program_id program{};
   std::uint32_t attempt = 0;
   std::vector<std::uint32_t> ranks;  // in ascending order
-  std::vector<std::uint64_t> sizes;  // of each rank's output at the last answer
+  std::vector<std::uint64_t> sizes;  // size of each rank's output at the last answer
 };
 
 struct last_lines_answer {
   struct line {
     std::uint32_t rank = 0;
     std::uint64_t size = 0;
-    std::string text;  // as it was printed
+    std::string text;  // as printed
   };
   core::program_id program{};
   std::uint32_t attempt = 0;
   std::vector<line> lines;
 };
 
-/// Returns what can safely be displayed of a line: UTF-8 without control characters, escape
-/// sequences and overrides of direction, at most `last_line_bytes_max`.
+/// Returns the displayable part of a line: UTF-8 without control characters, escape sequences and
+/// direction overrides, at most `last_line_bytes_max`.
 std::string displayable_line(std::string_view printed);
 inline constexpr std::size_t last_line_bytes_max = 200;
 
 class last_lines {
  public:
-  /// Programs that are stored. Beyond this, the program that nobody has looked at for longest is
-  /// dropped, or the new one if all were looked at recently.
+  /// Maximum number of programs. Beyond it, the program that was watched least recently is dropped,
+  /// or the new program if all were watched recently.
   static constexpr std::size_t programs_max = 16;
-  /// Callers that wait for answers about one program. Others are called at once.
+  /// Maximum number of callers that wait for one program. Further callers are called at once.
   static constexpr std::size_t waiting_max = 64;
   static constexpr core::duration every = std::chrono::seconds(1);
-  /// A worker that takes longer to answer is not waited for: it is too old to answer, or busy.
+  /// A worker is not waited for beyond this time: it is busy, or too old to answer.
   static constexpr core::duration patience = 3 * every;
 
   struct attempt {
@@ -62,11 +62,11 @@ class last_lines {
   /// Returns false if the worker is disconnected.
   using send = std::function<bool(core::stream_id, last_lines_query const&)>;
 
-  /// Asks the workers of an attempt unless they were just asked. Calls `done` once, if it is set:
-  /// when all workers have answered or disconnected.
+  /// Queries the workers of an attempt unless they were just queried. Calls `done` once, if it is
+  /// set, when all workers have answered or disconnected.
   void refresh(core::time_point now, attempt const& of, worker_of const& worker, send const& ask,
                std::function<void()> done);
-  /// Takes an answer; lines of ranks that the worker was not asked for are ignored.
+  /// Stores an answer. Lines of ranks that the worker was not asked for are ignored.
   void deliver(core::stream_id stream, last_lines_answer answer);
   void forget_worker(core::stream_id stream);
   /// Sets the last lines of the ranks of this attempt, if they are stored.
@@ -89,7 +89,7 @@ class last_lines {
     std::map<core::stream_id, question> awaited;
     std::vector<std::function<void()>> waiting;
   };
-  /// Returns null if there is no room.
+  /// Returns null if the limit is reached.
   stored_program* find_or_add(core::time_point now, attempt const& of);
   static void call_if_complete(stored_program& p);
 

@@ -1,4 +1,3 @@
-// Declares, renews and removes the clusters of programs.
 #include "server/hub/programs/program_clusters.hpp"
 
 #include <algorithm>
@@ -13,14 +12,14 @@ namespace {
 namespace coordination = core::coordination;
 using coordination::cluster_spec;
 
-// Others follow from a task's failure, or from what was asked for.
+// Returns whether a barrier failed by itself, not because of a task's failure or a request.
 bool is_own_failure(coordination::barrier_outcome how) {
   using enum coordination::barrier_outcome;
   return how == timed_out || how == miscounted || how == unknown_participant ||
          how == other_participants || how == no_participant;
 }
 
-// "worker:3", as its program calls it; empty: none.
+// Returns the name of a task within its program, "worker:3"; empty if there is none.
 std::string rank_task(cluster_spec const& spec, coordination::task_index task) {
   for (auto const& job : spec.jobs) {
     if (task < job.tasks) return job.name + ":" + std::to_string(task);
@@ -29,8 +28,8 @@ std::string rank_task(cluster_spec const& spec, coordination::task_index task) {
   return {};
 }
 
-// As JAX counts them, in the order of the ranks; parameter servers and evaluators are no part of
-// it.
+// Counts processes like JAX, in the order of the ranks. Parameter servers and evaluators are
+// excluded.
 cluster_spec spec_for(core::attempt_sheet const& sheet) {
   cluster_spec spec;
   spec.name = core::text(sheet.program);
@@ -47,7 +46,7 @@ std::uint64_t count_of(core::time_point t) {
   return static_cast<std::uint64_t>(t.time_since_epoch().count());
 }
 
-// Of tasks that are ranks.
+// Returns the arrivals of tasks that are ranks.
 std::vector<core::attempt_record::meeting::arrival> arrivals(
     history::lateness::meeting const& m, std::vector<std::uint32_t> const& ranks) {
   std::vector<core::attempt_record::meeting::arrival> all;
@@ -56,7 +55,7 @@ std::vector<core::attempt_record::meeting::arrival> arrivals(
   return all;
 }
 
-// The median of its meetings.
+// Returns the median spread of a barrier's meetings.
 core::duration usual_spread(history::lateness const& late, std::string_view id) {
   std::vector<core::duration> spreads;
   for (auto const& m : late.meetings())
@@ -87,7 +86,7 @@ void program_clusters::begin(core::attempt_sheet const& sheet) {
   auto const done = declare(sheet);
   p.has_cluster = done.ok();
   if (done.ok()) return begin_store(sheet);
-  // That of the attempt before: who starts anew must not take it for this one's.
+  // Remove the cluster of the previous attempt, so that new ranks do not use it by mistake.
   end_store(sheet.program);
   if (!of(sheet.program).empty()) dependencies_.remove(of(sheet.program));
   dependencies_.tell(
@@ -175,7 +174,7 @@ program_clusters::lateness program_clusters::late(core::program_id program, std:
   auto const* const met = all_.late().of(*id);
   auto const seen = history::stragglers(met, all_.state().current(*id).views());
   for (auto const& b : seen.barriers) {
-    // The newest first, as they stand in the view.
+    // newest first, in the order of the view
     auto const& m = met->meetings()[met->meetings().size() - 1 - found.barriers.size()];
     found.barriers.push_back({b.id, b.counter, b.ended, static_cast<std::uint32_t>(b.participants),
                               b.last, b.host, b.late, b.spread, arrivals(m, ranks)});
@@ -187,7 +186,7 @@ program_clusters::lateness program_clusters::late(core::program_id program, std:
 
 std::pair<core::program_id const, program_clusters::served>* program_clusters::served_by(
     coordination::cluster_id c) {
-  if (!all_.state().exists(c)) return nullptr;  // it is gone since
+  if (!all_.state().exists(c)) return nullptr;  // the cluster was removed
   auto const program = parse_program(all_.state().spec(c).name);
   auto const it = program ? programs_.find(*program) : programs_.end();
   return it == programs_.end() ? nullptr : &*it;
@@ -212,7 +211,8 @@ void program_clusters::restored(core::program_id program, std::uint32_t attempt,
                                 bool over) {
   programs_[program] = {
       .attempt = attempt, .has_cluster = tunnels && !of(program).empty(), .has_begun = true};
-  // A generation that was to begin when the process died: the attempt is its, not the one's before.
+  // If a generation was about to begin when the process died, this attempt belongs to it, so begin
+  // it now.
   if (auto const id = all_.state().find(core::text(program)); id && !over)
     if (auto next = all_.state().view(*id, all_.now()).next)
       (void)all_.renew(*id, std::move(*next));
@@ -221,13 +221,13 @@ void program_clusters::restored(core::program_id program, std::uint32_t attempt,
 
 void program_clusters::ended(core::program_id program) {
   end_store(program);
-  if (!programs_.contains(program) || of(program).empty()) return;  // none to keep
+  if (!programs_.contains(program) || of(program).empty()) return;  // no cluster to keep
   if (!was_used(program)) return forget(program);
   ended_.push_back(program);
   if (ended_.size() > limits_.ended_max) forget(core::program_id{ended_.front()});
 }
 
-// Ranks that are no agents leave nothing that could be looked at.
+// A cluster that no agent used has nothing to show.
 bool program_clusters::was_used(core::program_id program) const {
   auto const seen = all_.state().view(*all_.state().find(core::text(program)), all_.now());
   auto const began = [](auto const& g) { return g.started != core::time_point{}; };
@@ -251,7 +251,7 @@ std::string program_clusters::of(core::program_id program) const {
   return all_.state().find(name) ? name : std::string();
 }
 
-// What is kept alive by itself, as heartbeats are, is no use of it.
+// Heartbeats do not count as activity, since agents send them even when their rank hangs.
 void program_clusters::look(core::program_id program, std::vector<std::uint32_t> const& ranks,
                             doctor::look& into) const {
   auto const id = all_.state().find(core::text(program));

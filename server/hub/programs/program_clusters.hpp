@@ -1,14 +1,13 @@
-// The coordination clusters of programs: each program whose workers open tunnels has one that is
-// called as its id, with the tasks that train, and a generation for each attempt. It stays to be
-// looked at after the program's end.
-//
-// Of its failures the program hears, for the cause of its own.
+// The coordination clusters of programs. Each program whose workers open tunnels has a cluster
+// named after its id, with the training tasks, and one generation per attempt. The cluster can be
+// inspected after the program has ended. Failures in it are reported to the program, as possible
+// causes of its own failure.
 //
 //   attempt begins ──► declared, or renewed ──► ended: kept for a while ──► forgotten
-//                                                  └─no agent ever came──────┘
+//                                                  └─no agent registered────┘
 //
-// Where there is no room for one, the attempt goes on without: process 0 serves the others by
-// itself, and an event says why. Owned by the composition root, told by the hubs; engine thread.
+// At the limit of clusters an attempt runs without one: process 0 coordinates the others, and an
+// event gives the reason. Owned by the composition root, called by the hubs; engine thread.
 #pragma once
 
 #include <deque>
@@ -25,95 +24,97 @@
 namespace muster::server {
 
 struct program_clusters_limits {
-  std::size_t clusters_max = 500;  // of programs. More: the next one goes on without
-  std::size_t ended_max = 64;      // of programs that have ended. More: the oldest is forgotten
+  std::size_t clusters_max = 500;  // beyond this, programs run without a cluster
+  std::size_t ended_max = 64;      // beyond this, the oldest is removed
 };
 
 class program_clusters {
  public:
   struct dependencies {
     std::function<void(log_event const&)> tell;
-    /// The cluster of this name is to be removed, later: not from inside.
+    /// Removes the cluster of this name. Must do so later, not within the call.
     std::function<void(std::string name)> remove;
-    /// The program is to hear of it, later: not from inside.
+    /// Reports a failure to the program. Must do so later, not within the call.
     std::function<void(core::coordination_failed)> failed = [](auto const&) {};
-    /// For the record of the attempt: each failure there. Later: not from inside.
+    /// Adds a failure to the record of the attempt. Must do so later, not within the call.
     std::function<void(core::program_id, std::uint32_t attempt, core::attempt_record::event)>
         noted = [](auto, auto, auto const&) {};
   };
 
-  /// Stores of torch.distributed of those programs whose store the server has.
+  /// The TCPStores that the server provides for programs.
   struct torch_side {
-    /// An attempt whose cluster this is begins with no keys; so many ranks will come.
+    /// Begins an empty store for an attempt with this cluster and number of ranks.
     std::function<void(core::coordination::cluster_id, core::program_id, std::uint32_t ranks)>
         begin = [](auto, auto, auto) {};
-    /// Its program is over. Harmless when it has none.
+    /// Ends the store of a finished program. Does nothing if there is none.
     std::function<void(core::coordination::cluster_id)> end = [](auto) {};
   };
 
-  /// REQUIRES: the hub outlives it.
+  /// REQUIRES: the hub outlives the object.
   program_clusters(coordination_hub& all, dependencies d, program_clusters_limits limits = {});
   program_clusters(program_clusters const&) = delete;
   ~program_clusters();
 
-  /// Before all else.
+  /// Sets the store functions. Call it before anything else.
   void keep_stores(torch_side s) { torch_ = std::move(s); }
-  /// Before the ranks of the attempt are ordered; harmless when it has been told.
+  /// Begins an attempt. Call it before its ranks are started. Repeated calls are ignored.
   void begin(core::attempt_sheet const& sheet);
-  /// Follows the program's course: its cluster ends with it.
+  /// Ends the cluster when the program ends.
   void changed(core::program_changed const& c);
-  /// Of an earlier process of the server, whose clusters are restored. `tunnels`: the last attempt
-  /// had a cluster where there was room. REQUIRES: before all else of it; those that have ended in
-  /// the order in which they did.
+  /// Restores a program of an earlier server process, whose clusters are restored. `tunnels`: the
+  /// last attempt had a cluster, unless the limit was reached. REQUIRES: the first call for the
+  /// program; finished programs in the order of their end.
   void restored(core::program_id program, std::uint32_t attempt, bool tunnels, bool over);
-  /// This attempt, the last one, has a cluster.
+  /// Returns whether this attempt is the program's last and has a cluster.
   bool serves(core::program_id program, std::uint32_t attempt) const;
-  /// Of the barriers of this attempt, while no later one has begun.
+  /// Lateness at the barriers of an attempt, until the next attempt begins.
   struct lateness {
     std::vector<core::attempt_record::meeting> barriers;
     std::vector<core::attempt_record::latecomer> latecomers;
   };
-  /// Who came late to barriers of the attempt. `ranks`: of each of its tasks.
+  /// Returns which tasks were late at barriers of the attempt. `ranks`: the rank of each task.
   lateness late(core::program_id program, std::uint32_t attempt,
                 std::vector<std::uint32_t> const& ranks) const;
-  /// A rank that is one of the cluster's tasks: nobody waits for the others at a barrier.
+  /// Returns whether a rank is a task of the cluster. Other ranks take no part in barriers.
   static bool trains(core::rank_view const& r) {
     return !r.task.starts_with("ps:") && !r.task.starts_with("evaluator:");
   }
-  /// The program's cluster; empty: it has none.
+  /// Returns the name of the program's cluster; empty if it has none.
   std::string of(core::program_id program) const;
-  /// Adds whether it has been used and the barriers that some wait at; nothing where it has none.
-  /// `ranks`: of each of its tasks.
+  /// Adds the activity of the cluster and its pending barriers; nothing if there is no cluster.
+  /// `ranks`: the rank of each task.
   void look(core::program_id program, std::vector<std::uint32_t> const& ranks,
             doctor::look& into) const;
   static constexpr std::size_t barriers_looked_at = 20;
-  /// Called after each change of a program, when it has taken effect.
+  /// Sets a listener, which is called after each change of a program has taken effect.
   void on_change(std::function<void(core::program_id)> listener) {
     listener_ = std::move(listener);
   }
-  /// Those of an earlier process whose programs nobody knows are removed.
+  /// Removes clusters of an earlier process whose programs are unknown.
   void drop_unknown(std::function<bool(core::program_id)> const& known);
 
  private:
   struct served {
     std::uint32_t attempt = 0;
     bool has_cluster = false;
-    bool has_begun = false;  // its generation; what is told before is of the attempt before
-    bool failed = false;     // a task of it has, and what follows is no news
+    // whether its generation has begun; earlier reports concern the previous attempt
+    bool has_begun = false;
+    bool failed = false;  // a task has failed; later failures are consequences
   };
 
   muster::status declare(core::attempt_sheet const& sheet);
-  /// What its service tells: the first task that fails, and until then barriers that do.
+  /// Processes changes of the service: the first failure of a task, and failures of barriers before
+  /// it.
   void fold(core::coordination::changes const& c);
   void tell(core::coordination::cluster_id of, core::coordination::task_index task,
             core::coordination::fault const& why);
   void note(core::coordination::cluster_id of, core::coordination::task_index task,
             core::attempt_event kind, core::coordination::fault const& why);
-  /// Whose cluster it is; null: nobody's that is known.
+  /// Returns the program of a cluster; null if there is none.
   std::pair<core::program_id const, served>* served_by(core::coordination::cluster_id c);
   std::size_t count() const;
   void ended(core::program_id program);
-  /// An agent has registered with it, of whichever attempt. REQUIRES: there is one.
+  /// Returns whether an agent has registered, in any attempt. REQUIRES: the cluster exists.
   bool was_used(core::program_id program) const;
   void begin_store(core::attempt_sheet const& sheet);
   void end_store(core::program_id program);
@@ -123,8 +124,8 @@ class program_clusters {
   dependencies const dependencies_;
   program_clusters_limits const limits_;
   torch_side torch_;
-  std::map<core::program_id, served> programs_;  // those known to the hubs
-  std::deque<core::program_id> ended_;           // the oldest first
+  std::map<core::program_id, served> programs_;  // programs known to the hubs
+  std::deque<core::program_id> ended_;           // oldest first
   std::function<void(core::program_id)> listener_ = [](auto) {};
 };
 

@@ -17,7 +17,7 @@ void program_doctor::update(std::vector<core::program_changed> const& changes) {
   find_due();
 }
 
-// A single rank waits for no other, so a lack of progress proves nothing: it is watched only if its
+// A single rank waits for no other, so a lack of progress proves nothing. It is watched only if its
 // owner asks for more than a report.
 void program_doctor::begin(core::program_id id) {
   if (all_.size() >= programs_max) return;
@@ -35,7 +35,7 @@ void program_doctor::begin(core::program_id id) {
   made.attempt = p->attempt;
   if (p->hang) {
     auto was = *p->hang;
-    was.waiting.clear();  // hang_of names them
+    was.waiting.clear();  // hang_of adds the names
     made.watch.restore(std::move(was));
   }
   for (auto const& r : *ranks)
@@ -204,7 +204,7 @@ void program_doctor::report(core::program_id id, watched_program& p, doctor::han
                  "'" + name + "' hangs: " + core::text(what));
   hub_.programs().record_event(
       which, {what.since, core::attempt_event::hangs, what.task, core::text(what)});
-  hub_.apply(core::program_hangs{id, which.attempt, what});  // `p` may be gone
+  hub_.apply(core::program_hangs{id, which.attempt, what});  // may remove `p`
 }
 
 }  // namespace muster::server

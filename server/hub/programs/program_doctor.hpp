@@ -1,12 +1,12 @@
-// Watches the running programs of a hub for ranks that hang. It asks workers for the vitals of
-// ranks, coordination clusters for barriers, and for stacks if no rank makes progress;
-// doctor::hang_watch judges the answers.
+// Watches the running programs of a hub for ranks that hang. Asks workers for the vitals of ranks,
+// coordination clusters for barriers, and for stacks if no rank makes progress; doctor::hang_watch
+// judges the answers.
 //
 //   runs ──► every quarter of hang_after: vitals ──► no progress: stacks, twice ──► hang found
 //                                                                                     │
 //                             log event; core::program_hangs, which obeys on_hang ◄───┘
 //
-// Owned by a hub; engine thread only. All input is only stored, and evaluated in tick(), so other
+// Owned by a hub; engine thread only. Input is only stored, and evaluated in tick(), so the other
 // functions can be called from within a step. Limits: programs_max.
 #pragma once
 
@@ -38,9 +38,9 @@ struct vitals_answer {
 
 class program_doctor {
  public:
-  /// Programs that are watched. Beyond this, a program that starts to run is not.
+  /// Maximum number of watched programs. Further programs are not watched.
   static constexpr std::size_t programs_max = 1'000;
-  /// A worker that takes longer to answer is not waited for: it is too old to answer, or busy.
+  /// A worker is not waited for beyond this time: it is busy, or too old to answer.
   static constexpr core::duration patience = std::chrono::seconds(2);
 
   /// REQUIRES: `of` outlives it.
@@ -48,7 +48,7 @@ class program_doctor {
 
   /// Starts or stops watching programs that have changed.
   void update(std::vector<core::program_changed> const& changes);
-  /// Takes an answer; vitals of ranks that the worker was not asked for are ignored.
+  /// Stores an answer. Vitals of ranks that the worker was not asked for are ignored.
   void deliver(core::stream_id stream, vitals_answer answer);
   void forget_worker(core::stream_id stream);
   /// Evaluates the programs that are due.
@@ -57,7 +57,7 @@ class program_doctor {
 
   /// Returns none if the program makes progress or is not watched.
   std::optional<core::hang> hang_of(core::program_id id) const;
-  /// Returns the programs that hang, the longest known first.
+  /// Returns the programs that hang, oldest hang first.
   std::vector<core::program_id> hanging(std::size_t limit) const;
   std::size_t watched() const { return all_.size(); }
 
@@ -66,7 +66,7 @@ class program_doctor {
     explicit watched_program(doctor::hang_watch w) : watch(std::move(w)) {}
     std::uint32_t attempt = 0;
     doctor::hang_watch watch;
-    std::vector<core::rank_view> ranks{};  // their places
+    std::vector<core::rank_view> ranks{};  // with their placements
     std::vector<std::uint32_t> training{};
     struct question {
       core::stream_id stream{};
@@ -74,7 +74,7 @@ class program_doctor {
     };
     std::map<std::uint64_t, question> awaited{};  // by number
     std::vector<doctor::rank_vitals> vitals{};
-    std::optional<core::time_point> asked_at{};  // and not evaluated yet
+    std::optional<core::time_point> asked_at{};  // set until the answers are evaluated
     std::optional<std::uint64_t> round{};        // of stacks
     bool round_is_over = false;
   };
@@ -90,8 +90,8 @@ class program_doctor {
 
   hub& hub_;
   std::map<core::program_id, watched_program> all_;
-  std::uint64_t last_ = 0;              // of questions
-  core::time_point due_ = core::never;  // kept, since the hub reads it in each step
+  std::uint64_t last_ = 0;              // query number
+  core::time_point due_ = core::never;  // cached, since the hub reads it in each step
 };
 
 }  // namespace muster::server

@@ -10,7 +10,7 @@ namespace muster::server {
 void program_hub::deliver(core::effects const& fx) {
   record_attempts(fx);
   auto* const clusters = dependencies_.clusters;
-  // The cluster exists, also on the disk, before its attempt does.
+  // The cluster must exist, also on disk, before its attempt.
   if (clusters)
     for (auto const& o : fx.rank_orders)
       for (auto const& started : o.starts) clusters->begin(*started.sheet);
@@ -40,9 +40,9 @@ void program_hub::record_attempts(core::effects const& fx) {
     }
 }
 
-// A rank starts once its placement is durable, and its worker forgets its end once the end is: so a
-// restarted server knows every rank that can be running, and starts none twice. Once the disk has
-// failed, only stops are sent.
+// A rank starts once its placement is durable, and its worker forgets the end of a rank once that
+// is durable. So a restarted server knows every rank that can be running, and starts none twice.
+// After a disk failure, only stops are sent.
 void program_hub::deliver_orders(core::effects const& fx) {
   for (auto const& o : fx.rank_orders) {
     auto* const worker = hub_.workers().sink(o.stream);

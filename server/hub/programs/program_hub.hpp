@@ -1,6 +1,6 @@
-// Does the work of a hub for programs beside the core: records of their attempts, orders to
-// workers, coordination clusters, steps of ranks and detection of hangs. Owned by a hub; engine
-// thread only.
+// Everything that a hub does for programs outside the core: records of attempts, orders to workers,
+// coordination clusters, steps of ranks, and detection of hangs. Owned by a hub; engine thread
+// only.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 namespace muster::server {
 
 struct program_dependencies {
-  /// Appends the facts of a step to the journal. REQUIRES: set if the journal of jobs is.
+  /// Appends the records of a step to the journal. REQUIRES: set if the journal of jobs is.
   std::function<void(std::vector<core::programs::fact> const&)> write = {};
-  /// Stores the record of an attempt, or removes it: null. May be empty.
+  /// Stores the record of an attempt; null removes it. May be empty.
   std::function<void(history::black_box::name const&, core::attempt_record const*)> write_record =
       {};
   program_clusters* clusters = nullptr;  // outlives the hub; null: programs have no clusters
@@ -33,12 +33,12 @@ class program_hub {
   program_hub(hub& of, program_dependencies dependencies)
       : hub_(of), dependencies_(std::move(dependencies)) {}
 
-  /// Delivers what a step has changed of programs.
+  /// Delivers the changes of programs in a step.
   void deliver(core::effects const& fx);
   void forget_worker(core::stream_id worker);
   void tick();
   core::time_point due() const { return std::min(steps_.due(), doctor_.due()); }
-  /// The core has forgotten all programs, with their cluster.
+  /// Called when the core has forgotten all programs, because their cluster was removed.
   void close();
 
   /// Restores programs of an earlier process. REQUIRES: nothing is scheduled yet.
@@ -46,8 +46,8 @@ class program_hub {
   /// Restores the record of an attempt. Returns false if the core does not know the attempt.
   /// REQUIRES: its program is restored.
   bool restore(attempt const& which, core::attempt_record what);
-  /// Returns the blobs that unfinished programs name as their upload, 64 digits each, and notifies
-  /// the core of blobs that appeared or disappeared, by `exists`.
+  /// Returns the blobs that unfinished programs use as uploads, 64 digits each. Notifies the core
+  /// of blobs that appeared or disappeared, according to `exists`.
   std::vector<std::string> refresh_uploads(std::function<bool(std::string const&)> const& exists);
 
   /// The records of attempts; those of their barriers are complete once a later attempt begins.
@@ -57,9 +57,9 @@ class program_hub {
   /// Records the stacks of ranks that a worker has killed.
   void record_stacks(core::stream_id worker, attempt const& which,
                      std::vector<core::attempt_record::stack> where);
-  /// Records an event, at the present if it has no time.
+  /// Records an event, with the current time if it has none.
   void record_event(attempt const& which, core::attempt_record::event what);
-  /// Stores the records that have changed.
+  /// Stores the changed records.
   void write_records();
 
   /// Returns whether this attempt, the last one of its program, has a coordination cluster.
@@ -74,10 +74,10 @@ class program_hub {
   /// rank has this key; NOT_FOUND if the program has no cluster.
   muster::result<std::string> cluster_of(core::program_id program, std::uint32_t attempt,
                                          std::string_view tunnel_key) const;
-  /// Adds the state of the program's cluster; `ranks`: the rank of each of its tasks.
+  /// Adds the state of the program's cluster. `ranks`: the rank of each of its tasks.
   void inspect_cluster(core::program_id program, std::vector<std::uint32_t> const& ranks,
                        doctor::look& into) const;
-  /// Returns who was late at the barriers of the attempt, until the next one begins.
+  /// Returns which tasks were late at the barriers of the attempt, until the next attempt begins.
   program_clusters::lateness lateness(core::program_id program, std::uint32_t attempt) const;
 
   rank_steps& steps() { return steps_; }

@@ -1,4 +1,4 @@
-// Questions to workers for the output of ranks, which is stored on the workers' disks.
+// Queries to workers for the output of ranks, which is stored on the workers' disks.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct rank_log_query {
   std::uint64_t number = 0;
   core::rank_name rank{};
   std::uint64_t offset = 0;
-  bool from_end = false;  // the offset counts backwards
+  bool from_end = false;  // the offset counts from the end
   std::uint32_t bytes_max = 0;
 };
 
@@ -23,7 +23,7 @@ struct rank_log {
   std::string data;
   std::uint64_t size = 0;  // of the whole log
   bool complete = false;   // nothing will be added
-  std::string task{};      // "worker:3"; set by whoever asked
+  std::string task{};      // "worker:3"; set by the caller
 };
 
 using rank_logs = worker_questions<rank_log>;

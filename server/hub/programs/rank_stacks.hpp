@@ -1,5 +1,5 @@
-// The present stacks of ranks, which their workers take. Each worker that has ranks of the attempt
-// gets one question; ranks whose worker is disconnected or does not answer are marked so.
+// Current stacks of ranks, taken by their workers. Each worker with ranks of the attempt gets one
+// query. Ranks whose worker is disconnected or does not answer are marked.
 //
 // Owned by a hub; engine thread only. Limits: rounds_max.
 #pragma once
@@ -18,10 +18,10 @@ namespace muster::server {
 
 using core::stack_state;
 
-/// Precedes the stacks of processes that the rank has started, within its text (programs.proto).
+/// Marks the stacks of processes started by the rank, within its text (programs.proto).
 inline constexpr std::string_view started_by_rank = "A process that it has started (";
 
-/// Returns the stack of the rank's own process, or else of the first process that it has started.
+/// Returns the stack of the rank's own process, or else of the first process that it started.
 std::string own_stack(std::string_view text);
 
 struct rank_stack {
@@ -46,22 +46,24 @@ struct stacks_answer {
 
 class rank_stacks {
  public:
-  /// Rounds that have not ended. Beyond this, the oldest is completed without its missing answers.
+  /// Maximum number of unfinished rounds. Beyond it, the oldest is completed without its missing
+  /// answers.
   static constexpr std::size_t rounds_max = 64;
 
   /// Returns no stream if the rank's worker is disconnected.
   using worker_function = std::function<core::stream_id(std::uint32_t rank)>;
   /// Returns false if the worker is disconnected.
   using ask_function = std::function<bool(core::stream_id, stacks_query const&)>;
-  /// Asks all workers of the ranks of `of`; returns the number of the round.
+  /// Queries all workers of the ranks of `of`, and returns the number of the round.
   std::uint64_t begin(stacks_query const& of, worker_function const& worker,
                       ask_function const& ask);
-  /// Calls `done` once all answers are there, possibly at once. An unknown round is complete.
+  /// Calls `done` once all answers have arrived, possibly at once. An unknown round counts as
+  /// complete.
   void await(std::uint64_t round, std::function<void()> done);
   /// Returns the stacks by rank, and forgets the round.
   std::vector<rank_stack> end(std::uint64_t round);
 
-  /// Takes an answer; stacks of ranks that the worker was not asked for are ignored.
+  /// Stores an answer. Stacks of ranks that the worker was not asked for are ignored.
   void deliver(core::stream_id stream, stacks_answer answer);
   void forget_worker(core::stream_id stream);
 
@@ -78,7 +80,7 @@ class rank_stacks {
   static void call_if_complete(round& r);
 
   std::map<std::uint64_t, round> rounds_;
-  std::uint64_t last_ = 0;  // of questions and rounds
+  std::uint64_t last_ = 0;  // number of queries and rounds
 };
 
 }  // namespace muster::server

@@ -26,7 +26,8 @@ void rank_steps::restore(doctor::step_segment const& recorded) {
                  [&](doctor::step_span const& s) { last[s.rank] = s; });
 }
 
-// Clocks of two processes differ slightly. A rank that restarts its count does so later than that.
+// Allows for the small difference of the clocks of two processes. A rank that restarts its count
+// does so later than that.
 void rank_steps::drop_recorded(attempt const& of, std::vector<doctor::step_span>& spans) const {
   constexpr core::duration apart = std::chrono::seconds(1);
   auto const known = recorded_.find(of);
@@ -62,7 +63,7 @@ void rank_steps::record(core::stream_id stream, doctor::step_table::report what)
   });
   drop_recorded({what.program, what.attempt}, spans);
   log_.add(hub_.now(), what.program, what.attempt, spans);
-  if (!first || !p->spec.step_pattern.empty()) return;  // such ranks take no orders
+  if (!first || !p->spec.step_pattern.empty()) return;  // such ranks cannot be stopped at a step
   core::program_steps_said some{what.program, what.attempt, {}, {}};
   some.what = core::program_steps_said::kind::some;
   hub_.apply(some);
@@ -149,7 +150,7 @@ void rank_steps::apply(changes const& c) {
 }
 
 // A program with a requested stop runs on to that step. If no step can be agreed on, the worker
-// stops its ranks by a signal, after a while.
+// eventually stops its ranks by a signal.
 void rank_steps::drain_worker(core::stream_id stream) {
   auto const& programs = hub_.state().programs();
   for (auto const& [program, number] : table_.attempts()) {

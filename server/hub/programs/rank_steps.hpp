@@ -1,11 +1,11 @@
-// The steps of the ranks of a hub's programs. It stores the steps that workers report of their own
-// ranks, and agrees with workers on the step after which all ranks of a program stop.
+// The steps of the ranks of a hub's programs. Stores the steps that workers report, and agrees with
+// workers on the step after which all ranks of a program stop.
 //
 //   POST …/stop {"at_step"} ─┐                              ┌─► program_steps_said: preempted, none
 //   a worker is drained ─────┼─► step_stops ◄─► workers ────┼─► program_wish::stop_at
 //   a deadline's notice ─────┘                              └─► the caller of stop()
 //
-// The core stores the step of a request, so it outlives this process and an attempt that ends
+// The core stores the requested step, so it outlives this process, and also an attempt that ends
 // earlier: the ranks of the next attempt agree again.
 //
 // Owned by a hub; engine thread only. Limits: those of the table and of the agreements.
@@ -32,24 +32,24 @@ class rank_steps {
   /// REQUIRES: `of` outlives it.
   explicit rank_steps(hub& of);
 
-  /// Restores steps that an earlier process has recorded, oldest first. Workers report some of them
-  /// again, and those that ended in between. REQUIRES: nothing was reported.
+  /// Restores steps recorded by an earlier process, oldest first. Workers report some of them
+  /// again, and also steps that ended in between. REQUIRES: nothing was reported.
   void restore(doctor::step_segment const& recorded);
-  /// Stores a report; ranks of other workers or earlier attempts are ignored.
+  /// Stores a report. Ranks of other workers or earlier attempts are ignored.
   void record(core::stream_id stream, doctor::step_table::report what);
   void deliver(core::stream_id stream, doctor::steps_held const& what) {
     stops_.answered(stream, what);
     send_decisions();
   }
   void record_ends(core::rank_reports const& reports);
-  /// Sends the agreed steps to a worker that has connected again.
+  /// Sends the agreed steps to a worker that has reconnected.
   void resume_worker(core::stream_id stream);
   /// Can be called from within a step: apply() sends the decisions.
   void forget_worker(core::stream_id stream) { stops_.gone(stream); }
   /// The consequences of a step of the core for steps of ranks.
   struct changes {
     std::vector<core::stream_id> drained;  // workers
-    std::vector<attempt> noticed;          // attempts that are to end after a step
+    std::vector<attempt> noticed;          // attempts that must end after a step
     std::vector<core::program_id> running, forgotten;
   };
   static changes changes_of(core::effects const& fx);
@@ -64,7 +64,8 @@ class rank_steps {
   /// does not answer; RESOURCE_EXHAUSTED.
   void stop(core::program_id program, std::uint64_t least, doctor::step_stops::handler done);
 
-  /// Sets the steps of a program. `slow_ranks`: also these, which takes long for many ranks.
+  /// Sets the steps of a program. `slow_ranks`: also sets the slow ranks, which is expensive for
+  /// many ranks.
   void fill(core::program_view& p, bool slow_ranks) const;
   void fill(core::program_id program, std::uint32_t attempt,
             std::vector<core::rank_view>& ranks) const;
@@ -72,14 +73,14 @@ class rank_steps {
   doctor::step_log& log() { return log_; }
 
  private:
-  /// Removes spans, or parts of them, that are recorded already.
+  /// Removes spans, or parts of them, that are already recorded.
   void drop_recorded(attempt const& of, std::vector<doctor::step_span>& spans) const;
   /// Returns the workers of ranks that are alive; no stream stands for a disconnected worker.
   std::set<core::stream_id> workers_of(attempt const& of) const;
   void drain_worker(core::stream_id stream);
-  /// Restores the agreement of this attempt that the core has stored.
+  /// Restores the agreement of this attempt stored in the core.
   void recall_agreement(core::program_view const& p);
-  /// Agrees for this attempt on the stop requested in an earlier one, once ranks report steps.
+  /// Agrees on the stop that was requested in an earlier attempt, once ranks report steps.
   void renew_agreement(core::program_id program);
   void send_decisions();
 
