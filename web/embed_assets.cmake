@@ -1,5 +1,5 @@
-# Turns FROM/manifest.json and its files into TO/embedded_assets.{S,cpp}: the bytes by .incbin (fast
-# to build, nothing to parse), and the table of web/server/assets.hpp over them.
+# Converts FROM/manifest.json and its files to TO/embedded_assets.{S,cpp}: the bytes with .incbin,
+# which needs no parsing, and the table of web/server/assets.hpp.
 file(READ ${FROM}/manifest.json manifest)
 string(JSON count LENGTH "${manifest}")
 set(assembly ".section .rodata\n")

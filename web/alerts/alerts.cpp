@@ -1,4 +1,3 @@
-// The order of the rules, and items as JSON.
 #include "web/alerts/alerts.hpp"
 
 #include <algorithm>

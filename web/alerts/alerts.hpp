@@ -1,9 +1,9 @@
-// What needs a person: one item for one cause, each with since when it lasts and where to look. An
-// item is there for as long as its cause is; what is over, or normal (a worker that was drained, a
-// closure that was requeued and ran elsewhere), is none. Rules are pure functions of facts that
-// were copied from the engine; any thread.
+// Alerts: problems that need a person. There is one alert for each cause, with its start and a
+// link. An alert exists as long as its cause. Normal events, such as a drained worker or a closure
+// that was requeued and ran elsewhere, raise none. Rules are pure functions of facts that were
+// copied from the engine; any thread.
 //
-// Bounded: no list of facts has more than its _max, and rules name at most three of many.
+// Bounded: each list of facts has a _max, and rules name at most three of many.
 #pragma once
 
 #include <cstdint>
@@ -24,81 +24,82 @@ enum class alert_severity : std::uint8_t { error, warning };
 
 struct alert {
   std::string rule{};     ///< "task-lost"
-  std::string subject{};  ///< tells items of one rule apart; with it the name of a row
+  std::string subject{};  ///< distinguishes alerts of one rule; rule and subject name the row
   alert_severity severity = alert_severity::error;
-  std::string title{};       ///< what is wrong
-  std::string detail{};      ///< the cause, as far as it is known
-  core::time_point since{};  ///< never: nobody knows
-  std::uint64_t count = 1;   ///< of what the title is about
-  std::string link{};        ///< of the page: a path with its query
-  std::string command{};     ///< that helps, or tells more; may be empty
+  std::string title{};       ///< the problem
+  std::string detail{};      ///< the cause, if known
+  core::time_point since{};  ///< never: unknown
+  std::uint64_t count = 1;   ///< of the objects in the title
+  std::string link{};        ///< path and query in the dashboard
+  std::string command{};     ///< shows more or fixes the problem; may be empty
 };
 
-/// A barrier that waits for somebody.
+/// A barrier with missing tasks.
 struct stuck_barrier {
   std::string cluster;
-  coordination::barrier_view view;  ///< with who is missing
+  coordination::barrier_view view;  ///< includes the missing tasks
 };
 
-/// A program that failed, waits or hangs: since when, and why.
+/// A program that failed, waits or hangs, with start and reason.
 struct troubled_program {
   core::program_id id{};
   std::string name, text;
   core::time_point since{};
-  bool sure = true;  ///< false: it may start, or go on, without help
+  bool sure = true;  ///< false: it may start or continue without help
 };
 
-/// A machine whose memory is nearly in use for a while.
+/// A machine whose memory has been nearly full for a while.
 struct short_machine {
-  std::string task;  ///< none: the server's
+  std::string task;  ///< empty: the server's machine
   core::time_point since{};
   machine seen;
 };
 
-/// What the rules look at, of one cluster's closures and programs.
+/// Facts about the closures and programs of a cluster.
 struct pool_facts {
   static constexpr std::size_t tasks_max = 200;
   static constexpr std::size_t failed_jobs_max = 20, failed_sessions_max = 3;
   static constexpr std::size_t functions_max = 50;
   static constexpr std::size_t programs_max = 20;
-  /// Programs that start sooner needed nobody.
+  /// Programs that start sooner raise no alert.
   static constexpr core::duration program_waits_after = std::chrono::seconds(30);
 
   std::string cluster;  ///< empty: the main one
   core::overview_view overview;
-  std::vector<core::function_view> unserved;   ///< have closures queued, no worker has them
+  std::vector<core::function_view> unserved;   ///< have queued closures, but no worker
   std::vector<core::task_view> lost, late;     ///< the first tasks_max
   history::failed_jobs failed;                 ///< of the last hour
-  history::failed_sessions failed_sessions;    ///< the same
-  core::time_point waits_since = core::never;  ///< something has, for a worker
+  history::failed_sessions failed_sessions;    ///< of the last hour
+  core::time_point waits_since = core::never;  ///< start of the current wait for a worker
   core::unmet_demand_view unmet_demand;
   core::gangs_view gangs;
   std::vector<troubled_program> failed_programs, waiting_programs;  ///< the newest first
-  std::vector<troubled_program> hung_programs;                      ///< the first first
-  std::uint64_t closures = 0, closures_max = 0;  ///< that the server keeps, finished ones included
+  std::vector<troubled_program> hung_programs;                      ///< the oldest first
+  std::uint64_t closures = 0, closures_max = 0;  ///< kept by the server, including finished ones
   core::time_point disk_fails_since = core::never;
   std::vector<short_machine> short_of_memory;  ///< the first tasks_max
   static constexpr std::size_t failing_builds_max = 50;
   std::vector<core::failing_build_view> failing_builds;
 };
 
-/// The same of its agents.
+/// Facts about the agents of a cluster.
 struct agents_facts {
   static constexpr std::size_t agents_max = 200;
   static constexpr std::size_t barriers_max = 20;
 
   coordination::cluster_view view;
-  std::vector<coordination::agent_view> troubled;  ///< missing, late or in error; the first
+  /// Missing, late or in error; the first agents_max.
+  std::vector<coordination::agent_view> troubled;
   std::vector<stuck_barrier> stuck;
   coordination::unheard_notices unheard;
 };
 
-/// What is written to --data-dir or --store.
+/// The state of writes to --data-dir or --store.
 struct journal_facts {
   core::time_point failed_since = core::never;
   std::string failure;
   core::time_point full_since = core::never;
-  std::string full;  ///< where, and how much is free
+  std::string full;  ///< place and free space
 };
 
 struct alert_facts {
@@ -108,18 +109,18 @@ struct alert_facts {
   journal_facts journal;       ///< of the server
   std::vector<pool_facts> pools;
   std::vector<agents_facts> agents;
-  /// Tokens exist, and the server requires them only after it has been restarted.
+  /// Tokens exist, but the server requires them only after a restart.
   bool tokens_ignored = false;
 };
 
-/// Tells items apart: rows of the topic are named so.
+/// Returns the key of an alert, which is the name of its row in the topic.
 std::string key_of(alert const& i);
 void members(member_list const& m, alert const& i);
 
-/// Errors first, and of them what has lasted longest.
+/// Returns the alerts: errors first, and within a severity the oldest first.
 std::vector<alert> alerts_of(alert_facts const& f);
 
-// The rules, one for one kind of cause.
+// The rules, each for one kind of cause.
 using alerts = std::vector<alert>;
 void lost_tasks(pool_facts const& p, alerts& out);
 void late_tasks(pool_facts const& p, alert_facts const& f, alerts& out);

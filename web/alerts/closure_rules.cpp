@@ -1,4 +1,4 @@
-// What can be wrong with closures and their workers.
+// Rules for closures and their workers.
 #include <algorithm>
 #include <functional>
 
@@ -18,7 +18,7 @@ std::string worker_page(core::task_view const& t, pool_facts const& p) {
   return page_link("/workers/" + name_of(t), {{"cluster", p.cluster}});
 }
 
-// What most of them have in common; empty when it is not more than half.
+// Returns a value that more than half of the tasks have; empty if there is none.
 template <class Of>
 std::string common(std::vector<core::task_view> const& tasks, Of const& of) {
   for (auto const& candidate : tasks) {
@@ -61,7 +61,8 @@ std::string label(core::job_view const& j) {
   return j.name.empty() ? core::text(j.id) : j.name;
 }
 
-// With the same arguments a closure whose input could not be read would fail again.
+// Returns false if the closure's input could not be read: with the same arguments it would fail
+// again.
 bool can_be_retried(core::job_view const& j) {
   return j.retryable && (!j.error || j.error->kind != core::failure_kind::input);
 }
@@ -84,7 +85,7 @@ alert about_job(core::job_view const& j, pool_facts const& p) {
 
 using same_cause = std::vector<core::job_view const*>;
 
-// Groups jobs by the text of their first error. Groups and jobs keep the order, the newest first.
+// Groups jobs by the text of their first error. Groups and jobs keep their order, newest first.
 std::vector<same_cause> by_cause(std::vector<core::job_view> const& jobs) {
   std::vector<same_cause> groups;
   for (auto const& j : jobs) {
@@ -153,8 +154,8 @@ void failed_jobs(pool_facts const& p, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// While a session goes on its program may well deal with an error: a warning, as long as it is
-// news.
+// A warning only, and only while it is recent: the program of a running session may handle the
+// error.
 void failed_sessions(pool_facts const& p, alerts& out) {
   for (auto const& [s, closure, at, why] : p.failed_sessions.newest) {
     auto const label = s.name.empty() ? core::text(s.id) : s.name;
@@ -254,7 +255,7 @@ void closures_exclusive(pool_facts const& p, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// One item for a value, however many workers build it.
+// Raises one alert per value, for all workers that build it.
 void failing_builds(pool_facts const& p, alerts& out) {
   for (auto it = p.failing_builds.begin(); it != p.failing_builds.end();) {
     auto const& first = *it;
@@ -285,7 +286,7 @@ void nearly_full(pool_facts const& p, alerts& out) {
   item.detail = std::to_string(kept - unfinished) +
                 " are finished and kept; at the limit, submissions are refused: delete finished "
                 "jobs, release values, or raise --closures-max";
-  item.since = core::never;  // nobody knows since when
+  item.since = core::never;  // start unknown
   item.count = kept;
   item.link = page_link("/jobs", {{"cluster", p.cluster}});
   out.push_back(std::move(item));
@@ -313,7 +314,7 @@ void journal_fails(journal_facts const& j, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// After a failure a restart is needed, and room alone helps nothing.
+// After a failed write, free space is not enough: the server must be restarted.
 void disk_full(journal_facts const& j, alerts& out) {
   if (j.full_since == core::never || j.failed_since != core::never) return;
   alert item{.rule = "disk-full", .subject = {}};

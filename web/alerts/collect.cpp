@@ -1,4 +1,3 @@
-// Copies the facts that alerts depend on, in several steps on the engine thread.
 #include "web/alerts/collect.hpp"
 
 #include <algorithm>

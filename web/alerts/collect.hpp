@@ -1,4 +1,4 @@
-// Copies what the rules of alerts.hpp look at. Web thread; looks at the engine in steps.
+// Copies the facts that the rules of alerts.hpp need. Web thread; reads from the engine in steps.
 #pragma once
 
 #include "server/hub/access/cluster_scope.hpp"
@@ -7,9 +7,9 @@
 
 namespace muster::web {
 
-/// `cluster`: of this one alone. NOT_FOUND, or UNAVAILABLE as engine_link says.
+/// Returns the facts of one cluster. NOT_FOUND, or UNAVAILABLE as in engine_link.
 coro::task<muster::result<alert_facts>> collect_alerts(engine_link& engine, std::string cluster);
-/// Of all clusters in scope.
+/// Returns the facts of all clusters in scope.
 coro::task<muster::result<alert_facts>> collect_alerts(engine_link& engine,
                                                        server::shared_scope scope);
 

@@ -1,4 +1,3 @@
-// What can be wrong with programs.
 #include <algorithm>
 
 #include "web/alerts/alerts.hpp"
@@ -13,7 +12,7 @@ std::string program_page(troubled_program const& p, pool_facts const& of) {
   return page_link("/programs/" + core::text(p.id), {{"cluster", of.cluster}});
 }
 
-// Many programs in one item: the newest is the first.
+// Combines many programs into one alert; the newest is named first.
 alert about_many(alert item, std::vector<troubled_program> const& all, std::string const& state,
                  pool_facts const& of) {
   std::vector<std::string> names;
@@ -46,7 +45,7 @@ void failed_programs(pool_facts const& p, alerts& out) {
   }
 }
 
-// A program that no worker can take is as severe as a closure that no worker can take.
+// A program that no worker can run is as severe as a closure that no worker can run.
 void waiting_programs(pool_facts const& p, alert_facts const& f, alerts& out) {
   std::vector<troubled_program> long_ago;
   for (auto const& one : p.waiting_programs)

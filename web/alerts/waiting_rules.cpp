@@ -1,5 +1,4 @@
-// What waits for workers that are not there: unmet demand of closures, and gangs; memory that is
-// short.
+// Rules for unmet demand of closures, gangs that cannot start, and low memory.
 #include <algorithm>
 #include <map>
 
@@ -11,7 +10,7 @@
 namespace muster::web {
 namespace {
 
-// More are counted in one item.
+// The others are counted in one alert.
 constexpr std::size_t singly = 3;
 
 std::string text_of(core::closure_options const& needs) {
@@ -33,8 +32,8 @@ bool has_workers(pool_facts const& p) {
   return p.overview.tasks_connected + p.overview.tasks_late > 0;
 }
 
-// An item each for the first of them, and one that counts the others: `as_item(one)`, and what
-// `counted(one)` adds up goes into `rest`.
+// Raises an alert with `as_item(one)` for each of the first views. The others share the alert
+// `rest`, whose count is the sum of `counted(one)`.
 template <class View, class Item, class Count>
 void tell(std::vector<View const*> const& all, Item const& as_item, Count const& counted,
           alert rest, std::string_view noun, std::string_view what, alerts& out) {
@@ -56,10 +55,11 @@ void tell(std::vector<View const*> const& all, Item const& as_item, Count const&
 }  // namespace
 
 void unmet_demands(pool_facts const& p, alerts& out) {
-  if (!has_workers(p)) return;  // that has an item of its own
+  if (!has_workers(p)) return;  // another rule reports a cluster without workers
   std::vector<core::demand_view const*> unmet;
   for (auto const& w : p.unmet_demand.items)
-    if (!text_of(w.needs).empty()) unmet.push_back(&w);  // else its function is said to be nowhere
+    // Otherwise another rule reports its function.
+    if (!text_of(w.needs).empty()) unmet.push_back(&w);
   auto const item_of = [&p](core::demand_view const& w) {
     alert item{.rule = "wish-unmet", .subject = core::text(w.first), .count = w.queued};
     item.title = plural(w.queued, "closure") + " queued for " + text_of(w.needs) +
@@ -99,7 +99,7 @@ void impossible_gangs(pool_facts const& p, alerts& out) {
       " that cannot start", out);
 }
 
-// Workers of one host without limits of their own share its memory: one item for all of them.
+// Workers of one host without limits of their own share its memory, so they share one alert.
 void short_of_memory(pool_facts const& p, alerts& out) {
   std::map<std::pair<std::string, std::uint64_t>, std::vector<short_machine const*>> shared;
   for (auto const& s : p.short_of_memory)

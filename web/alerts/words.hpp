@@ -1,4 +1,4 @@
-// How the rules name things. Pure functions.
+// Text fragments for the rules. Pure functions.
 #pragma once
 
 #include <initializer_list>
@@ -11,20 +11,22 @@
 
 namespace muster::web {
 
-/// "1 task", "1,204 tasks".
+/// Returns "1 task" or "1,204 tasks".
 std::string plural(std::uint64_t n, std::string_view noun);
-/// "worker:0, worker:1, worker:2 and 9 more" of `total`.
+/// Returns "worker:0, worker:1, worker:2 and 9 more"; `total` counts all.
 std::string some_of(std::span<std::string const> names, std::size_t total);
-/// "4.2 s", "12 min", "3 h": a configured time, or one that is over; not one that goes on.
+/// Returns "4.2 s", "12 min" or "3 h", for a configured or completed time. Not for a time that is
+/// still running.
 std::string length_of(core::duration d);
-/// "900 MiB".
+/// Returns "900 MiB".
 std::string mib(std::uint64_t bytes);
-/// A path of the page with a query; empty values are left out.
+/// Returns a path of the dashboard with a query; omits empty values.
 std::string page_link(std::string path,
                       std::initializer_list<std::pair<std::string_view, std::string>> query);
-/// As one word for a shell; nothing when it has control characters, which nobody should paste.
+/// Quotes text as one word for a shell. Returns nothing if it contains control characters, which
+/// are not safe to paste.
 std::optional<std::string> shell_word(std::string_view text);
-/// " --cluster NAME" for commands; nothing for the main one.
+/// Returns " --cluster NAME" for commands; empty for the main cluster.
 std::string cluster_flag(std::string const& cluster);
 
 }  // namespace muster::web

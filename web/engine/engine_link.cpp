@@ -1,4 +1,4 @@
-// Answers gather in a mailbox; the first of a burst wakes the web thread for all of them.
+// Answers accumulate in a mailbox; the first of a burst wakes the web thread for all of them.
 #include "web/engine/engine_link.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -43,8 +43,8 @@ engine_link::engine_link(asio::io_context& context, engine_gateway& engine,
       limit_(limit),
       queue_(std::make_shared<completion_queue>(context)) {}
 
-// An engine thread may be between "the mailbox wants a wake-up" and posting it: run what it posts
-// until nobody can touch the context any more.
+// An engine thread may be about to post a wake-up. Run posted functions until no thread can use the
+// context.
 engine_link::~engine_link() {
   while (!queue_->mail.close_if_idle()) {
     context_.restart();

@@ -1,11 +1,11 @@
-// How a coroutine on the web thread asks the engine thread and waits for the answer.
+// How a coroutine on the web thread calls the engine thread and waits for the answer.
 //
 //   web thread                       engine thread
 //   call(work) ── gateway.post ──►   work(services, slot)
 //      │ waits on a timer            … at once or much later: slot->send(value)
-//      ◄── mailbox, one wake-up ──── for all answers that have gathered meanwhile
+//      ◄── mailbox, one wake-up ──── for all answers that have accumulated
 //
-// Owned by web_server. Everything here is called on the web thread, but `answer_promise::send`.
+// Owned by web_server. All functions are called on the web thread, except `answer_promise::send`.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,7 @@ class engine_context;
 
 namespace muster::web {
 
-/// What work finds on the engine thread.
+/// The services that work can use on the engine thread.
 struct engine_services {
   server::pools& pools;
   server::coordination_hub& coordination;
@@ -49,21 +49,22 @@ struct engine_services {
   torch::torch_stores* torch = nullptr;    // null: there are none
 };
 
-/// The web layer's only access to the engine: work that is handed over runs there, one piece at a
-/// time, in the order it was posted. Owned by the composition root. Any thread.
+/// The web layer's only access to the engine. Runs work there, one piece at a time, in the order it
+/// was posted. Owned by the composition root. Any thread.
 class engine_gateway {
  public:
-  /// `may_answer` comes before each piece of work, there, and returns if the server still may.
-  /// REQUIRES: engine and services outlive the gateway and what was posted through it.
+  /// Calls `may_answer` on the engine thread before each piece of work; it returns only if the
+  /// server may still answer. REQUIRES: engine and services outlive the gateway and all work posted
+  /// through it.
   engine_gateway(coro::engine_context& engine, std::function<void()> may_answer,
                  engine_services services)
       : engine_(engine), may_answer_(std::move(may_answer)), services_(services) {}
 
-  /// False when it is closed: `work` was destroyed without having run. True: it will run, or be
-  /// destroyed unrun when the engine ends first.
+  /// Returns false if the gateway is closed; `work` is then destroyed without running. Otherwise
+  /// `work` runs, or is destroyed if the engine ends first.
   bool post(std::function<void(engine_services&)> work);
-  /// From now on work is taken: the engine runs. Before, as after `close`, nothing is, readiness is
-  /// off and requests are answered UNAVAILABLE.
+  /// Accepts work from now on. Before `open` and after `close`, work is refused, the server is not
+  /// ready and requests are answered UNAVAILABLE.
   void open() { closed_ = false; }
   void close() { closed_ = true; }
 
@@ -76,19 +77,19 @@ class engine_gateway {
 
 /// Answers on their way to the web thread. Shared with the engine, outlives the web_server.
 struct completion_queue {
-  /// Each request waits for one answer, so connections_max bounds what gathers here; a refused
-  /// answer is one that nobody can be waiting for any more.
+  /// Each request waits for one answer, so connections_max bounds the answers here. If one is
+  /// refused, its request has already ended.
   static constexpr std::size_t answers_max = 1 << 16;
 
   explicit completion_queue(boost::asio::io_context& c) : context(c) {}
   void push(coro::function deliver);
   void drain();
 
-  boost::asio::io_context& context;  // touched only while the mailbox is open
+  boost::asio::io_context& context;  // used only while the mailbox is open
   coro::mailbox mail{answers_max};
 };
 
-/// The waiting side: lives in the frame of the coroutine that waits.
+/// A wait for an answer, in the frame of the waiting coroutine.
 struct answer_wait {
   explicit answer_wait(boost::asio::io_context& c) : timer(c) {}
   coro::task<void> until(std::chrono::steady_clock::time_point deadline);
@@ -101,13 +102,14 @@ template <class R>
 struct answer_state {
   std::optional<R> value;         // web thread
   bool dropped = false;           // web thread: the engine will not answer
-  muster::status failure;         // web thread: it cannot; not OK only without a value
-  answer_wait* waiter = nullptr;  // web thread; null when nobody waits any more
-  // engine thread: what to do when the client goes away
+  muster::status failure;         // web thread: the reason for an error; OK if there is a value
+  answer_wait* waiter = nullptr;  // web thread; null after the wait has ended
+  // engine thread: called when the client disconnects
   std::function<void(engine_services&)> forget;
 };
 
-/// The engine's handle on one answer. Destroyed without a send it tells the waiter so.
+/// The engine's handle for one answer. If it is destroyed without a send, the wait ends with an
+/// error.
 template <class R>
 class answer_promise {
  public:
@@ -117,15 +119,17 @@ class answer_promise {
   answer_promise& operator=(answer_promise const&) = delete;
   ~answer_promise() { deliver(std::nullopt); }
 
-  /// The first one counts. Any thread.
+  /// Sends the answer; later calls have no effect. Any thread.
   void send(R value) { deliver(std::optional<R>(std::move(value))); }
-  /// The same for what cannot be told.
+  /// Ends the wait with an error; later calls have no effect. Any thread.
   void fail(muster::status why) { deliver(std::nullopt, std::move(why)); }
-  /// Engine thread: this call is parked in the core of the closures.
+  /// Records that this call is parked in the core, so that it is removed if the client disconnects.
+  /// Engine thread.
   void parked_as(core::call_id call) {
     when_left([call](engine_services& services) { services.pools.forget(call); });
   }
-  /// Engine thread: to be run there when the client goes away before the answer.
+  /// Sets a function that runs on the engine thread if the client disconnects before the answer.
+  /// Engine thread.
   void when_left(std::function<void(engine_services&)> forget) {
     state_->forget = std::move(forget);
   }
@@ -149,7 +153,7 @@ class answer_promise {
 template <class R>
 using answer_handle = std::shared_ptr<answer_promise<R>>;
 
-/// What a wait for an R gives: result<R>, or R itself when that can tell an error already.
+/// The result of a wait for an R: result<R>, or R itself if it can hold an error.
 template <class R>
 struct answer_of {
   using type = muster::result<R>;
@@ -165,8 +169,8 @@ struct answer_of<muster::status> {
 template <class R>
 using answer = typename answer_of<R>::type;
 
-/// Work with the closures' hub of the cluster that an id is of. What it gives at once is told when
-/// what it may rest on is on the disk, which is what changed the session of the id.
+/// Work with the hub of the cluster that an id belongs to. A value that the work returns
+/// immediately is sent only when all earlier changes to the id's session are durable.
 template <class Id, class F>
 struct pool_work {
   static constexpr bool is_told_durably = true;
@@ -186,7 +190,7 @@ auto in_pool_of(Id id, F work) {
   return pool_work<Id, F>{id, std::move(work)};
 }
 
-/// Runs work with what it asks for: the closures' hub of the main cluster, or everything.
+/// Calls work with the argument that it accepts: the hub of the main cluster, or all services.
 template <class F, class... Args>
 decltype(auto) enter(engine_services& services, F& work, Args&&... args) {
   if constexpr (std::is_invocable_v<F&, server::hub&, Args...>)
@@ -206,9 +210,9 @@ class engine_link {
   engine_link(engine_link const&) = delete;
   engine_link& operator=(engine_link const&) = delete;
 
-  /// Runs `work(hub&)` or `work(engine_services&)` on the engine thread and gives its value.
+  /// Runs `work(hub&)` or `work(engine_services&)` on the engine thread and returns its value.
   /// UNAVAILABLE: the server is stopping, or did not answer within the configured limit. The work
-  /// may run all the same.
+  /// may still run.
   template <class F, class R = value_of<F>>
   coro::task<answer<R>> on_engine(F work) {
     auto run = [work = std::move(work)](engine_services& services,
@@ -226,7 +230,7 @@ class engine_link {
     co_return co_await call<R>(std::move(run), limit_, nullptr);
   }
 
-  /// Runs it there before long, unless the server stops; nobody waits.
+  /// Posts work to the engine without waiting for it. It does not run if the server stops.
   void post(std::function<void(engine_services&)> work) { engine_.post(std::move(work)); }
 
   /// Completes after this time.
@@ -235,10 +239,10 @@ class engine_link {
     co_await wait.until(std::chrono::steady_clock::now() + time);
   }
 
-  /// Runs `work(hub& or engine_services&, answer_handle<R>)`; whoever holds the handle answers, now
-  /// or later. With a `peer` the wait ends when that client goes away (CANCELLED), and the call
-  /// that the slot was `parked_as` is forgotten then. UNAVAILABLE as above; `limit` should exceed
-  /// the core's own deadline of the call.
+  /// Runs `work(hub& or engine_services&, answer_handle<R>)`; the holder of the handle answers,
+  /// immediately or later. With a `peer`, the wait ends when that client disconnects (CANCELLED),
+  /// and the call given to `parked_as` is removed. UNAVAILABLE: as for on_engine. `limit` should
+  /// exceed the core's own deadline of the call.
   template <class R, class F>
   coro::task<answer<R>> call(F work, std::chrono::milliseconds limit, peer_watch* peer) {
     auto state = std::make_shared<answer_state<R>>();
@@ -260,12 +264,12 @@ class engine_link {
     co_return wait.peer_gone ? client_left() : too_slow(limit);
   }
 
-  /// The same within the configured limit.
+  /// Waits for at most the configured limit.
   template <class R, class F>
   coro::task<answer<R>> call(F work) {
     return call<R>(std::move(work), limit_, nullptr);
   }
-  /// The same for work that may take this time beside, as long as the client is there.
+  /// Waits for `time` in addition to the configured limit, while the client is connected.
   template <class R, class F>
   coro::task<answer<R>> wait(F work, std::chrono::milliseconds time, peer_watch& peer) {
     return call<R>(std::move(work), time + limit_, &peer);

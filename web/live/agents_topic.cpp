@@ -1,4 +1,4 @@
-// Half a row has changed when its JSON has.
+// A part of a row has changed if its JSON has.
 #include "web/live/agents_topic.hpp"
 
 #include "web/live/heartbeat_ages.hpp"
@@ -12,14 +12,15 @@ std::string text(name_of_agent const& name) {
   return name.first + ":" + std::to_string(name.second);
 }
 
-// One object with the members of both.
+// Returns one object with the members of both.
 std::string joined(std::string_view a, std::string_view b) {
   a.remove_suffix(1);
   b.remove_prefix(1);
   return std::string(a).append(1, ',').append(b);
 }
 
-// First and last of each run of neighbours, of numbers in ascending order.
+// Writes the first and last number of each run of consecutive numbers. REQUIRES: `numbers` is in
+// ascending order.
 void write_ranges(json_out& out, std::vector<std::uint32_t> const& numbers) {
   out.begin_array();
   for (std::size_t i = 0; i < numbers.size();) {

@@ -1,7 +1,7 @@
-// The `agents` topic: rows by name, each in two halves. Who an agent is changes when it registers:
-// then its row comes whole. How it fares changes for thousands at one moment (a barrier that most
-// of them are late for, a generation that fails), with the same words for all: a delta says them
-// once, with the ranges of the tasks that they are about.
+// The `agents` topic: rows by name, in two parts. `is` identifies the agent and changes when it
+// registers; then the whole row is sent. `fares` is its state, which can change for thousands of
+// agents at once, for example at a late barrier. A delta contains such a change once, with the
+// ranges of tasks that it applies to:
 //
 //   "changes":[{"job":"train/worker","tasks":[3000,9998,10000,10000],"set":{"state":"LATE",…}}]
 //
@@ -18,9 +18,9 @@
 namespace muster::web {
 
 struct agent_row {
-  std::string job;  // "CLUSTER/JOB"; with ":INDEX" the row's name
+  std::string job;  // "CLUSTER/JOB"; the row's name is this and ":INDEX"
   std::uint32_t index = 0;
-  /// JSON objects with members, of different names. What `fares` leaves out does not hold.
+  /// JSON objects whose members have different names. A member that `fares` omits does not apply.
   std::string is, fares;
 };
 
@@ -28,9 +28,9 @@ class agents_topic final : public changing_rows<std::pair<std::string, std::uint
  public:
   agents_topic() : changing_rows(topic_name::agents) {}
 
-  /// `rows`: all there are now, each once; `more`: how many were left out. `ages`: JSON of what
-  /// moves all the time, apart from the rows, see heartbeat_ages.hpp. It is up to `now`, so every
-  /// snapshot has the newest; a delta is due every two seconds.
+  /// `rows`: all current rows, each once; `more`: number of omitted rows. `ages`: JSON of values
+  /// that change all the time, separate from the rows, see heartbeat_ages.hpp. It is valid at
+  /// `now`, so each snapshot contains the newest; deltas contain it every two seconds.
   void update(std::vector<agent_row> rows, std::size_t more, core::time_point now,
               std::string ages);
 
@@ -38,7 +38,7 @@ class agents_topic final : public changing_rows<std::pair<std::string, std::uint
   using key = std::pair<std::string, std::uint32_t>;
   struct row {
     std::string is, fares;
-    std::uint64_t is_changed = 0, fares_changed = 0;  // at these numbers
+    std::uint64_t is_changed = 0, fares_changed = 0;  // sequence number of the last change
     bool present = false;
   };
 
@@ -48,7 +48,7 @@ class agents_topic final : public changing_rows<std::pair<std::string, std::uint
   std::map<key, row> rows_;
   std::size_t more_ = 0;
   std::string ages_;
-  std::uint64_t ages_told_ = 0;  // at this number, and time, a delta with ages was due
+  std::uint64_t ages_told_ = 0;  // sequence number of the last delta with ages; its time is below
   core::time_point ages_told_at_{};
 };
 

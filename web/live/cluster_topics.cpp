@@ -1,4 +1,3 @@
-// Copies on the engine thread, rows made of the copies on the web thread.
 #include "web/live/cluster_topics.hpp"
 
 #include <span>
@@ -19,7 +18,7 @@ namespace {
 
 using coordination::cluster_id;
 
-// Agents of one look at the engine, so that it is never held up for long.
+// Agents that one step copies, so that the engine is not blocked for long.
 constexpr std::size_t agents_a_step = 1000;
 
 struct named_agent {
@@ -33,17 +32,17 @@ struct named_barrier {
   coordination::barrier_view view;
 };
 
-// What one step on the engine copied.
+// The data that one step on the engine thread copied.
 struct copied {
   std::vector<coordination::cluster_view> clusters;
-  std::vector<bool> worked;                // parallel: closure workers have come to it
+  std::vector<bool> worked;                // parallel to `clusters`: closure workers have connected
   std::vector<bool> ends;                  // parallel
-  std::vector<std::uint64_t> failed_jobs;  // parallel: jobs and sessions that failed
+  std::vector<std::uint64_t> failed_jobs;  // parallel: number of failed jobs and sessions
   std::size_t more_clusters = 0;
   std::vector<named_barrier> barriers;
   std::size_t more_barriers = 0;
   std::vector<server::event> events;
-  std::vector<cluster_id> ids;  // parallel to `clusters` when they are wanted
+  std::vector<cluster_id> ids;  // parallel to `clusters`, if they are requested
   cluster_id main{};
   core::time_point now{};
 };
@@ -109,7 +108,7 @@ struct agent_cursor {
   std::size_t cluster = 0, task = 0;
 };
 
-// The next agents; moves the cursor.
+// Returns the next agents and advances the cursor.
 std::vector<named_agent> copy_agents(engine_services& services, std::vector<cluster_id> const& ids,
                                      agent_cursor& at) {
   auto const& all = services.coordination.state();
@@ -158,7 +157,8 @@ std::string cluster_row(coordination::cluster_view const& c, bool main, bool wor
   });
 }
 
-// Its heartbeats have ended, and the age of the last one tells when no more: that stays as it is.
+// Returns whether the agent's heartbeats have ended. The row then contains the time of the last
+// one.
 bool beats_no_more(coordination::agent_view const& a) {
   return a.health == coordination::agent_health::error ||
          a.health == coordination::agent_health::disconnected;

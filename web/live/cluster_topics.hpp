@@ -1,5 +1,5 @@
-// What the topics on clusters show: copied on the engine thread in steps, made into rows on the web
-// thread. Only what somebody watches is copied.
+// The data of the topics on clusters: copied on the engine thread in steps, converted to rows on
+// the web thread. Only topics with subscribers are copied.
 #pragma once
 
 #include "server/hub/access/cluster_scope.hpp"
@@ -9,7 +9,7 @@
 
 namespace muster::web {
 
-/// The topics that somebody watches.
+/// The topics that have subscribers.
 struct topics_asked {
   bool clusters = false, agents = false, barriers = false, events = false;
   bool any() const { return clusters || agents || barriers || events; }
@@ -28,18 +28,18 @@ struct cluster_rows {
   core::time_point now{};
 };
 
-// More of each is counted, not shown.
+// Limits of the rows; rows beyond them are only counted.
 inline constexpr std::size_t clusters_shown = 100;
 inline constexpr std::size_t agents_shown = 10'000;
 inline constexpr std::size_t barriers_shown = 100;         // of a cluster
-inline constexpr std::size_t barriers_shown_in_full = 10;  // of a cluster: with names
+inline constexpr std::size_t barriers_shown_in_full = 10;  // of a cluster: with the names of tasks
 inline constexpr std::size_t missing_shown = 50;           // of a barrier
 inline constexpr std::size_t events_shown = 300;
-/// What comes and goes with each step of a training is not worth a row.
+/// Shorter waits are not shown: they begin and end with each training step.
 inline constexpr core::duration wait_is_news = std::chrono::seconds(2);
 
-/// Engine thread: it goes on, and is of a program that ends, or has ended, so that its tasks do not
-/// come back.
+/// Returns whether the cluster belongs to a program that is ending or has ended, so that its tasks
+/// will not return. Engine thread.
 bool ends(server::pools& all, core::coordination::cluster_view const& c);
 
 coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine, topics_asked asked,

@@ -1,4 +1,3 @@
-// Rates from the difference of two samples; history in columns.
 #include "web/live/counters_topic.hpp"
 
 #include <algorithm>
@@ -6,7 +5,8 @@
 namespace muster::web {
 
 namespace {
-// Updates come every half second, never exactly: a point is due a little early rather than late.
+// Updates arrive about every half second. A point is made a little early rather than one update
+// late.
 constexpr std::chrono::milliseconds early{100};
 
 std::uint64_t finished(core::closure_counts const& c) {

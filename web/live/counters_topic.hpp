@@ -1,5 +1,5 @@
-// The `counters` topic: the numbers of the server with five minutes of history. Always kept, so
-// that charts are full when a page opens. Web thread.
+// The `counters` topic: the server's numbers with five minutes of history. Always kept up to date,
+// so that a new dashboard has full charts. Web thread.
 #pragma once
 
 #include <deque>
@@ -11,20 +11,20 @@ namespace muster::web {
 
 class counters_topic final : public topic {
  public:
-  /// Points of history, one a second; the oldest makes services.
+  /// Points of history, one per second; at the limit, the oldest is removed.
   static constexpr std::size_t points_max = 300;
   static constexpr std::chrono::milliseconds step{1000};
 
   explicit counters_topic(core::time_point start) : topic(topic_name::counters), started_(start) {}
 
   void update(counters c);
-  /// Fills in uptime and rates.
+  /// Sets uptime and rates.
   void complete(counters& c) const;
   bool can_serve(std::uint64_t from) const override;
 
  private:
   struct point {
-    std::uint64_t seq;  // of the update that brought it
+    std::uint64_t seq;  // of the update that added the point
     std::int64_t t;
     std::uint64_t queued, running;
     double finished, failed;  // per second

@@ -1,11 +1,12 @@
-// The ages of many heartbeats as one character each, for topics: rows that are sent again with each
-// heartbeat would be most of what a page with thousands of tasks receives. Web thread.
+// The ages of many heartbeats as one character each, for topics. Sending whole rows at each
+// heartbeat would be most of the traffic of a dashboard with thousands of tasks. Web thread.
 //
 //   {"train":{"unit_ms":2083,"jobs":{"worker":"AAB-C…"}}}
 //
-// By index within the job: the age in units, written as one of A-Z a-z 0-9 + / (0 to 63; more is
-// 63), '-' for one that was never heard of, or that beats no more: its row says when it last did. A
-// unit is a 48th of the heartbeat's time-out.
+// Each position is an index within the job. Its character is the age in units, one of A-Z a-z 0-9 +
+// / (0 to 63; larger ages are 63). '-' marks a task that has sent no heartbeat, or whose heartbeats
+// have ended; its row then contains the time of the last one. A unit is 1/48 of the heartbeat
+// timeout.
 #pragma once
 
 #include <map>
@@ -17,10 +18,10 @@ namespace muster::web {
 
 class heartbeat_ages {
  public:
-  /// How often those who have a page open are told; pages count on by themselves meanwhile.
+  /// How often subscribers receive ages; dashboards count on between updates.
   static constexpr std::chrono::seconds every{2};
 
-  /// In order of the index, each job without gaps. `seen`: epoch for never.
+  /// Adds a task. Call in order of the index, without gaps within a job. `seen`: epoch for never.
   void add(std::string const& cluster, std::string const& job, core::time_point seen,
            core::time_point now, core::duration timeout);
   std::string json() const;

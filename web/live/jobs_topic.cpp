@@ -1,4 +1,3 @@
-// Compares jobs with those of the update before.
 #include "web/live/jobs_topic.hpp"
 
 #include <utility>

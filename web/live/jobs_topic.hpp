@@ -1,5 +1,5 @@
-// The `jobs` topic: jobs that run, those that ended or failed lately (history::live_jobs), newest
-// first. Web thread.
+// The `jobs` topic: running jobs and those that ended or failed recently (history::live_jobs),
+// newest first. Web thread.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ class jobs_topic final : public changing_rows<core::session_id> {
  public:
   jobs_topic() : changing_rows(topic_name::jobs) {}
 
-  /// Each once.
+  /// Replaces the jobs. REQUIRES: each job occurs once.
   void update(std::vector<core::job_view> jobs, core::time_point now);
 
  private:

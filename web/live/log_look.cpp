@@ -1,4 +1,3 @@
-// Joins what the core and the log store know.
 #include "web/live/log_look.hpp"
 
 #include "server/core/queries/session_queries.hpp"

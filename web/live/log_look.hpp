@@ -1,5 +1,4 @@
-// What the engine knows of a closure's or a job's log, for REST and the WebSocket alike. Engine
-// thread.
+// Reads the log of a closure or a job, for REST and the WebSocket. Engine thread.
 #pragma once
 
 #include <optional>
@@ -10,16 +9,16 @@ namespace muster::web {
 
 struct log_state {
   server::log_page page;
-  bool ended = false;  // no further line can come
+  bool ended = false;  // no more lines will follow
 };
 
-/// The job that a closure belongs to: known to the core, or of a stream that keeps no records but
-/// has logged. NOT_FOUND otherwise.
+/// Return the log of a closure or a job: known to the core, or part of a stream that keeps no
+/// records but has logged. NOT_FOUND otherwise.
 muster::result<server::log_target> log_target_of(server::hub& h, core::closure_id closure);
 muster::result<server::log_target> log_target_of(server::hub& h, core::session_id job);
 
-/// Lines after `seq`, at most `limit`; or the newest `limit` when `newest`. NOT_FOUND: the job is
-/// forgotten.
+/// Returns at most `limit` lines after `seq`, or the newest `limit` lines if `newest`. NOT_FOUND:
+/// the record of the job was removed.
 muster::result<log_state> look_at_log(server::hub& h, server::log_target of, std::uint64_t seq,
                                       std::size_t limit, bool newest);
 

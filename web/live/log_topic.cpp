@@ -1,4 +1,3 @@
-// The newest lines, already as JSON, and how far back they reach.
 #include "web/live/log_topic.hpp"
 
 #include <algorithm>
@@ -96,7 +95,7 @@ void log_topic::update(log_news news) {
 
 void log_topic::forget_oldest() {
   auto const& oldest = lines_.front();
-  // Who is at the number at which it came has it.
+  // Clients at the sequence number that added this line have it.
   too_old_ = std::max(too_old_, oldest.changed - 1);
   bytes_ -= oldest.json.size();
   unfinished_ -= oldest.unfinished;

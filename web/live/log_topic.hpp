@@ -1,6 +1,6 @@
-// The topic of one closure's or one job's log: "logs:cl_…", "logs:job_…". Shows its newest lines;
-// what a client missed and is not among them any more, it gets no more, and `earlier` says so. Its
-// number grows only when there is something new. Web thread.
+// The topic of the log of a closure or a job: "logs:cl_…", "logs:job_…". Contains the newest lines.
+// Lines that a client missed and that are no longer among these are not sent; `earlier` is then
+// set. The sequence number grows only when there is something new. Web thread.
 #pragma once
 
 #include <deque>
@@ -16,11 +16,11 @@
 
 namespace muster::web {
 
-// Lines that a topic keeps. Full: the oldest is forgotten.
+// Lines that a topic keeps; at the limit, the oldest is removed.
 inline constexpr std::size_t log_lines_shown = 500;
 inline constexpr std::size_t log_bytes_shown = std::size_t{256} << 10;  // as JSON
 
-/// Which lines a topic has not seen.
+/// The position up to which a topic has the lines.
 struct log_interest {
   std::string name;
   server::log_target of;
@@ -31,10 +31,10 @@ struct log_news {
   std::string name;
   core::time_point now{};
   std::vector<server::log_line> lines;
-  bool skipped = false;  // there were more than are shown
+  bool skipped = false;  // more lines exist than are shown
   std::uint64_t dropped = 0;
   bool ended = false;
-  bool known = true;  // else the job is forgotten, or never was
+  bool known = true;  // false: the job is unknown, or its record was removed
   std::optional<server::closure_progress> progress;
 
   bool same_state(log_news const& o) const {
@@ -42,14 +42,15 @@ struct log_news {
   }
 };
 
-/// Asks the engine for all of them together; a log of a cluster out of scope is not known.
+/// Reads all these logs in one step on the engine. A log of a cluster outside the scope is unknown.
 coro::task<muster::result<std::vector<log_news>>> collect_logs(engine_link& engine,
                                                                std::vector<log_interest> interests,
                                                                server::shared_scope scope);
 
 class log_topic final : public topic {
  public:
-  /// Nothing when the name is not of this kind of topic. The job of a closure is found later.
+  /// Returns nothing if the name is not of this kind of topic. The job of a closure is determined
+  /// later.
   static std::optional<server::log_target> target_named(std::string_view name);
 
   log_topic(std::string name, server::log_target of, std::uint64_t seq)
@@ -67,7 +68,7 @@ class log_topic final : public topic {
     core::closure_id closure{};
     std::uint32_t attempt = 0;
     server::log_level level{};
-    bool unfinished = false;  // the next line of these three replaces it
+    bool unfinished = false;  // the next line of the same closure, attempt and level replaces it
   };
 
   void write_body(json_out& out, std::uint64_t const* from) const override;
@@ -78,11 +79,12 @@ class log_topic final : public topic {
   server::log_target const of_;
   std::deque<line> lines_;
   std::size_t bytes_ = 0;
-  std::size_t unfinished_ = 0;  // of the lines
+  std::size_t unfinished_ = 0;  // number of unfinished lines
   std::uint64_t last_ = 0;      // number of the newest line
-  std::uint64_t too_old_;       // who is at this number or below it gets everything
-  bool earlier_ = false;        // there were lines before those here
-  log_news state_;              // without its lines
+  // Clients at this sequence number or below receive a snapshot.
+  std::uint64_t too_old_;
+  bool earlier_ = false;  // older lines exist
+  log_news state_;        // without its lines
 };
 
 }  // namespace muster::web

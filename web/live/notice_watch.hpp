@@ -1,5 +1,5 @@
-// Looks at the alerts of all clusters for those who do not look, while somebody is to be told.
-// Owned by websocket_hub, web thread.
+// Checks the alerts of all clusters and sends notices of changes. Owned by websocket_hub, web
+// thread.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@ class notice_watch {
  public:
   static constexpr auto every = std::chrono::seconds(2);
 
-  /// Both outlive it.
+  /// REQUIRES: `to` and `engine` outlive it.
   notice_watch(web_notices const& to, engine_link& engine, core::time_point started)
       : to_(to), engine_(engine), board_(started) {}
 
-  /// Nothing, where it is not due. An engine that does not answer is asked again the next time.
+  /// Does nothing if no check is due. If the engine does not answer, tries again at the next check.
   coro::task<void> look();
 
  private:

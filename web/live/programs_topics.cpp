@@ -1,4 +1,3 @@
-// Copies programs on the engine thread, and writes the rows of their topics.
 #include "web/live/programs_topics.hpp"
 
 #include <algorithm>

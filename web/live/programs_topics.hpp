@@ -1,13 +1,13 @@
-// What the topics on programs show: `programs`, a row each, and for each program that somebody
-// looks at "program:prog_…", with these rows:
+// The data of the topics on programs: `programs` has a row for each program. Each program with
+// subscribers also has a topic "program:prog_…" with these rows:
 //
-//   program   as REST tells it; no such row: nobody knows it
+//   program   as in REST; missing if the program is unknown
 //   attempts  {"attempts":[…]}, the newest ones
-//   barriers  {"barriers":[…]}, those of its coordination cluster that some wait at
-//   0, 1, …   its ranks, each with its last line and, where it is an agent, how it fares
+//   barriers  {"barriers":[…]}, those of its coordination cluster that have waiting tasks
+//   0, 1, …   its ranks, each with its last line and, if it is an agent, its state
 //
-// Copied on the engine thread, made into rows on the web thread. Looking at a program is what has
-// its workers asked for last lines.
+// Copied on the engine thread, converted to rows on the web thread. A subscription to a program
+// makes its workers send last lines.
 #pragma once
 
 #include <map>
@@ -22,10 +22,10 @@
 
 namespace muster::web {
 
-/// Nothing when the name is not of a topic on one program.
+/// Returns the program of a topic name; nothing if the topic is not on a single program.
 std::optional<core::program_id> program_named(std::string_view topic);
 
-/// The topics that somebody watches: the list, and names of those on one program.
+/// The topics that have subscribers: the list, and the names of those on single programs.
 struct programs_asked {
   bool list = false;
   std::vector<std::string> each;
@@ -38,7 +38,7 @@ struct program_rows {
   core::time_point now{};
 };
 
-/// Of each cluster; those that have not ended are shown before others.
+/// Limit per cluster. Programs that have not ended are listed first.
 inline constexpr std::size_t programs_shown = 200;
 
 coro::task<muster::result<program_rows>> collect_programs(engine_link& engine, programs_asked asked,

@@ -1,4 +1,3 @@
-// A row has changed when its JSON has.
 #include "web/live/rows_topic.hpp"
 
 namespace muster::web {

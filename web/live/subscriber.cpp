@@ -1,4 +1,3 @@
-// What a client says, taken apart; and what it is told next, topic by topic.
 #include "web/live/subscriber.hpp"
 
 #include <algorithm>
@@ -148,7 +147,8 @@ void subscriber::receive_rows(json_check& check, json_ref const& body) {
   rows_ = std::move(rows);
 }
 
-// There may be nothing when nothing changed; who has resumed is answered all the same.
+// Returns null if there is nothing to send. A resume is always answered, with an empty delta if
+// nothing changed.
 shared_text subscriber::next_of(place& p, topic& topic) {
   if (!p.on || !topic.live) return nullptr;
   bool const snapshot = p.wants_snapshot || !topic.can_serve(p.seq);

@@ -1,5 +1,5 @@
-// One WebSocket client as the protocol sees it: what it subscribed to, how far it is, what to send
-// it next. No socket. Lives in its session, known to the hub, web thread.
+// The protocol state of a WebSocket client: its subscriptions, its sequence numbers and the next
+// message. Has no socket. Owned by its session, registered with the hub, web thread.
 #pragma once
 
 #include <array>
@@ -20,10 +20,10 @@ namespace muster::web {
 class topic_set;
 class websocket_hub;
 
-/// Limits that `hello` tells.
+/// Limits that `hello` contains.
 inline constexpr std::size_t websocket_message_bytes_max = 4096;  // more: closed (1009)
 inline constexpr std::size_t websocket_subscriptions_max = 32;    // more: err, closed
-// Of these on logs and on single programs; more: err, closed.
+// Subscriptions to logs and single programs; more: err, closed.
 inline constexpr std::size_t websocket_watched_max = 4;
 inline constexpr std::size_t websocket_rows_max = 200;  // more: err, closed
 
@@ -33,8 +33,8 @@ class subscriber {
 
   /// The connection that a subscriber belongs to.
   struct connection {
-    std::function<void()> wake;        // there may be something to send
-    std::function<void()> abort;       // drops the connection now
+    std::function<void()> wake;        // called when there may be something to send
+    std::function<void()> abort;       // closes the connection at once
     std::function<bool()> has_access;  // whether the sign-in that opened it is still valid
   };
 
@@ -42,20 +42,21 @@ class subscriber {
   ~subscriber();
   subscriber(subscriber const&) = delete;
 
-  /// Takes a message; what is wrong with it ends the conversation.
+  /// Processes a message. An invalid message ends the connection with an `err`.
   void receive(std::string_view text);
-  /// The next message, null when there is none now. REQUIRES: the one before has been written.
+  /// Returns the next message, or null if there is none. REQUIRES: the previous one has been
+  /// written.
   shared_text next();
-  /// Nothing follows: the connection is to be closed.
+  /// Returns whether the last message was returned; the connection must then be closed.
   bool ended() const { return ended_; }
-  /// Whether the last message is an `err`.
+  /// Returns whether the last message is an `err`.
   bool refused() const { return refused_; }
-  /// Its last message is decided, perhaps not yet sent.
+  /// Returns whether a last message exists, even if it is not sent yet.
   bool leaving() const { return last_words_ != nullptr; }
 
-  /// Ends with a `bye`.
+  /// Ends the connection with a `bye`.
   void say_bye(std::string_view reason, std::chrono::milliseconds retry);
-  /// Ends with an `err`.
+  /// Ends the connection with an `err`.
   void say_error(std::string_view code, std::string_view text);
   void wake() { connection_.wake(); }
   void abort() { connection_.abort(); }
@@ -65,14 +66,14 @@ class subscriber {
   bool subscribed(topic_name t) const { return at(t).on; }
   bool watches(std::string const& name) const { return watched_.contains(name); }
   clock::time_point heard() const { return heard_; }
-  /// Set by the session around each write.
+  /// Set by the session during each write.
   std::optional<clock::time_point> writing_since;
 
  private:
   struct place {
     bool on = false;
     bool wants_snapshot = false;
-    bool wants_any = false;  // resumed: answer even if nothing changed
+    bool wants_any = false;  // after a resume: send a message even if nothing changed
     std::uint64_t seq = 0;
   };
 
@@ -80,7 +81,8 @@ class subscriber {
   place const& at(topic_name t) const { return places_[static_cast<std::size_t>(t)]; }
   std::size_t subscriptions() const;
   void subscribe(topic_name t);
-  /// Null: no such topic, or too many; that has ended the conversation.
+  /// Returns null if there are too many subscriptions; the connection then ends with an `err`.
+  /// REQUIRES: topic_set::can_watch(name).
   place* place_of(std::string const& name);
   void receive_topic(json_check& check, json_ref const& body, bool on);
   void receive_resume(json_check& check, json_ref const& body);

@@ -1,4 +1,3 @@
-// Rows are compared with what was shown before; what is written stands in columns.
 #include "web/live/tasks_topic.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// The `tasks` topic: one row a task, in columns. A row is sent again when something of it changes;
-// its last sign of life alone is only a reason when its age passes a mark, or to clients that have
-// this row on the screen. Web thread.
+// The `tasks` topic: a row for each task, in columns. A row is sent again when it changes. A new
+// heartbeat alone is sent only if the age passes a mark, or to clients that display the row. Web
+// thread.
 #pragma once
 
 #include <map>
@@ -16,16 +16,16 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
  public:
   tasks_topic() : changing_rows(topic_name::tasks) {}
 
-  /// Compares with what is known. `whole`: the tasks were read in one go; else a row that is
-  /// missing may have slipped between two pages and is gone only when it is missing again.
+  /// Replaces the rows. `whole`: the tasks were read in one step. Otherwise a missing row may have
+  /// moved between two pages, so it is removed only when it is missing again.
   void update(std::vector<core::task_view> const& tasks, core::time_point now,
               core::duration heartbeat_interval, bool whole);
 
-  /// What changed since `from`, and the watched rows that were seen since.
+  /// Also contains the `watched` rows with a heartbeat since `from`.
   shared_text delta_for(std::uint64_t from, std::span<std::uint32_t const> watched) override;
 
  private:
-  /// What clients see, but for the last sign of life.
+  /// The members that clients see, except the last heartbeat.
   struct shown {
     std::string cluster, job, host, error;
     std::int64_t index = 0;
@@ -33,7 +33,7 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
     core::time_point since{};
     core::incarnation incarnation{};
     std::uint32_t slots = 0, running = 0;
-    std::uint64_t finished = 0, failed = 0;  // of those that it answered
+    std::uint64_t finished = 0, failed = 0;  // of the closures that it answered
     bool cordoned = false;
     int age = 0;  // fresh, > 1, > 2.5, > 10 heartbeat intervals
 
@@ -41,8 +41,8 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
   };
   struct row : shown {
     core::time_point seen{};
-    std::uint64_t changed = 0;  // at this number
-    std::uint64_t seen_at = 0;  // `seen` moved at this number
+    std::uint64_t changed = 0;  // sequence number of the last change
+    std::uint64_t seen_at = 0;  // sequence number of the last change of `seen`
     bool present = false;
     bool missing = false;
   };

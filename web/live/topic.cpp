@@ -1,4 +1,3 @@
-// The frame around every message, made once for all who are at the same number.
 #include "web/live/topic.hpp"
 
 namespace muster::web {
@@ -40,7 +39,7 @@ shared_text topic::snapshot() {
 
 shared_text topic::delta(std::uint64_t from) {
   if (deltas_.size() >= deltas_max)
-    deltas_.clear();  // only somebody who resumes at random gets here
+    deltas_.clear();  // reached only by clients that resume at random numbers
   auto& text = deltas_[from];
   if (!text) text = frame(&from, [&](json_out& out) { write_body(out, &from); });
   return text;

@@ -1,6 +1,6 @@
-// What every WebSocket topic has: a sequence number that grows with each change, and messages that
-// all clients at the same number share. State, not events: nothing is queued for anybody. Owned by
-// websocket_hub, web thread.
+// The common part of all WebSocket topics: a sequence number that grows with each change, and
+// messages that all clients at the same number share. Topics send state, not events, so nothing is
+// queued for a client. Owned by websocket_hub, web thread.
 #pragma once
 
 #include <array>
@@ -40,39 +40,41 @@ using shared_text = std::shared_ptr<std::string const>;
 class topic {
  public:
   explicit topic(topic_name n) : topic(std::string(web::name(n))) {}
-  /// `seq`: where its numbers begin; not below those of an earlier topic of this name.
+  /// `seq`: first sequence number; at least that of any earlier topic with this name.
   explicit topic(std::string name, std::uint64_t seq = 0) : name_(std::move(name)), seq_(seq) {}
   virtual ~topic() = default;
 
-  /// Current: kept up to date since somebody subscribed. Set by the hub.
+  /// Whether the topic is up to date; it is while it has subscribers. Set by the hub.
   bool live = false;
 
   std::uint64_t seq() const { return seq_; }
-  /// Everything.
+  /// Returns a message with the whole state.
   shared_text snapshot();
-  /// What changed since `from`. REQUIRES: can_serve(from).
+  /// Returns a message with the changes since `from`. REQUIRES: can_serve(from).
   shared_text delta(std::uint64_t from);
-  /// The same for a client that has these rows on the screen; null when nothing of it changed.
+  /// Returns the changes since `from` for a client that displays these rows; null if there are
+  /// none.
   virtual shared_text delta_for(std::uint64_t from, std::span<std::uint32_t const> = {}) {
     return delta(from);
   }
-  /// False: too old (or from another life), only a snapshot will do.
+  /// Returns false if `from` is too old, or of another run of the server. The client then needs a
+  /// snapshot.
   virtual bool can_serve(std::uint64_t from) const { return from <= seq_; }
 
-  /// How many messages were serialised, for tests.
+  /// Returns the number of messages serialised, for tests.
   std::uint64_t serialised() const { return serialised_; }
 
  protected:
-  /// Begins the next number: messages of the one before are forgotten.
+  /// Begins the next sequence number and discards the messages of the previous one.
   void advance(core::time_point now);
   core::time_point now() const { return now_; }
-  /// `from`: nothing for a snapshot.
+  /// `from`: null for a snapshot.
   virtual void write_body(json_out& out, std::uint64_t const* from) const = 0;
-  /// The message around a body.
+  /// Returns a message with this body.
   shared_text frame(std::uint64_t const* from, std::function<void(json_out&)> const& body) const;
 
  private:
-  // Messages kept for clients at the same number; more: all are forgotten and made again.
+  // Limit of the messages kept; at the limit, all are discarded and made again when needed.
   static constexpr std::size_t deltas_max = 128;
 
   std::string const name_;
@@ -83,12 +85,13 @@ class topic {
   mutable std::uint64_t serialised_ = 0;
 };
 
-/// A topic of rows with ids that come, change and go away.
+/// A topic of rows with ids that are added, changed and removed.
 template <class Id>
 class changing_rows : public topic {
  public:
   using topic::topic;
-  /// One of an earlier topic's name: who is at its numbers gets everything.
+  /// Continues the sequence numbers of an earlier topic with the same name. Clients that resume at
+  /// one of its numbers receive a full snapshot.
   changing_rows(std::string name, std::uint64_t seq)
       : topic(std::move(name), seq), forgotten_(seq + 1) {}
 
@@ -98,7 +101,7 @@ class changing_rows : public topic {
   }
 
  protected:
-  /// The number at which something changes: now.
+  /// Returns the current sequence number, and records it as that of the last change.
   std::uint64_t change() { return last_change_ = seq(); }
   void forget(Id id) {
     if (gone_.size() == gone_max) {
@@ -107,7 +110,7 @@ class changing_rows : public topic {
     }
     gone_.emplace_back(change(), std::move(id));
   }
-  /// Those that do not stay are erased, and went.
+  /// Removes the rows for which `stays` returns false, and records their ids as removed.
   template <class Rows, class Stays>
   void keep_if(Rows& rows, Stays const& stays) {
     for (auto at = rows.begin(); at != rows.end();) {
@@ -116,7 +119,8 @@ class changing_rows : public topic {
       at = there ? std::next(at) : rows.erase(at);
     }
   }
-  /// The key "gone": `write_id(id)` for each that went since, unless it is there again.
+  /// Writes the member "gone": calls `write_id(id)` for each row removed since `from` that has not
+  /// been added again.
   template <class IsThere, class WriteId>
   void write_gone(json_out& out, std::uint64_t const* from, IsThere const& is_there,
                   WriteId const& write_id) const {
@@ -128,11 +132,13 @@ class changing_rows : public topic {
   }
 
  private:
-  // Full: the oldest is forgotten, and clients that are older than it get a snapshot.
+  // At the limit, the oldest entry is removed, and clients with an older sequence number get a
+  // snapshot.
   static constexpr std::size_t gone_max = 4096;
 
-  std::deque<std::pair<std::uint64_t, Id>> gone_;  // with the number at which they went
-  std::uint64_t forgotten_ = 0;                    // the highest of which one was forgotten
+  std::deque<std::pair<std::uint64_t, Id>> gone_;  // with the sequence numbers of their removal
+  // The highest sequence number of an entry that was dropped from `gone_`.
+  std::uint64_t forgotten_ = 0;
   std::uint64_t last_change_ = 0;
 };
 

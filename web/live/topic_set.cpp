@@ -1,4 +1,3 @@
-// Asks the engine for one set of clients, and brings their topics up to date.
 #include "web/live/topic_set.hpp"
 
 #include <algorithm>
@@ -17,7 +16,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds alerts_every{1000};
 
-// Where a listing of tasks goes on: in which of the pools, and at which of its rows.
+// Position in the listing of tasks: the pool, and the row within it.
 struct task_place {
   std::size_t pool = 0, row = 0;
 };
@@ -33,13 +32,13 @@ void append(std::vector<T>& to, std::vector<T> some) {
   std::move(some.begin(), some.end(), std::back_inserter(to));
 }
 
-// The rows of the main cluster, which are all in most servers, say so by an empty name.
+// Sets the name of the cluster, which is empty for the main one.
 template <class View>
 void name_cluster(server::hub const& h, std::vector<View>& rows) {
   for (auto& row : rows) row.cluster = h.cluster();
 }
 
-// At most 1,000 rows, so that the engine is never held up for long.
+// Returns at most 1,000 rows, so that the engine is not blocked for long.
 task_page tasks_from(server::pools& all, task_place from, server::cluster_scope const& scope) {
   task_page page;
   std::size_t pool = 0;
@@ -60,7 +59,7 @@ task_page tasks_from(server::pools& all, task_place from, server::cluster_scope 
   return page;
 }
 
-// Those that run, that ended and that failed lately, of each cluster; newest first.
+// Returns the running, ended and recently failed jobs of all clusters in scope, newest first.
 std::vector<core::job_view> watched_jobs(server::pools& all, server::cluster_scope const& scope) {
   std::vector<core::job_view> jobs;
   all.for_each([&](server::hub& h) {
@@ -82,7 +81,7 @@ struct topic_set::gathered {
   std::vector<core::job_view> jobs;
   std::vector<core::task_view> tasks;
   std::optional<task_place> more_tasks;
-  bool whole = true;  // tasks were read in one go
+  bool whole = true;  // tasks were read in one step
 };
 
 topic_set::topic_set(engine_link& engine, server::shared_scope scope, std::string boot,
@@ -118,7 +117,7 @@ coro::task<void> topic_set::gather() {
   co_await gather_logs();
 }
 
-// Where the engine does not answer the topics stay as they are.
+// If the engine does not answer, the topics stay unchanged.
 coro::task<void> topic_set::gather_numbers() {
   bool const tasks = wanted(topic_name::tasks), jobs = wanted(topic_name::jobs);
   auto all = co_await ask(tasks, jobs);
@@ -157,7 +156,7 @@ coro::task<void> topic_set::gather_clusters() {
   events_.live = asked.events;
 }
 
-// Once a second is enough for people.
+// Alerts are updated at most once per second.
 coro::task<void> topic_set::gather_alerts() {
   bool const on = wanted(topic_name::alerts);
   auto const due = !alerts_.live || clock::now() - alerts_at_ >= alerts_every;
@@ -212,7 +211,7 @@ coro::task<void> topic_set::gather_programs() {
   if (!all) co_return;
   if (all->list) programs_.update(std::move(all->list->rows), all->list->more, all->now);
   programs_.live = all->list.has_value();
-  // Topics may have come meanwhile, none has gone.
+  // Topics may have been added during the wait, but not removed.
   for (auto& [name, rows] : all->each) {
     auto const at = each_program_.find(name);
     if (at == each_program_.end()) continue;
@@ -227,7 +226,7 @@ coro::task<void> topic_set::gather_logs() {
   for (auto const& [name, topic] : logs_) interests.push_back(topic->interest());
   auto all = co_await collect_logs(engine_, std::move(interests), scope_);
   if (!all) co_return;
-  // Topics may have come meanwhile, none has gone.
+  // Topics may have been added during the wait, but not removed.
   for (auto& news : *all)
     if (auto const at = logs_.find(news.name); at != logs_.end())
       at->second->update(std::move(news));

@@ -1,6 +1,5 @@
-// The topics of all clients who may see the same clusters: what one tick asks the engine for on
-// their behalf, and the topics made of it. Only what somebody of them watches is asked for. Owned
-// by websocket_hub; web thread.
+// The topics of all clients that may see the same clusters. Each tick reads from the engine only
+// the topics that have subscribers. Owned by websocket_hub; web thread.
 #pragma once
 
 #include <map>
@@ -23,30 +22,32 @@ class subscriber;
 
 class topic_set {
  public:
-  /// `boot`: tells clients whether their numbers are of this life of the topics.
+  /// `boot`: identifies this run of the topics, so that clients know whether their sequence numbers
+  /// are valid.
   topic_set(engine_link& engine, server::shared_scope scope, std::string boot,
             core::time_point started);
 
   server::cluster_scope const& scope() const { return *scope_; }
   std::string const& boot() const { return boot_; }
 
-  /// Brings up to date what is watched, and the numbers with their history; with no client the
-  /// numbers of the whole server alone, so that charts are full when a page opens.
+  /// Updates the topics with subscribers, and the numbers with their history. Without clients, only
+  /// the set of the whole server is updated, and only its numbers, so that a new dashboard has full
+  /// charts.
   coro::task<void> gather();
-  /// Fills in what the engine does not know: uptime and rates.
+  /// Sets uptime and rates, which the engine does not know.
   void complete(counters& c) const { counters_.complete(c); }
-  /// The numbers over time; see sample_history::go_on.
+  /// Return the numbers over time; see sample_history::go_on.
   sample_history& samples() { return samples_; }
   sample_history const& samples() const { return samples_; }
 
   topic& topic_of(topic_name t);
 
-  /// Whether there are topics of such a name beside those of topic_name: on somebody's log,
-  /// "logs:cl_…" or "logs:job_…", or on a program, "program:prog_…".
+  /// Returns whether a topic outside topic_name can have this name: of a log, "logs:cl_…" or
+  /// "logs:job_…", or of a program, "program:prog_…".
   static bool can_watch(std::string_view name);
-  /// Null when nobody watches it.
+  /// Returns null if the topic has no subscribers.
   topic* watched(std::string const& name);
-  /// Made when it is not there, and kept for as long as some client is subscribed to it. REQUIRES:
+  /// Creates the topic if necessary, and keeps it while a client is subscribed to it. REQUIRES:
   /// can_watch(name).
   void watch(std::string const& name);
 
@@ -77,10 +78,10 @@ class topic_set {
   rows_topic cluster_rows_{topic_name::clusters}, barriers_{topic_name::barriers},
       events_{topic_name::events}, alerts_{topic_name::alerts}, programs_{topic_name::programs};
   std::chrono::steady_clock::time_point alerts_at_{};
-  /// Both bounded by the clients and websocket_watched_max.
+  /// Both are bounded by the number of clients and websocket_watched_max.
   std::map<std::string, std::unique_ptr<log_topic>> logs_;
   std::map<std::string, std::unique_ptr<rows_topic>> each_program_;
-  std::uint64_t watched_seq_ = 0;  // at least that of any topic that was in one of them
+  std::uint64_t watched_seq_ = 0;  // at least the sequence number of each topic ever in these maps
   std::unordered_set<subscriber*> clients_;
 };
 

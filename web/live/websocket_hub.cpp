@@ -1,4 +1,4 @@
-// The tick: bring each set of topics up to date, drop who is too slow, wake the others.
+// Each tick updates the topic sets, disconnects slow clients and wakes the others.
 #include "web/live/websocket_hub.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -13,7 +13,7 @@ namespace muster::web {
 namespace {
 using clock = std::chrono::steady_clock;
 
-// Ticks that somebody hurries come no closer than this.
+// Shortest time between ticks.
 constexpr std::chrono::milliseconds tick_smallest{100};
 constexpr std::chrono::milliseconds sample_every{1000};
 constexpr std::chrono::milliseconds retry_after_stop{1000}, retry_after_slow{2000};
@@ -46,7 +46,7 @@ websocket_hub::shared_topics websocket_hub::topics_for(server::cluster_scope con
     if (idle == bound_.end()) return nullptr;
     bound_.erase(idle);
   }
-  // Numbers of an earlier set of the same clusters say nothing about this one's.
+  // Sequence numbers of an earlier set for the same clusters are not valid for this one.
   auto boot = hex16(options_.boot) + "." + std::to_string(++bound_made_);
   bound_.push_back(std::make_shared<topic_set>(
       engine_, std::make_shared<server::cluster_scope>(scope), std::move(boot), started_));
@@ -74,7 +74,7 @@ sample_history const* websocket_hub::samples(server::cluster_scope const& scope)
 coro::task<void> websocket_hub::run() {
   while (!stopping_) {
     ticked_ = clock::now();
-    auto sets = bound_;  // while one gathers another may take its place
+    auto sets = bound_;  // a copy: during a wait, a set may be replaced
     sets.push_back(whole_);
     for (auto const& set : sets) {
       co_await set->gather();
@@ -101,7 +101,7 @@ coro::task<void> websocket_hub::sleep_until_tick() {
 
 void websocket_hub::check_clients() {
   auto const now = clock::now();
-  auto const clients = clients_;  // abort and bye may remove
+  auto const clients = clients_;  // a copy: abort and bye may remove clients
   for (auto* c : clients) {
     if (!c->has_access()) c->say_error("UNAUTHENTICATED", "the sign-in has ended; sign in again");
     if (c->writing_since && now - *c->writing_since > options_.timeouts.websocket_write) {
@@ -123,7 +123,7 @@ void websocket_hub::stop() {
 }
 
 void websocket_hub::drop_clients() {
-  auto const clients = clients_;  // abort may remove
+  auto const clients = clients_;  // a copy: abort may remove clients
   for (auto* c : clients) c->abort();
 }
 

@@ -1,7 +1,7 @@
-// The clients and the topics they see: one set for those who see the whole server, and one for each
-// set of clusters that tokens are bound to. Once a tick each set asks the engine, and who is idle
-// is woken. With no client the whole server's still samples the history once a second. Owned by
-// web_server, web thread; `run` is one task of its group.
+// The WebSocket clients and their topics: one set for clients that see the whole server, and one
+// for each set of clusters that tokens are bound to. Each tick updates the sets and wakes idle
+// clients. Without clients, the set of the whole server still samples its history once per second.
+// Owned by web_server, web thread; `run` is one task of its group.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -24,39 +24,41 @@ struct web_metrics;
 class websocket_hub {
  public:
   using shared_topics = std::shared_ptr<topic_set>;
-  /// Different sets of bound tokens' clusters that pages are open for. Full: one that nobody looks
-  /// at makes room, or the handshake is refused (503).
+  /// Limit for the sets of bound tokens. At the limit, a set without clients is replaced; if there
+  /// is none, the handshake is rejected (503).
   static constexpr std::size_t bound_max = 32;
 
   websocket_hub(boost::asio::io_context& context, web_options const& options, engine_link& engine,
                 web_metrics& metrics);
 
-  /// Ends after `stop`.
+  /// Updates the topics and wakes clients until `stop`.
   coro::task<void> run();
-  /// Says good-bye to every client.
+  /// Sends `bye` to all clients.
   void stop();
-  /// Cuts off those who are left.
+  /// Closes the connections of the remaining clients.
   void drop_clients();
 
-  /// Why a handshake is refused: full, stopping, or without our subprotocol.
+  /// Returns the reason to reject a handshake: too many clients, stopping, or a missing
+  /// subprotocol.
   std::optional<problem> refusal(std::string_view subprotocols, server::cluster_scope const& scope);
-  /// What clients of this scope see, made when it is not there. Null: see bound_max.
+  /// Returns the topics for clients of this scope, and creates them if necessary. Null: see
+  /// bound_max.
   shared_topics topics_for(server::cluster_scope const& scope);
-  /// The first message to a client.
+  /// Returns the first message to a client.
   coro::task<muster::result<std::string>> hello(std::string boot);
-  /// Fills in what the engine does not know: uptime and, where somebody of this scope looks, rates.
+  /// Sets uptime and, if this scope has a topic set, rates. The engine knows neither.
   void complete(counters& c, server::cluster_scope const& scope) const;
 
-  /// The numbers over time. Null: nobody of this scope has looked yet.
+  /// Returns the numbers over time; null if no client of this scope has connected yet.
   sample_history const* samples(server::cluster_scope const& scope) const;
 
   web_metrics& metrics() { return metrics_; }
   web_options const& options() const { return options_; }
 
-  // For subscriber.
+  // Called by subscriber.
   void add(subscriber& c);
   void remove(subscriber& c);
-  /// Makes the next tick come soon: a client waits for a topic that is not live, or a sign-in has
+  /// Brings the next tick forward: a client waits for a topic that is not live, or a sign-in has
   /// ended.
   void hurry();
 

@@ -1,4 +1,4 @@
-// The families of /metrics on closures' times, on single tasks and on logs.
+// Metric families for the times of closures, single tasks, logs, programs, objects and datasets.
 #pragma once
 
 #include <optional>
@@ -14,18 +14,18 @@
 
 namespace muster::web {
 
-/// Tasks beyond this many, in order of job and index, have no lines of their own, or a scrape would
-/// grow without limit; muster_tasks_unmeasured says how many they are.
+/// Tasks that have lines of their own, in order of job and index, so that the size of a scrape is
+/// bounded. muster_tasks_unmeasured counts the others.
 inline constexpr std::size_t tasks_measured = 100;
 
-/// Clusters beyond this many have no lines of their own; the sums are of all.
+/// Clusters that have lines of their own; sums include all clusters.
 inline constexpr std::size_t pools_measured = 100;
 
-/// Names of functions, or of what they call, beyond this many are counted together as "other".
+/// Function names counted separately; the others are counted together as "other".
 inline constexpr std::size_t functions_measured = 200;
 
-/// Programs that say steps, beyond this many, have no lines of their own: those of which nothing
-/// was said for longest.
+/// Programs with step metrics that have lines of their own. At the limit, those without a report
+/// for the longest time are omitted.
 inline constexpr std::size_t stepping_programs_measured = 100;
 
 struct measured_steps {
@@ -44,27 +44,27 @@ struct measured_closures {
   history::closure_metrics metrics;
   core::time_point now{};
   std::vector<core::task_view> tasks;            // at most tasks_measured
-  std::vector<std::optional<machine>> machines;  // of each of them
+  std::vector<std::optional<machine>> machines;  // parallel to `tasks`
   std::size_t tasks_more = 0;
   std::vector<core::shown_function_view> functions;  // at most functions_measured, and "other"
   server::log_store::counts logs;
-  core::program_counts programs;  // of all clusters, as what follows
+  core::program_counts programs;  // of all clusters, as are the members below
   core::objects::object_counts objects;
   core::datasets::dataset_totals datasets;
   history::program_totals program_totals;  // since the start
-  std::vector<measured_steps> steps;  // of programs that run, stepping_programs_measured at most
+  std::vector<measured_steps> steps;  // of running programs, at most stepping_programs_measured
 };
 
-/// Engine thread.
+/// Copies the measurements. Engine thread.
 measured_closures measure_closures(server::pools& all);
 void write_closure_metrics(metric_text& m, measured_closures const& c);
-/// The families on programs.
+/// Writes the families for programs.
 void write_program_metrics(metric_text& m, core::program_counts const& now,
                            history::program_totals const& ever);
 void write_step_metrics(metric_text& m, std::vector<measured_steps> const& programs);
-/// The families on objects and their calls.
+/// Writes the families for objects and their calls.
 void write_object_metrics(metric_text& m, core::objects::object_counts const& c);
-/// The families on datasets that are dealt out.
+/// Writes the families for datasets that the server distributes.
 void write_dataset_metrics(metric_text& m, core::datasets::dataset_totals const& t);
 
 }  // namespace muster::web

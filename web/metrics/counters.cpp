@@ -1,4 +1,3 @@
-// The server's numbers, copied on the engine thread and told as JSON.
 #include "web/metrics/counters.hpp"
 
 #include <algorithm>
@@ -11,7 +10,7 @@ namespace muster::web {
 
 namespace {
 
-// Names that are counted apart; of the others the last one has the sum.
+// Names counted separately; one more entry has the sum of the others.
 constexpr std::size_t shown_max = 200;
 
 void durable_members(member_list const& m, server::coordination_hub::durability const& d,
@@ -122,7 +121,7 @@ void shown_members(member_list const& m, core::shown_function_view const& f) {
   m("cancelled", f.cancelled);
 }
 
-// The busiest; a name keeps its place among those that are told.
+// Returns the busiest functions, in the order in which they were named.
 std::vector<core::shown_function_view> busiest(std::vector<core::shown_function_view> const& all) {
   std::vector<std::size_t> places(all.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
@@ -174,7 +173,7 @@ counters collect_counters(server::hub& h) {
   return c;
 }
 
-// The functions shown are those of the main cluster, then those of the others.
+// Lists the functions of the main cluster first.
 counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters,
                               server::blob_store const& blobs, server::cluster_scope const& scope) {
   counters c;

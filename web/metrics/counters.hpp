@@ -1,5 +1,5 @@
-// The numbers of the whole server, as GET /api/v1/overview and the `counters` topic tell them.
-// Plain data copied from the engine, and its JSON.
+// The numbers of the whole server, for GET /api/v1/overview and the `counters` topic. Plain data
+// copied from the engine, and its JSON.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ namespace muster::web {
 struct counters {
   core::overview_view overview;
   std::vector<core::function_view> functions;  // the first eight that were named
-  // By what is shown of them, the callables of Python among them; those that anything was scheduled
-  // of. Told are the busiest, in the order in which they were named.
+  // Functions by their displayed names, including Python callables, if anything was scheduled for
+  // them. The answer contains the busiest, in the order in which they were named.
   std::vector<core::shown_function_view> shown;
   core::time_point now{};
   std::chrono::milliseconds uptime{};
@@ -28,18 +28,18 @@ struct counters {
 
 inline constexpr std::size_t functions_shown = 8;
 
-/// Adds the counts of a cluster by name; new names beyond `most` are counted as the last one, which
-/// is then `other_functions`.
+/// Adds the counts of a cluster by name. New names beyond `most` are counted in the last entry,
+/// `other_functions`.
 void add_shown(std::vector<core::shown_function_view> of_one, std::size_t most,
                std::vector<core::shown_function_view>& into);
 inline constexpr std::string_view other_functions = "other";
 
-/// Engine thread; uptime and rates are filled in later. Of one cluster, or of all in
-/// scope.
+/// Return the counters of one cluster, or of all in scope. Uptime and rates are set later. Engine
+/// thread.
 counters collect_counters(server::hub& h);
 counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters,
                               server::blob_store const& blobs, server::cluster_scope const& scope);
-/// The "data" object.
+/// Writes the "data" object.
 void members(member_list const& m, counters const& c);
 
 }  // namespace muster::web

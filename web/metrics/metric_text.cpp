@@ -1,4 +1,3 @@
-// The text format: a name, labels, a number a line; and the families on clusters.
 #include "web/metrics/metric_text.hpp"
 
 #include <charconv>
@@ -23,7 +22,7 @@ std::string escape_label(std::string_view text) {
   return out;
 }
 
-// One family with one value a cluster.
+// Writes a family with one value for each cluster.
 template <class F>
 void write_family(metric_text& m, std::vector<coordination::cluster_view> const& clusters,
                   std::string_view name, std::string_view help, F value) {
@@ -72,7 +71,7 @@ metric_text& metric_text::histogram(std::string_view name, std::string_view help
   std::uint64_t up_to = 0;
   for (std::size_t n = 0; n < history::histogram::buckets; ++n) {
     up_to += h.in(n);
-    // Existing dashboards know these bounds: whole octaves from 64 µs.
+    // Existing dashboards rely on these bounds: whole octaves from 64 µs.
     if (n < history::histogram::first_exported || n % history::histogram::an_octave != 0) continue;
     char digits[40];
     auto const end =

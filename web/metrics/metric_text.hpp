@@ -29,7 +29,7 @@ class metric_text {
     return write({one, two}, static_cast<double>(value));
   }
 
-  // Families of a single sample.
+  // Write a family with a single sample.
   template <class N>
   metric_text& gauge(std::string_view name, std::string_view help, N value) {
     return family(name, "gauge", help).write({}, static_cast<double>(value));
@@ -38,7 +38,7 @@ class metric_text {
   metric_text& counter(std::string_view name, std::string_view help, N value) {
     return family(name, "counter", help).write({}, static_cast<double>(value));
   }
-  /// Buckets, sum and count, in seconds.
+  /// Writes buckets, sum and count, in seconds.
   metric_text& histogram(std::string_view name, std::string_view help, history::histogram const& h);
   std::string take() { return std::move(text_); }
 
@@ -52,7 +52,7 @@ inline double seconds(core::duration d) {
   return std::chrono::duration<double>(d).count();
 }
 
-/// The families on clusters.
+/// Writes the families for clusters.
 void write_clusters(metric_text& m, std::vector<core::coordination::cluster_view> const& clusters);
 
 }  // namespace muster::web

@@ -1,4 +1,3 @@
-// The families on programs and their ranks, on objects, and on datasets.
 #include "base/text.hpp"
 #include "web/metrics/closure_metrics.hpp"
 

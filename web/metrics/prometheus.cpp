@@ -1,4 +1,3 @@
-// The families of the whole server and of this process.
 #include "web/metrics/prometheus.hpp"
 
 #include <sys/resource.h>
@@ -158,7 +157,7 @@ void write_journal(metric_text& m, server::coordination_hub::durability const& d
 /// Returns when the kernel started this process, in seconds since the Unix epoch; 0 if it is
 /// unknown.
 double read_start_time() {
-  // Field 22 of stat is the start in clock ticks since boot; the command, which may hold blanks,
+  // Field 22 of stat is the start in clock ticks since boot. The command may contain spaces and
   // ends at the last parenthesis.
   std::ifstream stat("/proc/self/stat");
   std::string line;
@@ -193,11 +192,12 @@ process_facts read_process_facts() {
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) p.open_files_max = as_double(files.rlim_cur);
   std::error_code error;
   std::filesystem::directory_iterator const open("/proc/self/fd", error);
-  if (!error) p.open_files = as_double(std::distance(begin(open), end(open)) - 1);  // itself
+  // Without the directory itself.
+  if (!error) p.open_files = as_double(std::distance(begin(open), end(open)) - 1);
   std::ifstream statm("/proc/self/statm");
   double total = 0, resident = 0;
   if (statm >> total >> resident) p.resident_bytes = resident * as_double(sysconf(_SC_PAGESIZE));
-  // Computed once: a later reading of the clocks would give another start.
+  // Computed once: repeated readings of the clocks would give slightly different starts.
   static double const started = read_start_time();
   p.start_time_s = started;
   return p;

@@ -13,7 +13,7 @@
 
 namespace muster::web {
 
-/// What the kernel knows about this process; zeros where it does not tell.
+/// Kernel data about this process; unknown values are zero.
 struct process_facts {
   double cpu_seconds = 0;
   double resident_bytes = 0;
@@ -22,7 +22,7 @@ struct process_facts {
 };
 process_facts read_process_facts();
 
-/// Clusters beyond this many have no lines of their own, or a scrape would grow without limit.
+/// Clusters that have lines of their own, so that the size of a scrape is bounded.
 inline constexpr std::size_t clusters_measured = 100;
 
 struct measured_coordination {

@@ -1,4 +1,3 @@
-// Steps end, points are made of them.
 #include "web/metrics/samples.hpp"
 
 #include <algorithm>
@@ -11,7 +10,7 @@ namespace muster::web {
 
 namespace {
 
-// Updates never come exactly: a point is due a little early rather than late.
+// Updates are irregular. A point is made a little early rather than one update late.
 constexpr std::chrono::milliseconds early{100};
 
 double in_ms(core::duration d) {
@@ -30,8 +29,8 @@ closure_times collect_times(server::pools& all, server::cluster_scope const& sco
   return t;
 }
 
-// Of the durations within a bucket only the count and the sum are known for a window of time, so
-// all of them are taken to be as long as their mean.
+// Within a window of time, only count and sum of a bucket are known. All durations in it are taken
+// to equal their mean.
 double percentile_between(history::histogram const& then, history::histogram const& now, double p) {
   using history::histogram;
   struct group {
@@ -40,7 +39,7 @@ double percentile_between(history::histogram const& then, history::histogram con
   };
   std::array<group, histogram::buckets + 1> groups;
   for (std::size_t n = 0; n <= histogram::buckets; ++n) {
-    // A cluster that was deleted takes its counts with it.
+    // The counts of a deleted cluster disappear, so the difference could be negative.
     auto const count = now.in(n)-std::min(then.in(n), now.in(n));
     if (count == 0) continue;
     auto const least = n == 0 ? core::duration{} : histogram::limit(n - 1);

@@ -1,12 +1,11 @@
 // The server's numbers over time: 5 minutes by the second, an hour by 10 seconds, a day by the
-// minute. Fed about once a second whether somebody looks or not.
+// minute. Updated about once per second, also without clients.
 //
-// Numbers of closures are means of what was seen in the step, heartbeats' ages the greatest; rates
-// and times are of what ended within it: percentiles come from the differences of the core's
-// histograms, as the mean of the bucket that has it: never more than was seen, nor less. 0 where
-// nothing ended.
+// Numbers of closures are means over the step; ages of heartbeats are maxima. Rates and times cover
+// closures that ended within the step, 0 if none did. Percentiles come from differences of the
+// core's histograms: the result is the mean of the bucket, so it is within the observed range.
 //
-// Owned by a topic_set; web thread. 2,100 points of 44 bytes: fixed.
+// Owned by a topic_set; web thread. Fixed size: 2,100 points of 44 bytes.
 #pragma once
 
 #include <array>
@@ -23,11 +22,11 @@
 
 namespace muster::web {
 
-/// What a sample is made of, beside the counters.
+/// The data of a sample other than the counters.
 struct closure_times {
   history::histogram wait, run;
 };
-/// Engine thread; of all clusters in scope together.
+/// Returns the times of all clusters in scope together. Engine thread.
 closure_times collect_times(server::pools& all, server::cluster_scope const& scope);
 
 class sample_history {
@@ -38,23 +37,24 @@ class sample_history {
 
   sample_history();
 
-  /// `earlier` gives the points of an earlier process, oldest first, and is asked before the first
-  /// of this one is added; `made` is told of each of this one. REQUIRES: nothing was added.
+  /// Continues the history of an earlier process. `earlier` returns its points, oldest first, and
+  /// is called before the first point is added. `made` is called for each new point. REQUIRES:
+  /// nothing was added.
   void go_on(std::function<std::vector<point>()> earlier, std::function<void(point const&)> made) {
     earlier_ = std::move(earlier);
     made_ = std::move(made);
   }
 
-  /// What is known now. A step ends with the first that comes when its time is over.
+  /// Adds current values. The first call after the end of a step completes it.
   void add(counters const& c, closure_times const& t);
-  /// REQUIRES: one of `spans`.
+  /// Writes the points of a span. REQUIRES: `span` is in `spans`.
   void say(member_list const& m, std::string_view span) const;
 
  private:
   class series {
    public:
     series(std::chrono::milliseconds step, std::size_t points) : step_(step), points_max_(points) {}
-    /// The point that this has ended, if it has.
+    /// Returns the point of the step that this call completes, if any.
     std::optional<point> add(counters const& c, closure_times const& t);
     void keep(point const& p);
     void say(member_list const& m) const;
@@ -62,8 +62,8 @@ class sample_history {
    private:
     std::chrono::milliseconds step_;
     std::size_t points_max_;
-    std::deque<point> points_;  // the oldest makes room
-    // Of the step that is under way.
+    std::deque<point> points_;  // at the limit, the oldest is removed
+    // State of the current step.
     core::time_point begun_{};
     closure_times then_;
     std::uint64_t finished_then_ = 0, failed_then_ = 0;
@@ -76,12 +76,12 @@ class sample_history {
   std::function<void(point const&)> made_ = [](auto const&) {};
 };
 
-/// These points as columns. The points follow each other.
+/// Writes these points as columns. REQUIRES: `points` is in order of time.
 void say_points(member_list const& m, core::duration step,
                 std::deque<sample_history::point> const& points);
 
-/// The time within which the share `p` of what `now` has beyond `then` was done, in ms: between the
-/// least and the greatest of those in its bucket.
+/// Returns the percentile `p` of the durations that `now` has in addition to `then`, in ms. The
+/// result is within the bucket that contains it.
 double percentile_between(history::histogram const& then, history::histogram const& now, double p);
 
 }  // namespace muster::web

@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t attachments_max = 20;
 constexpr std::size_t detail_bytes_max = 2'000;
 
-// They have ended when they begin, and are no alert any more when they are old.
+// Returns false for alerts about past events. These have ended when they begin, and disappear with
+// age.
 bool is_live(alert const& a) {
   constexpr std::array past{"job-failed",      "jobs-failed",    "session-failed",
                             "sessions-failed", "program-failed", "programs-failed",
@@ -20,7 +21,7 @@ bool is_live(alert const& a) {
   return std::none_of(past.begin(), past.end(), [&a](char const* rule) { return a.rule == rule; });
 }
 
-// What Slack would take for a mention, a link or an entity.
+// Escapes characters that Slack would read as a mention, link or entity.
 std::string escaped(std::string_view text) {
   std::string out;
   for (char const c : text) {

@@ -1,11 +1,10 @@
-// What of the alerts is told to whoever does not look: those that have begun, and live ones that
-// are over, each once. Pure but for its own memory; one thread.
+// Selects alerts for notices: those that have begun, and live ones that have ended, each once. Pure
+// except for its own memory; one thread.
 //
-//   not there ──seen──► seen once ──seen again, told──► known ──gone, told if it was live──► not
-//   there
+//   absent ──seen──► seen once ──seen again, sent──► known ──ended, sent if it was live──► absent
 //
-// An alert that is gone at the next look was nothing for people. What began before the server did
-// is known from the start, so that a restart repeats nothing.
+// An alert that has ended by the next check is not sent. An alert that began before the server
+// started counts as known, so that a restart repeats no notice.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +24,12 @@ struct notice {
 
 class notice_board {
  public:
-  /// Alerts that are remembered. Full: more are not told of.
+  /// Alerts that are remembered; at the limit, further alerts are not sent.
   static constexpr std::size_t known_max = 10'000;
 
   explicit notice_board(core::time_point started) : started_(started) {}
 
-  /// All that there are now.
+  /// Takes all current alerts and returns the notice to send.
   notice look(alerts const& now);
 
  private:
@@ -45,8 +44,8 @@ class notice_board {
   std::map<std::string, known> known_;  // by key_of
 };
 
-/// As Slack and those who speak its form take it: a text, and an attachment for each of at most 20.
-/// `page`: in front of links, "https://muster.example"; empty: there are none.
+/// Returns a notice in Slack's format: a text, and at most 20 attachments, one per alert. `page`:
+/// base URL of links, "https://muster.example"; empty: no links.
 std::string slack_text(notice const& n, std::string_view page);
 
 }  // namespace muster::web
