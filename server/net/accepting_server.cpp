@@ -1,4 +1,3 @@
-// Sockets of the listener into gRPC, and out of it those whose calls are reset too often.
 #include "server/net/accepting_server.hpp"
 
 #include <grpcpp/server_posix.h>
@@ -28,7 +27,7 @@ void give(grpc::experimental::ExternalConnectionAcceptor& gate, int fd) {
   gate.HandleNewConnection(&connection);
 }
 
-// Cryptography is work for who comes, and a promise of it holds memory.
+// Limits handshakes, since they use CPU time and memory for clients that are not yet known.
 constexpr std::chrono::milliseconds handshake_timeout_max{5'000};
 
 }  // namespace
@@ -53,7 +52,7 @@ void accepting_server::add_tls_port(std::string address,
 }
 
 coro::start_result accepting_server::start() {
-  // The rest of a handshake, which begins once the listener has seen its first words.
+  // The handshake continues after the listener has seen the ClientHello.
   auto const handshake =
       std::min(options_.listener.waiting.speak_timeout, handshake_timeout_max).count();
   builder().AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(handshake));
@@ -69,7 +68,7 @@ coro::start_result accepting_server::start() {
   result.error = coro::grpc_server::start().error;
   if (!result) return result;
   listener_.start();
-  // What it posts comes back while this serves, or later and does nothing.
+  // Posted functions run while the server exists, or later and then do nothing.
   auto const serving = std::make_shared<accepting_server*>(this);
   watch_ = std::make_unique<reset_watch>(
       engine(),
@@ -108,7 +107,7 @@ muster::result<int> accepting_server::listen(listening_port const& port) {
                         "cannot listen on " + port.address + ": " + bound.error().message};
 }
 
-// TLS sessions are made within.
+// TLS sessions are created within the scope.
 void accepting_server::give_guarded(gate& to, accepted_socket accepted, wire spoken) {
   bool const tls = spoken == wire::tls;
   if (!guard_.add(accepted.socket.get(), accepted.peer, accepted.client, tls)) return;
@@ -139,12 +138,12 @@ coro::task<void> accepting_server::stop(std::chrono::milliseconds grace) {
   co_await coro::grpc_server::stop(grace);
 }
 
-// What ends with the server is nobody's abuse.
+// Resets caused by the server's own shutdown do not count as abuse.
 void accepting_server::call_reset(std::string const& peer) {
   coro::grpc_server::call_reset(peer);
   if (stopping() || !resets_.note(peer, leaky_counts::clock::now())) return;
   auto const who = cut_connection(peer);
-  if (who.empty()) return;  // it has gone
+  if (who.empty()) return;  // already disconnected
   options_.cut(who);
 }
 

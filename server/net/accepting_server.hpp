@@ -1,8 +1,8 @@
 // The gRPC server of the process, protected against abusive clients. A port_listener accepts its
-// connections and hands them to gRPC once the client has sent data. A connection whose calls are
+// connections and passes them to gRPC once the client has sent data. A connection whose calls are
 // reset too often is closed. gRPC 1.51 can do neither, and cannot add ports while it runs; newer
-// versions were not tested.
-// Owned by the composition root, as grpc_server is. Engine thread, or before run() starts.
+// versions were not tested. Owned by the composition root, like grpc_server. Engine thread, or
+// before run() starts.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>
@@ -27,7 +27,7 @@ struct accepting_server_options : coro::grpc_server_options {
   // gRPC. See accepted_socket.
   std::function<void(int socket, std::string const& peer, std::string const& client)> accepted =
       [](int, auto const&, auto const&) {};
-  // A connection whose calls are reset faster than this, each within `reset_soon`, is closed
+  // A connection is closed if its calls are reset faster than this, each within `reset_soon`
   // (HTTP/2 rapid reset, CVE-2023-44487).
   leaky_limits resets;
   // Called on the engine thread when a connection was closed for that. `peer`: "10.0.0.3:4711".
@@ -42,7 +42,7 @@ class accepting_server final : public coro::grpc_server {
   accepting_server(coro::engine_context& engine, grpc::ServerBuilder& builder,
                    accepting_server_options options = {});
 
-  // REQUIRES for the following three: not started.
+  // REQUIRES for the next three functions: not started.
   void add_port(std::string address);
   // Adds a port for TLS clients. REQUIRES: `credentials` are TLS credentials.
   void add_tls_port(std::string address, std::shared_ptr<grpc::ServerCredentials> credentials);

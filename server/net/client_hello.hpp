@@ -1,4 +1,5 @@
-// Tells the start of a TLS handshake from anything else, and when the whole of it has come. Pure.
+// Recognizes the start of a TLS handshake, and whether its first message is complete. Pure
+// functions.
 #pragma once
 
 #include <algorithm>
@@ -9,18 +10,18 @@
 
 namespace muster::net {
 
-// One that is longer than any that is known, or goes on in another record, is taken by its
-// beginning.
+// A ClientHello that is longer, or continues in another record, is passed on after this many bytes.
 constexpr std::size_t hello_bytes_max = 8'192;
 
-/// RFC 8446, section 5.1: a record of type handshake. `said` is not empty.
+/// Returns whether the data begins like a TLS handshake record (RFC 8446, section 5.1). REQUIRES:
+/// `said` is not empty.
 inline bool begins_tls(std::string_view said) {
   constexpr unsigned char handshake = 22, major = 3;
   auto const byte = [said](std::size_t at) { return static_cast<unsigned char>(said[at]); };
   return byte(0) == handshake && (said.size() < 2 || byte(1) == major);
 }
 
-/// As a judge of waiting_connections.
+/// Returns the bytes needed for a complete ClientHello, as a judge of waiting_connections.
 inline std::size_t hello_wanted(std::string_view said) {
   constexpr std::size_t record_head_bytes = 5;
   constexpr unsigned char client_hello = 1;

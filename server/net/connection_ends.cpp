@@ -1,4 +1,4 @@
-// epoll on copies of the sockets: the owner's reading and closing do not matter to them.
+// Uses epoll on copies of the sockets, so that reads and closes of the owner do not matter.
 #include "server/net/connection_ends.hpp"
 
 #include <fcntl.h>
@@ -56,12 +56,12 @@ void connection_ends::forget(std::uint64_t watch) {
   std::lock_guard const lock(mutex_);
   auto const it = watched_.find(watch);
   if (it == watched_.end()) return;
-  // Closing the copy alone would leave it in the set: the owner's descriptor is of the same file.
+  // Closing the copy would not remove it from the set, because the owner's descriptor refers to the
+  // same file.
   ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, it->second.get(), nullptr);
   watched_.erase(it);
 }
 
-// No deadline: connections last as long as they like.
 void connection_ends::run() {
   for (;;) {
     epoll_event events[64];

@@ -1,6 +1,6 @@
-// Tells when TCP connections have ended that somebody else reads: the peer closed them, or they
-// broke. gRPC tells only calls of that; no version known that tells more. One thread of its own
-// that waits for all of them. Owned by whoever asks; any thread.
+// Reports the end of TCP connections that other code reads, whether the peer closed them or they
+// broke. gRPC reports this only to calls, in all known versions. A single thread waits for all
+// connections. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,20 @@ namespace muster::net {
 
 class connection_ends {
  public:
-  /// Called on its thread, once a watch.
+  /// Called once per watch, on the thread of this class.
   using handler = std::function<void(std::uint64_t watch)>;
 
   explicit connection_ends(handler ended);
-  /// Nothing is told any more.
+  /// No handler is called afterwards.
   ~connection_ends();
   connection_ends(connection_ends const&) = delete;
 
-  /// Keeps a copy of the socket, which needs a descriptor, until it has ended; then or before, the
-  /// copy is closed. Gives the watch's number; 0: there is no descriptor left, or the socket is
-  /// none of that peer ("10.0.0.3:4711"): its number may be another's by now.
+  /// Watches a socket. Keeps a copy of the descriptor until the connection ends or `forget` is
+  /// called.
+  /// @return the number of the watch; 0 if no descriptor is free, or if the peer of the socket is
+  ///   not `peer` ("10.0.0.3:4711"), because its number was reused.
   std::uint64_t watch(int socket, std::string const& peer);
-  /// Harmless when it has ended.
+  /// Ends a watch. Does nothing if the connection has ended.
   void forget(std::uint64_t watch);
 
  private:
@@ -39,8 +40,8 @@ class connection_ends {
   std::mutex mutex_;
   std::uint64_t last_ = 0;  // under mutex_
   std::unordered_map<std::uint64_t, file_descriptor>
-      watched_;         // under mutex_; as many as descriptors
-  std::thread thread_;  // last: it uses all of the above
+      watched_;         // under mutex_; bounded by the descriptors
+  std::thread thread_;  // last, since it uses all members above
 };
 
 }  // namespace muster::net

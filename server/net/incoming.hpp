@@ -1,5 +1,5 @@
-// Helpers of listeners for incoming connections and for accept errors. All functions are pure,
-// except endpoint_of(), which queries a socket.
+// Helpers of listeners for connections and accept errors. All functions are pure, except
+// endpoint_of().
 #pragma once
 
 #include <sys/socket.h>
@@ -71,15 +71,15 @@ inline int adopted_socket(std::string_view grpc_peer) {
   return fd;
 }
 
-/// Returns whether accept failed for lack of file descriptors or of memory for a socket. Closing a
-/// connection then helps.
+/// Returns whether accept failed for lack of descriptors or memory, so that closing a connection
+/// helps.
 inline bool out_of_descriptors(boost::system::error_code ec) {
   namespace errc = boost::system::errc;
   return ec == errc::too_many_files_open || ec == errc::too_many_files_open_in_system ||
          ec == errc::no_buffer_space || ec == errc::not_enough_memory;
 }
 
-/// Returns whether accept failed because the client has disconnected already.
+/// Returns whether accept failed because the client has already disconnected.
 inline bool gone_again(boost::system::error_code ec) {
   namespace error = boost::asio::error;
   return ec == error::connection_aborted || ec == error::would_block || ec == error::try_again;

@@ -1,4 +1,3 @@
-// A listener that lives for as long as the one connection takes.
 #include "server/net/loopback_pair.hpp"
 
 #include <netinet/in.h>
@@ -33,7 +32,7 @@ void hurry(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-// Whoever fills the listener's queue, from this machine, keeps the caller so long at most.
+// Limits the delay if another process on this host connects to the listener.
 constexpr timeval stranger_patience{0, 100'000};
 constexpr int strangers_max = 16;
 
@@ -53,12 +52,12 @@ muster::result<loopback> loopback_pair() {
   loopback made;
   made.dialled = socket_of(SOCK_NONBLOCK);
   sockaddr_in own{}, peer{};
-  // The kernel completes it without waiting for accept.
+  // The kernel completes the connection before accept is called.
   if (!made.dialled ||
       (::connect(made.dialled.get(), plain(at), sizeof at) != 0 && errno != EINPROGRESS) ||
       ::getsockname(made.dialled.get(), plain(own), &(size = sizeof own)) != 0)
     return refused("no connection to 127.0.0.1");
-  for (int strangers = 0; !same(own, peer); ++strangers) {  // who have found the port first
+  for (int strangers = 0; !same(own, peer); ++strangers) {  // Skip connections of other processes.
     made.served = file_descriptor(::accept4(listener.get(), plain(peer), &(size = sizeof peer),
                                             SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!made.served || strangers == strangers_max) return refused("no connection from 127.0.0.1");

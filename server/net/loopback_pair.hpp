@@ -1,4 +1,4 @@
-// A TCP connection of this process with itself, for a server that knows how to serve those alone.
+// A TCP connection of this process with itself, for a server that accepts only sockets.
 #pragma once
 
 #include "base/process/file_descriptor.hpp"
@@ -6,13 +6,13 @@
 
 namespace muster::net {
 
-/// Both non-blocking, without Nagle's delay, closed on exec.
+/// Two non-blocking sockets, with TCP_NODELAY and close-on-exec.
 struct loopback {
   file_descriptor dialled, served;
 };
 
-/// By 127.0.0.1. Nobody else can get in between: the end that was accepted is the one that has
-/// dialled. Errors: RESOURCE_EXHAUSTED with the system's reason.
+/// Connects over 127.0.0.1, and verifies that the accepted socket is the other end of the connected
+/// one. Errors: RESOURCE_EXHAUSTED with the system's reason.
 muster::result<loopback> loopback_pair();
 
 }  // namespace muster::net

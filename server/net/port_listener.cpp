@@ -1,4 +1,3 @@
-// One thread polls the listening sockets and the connections whose client has not sent enough yet.
 #include "server/net/port_listener.hpp"
 
 #include <fcntl.h>
@@ -59,7 +58,7 @@ error_code open_port(tcp::acceptor& acceptor, tcp::endpoint const& endpoint, boo
   return ec;
 }
 
-// Takes over a socket that is listening already.
+// Takes over a socket that is already listening.
 error_code adopt_port(tcp::acceptor& acceptor, int socket, std::chrono::milliseconds user_timeout) {
   error_code ec;
   acceptor.assign(endpoint_of(socket, ::getsockname).protocol(), socket, ec);
@@ -67,8 +66,8 @@ error_code adopt_port(tcp::acceptor& acceptor, int socket, std::chrono::millisec
   return ec;
 }
 
-// RFC 9113, section 3.4: the fixed part and the header of the SETTINGS frame that follows. gRPC
-// handles connections that begin differently.
+// RFC 9113, section 3.4: the fixed part, and the header of the SETTINGS frame that follows. Other
+// connections are left to gRPC.
 constexpr std::string_view preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 constexpr std::size_t preface_bytes = preface.size() + 9;
 
@@ -115,8 +114,8 @@ struct port_listener::state {
   explicit state(port_listener_options o)
       : options(std::move(o)), waiting(context, options.waiting, options.proxies) {}
 
-  // Opens a port with the socket that the manager has kept. Without one, creates a socket and gives
-  // it to the manager.
+  // Opens a port with the socket that the manager has kept. If there is none, creates a socket and
+  // passes it to the manager.
   error_code open(tcp::acceptor& acceptor, std::string const& name, tcp::endpoint const& at) {
     auto const ip = at.address();
     auto* const manager = options.manager;
@@ -131,8 +130,8 @@ struct port_listener::state {
     return ec;
   }
 
-  // Waits for a client before it accepts. Without a free descriptor, accept also fails when no
-  // client is waiting, and a connection would be closed for no reason.
+  // Waits for a client before accept. Without a free descriptor, accept fails even if no client
+  // waits, and a connection would be closed needlessly.
   void accept(std::shared_ptr<port> p) {
     auto& acceptor = p->acceptor;
     auto somebody = [this, p = std::move(p)](error_code) mutable {
@@ -144,8 +143,8 @@ struct port_listener::state {
     acceptor.async_wait(tcp::acceptor::wait_read, std::move(somebody));
   }
 
-  // Returns the error of the first accept. A later error means that no more clients are waiting, or
-  // it is returned in the next turn.
+  // Returns the error of the first accept. A later error means that no more clients wait, or it
+  // recurs in the next turn.
   error_code accept_some(port& p) {
     for (int i = 0; i < accepts_a_turn; ++i) {
       tcp::endpoint peer;
@@ -173,21 +172,21 @@ struct port_listener::state {
     });
   }
 
-  // constant
+  // Constant.
   port_listener_options const options;
 
-  // the owner's thread
+  // The owner's thread.
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   std::thread thread;
   std::uint32_t last_id = 0;
   std::map<std::uint32_t, std::string> names;  // of open ports
 
-  // the listener's thread
+  // The listener's thread.
   std::map<std::uint32_t, std::shared_ptr<port>> ports;
   waiting_connections waiting;
 
-  // any thread
+  // Any thread.
   std::atomic<std::uint64_t> no_descriptor = 0;
 };
 
@@ -230,7 +229,7 @@ void port_listener::start() {
 
 void port_listener::close(std::uint32_t id) {
   auto& s = *state_;
-  // Dropped at once, since a port of the same name can be opened next.
+  // Drop it at once, since a port of the same name can be opened next.
   auto const name = s.names.extract(id);
   if (name && s.options.manager) s.options.manager->drop(name.mapped());
   asio::post(s.context, [&s, id] {

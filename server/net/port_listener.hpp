@@ -1,7 +1,7 @@
-// Accepts TCP connections on ports that come and go while the server runs, on a thread of its own,
-// and hands on those whose client has begun to speak: sent its HTTP/2 preface, or the start of a
-// TLS handshake where that is spoken. Clients that say nothing never reach gRPC. Owned by the
-// accepting_server; called by the engine thread, or before that runs by its creator.
+// Accepts TCP connections on ports that can be opened and closed at run time. Passes on connections
+// whose client has sent its HTTP/2 preface, or a ClientHello on a TLS port. Silent clients never
+// reach gRPC. Runs a thread. Owned by the accepting_server; called by the engine thread, or before
+// that runs by its creator.
 //
 //   accepted --whole preface, or none--> handed on
 //       \--silent for speak_timeout, or made room for another, or closed by the client--> closed
@@ -23,30 +23,31 @@
 namespace muster::net {
 
 struct port_listener_options {
-  // Connections of all ports whose preface is incomplete.
+  // Limits of connections with an incomplete preface, for all ports together.
   waiting_options waiting;
-  // Relays that say on whose behalf they connect.
+  // Relays that send PROXY headers.
   proxy_rules proxies = {};
-  // TCP_USER_TIMEOUT of accepted sockets: what was sent and is not acknowledged for so long means
-  // that the peer is gone. 0: as the system has it.
+  // TCP_USER_TIMEOUT of accepted sockets: a connection fails if sent data is not acknowledged for
+  // this time. 0: the system's default.
   std::chrono::milliseconds user_timeout{0};
-  // Called on the listener's thread when no descriptor was left for a connection. The oldest one
-  // that is incomplete makes room, else accepting pauses for 100 ms and clients wait in the
-  // backlog.
+  // Called on the listener's thread when no descriptor is free for a connection. The oldest
+  // incomplete connection is then closed. If there is none, accepting pauses for 100 ms while
+  // clients wait in the backlog.
   std::function<void()> out_of_descriptors = [] {};
-  // Keeps the listening sockets for the next process; null: nobody does. Outlives the listener.
+  // Keeps the listening sockets for the next process; may be null. Outlives the listener.
   service_manager* manager = nullptr;
 };
 
-// What clients of a port speak. To plaintext they are handed on with their preface, or with words
-// that are none and that gRPC judges; to TLS with a whole ClientHello, and closed at anything else.
+// The protocol of a port's clients. Plaintext connections are passed on with their preface, or with
+// any other data, which gRPC then judges. TLS connections are passed on with a complete
+// ClientHello, and closed if they send anything else.
 enum class wire { plaintext, tls };
 
-// A connected socket, non-blocking, without Nagle's delay, closed on exec.
+// A connected socket: non-blocking, with TCP_NODELAY and close-on-exec.
 struct accepted_socket {
   file_descriptor socket;
   std::string peer;    // "10.0.0.3:4711"
-  std::string client;  // the same, or who is behind that peer
+  std::string client;  // the peer, or the client behind a relay
 };
 
 class port_listener {
@@ -59,23 +60,24 @@ class port_listener {
   };
 
   explicit port_listener(port_listener_options options);
-  // Stops.
+  // Calls stop().
   ~port_listener();
   port_listener(port_listener const&) = delete;
 
-  // Binds at once and accepts once started. Port 0 lets the system pick one; the IPv4 wildcard
-  // takes IPv6 clients too where the system has IPv6. INVALID_ARGUMENT: no IP address.
-  // FAILED_PRECONDITION: the system's reason. The manager, if there is one, knows the port by its
-  // name, and may have its socket from an earlier process.
+  // Binds a port, which accepts once the listener has started. Port 0 selects a free port. The IPv4
+  // wildcard address also accepts IPv6 clients if the system has IPv6. The manager, if set,
+  // identifies the port by `name`, and may provide its socket from an earlier process.
+  // Errors: INVALID_ARGUMENT if `address` is not an IP address; FAILED_PRECONDITION with the
+  // system's reason.
   muster::result<listening> listen(std::string const& name, std::string const& address,
                                    std::uint16_t port, handler accepted,
                                    wire spoken = wire::plaintext);
-  // Begins to accept. Once.
+  // Starts to accept. Called once.
   void start();
-  // Soon, not at once, and for good: the manager forgets it too. Harmless when the port is not
-  // open.
+  // Closes a port, asynchronously. The manager drops its socket, too. Does nothing if the port is
+  // not open.
   void close(std::uint32_t id);
-  // Closes everything and ends the thread. Idempotent; nothing is handed on afterwards.
+  // Closes everything and ends the thread. Idempotent. No connection is passed on afterwards.
   void stop();
 
   // Any thread.

@@ -1,4 +1,4 @@
-// systemd's protocol, from the side of the service.
+// The service's side of systemd's protocol.
 #include "server/net/service_manager.hpp"
 
 #include <absl/strings/str_split.h>
@@ -62,7 +62,7 @@ service_manager service_manager::from_environment() {
   auto const count = number(taken_from_environment("LISTEN_FDS"));
   auto const listed = taken_from_environment("LISTEN_FDNAMES");
   std::vector<std::string> const names = absl::StrSplit(listed, ':');
-  // They are for another process when it is not this one's number.
+  // The sockets are meant for this process only if LISTEN_PID is its id.
   auto const mine =
       pid == std::to_string(::getpid()) ? std::clamp(count, 0, inherited_sockets_max) : 0;
   for (int i = 0; i < mine; ++i) {
@@ -115,7 +115,7 @@ void service_manager::send(std::string const& text, int socket) const {
   send_notice(notify_, text, socket);
 }
 
-// Whoever does not listen does not keep.
+// If nobody listens at the address, the message is lost.
 void send_notice(std::string const& address, std::string const& text, int socket) {
   sockaddr_un to{};
   to.sun_family = AF_UNIX;
@@ -140,7 +140,7 @@ void send_notice(std::string const& address, std::string const& text, int socket
   }
   file_descriptor const fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return;
-  // The next sign of life is as good as this one; a socket that is lost is not.
+  // Watchdog messages may be dropped, since another follows; sockets must not be lost.
   int const wait = text == sign_of_life ? MSG_DONTWAIT : 0;
   [[maybe_unused]] auto const sent = ::sendmsg(fd.get(), &message, MSG_NOSIGNAL | wait);
 }

@@ -1,9 +1,8 @@
-// Whoever started this process and keeps its listening sockets when it ends, so that the next one
-// goes on with them and clients that dial meanwhile wait instead of being refused: systemd (socket
-// units, descriptor store) or `muster serve --supervise`, which speaks the same protocol
-// (sd_listen_fds(3), sd_notify(3)). Without one nothing is kept.
+// The process that started this one and keeps its listening sockets across restarts, so that
+// clients wait instead of being refused. It is systemd (socket units, descriptor store) or `muster
+// serve --supervise`, which uses the same protocol (sd_listen_fds(3), sd_notify(3)).
 //
-// Owned by the composition root and outlives all listeners. Any thread.
+// Owned by the composition root; outlives all listeners. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +17,28 @@ namespace muster::net {
 
 class service_manager {
  public:
-  /// Nobody keeps anything.
+  /// Creates an object without a manager: nothing is kept.
   service_manager() = default;
-  /// As the environment says, whose variables are taken out of it: LISTEN_PID, LISTEN_FDS,
-  /// LISTEN_FDNAMES, NOTIFY_SOCKET, FDSTORE. REQUIRES: before the first thread.
+  /// Reads and removes the environment variables LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES,
+  /// NOTIFY_SOCKET and FDSTORE. REQUIRES: no thread was started yet.
   static service_manager from_environment();
   service_manager(service_manager&& other) noexcept;
   service_manager& operator=(service_manager&&) = delete;
 
-  /// Whether sockets outlive this process: it was told that they are stored, or given one, since
-  /// systemd before 254 does not tell.
+  /// Returns whether sockets outlive this process. It is also true if a socket was inherited, since
+  /// systemd before 254 does not announce its store.
   bool holds_sockets() const { return holds_; }
 
-  /// The listening socket that is kept under this name, or of this address; -1: there is none. With
-  /// port 0 any port will do. The caller owns it.
+  /// Returns the stored listening socket with this name or address; -1 if there is none. Port 0
+  /// matches any port. The caller owns the socket.
   int take(std::string_view name, std::string_view address, std::uint16_t port);
-  /// Has a copy kept under this name, for the next process.
+  /// Stores a copy of the socket under this name, for the next process.
   void keep(std::string_view name, int socket) const;
-  /// The next process needs it no more.
+  /// Removes the stored socket.
   void drop(std::string_view name) const;
-  /// Everything that nobody has taken.
+  /// Removes all stored sockets that were not taken.
   void drop_rest();
-  /// The process serves.
+  /// Reports that the process is ready to serve.
   void ready() const { send("READY=1", -1); }
 
  private:
@@ -55,12 +54,13 @@ class service_manager {
   std::vector<held> held_;  // under mutex_
 };
 
-/// Dropped where the listener's queue is full; with any other text that is waited for.
+/// The watchdog message. Dropped if the receiver's queue is full; for other messages, send_notice
+/// waits.
 constexpr std::string_view sign_of_life = "WATCHDOG=1";
 
-/// One datagram as sd_notify(3) sends it. `address`: of NOTIFY_SOCKET ("@…" for an abstract one);
-/// empty: nobody listens, nothing is sent. `socket`: a copy goes along; -1: none. Best effort, as
-/// the protocol has it.
+/// Sends one datagram in the format of sd_notify(3). Best effort: errors are ignored.
+/// @param address NOTIFY_SOCKET; "@…" for an abstract address. Nothing is sent if it is empty.
+/// @param socket A descriptor to send a copy of; -1: none.
 void send_notice(std::string const& address, std::string const& text, int socket = -1);
 
 }  // namespace muster::net

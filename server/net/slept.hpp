@@ -1,4 +1,4 @@
-// How a thread of its own that looks at something from time to time sleeps in between. Any thread.
+// An interruptible sleep for threads that poll. Any thread.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace muster::net {
 
-/// False: it was, or is, asked to stop.
+/// Sleeps for `span`. Returns false if a stop was requested.
 inline bool slept(std::stop_token const& stop, std::chrono::milliseconds span) {
   std::mutex mutex;
   std::condition_variable_any never;

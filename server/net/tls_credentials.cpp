@@ -1,4 +1,3 @@
-// gRPC asks for the certificate at each handshake; what it is given has been looked at before.
 #include "server/net/tls_credentials.hpp"
 
 #include <grpc/grpc.h>
@@ -10,7 +9,7 @@
 namespace muster::net {
 namespace {
 
-// Of one port: what its handshakes were given last.
+// The state of one port: the certificate used last.
 struct fetcher {
   tls_files const& files;
   std::mutex mutex;
@@ -21,9 +20,9 @@ struct fetcher {
     auto now = files.current();
     if (now == last) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     grpc_ssl_pem_key_cert_pair const pair{now->key.c_str(), now->certificate.c_str()};
-    // gRPC 1.51 ends the process where there is no authority, and takes none that is empty. Where
-    // clients are not asked it looks at nobody's certificate, so that any does. Not tried with a
-    // newer one.
+    // gRPC 1.51 aborts without a CA certificate and rejects an empty one; newer versions were not
+    // tested. If clients are not asked for certificates, the CA is not used, so any certificate
+    // will do.
     auto const& authority = now->client_ca.empty() ? now->certificate : now->client_ca;
     *config = grpc_ssl_server_certificate_config_create(authority.c_str(), &pair, 1);
     last = std::move(now);
@@ -31,7 +30,7 @@ struct fetcher {
   }
 };
 
-// gRPC 1.51 has such a fetcher in C only; not tried with a newer one.
+// gRPC 1.51 has such a fetcher only in its C API; newer versions were not tested.
 class watched_credentials final : public grpc::ServerCredentials {
  public:
   watched_credentials(tls_files const& files, bool required) : files_(files), required_(required) {}
@@ -56,7 +55,7 @@ class watched_credentials final : public grpc::ServerCredentials {
 
   tls_files const& files_;
   bool const required_;
-  std::vector<std::unique_ptr<fetcher>> fetchers_;  // one a port
+  std::vector<std::unique_ptr<fetcher>> fetchers_;  // one per port
 };
 
 }  // namespace

@@ -1,4 +1,3 @@
-// Files into PEM texts that OpenSSL has agreed to, and the look at them once a second.
 #include "server/net/tls_files.hpp"
 
 #include <openssl/pem.h>
@@ -35,8 +34,7 @@ bio reader_of(std::string const& pem) {
   return {BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free};
 }
 
-// Nobody is there to be asked for a password. OpenSSL asks the terminal unless it is given this; no
-// version known that does not.
+// Without this callback, OpenSSL asks for passwords on the terminal, in all known versions.
 int no_password(char*, int, int, void*) {
   return 0;
 }
@@ -103,7 +101,7 @@ std::shared_ptr<tls_material const> tls_files::current() const {
   return current_;
 }
 
-// Changes with every replacement, also by renaming and by turning a link.
+// Changes with every replacement, including renames and changed links.
 std::string tls_files::signature() const {
   std::ostringstream text;
   for (auto const* path : {&paths_.certificate, &paths_.key, &paths_.client_ca}) {
@@ -119,7 +117,7 @@ void tls_files::look() {
   auto const before = signature();
   if (before == seen_) return;
   auto loaded = load_tls(paths_);
-  // Written while they were read: the next look sees them whole.
+  // The files changed while they were read; try again in a second.
   if (signature() != before) return;
   seen_ = before;
   if (!loaded)

@@ -1,7 +1,7 @@
-// A certificate, its key and the authority of clients, read from files and watched: a replacement
-// that fits is what the next handshake gets, one that does not is told and the old one stays. A
-// thread of its own looks once a second. Owned by the composition root, above all servers that use
-// it; any thread.
+// A certificate, its key and the CA certificates for clients, reloaded when their files change. A
+// thread checks the files once a second. A valid replacement is used from the next handshake on; an
+// invalid one is reported, and the old contents stay. Owned by the composition root, outlives all
+// servers that use it; any thread.
 #pragma once
 
 #include <chrono>
@@ -16,12 +16,12 @@
 namespace muster::net {
 
 struct tls_paths {
-  std::string certificate;  // PEM, the server's first, then those that lead to its authority
+  std::string certificate;  // PEM, the server's first, then intermediate certificates
   std::string key;          // PEM, without a password
-  std::string client_ca;    // PEM; empty: clients are not asked for a certificate
+  std::string client_ca;    // PEM; empty: clients need no certificate
 };
 
-/// What the files held: PEM texts that fit together.
+/// The contents of the files: PEM texts that match.
 struct tls_material {
   std::string certificate, key, client_ca;
   std::chrono::system_clock::time_point not_after;  // of the server's certificate
@@ -29,20 +29,20 @@ struct tls_material {
   bool expired() const { return not_after <= std::chrono::system_clock::now(); }
 };
 
-/// FAILED_PRECONDITION names the file and what is wrong with it: it cannot be read, is larger than
-/// 1 MiB, is no PEM, or the key is another certificate's. An expired certificate is none of it.
+/// Loads the files. An expired certificate is accepted. Errors: FAILED_PRECONDITION with the file
+/// and the problem: unreadable, larger than 1 MiB, not PEM, or a key that does not match.
 muster::result<tls_material> load_tls(tls_paths const& paths);
 
 class tls_files {
  public:
-  /// Told of a replacement, or (`warning`) of one that cannot be used, once each; on the thread of
-  /// its own.
+  /// Called once for each replacement, on the thread of this class. With `warning`, the replacement
+  /// cannot be used.
   using listener = std::function<void(bool warning, std::string const& line)>;
 
-  /// `loaded`: of these paths.
+  /// REQUIRES: `loaded` was loaded from these paths.
   tls_files(tls_paths paths, tls_material loaded, listener tell);
 
-  /// Any thread; never null. Another pointer means another content.
+  /// Returns the current contents, never null. A different pointer means different contents.
   [[nodiscard]] std::shared_ptr<tls_material const> current() const;
   [[nodiscard]] bool asks_clients() const { return !paths_.client_ca.empty(); }
 
@@ -52,10 +52,10 @@ class tls_files {
 
   tls_paths const paths_;
   listener const tell_;
-  std::string seen_;  // the files' state when last read; the watching thread's
+  std::string seen_;  // the files' state when last read; used by the thread
   mutable std::mutex mutex_;
   std::shared_ptr<tls_material const> current_;  // under mutex_
-  std::jthread thread_;                          // last: it uses all of the above
+  std::jthread thread_;                          // last, since it uses all members above
 };
 
 }  // namespace muster::net

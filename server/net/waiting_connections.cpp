@@ -1,4 +1,3 @@
-// A peek at each socket whenever more has come, and one timer for all.
 #include "server/net/waiting_connections.hpp"
 
 #include <sys/socket.h>
@@ -17,8 +16,8 @@ namespace {
 using boost::system::error_code;
 using clock = std::chrono::steady_clock;
 
-// The socket is readable only once so many bytes are there, or at its end: a client that trickles
-// wakes nobody.
+// Makes the socket readable only when this many bytes have arrived or at its end. So clients that
+// send single bytes do not wake the thread.
 void set_readable_at(int socket, std::size_t bytes) {
   int const mark = static_cast<int>(bytes);
   ::setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof mark);
@@ -29,12 +28,12 @@ void set_readable_at(int socket, std::size_t bytes) {
 struct waiting_connections::waiting {
   tcp::socket socket;
   tcp::endpoint peer;
-  tcp::endpoint client;  // who is behind it
+  tcp::endpoint client;  // the client behind the peer
   std::shared_ptr<way_in const> through;
   clock::time_point until;
   std::size_t bytes_wanted = 1;
   half_open_table<waiting>::place place = {};
-  bool header_is_known = false;  // it came, or will not
+  bool header_is_known = false;  // read, or known to be missing
 };
 
 waiting_connections::waiting_connections(boost::asio::io_context& context, waiting_options options,
@@ -58,8 +57,8 @@ void waiting_connections::add(tcp::socket socket, tcp::endpoint const& peer,
   wait(std::move(w));
 }
 
-// Once it has come, and anew once its relay has said who it is: that one's time begins then, so
-// that the oldest in the table are the first whose time is up.
+// Adds a connection to the table. Called again once its relay has named the client, which restarts
+// its time. So the table stays ordered by deadline.
 void waiting_connections::place(waiting& w) {
   table_.remove(w.place);
   auto const network = network_of(w.client.address());
@@ -73,7 +72,8 @@ void waiting_connections::place(waiting& w) {
   if (!sweeping_) sweep();
 }
 
-// Empty, and `w` unchanged: nothing is there yet. One that is over has a closed socket.
+// Returns an empty string if no data has arrived, and closes the socket if the connection has
+// ended.
 std::string_view waiting_connections::peek(waiting& w, std::size_t bytes_max) {
   auto const fd = w.socket.native_handle();
   auto const n = ::recv(fd, words_.data(), bytes_max, MSG_PEEK | MSG_DONTWAIT);
@@ -97,7 +97,7 @@ waiting_connections::verdict waiting_connections::look(waiting& w) {
   auto const& of_words = w.through->of_words;
   auto const said = peek(w, of_words.bytes_max);
   if (said.empty()) return w.socket.is_open() ? verdict::waits : verdict::gone;
-  // Readable with fewer bytes than were to wake us: the client has closed its side.
+  // Fewer bytes than the threshold: the client has closed its side.
   if (said.size() < w.bytes_wanted) return verdict::gone;
   auto const wanted = of_words.bytes_wanted(said);
   if (wanted == 0) return verdict::speaks;
@@ -105,8 +105,8 @@ waiting_connections::verdict waiting_connections::look(waiting& w) {
   return await_bytes(w, wanted);
 }
 
-// Who is no relay has none, and says words of its own as always. A relay may do without one, too:
-// it asks for health itself, and what it says then cannot be taken for a header.
+// Only trusted relays may send a header. Relays may omit it, since they also connect for their own
+// health checks, whose data cannot be confused with a header.
 waiting_connections::verdict waiting_connections::look_for_header(waiting& w) {
   auto const said = peek(w, proxy_header_bytes_max);
   if (said.empty()) return w.socket.is_open() ? verdict::waits : verdict::gone;
@@ -115,7 +115,7 @@ waiting_connections::verdict waiting_connections::look_for_header(waiting& w) {
   using state = proxy_header::state;
   bool const believed = rules_.believed && rules_.believed(w.peer.address());
   if (!believed && header.is != state::none) {
-    if (said.size() < proxy_signature_bytes) return verdict::speaks;  // it may be anything's
+    if (said.size() < proxy_signature_bytes) return verdict::speaks;  // too short to be certain
     return refuse_header(w, "it is in none of the networks of --proxy-from");
   }
   if (header.is == state::wrong) return refuse_header(w, header.problem);
@@ -143,7 +143,7 @@ waiting_connections::verdict waiting_connections::refuse_header(waiting const& w
   return verdict::gone;
 }
 
-// Its own wait keeps it alive.
+// The pending wait keeps `w` alive.
 void waiting_connections::wait(std::shared_ptr<waiting> w) {
   auto& socket = w->socket;
   auto readable = [this, w = std::move(w)](error_code ec) mutable {
@@ -196,7 +196,7 @@ void waiting_connections::clear() {
   sweep_timer_.cancel();
 }
 
-// All wait for the same time, so the oldest one's end is the next.
+// All timeouts are equal, so the oldest connection expires first.
 void waiting_connections::sweep() {
   auto const now = clock::now();
   auto* oldest = table_.oldest();

@@ -1,10 +1,10 @@
-// Connections whose client has not yet sent its first words: an HTTP/2 preface, a request's header.
-// Each is a socket and a wait, no more, so that a flood of them costs little; what has come is
-// looked at and left in the socket. Only a relay's PROXY header is read off it: from then on the
-// client is who the header says, also for the limits by address. Owned by a listener, on the one
+// Connections whose client has not yet sent enough data to be passed on, such as an HTTP/2 preface
+// or a request header. Each needs only a socket and a pending wait, so a flood of them is cheap.
+// Data is peeked at and left in the socket, except for a relay's PROXY header. Once that is read,
+// the client named in it counts for the limits per address. Owned by a listener, used only by the
 // thread that runs its io_context.
 //
-//   add --whole header, where a relay sends one--> --whole words--> handed on
+//   add --whole header, where a relay sends one--> --enough data--> handed on
 //     \--time is up, or made room for another, or the client closed its side--> closed
 #pragma once
 
@@ -30,20 +30,20 @@ namespace muster::net {
 class waiting_connections {
  public:
   using tcp = boost::asio::ip::tcp;
-  // `client` is the peer, or who is behind it.
+  // `client` is the peer, or the client behind a relay.
   using handler =
       std::function<void(tcp::socket, tcp::endpoint const& peer, tcp::endpoint const& client)>;
 
-  // Judges what a client has said so far: 0 when it is to be handed on, `refused` when it is to be
-  // closed, else the number of bytes that must be there before it is looked at again, at most
-  // `bytes_max` of which are shown.
+  // Decides on a connection by the data so far, of which at most `bytes_max` are shown.
+  // `bytes_wanted` returns 0 to pass it on, `refused` to close it, or the number of bytes to wait
+  // for.
   struct judge {
     std::function<std::size_t(std::string_view said)> bytes_wanted;
     std::size_t bytes_max = 0;
   };
   static constexpr std::size_t refused = std::numeric_limits<std::size_t>::max();
 
-  // Of a port: who is handed on, and to whom.
+  // The rules of a port: when connections are passed on, and to which handler.
   struct way_in {
     judge of_words;
     handler spoken;
@@ -53,14 +53,14 @@ class waiting_connections {
                       proxy_rules rules = {});
   waiting_connections(waiting_connections const&) = delete;
 
-  // Hands it on at once when its words are there.
+  // Adds a connection. It is passed on at once if its data has already arrived.
   void add(tcp::socket socket, tcp::endpoint const& peer, std::shared_ptr<way_in const> through);
-  // False: nobody waits.
+  // Closes the oldest connection. Returns false if there is none.
   bool make_room();
-  // Closes all.
+  // Closes all connections.
   void clear();
 
-  // Any thread. `half_open` are those that wait now.
+  // Any thread. `half_open` counts the connections that currently wait.
   [[nodiscard]] connection_counts counts() const;
   [[nodiscard]] std::size_t size() const { return table_.size(); }
 
@@ -68,7 +68,7 @@ class waiting_connections {
   struct waiting;
   using counter = std::atomic<std::uint64_t>;
 
-  // Whether it is to be handed on, to be closed, or to wait for so many bytes.
+  // Pass it on, close it, or wait for more data.
   enum class verdict { speaks, gone, waits };
   verdict look(waiting& w);
   verdict look_for_header(waiting& w);
@@ -87,8 +87,8 @@ class waiting_connections {
   waiting_options const options_;
   proxy_rules const rules_;
   std::chrono::steady_clock::time_point complained_ = {};
-  std::uint64_t not_told_ = 0;  // of headers that were refused
-  std::string words_;           // room for what is looked at, of the largest bytes_max
+  std::uint64_t not_told_ = 0;  // refused headers that were not logged
+  std::string words_;           // buffer for peeks, as large as the largest bytes_max
   half_open_table<waiting> table_;
   boost::asio::steady_timer sweep_timer_;
   bool sweeping_ = false;

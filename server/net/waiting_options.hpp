@@ -1,4 +1,4 @@
-// Limits of connections whose client has not yet spoken; see waiting_connections. Plain data.
+// Limits of connections whose client has not yet sent data; see waiting_connections.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -12,23 +12,22 @@
 namespace muster::net {
 
 struct waiting_options {
-  // For the first words. Longer: closed.
+  // Time for the client to send its first data; then the connection is closed.
   std::chrono::milliseconds speak_timeout{10'000};
-  // Full: the oldest of all, or of the address, makes room for the next.
+  // At the limit, the oldest connection of all, or of the address, is closed.
   std::size_t all_max = 4096;
   std::size_t per_address_max = 1024;
-  // An address that has opened more than this, and ended them itself without its first words, is
-  // told of, on the listener's thread. They hold nothing any more, so nothing else is done.
+  // An address is reported if it closes more connections than this without sending enough data.
+  // Such connections hold no resources, so nothing else is done. Called on the listener's thread.
   leaky_limits silent{5'000, 500};
   std::function<void(std::string const& address)> silent_flood = [](auto const&) {};
 };
 
-/// Relays that say on whose behalf they connect: whose headers are believed, and what is said of
-/// others. See proxy_header.hpp.
+/// Trust in relays that send PROXY headers; see proxy_header.hpp.
 struct proxy_rules {
-  /// Empty: nobody's.
+  /// Returns whether headers of this relay are trusted. Empty: none are.
   std::function<bool(boost::asio::ip::address const& relay)> believed = {};
-  /// A line for the log, at most one in ten seconds; on the listener's thread.
+  /// Logs a line, at most once in ten seconds. Called on the listener's thread.
   std::function<void(std::string const& line)> complain = [](auto const&) {};
 };
 

@@ -1,4 +1,3 @@
-// Sockets found by who is at their other end.
 #include "server/net/abuse/cut_connection.hpp"
 
 #include <dirent.h>
@@ -15,15 +14,16 @@
 namespace muster::net {
 namespace {
 
-/// Ends a TCP connection at once and drops what it has not read; Linux resets a socket that is
-/// dissolved. One that is only shut down takes bytes until its window is full, and its peer then
-/// waits in `send` without a word.
+/// Resets a TCP connection and drops its unread data: on Linux, a connect to AF_UNSPEC does that.
+/// After a mere shutdown the socket would accept data until its window is full, and the peer would
+/// then block in `send`.
 bool reset(int socket) {
   sockaddr const nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
   return ::connect(socket, &nobody, sizeof nobody) == 0;
 }
 
-/// By a copy: the number may be another connection's any time. Without a name it is whoever's.
+/// Works on a copy of the descriptor, since the number can be reused at any time. An empty name
+/// matches any peer.
 std::string cut(int socket, std::string const& name) {
   file_descriptor const copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
   if (copy.get() < 0) return {};
@@ -40,7 +40,7 @@ int number_in(std::string_view text) {
 
 }  // namespace
 
-// gRPC 1.51; not tried with a newer one.
+// Matches gRPC 1.51; newer versions were not tested.
 std::string grpc_name(std::string const& peer) {
   if (!peer.starts_with('[')) return "ipv4:" + peer;
   auto const end = peer.rfind(']');

@@ -1,5 +1,5 @@
-// Ends a connection that gRPC reads: it has no call for that (no version known that has one), but
-// shares the process's descriptors.
+// Closes connections that gRPC reads. gRPC has no function for this in any known version, so the
+// process's own descriptors are used. Any thread.
 #pragma once
 
 #include <string>
@@ -7,20 +7,20 @@
 
 namespace muster::net {
 
-/// Ends the TCP connection of this process whose other end is `name`, in gRPC's words
-/// ("ipv4:10.0.0.3:4711", "ipv6:%5B::1%5D:4711", "fd:42"): its reader sees the end of the stream.
-/// Gives it as "10.0.0.3:4711"; empty: there is none. Looks at every descriptor unless the name is
-/// one. Any thread.
+/// Resets the connection of this process whose peer has this gRPC name ("ipv4:10.0.0.3:4711",
+/// "ipv6:%5B::1%5D:4711", "fd:42"). Its reader sees the end of the stream. Searches all descriptors
+/// unless the name contains one.
+/// @return the peer as "10.0.0.3:4711"; empty if there is no such connection.
 std::string cut_connection(std::string const& name);
 
-/// The name that gRPC gives to the peer "10.0.0.3:4711" of an accepted connection:
-/// "ipv4:10.0.0.3:4711". Any thread.
+/// Returns the gRPC name of the peer "10.0.0.3:4711" of an accepted connection,
+/// "ipv4:10.0.0.3:4711".
 std::string grpc_name(std::string const& peer);
 
-/// The same for a descriptor, with what it has sent and nobody has read. Any thread.
+/// Resets the connection of a descriptor and drops its unread data. Returns the peer.
 std::string cut_socket(int socket);
 
-/// Of this process, as they are now. Any thread.
+/// Returns the open descriptors of this process.
 std::vector<int> open_descriptors();
 
 }  // namespace muster::net

@@ -1,4 +1,3 @@
-// Leaking buckets in two generations.
 #include "server/net/abuse/leaky_counts.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Counts by name what happens too often, such as calls of a connection that are reset: each name
-// has a bucket that leaks, so that who does it now and then never fills it. Owned by whoever
-// counts; one thread, time is passed in.
+// Detects names for which something happens too often, such as resets of a connection's calls. Each
+// name has a leaky bucket, so occasional events never fill it. One thread at a time; the caller
+// passes the time.
 #pragma once
 
 #include <chrono>
@@ -12,11 +12,10 @@
 namespace muster::net {
 
 struct leaky_limits {
-  /// What a bucket holds, and how much of it is forgotten in a second.
+  /// Capacity of a bucket, and how much leaks per second.
   std::uint32_t burst = 500;
   std::uint32_t per_second = 50;
-  /// Names that are remembered. More: those that were not heard of for longest are forgotten, half
-  /// at a time.
+  /// Maximum number of names. At the limit, the half that was used least recently is dropped.
   std::size_t names_max = 8'192;
 };
 
@@ -26,9 +25,9 @@ class leaky_counts {
 
   explicit leaky_counts(leaky_limits limits) : limits_(limits) {}
 
-  /// One more of this name. True: it has gone over the limit, and begins anew.
+  /// Counts an event. Returns true if the bucket overflows; it is then emptied.
   bool note(std::string const& name, clock::time_point now);
-  /// The name is another's from now on.
+  /// Drops the bucket, because the name now belongs to another connection.
   void forget(std::string const& name);
 
   [[nodiscard]] std::size_t names() const { return young_.size() + old_.size(); }

@@ -1,4 +1,3 @@
-// A sign of life asked for ten times a second; and a look at what waits to be read.
 #include "server/net/abuse/reset_watch.hpp"
 
 #include <sys/socket.h>
@@ -18,7 +17,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds asked_every{100}, patience{200};
-// Of 16 KiB that wait; a client that means well resets a call now and then.
+// Resets among 16 KiB of unread data. Normal clients reset a call only now and then.
 constexpr std::size_t bytes_looked_at = 16 << 10, resets_max = 16;
 
 std::uint32_t number_at(std::string_view bytes, std::size_t at) {
@@ -29,7 +28,8 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at) {
 
 }  // namespace
 
-// A frame of four bytes, of type 3, without flags; its stream; its error, of which there are 14.
+// Matches the head of a RST_STREAM frame: length 4, type 3, no flags. Then follow the stream and
+// one of 14 errors.
 std::size_t resets_in(std::string_view bytes) {
   using namespace std::string_view_literals;
   constexpr auto head = "\0\0\4\3\0"sv;

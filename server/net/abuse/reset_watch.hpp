@@ -1,10 +1,12 @@
-// The engine's thread reads connections, too: gRPC 1.51 goes on with one for as long as bytes are
-// there, before it tells of a single call of them. Who begins calls and resets them faster than
-// they are read (CVE-2023-44487) keeps everybody else from being served, and makes calls without
-// end. So a thread of its own asks the engine for a sign of life, and while there is none looks at
-// what connections have sent and gRPC has not read yet. Plaintext only: what TLS carries it cannot
-// see. gRPC 1.60 has measures of its own against resets (grpc/grpc#34637), with which this has not
-// been tried. Owned by the accepting_server; made and destroyed on the engine's thread.
+// Detects clients that start and reset calls faster than gRPC reads them (HTTP/2 rapid reset,
+// CVE-2023-44487). The engine thread also reads connections, and gRPC 1.51 keeps reading a
+// connection while data is available before it reports any of its calls. Such a client therefore
+// blocks all others and creates calls without end.
+//
+// A thread pings the engine, and while there is no answer it examines the unread data of all
+// connections. It works for plaintext only, since it cannot decrypt TLS. gRPC 1.60 has its own
+// protection (grpc/grpc#34637), which was not tested together with this. Owned by the
+// accepting_server; created and destroyed on the engine thread.
 #pragma once
 
 #include <functional>
@@ -16,14 +18,16 @@
 
 namespace muster::net {
 
-/// How many calls these bytes of an HTTP/2 connection take back: RST_STREAM frames of streams that
-/// grow. They need not begin at a frame.
+/// Returns the number of RST_STREAM frames in a part of an HTTP/2 connection, for increasing stream
+/// numbers. The part can begin within a frame.
 std::size_t resets_in(std::string_view bytes);
 
 class reset_watch {
  public:
-  /// `engine` outlives it. `was_cut`: on the watch's thread, with who was: "10.0.0.3:4711".
-  /// `beside`: called there ten times a second.
+  /// Starts the thread. REQUIRES: `engine` outlives the watch.
+  /// @param was_cut Called on the watch's thread with the peer of a closed connection,
+  ///   "10.0.0.3:4711".
+  /// @param beside Called on the watch's thread ten times a second.
   reset_watch(
       coro::engine_context& engine, std::function<void(std::string const& peer)> was_cut,
       std::function<void()> beside = [] {});
@@ -36,7 +40,7 @@ class reset_watch {
   coro::engine_context& engine_;
   std::function<void(std::string const&)> const was_cut_;
   std::function<void()> const beside_;
-  std::jthread thread_;  // its end waits for a look that is under way
+  std::jthread thread_;  // joined first by the destructor
 };
 
 }  // namespace muster::net

@@ -1,6 +1,5 @@
-// Answers calls of methods that nobody serves, and counts each like one that was reset. gRPC would
-// answer by itself, but then they would be counted nowhere and be free; no version known that
-// tells of those that it answers.
+// Answers calls of unknown methods, and counts each like a call that was reset. No known version of
+// gRPC reports the unknown calls that it answers itself, so they could not be limited.
 #include <grpcpp/generic/async_generic_service.h>
 
 #include <optional>
@@ -12,7 +11,7 @@
 namespace muster::net {
 namespace {
 
-// A fixed number of slots; each takes a call, refuses it and takes the next.
+// A fixed number of slots, each of which refuses one call at a time.
 class unknown_calls final : public coro::acceptor_base {
  public:
   unknown_calls(coro::grpc_server& server, grpc::ServerBuilder& builder) : server_(server) {
@@ -24,7 +23,7 @@ class unknown_calls final : public coro::acceptor_base {
   }
 
  private:
-  // Answers that gRPC has at one time; further calls wait in its own queue.
+  // Concurrent answers. Further calls wait in gRPC's queue.
   static constexpr std::size_t slots = 64;
 
   //   requested --arrives--> refused --sent, or reset--> requested
@@ -48,7 +47,7 @@ class unknown_calls final : public coro::acceptor_base {
       server.engine().op_returned();
       if (ok && !arrived) {
         arrived = true;
-        // Reset or not: nobody who means well has many of these.
+        // Counts even if it was not reset: normal clients do not call many unknown methods.
         peer = call->context.peer();
         server.call_reset(peer);
         server.engine().op_started();
@@ -71,7 +70,7 @@ class unknown_calls final : public coro::acceptor_base {
     unknown_calls& home;
     std::optional<one> call;
     bool arrived = false;
-    std::string peer;  // of the call that has arrived
+    std::string peer;  // of the current call
   };
 
   coro::grpc_server& server_;

@@ -1,4 +1,3 @@
-// The table that the intercepted reads look into, and the account of all connections.
 #include "server/net/inspect/connection_guard.hpp"
 
 #include <malloc.h>
@@ -14,7 +13,7 @@
 namespace muster::net {
 namespace {
 
-// Linux's default for fs.nr_open. The pages of descriptors that nobody uses are never touched.
+// Linux's default for fs.nr_open. Pages of unused descriptors are never touched.
 constexpr std::size_t sockets_max = std::size_t{1} << 20;
 constinit std::array<std::atomic<guarded_connection*>, sockets_max> table{};
 
@@ -65,7 +64,7 @@ connection_guard::connection_guard(guard_options options) : options_(std::move(o
 
 connection_guard::~connection_guard() {
   for (auto const& [socket, c] : connections_) {
-    auto* own = c.get();  // the descriptor may be another guard's by now
+    auto* own = c.get();  // another guard may use the descriptor now
     table[static_cast<std::size_t>(socket)].compare_exchange_strong(own, nullptr);
   }
 }
@@ -118,17 +117,17 @@ void connection_guard::call_ended(std::string const& grpc_peer) {
 // REQUIRES: the connection's mutex is held.
 void connection_guard::charge(guarded_connection& c, standing was) {
   auto const now = c.inspector_.held();
-  if (now == c.held_ && c.standing_ == was) return;  // most reads end with a message
+  if (now == c.held_ && c.standing_ == was) return;  // most reads end with a complete message
   auto const before = c.held_.exchange(now);
   held_ += static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before);
   auto const open =
       c.standing_ == standing::identified ? std::int64_t{0} : static_cast<std::int64_t>(now);
   open_ += open - c.open_held_.exchange(open);
-  if (c.cut_) release(c);  // by another thread meanwhile, which did not see what was added here
+  if (c.cut_) release(c);  // another thread may have released it before the bytes were added
 }
 
-// Ends the account of a connection that gRPC reads no longer. Takes no lock: a process that was
-// forked closes descriptors, too.
+// Removes the bytes of a connection that gRPC no longer reads. Takes no lock, because a forked
+// process also closes descriptors.
 void connection_guard::release(guarded_connection& c) {
   c.cut_ = true;
   auto const held = static_cast<std::int64_t>(c.held_.exchange(0));
@@ -137,10 +136,10 @@ void connection_guard::release(guarded_connection& c) {
   open_ -= c.open_held_.exchange(0);
 }
 
-// The allocator keeps what is freed, unless it is asked.
+// The allocator returns free memory only on request.
 void connection_guard::return_memory() {
   constexpr std::uint64_t worth_it = 8 << 20;
-  constexpr std::chrono::seconds until_freed{2};  // gRPC hears of the end later than we do
+  constexpr std::chrono::seconds until_freed{2};  // gRPC notices the end later
   auto const now = std::chrono::steady_clock::now();
   if (abandoned_ < worth_it) noticed_ = now;
   if (now - noticed_ < until_freed) return;
@@ -148,13 +147,13 @@ void connection_guard::return_memory() {
   ::malloc_trim(0);
 }
 
-// Closes the connections that hold most until the limits hold again.
+// Closes the connections that hold the most until the limits are met.
 void connection_guard::make_room() {
   std::scoped_lock const lock(mutex_);
   auto const max = static_cast<std::int64_t>(options_.memory_max);
   while (held_ > max || open_ > max / 2) {
     guarded_connection* most = nullptr;
-    // One that is identified makes room only where the others hold little.
+    // Identified connections are closed only if all others together hold little.
     bool const spare = open_ > max / 2 || open_ > max / 8;
     for (auto const& [socket, c] : connections_) {
       if (c->cut_ || c->held_ == 0) continue;

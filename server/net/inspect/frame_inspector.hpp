@@ -1,8 +1,8 @@
-// Follows the HTTP/2 frames that a client sends and tells how much memory gRPC needs for
-// unfinished work: header blocks, messages, large requests that are not answered yet, and, of a
-// client that is not identified, every call without an answer. gRPC 1.51 has no limit for a header
-// block, nor for the bytes that it reads before a call's token is looked at; not tried with a newer
-// one. Pure; one connection each, one thread.
+// Parses the HTTP/2 frames of a client, and computes an upper bound of the memory that gRPC needs
+// for unfinished work: header blocks, messages and large unanswered requests. For clients that are
+// not identified, it includes every unanswered call. gRPC 1.51 limits neither header blocks nor the
+// data before a call's token is checked; newer versions were not tested. Pure; one object per
+// connection, one thread.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@
 namespace muster::net {
 
 struct inspection_limits {
-  /// Bytes of one header block: a HEADERS frame with its CONTINUATION frames.
+  /// Maximum bytes of a header block: a HEADERS frame with its CONTINUATION frames.
   std::size_t header_block_bytes_max = 64 << 10;
-  /// Bytes of calls that are not answered yet, on a connection whose client is not identified.
+  /// Maximum bytes of unanswered calls while the client is not identified.
   std::size_t anonymous_bytes_max = 64 << 10;
 };
 
@@ -34,38 +34,37 @@ class frame_inspector {
     header_block_too_long,
     too_much_before_token,
   };
-  /// @return whether this value of an `authorization` field identifies a client.
+  /// Returns whether this value of an `authorization` field identifies a client.
   using identify = std::function<bool(std::string_view authorization)>;
 
-  /// Charged for each call and each unfinished DATA frame in addition to its bytes, since gRPC
-  /// keeps a record of each.
+  /// Added for each call and each unfinished DATA frame, since gRPC keeps a record of each.
   static constexpr std::size_t call_overhead = 512, frame_overhead = 64;
-  /// A message of so many bytes that ends what its client sends in a call is charged until the
-  /// server ends the call. Flow control bounds those that are smaller.
+  /// A message of at least this size that ends the client's part of a call is charged until the
+  /// server ends the call. Flow control bounds smaller messages.
   static constexpr std::size_t large_request_bytes = 64 << 10;
 
-  /// @param is_limited whether `anonymous_bytes_max` holds until the client is identified.
+  /// @param is_limited Whether `anonymous_bytes_max` applies until the client is identified.
   frame_inspector(inspection_limits limits, bool is_limited)
       : limits_(limits), is_limited_(is_limited) {}
 
-  /// Reads the next bytes of the connection. They can end anywhere. After a finding other than
+  /// Reads the next bytes of the connection, which can end anywhere. After a finding other than
   /// `none` the connection must be closed.
-  /// @param is_known called for `authorization` values until it returns true once; null if the
-  ///   client is known already.
+  /// @param is_known Called for `authorization` values until it returns true; null if the client is
+  ///   already identified.
   finding read(std::string_view bytes, identify const& is_known);
 
-  /// One of its calls is over, and nobody knows which one: the one that is charged least.
+  /// Reports the end of one call. Which call is unknown, so the smallest charge is removed.
   void call_ended();
 
-  /// The server has ended this stream: gRPC drops what the client still sends of it.
+  /// Reports that the server has ended this stream; gRPC drops further data of it.
   void stream_ended(std::uint32_t stream);
 
-  /// The client has been identified by other means.
+  /// Records that the client was identified by other means.
   void set_identified();
 
   [[nodiscard]] bool is_identified() const noexcept { return identified_; }
-  /// @return an upper bound of the bytes that gRPC holds for unfinished blocks, messages and calls,
-  ///   and for large requests that are not answered.
+  /// Returns an upper bound of the bytes that gRPC holds for unfinished blocks, messages and calls,
+  /// and for large unanswered requests.
   [[nodiscard]] std::size_t held() const noexcept {
     return std::max(block_bytes_ + message_bytes_ + request_bytes_, unanswered_bytes_);
   }
@@ -102,21 +101,23 @@ class frame_inspector {
   unsigned char type_ = 0, flags_ = 0;
   std::uint32_t stream_ = 0;
 
-  std::size_t block_bytes_ = 0;  // of the block that is not complete
+  std::size_t block_bytes_ = 0;  // of the incomplete block
   std::string block_;            // its bytes, until the client is identified
-  std::unique_ptr<header_decoder> headers_ = std::make_unique<header_decoder>();  // likewise
+  // until the client is identified
+  std::unique_ptr<header_decoder> headers_ = std::make_unique<header_decoder>();
 
-  message current_;                                        // of the DATA frame
-  std::unordered_map<std::uint32_t, message> unfinished_;  // by stream, held() bounds it
-  std::size_t message_bytes_ = 0;                          // of all of them
+  message current_;                                        // of the current DATA frame
+  std::unordered_map<std::uint32_t, message> unfinished_;  // by stream; bounded by held()
+  std::size_t message_bytes_ = 0;                          // of all messages
 
   struct request {
     std::size_t bytes = 0;
-    bool charged = false;  // its client has ended the stream
+    bool charged = false;  // the client has ended the stream
   };
-  std::unordered_map<std::uint32_t, request> requests_;  // by stream: the last message, if large
-  std::size_t request_bytes_ = 0;                        // of those that are charged
-  // The newest streams that the server has ended; frames of their clients can be on the way.
+  // by stream: the last message, if it is large
+  std::unordered_map<std::uint32_t, request> requests_;
+  std::size_t request_bytes_ = 0;  // of the charged requests
+  // The streams that the server ended last; the client may still send frames of them.
   std::array<std::uint32_t, 32> ended_{};
   std::size_t ended_next_ = 0;
 
@@ -124,9 +125,9 @@ class frame_inspector {
     std::uint32_t stream;
     std::size_t bytes;
   };
-  // Without an answer, of a client that is not identified; call_overhead bounds their number.
+  // Unanswered calls of a client that is not identified; bounded through call_overhead.
   std::vector<charged_call> calls_;
-  std::size_t unanswered_bytes_ = 0;  // of all of them
+  std::size_t unanswered_bytes_ = 0;  // of all calls_
 };
 
 }  // namespace muster::net

@@ -1,4 +1,4 @@
-// HPACK with the fields' names and values left out, but for `authorization`.
+// An HPACK decoder that discards all names and values except those of `authorization`.
 #include "server/net/inspect/header_decoder.hpp"
 
 #include <array>
@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t symbols = 257, end_of_string = 256, longest_code = 30;
 
-// RFC 7541, appendix B: bits of each symbol's code. Codes of the same length are consecutive, in
-// the order of the symbols, so the lengths define the codes.
+// Code length of each symbol, in bits (RFC 7541, appendix B). Codes of one length are consecutive
+// in the order of the symbols, so the lengths define the codes.
 constexpr std::array<unsigned char, symbols> code_bits{
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28,
     28, 28, 28, 28, 28, 28, 28, 28, 6,  10, 10, 12, 13, 6,  8,  11, 10, 10, 8,  11, 8,  6,  6,  6,
@@ -24,7 +24,7 @@ constexpr std::array<unsigned char, symbols> code_bits{
     21, 21, 26, 26, 28, 27, 27, 27, 20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23,
     26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26, 30};
 
-// RFC 7541, appendix A: bytes of the name of each entry of the static table; entry 23 is
+// Length of the name of each entry of the static table (RFC 7541, appendix A). Entry 23 is
 // `authorization`.
 constexpr std::array<unsigned char, 61> static_name_bytes{
     10, 7,  7,  5,  5,  7,  7,  7,  7,  7,  7,  7, 7,  7,  14, 15, 15, 13, 6,  27, 3,
@@ -73,10 +73,10 @@ std::optional<std::string> decode_huffman(std::string_view coded) {
         return {};
       }
     }
-  return text;  // fewer than eight bits that are left are padding
+  return text;  // fewer than eight remaining bits are padding
 }
 
-// Reads the primitives of a block; every read fails at its end.
+// Reads the primitives of a block. Every read fails at the end of the block.
 class header_decoder::input {
  public:
   explicit input(std::string_view bytes) : rest_(bytes) {}
@@ -84,7 +84,7 @@ class header_decoder::input {
   bool empty() const { return rest_.empty(); }
   unsigned char peek() const { return static_cast<unsigned char>(rest_.front()); }
 
-  // Section 5.1. `prefix` is in bits.
+  // RFC 7541, section 5.1. `prefix` is in bits.
   std::optional<std::size_t> integer(int prefix) {
     constexpr std::size_t largest = 1 << 24;
     if (empty()) return {};
@@ -106,14 +106,14 @@ class header_decoder::input {
     std::optional<std::string> plain() const {
       return is_coded ? decode_huffman(bytes) : std::string(bytes);
     }
-    // Bytes once decoded; the value of a field that nobody asks for is not decoded.
+    // Returns the decoded size; values other than `authorization` are not decoded.
     std::optional<std::size_t> plain_bytes() const {
       if (!is_coded) return bytes.size();
       auto const decoded = decode_huffman(bytes);
       return decoded ? std::optional(decoded->size()) : std::nullopt;
     }
   };
-  // Section 5.2.
+  // RFC 7541, section 5.2.
   std::optional<text> string() {
     if (empty()) return {};
     bool const coded = (peek() & 0x80U) != 0;
@@ -139,7 +139,7 @@ bool header_decoder::decode(std::string_view block,
   return !malformed_;
 }
 
-// Section 6. False: malformed.
+// RFC 7541, section 6. Returns false if the field is malformed.
 bool header_decoder::decode_field(input& in, std::function<void(std::string_view)> const& found) {
   auto const kind = in.peek();
   if (kind & 0x80U) {  // indexed
@@ -150,7 +150,7 @@ bool header_decoder::decode_field(input& in, std::function<void(std::string_view
     if (e.is_authorization) found(e.value);
     return true;
   }
-  if ((kind & 0xe0U) == 0x20U) {  // a new size of the table
+  if ((kind & 0xe0U) == 0x20U) {  // a new size of the dynamic table
     auto const limit = in.integer(5);
     if (!limit || *limit > table_bytes_max) return false;
     table_limit_ = *limit;

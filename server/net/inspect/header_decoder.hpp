@@ -1,5 +1,5 @@
 // Finds the `authorization` field in the header blocks of an HTTP/2 connection (HPACK, RFC 7541).
-// Other fields are decoded only as far as later blocks depend on them. Pure; one connection each.
+// Decodes other fields only as far as later blocks depend on them. Pure; one object per connection.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ namespace muster::net {
 class header_decoder {
  public:
   /// Decodes the next block of the connection.
-  /// @param found called with the value of each `authorization` field.
-  /// @return false if the block is malformed; every later block is then refused as well.
+  /// @param found Called with the value of each `authorization` field.
+  /// @return false if this or an earlier block was malformed.
   bool decode(std::string_view block, std::function<void(std::string_view)> const& found);
 
-  /// @return bytes of the dynamic table, counted as RFC 7541 does; at most `table_bytes_max`.
+  /// Returns the size of the dynamic table as defined by RFC 7541; at most `table_bytes_max`.
   [[nodiscard]] std::size_t table_bytes() const noexcept { return table_bytes_; }
 
   /// SETTINGS_HEADER_TABLE_SIZE of a gRPC server: the default of RFC 9113.
@@ -50,8 +50,8 @@ class header_decoder {
   bool malformed_ = false;
 };
 
-/// Decodes a string that is coded with HPACK's Huffman code.
-/// @return nothing if it contains the end-of-string symbol.
+/// Decodes a string with HPACK's Huffman code. Returns nothing if it contains the end-of-string
+/// symbol.
 std::optional<std::string> decode_huffman(std::string_view coded);
 
 }  // namespace muster::net

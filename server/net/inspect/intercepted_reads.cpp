@@ -1,8 +1,8 @@
-// `recvmsg`, `sendmsg`, `SSL_read`, `SSL_write` and `close` of this process: they call the
-// system's, and show to the guard what its connections received and sent, and that they are closed.
-// The dynamic linker prefers the definitions of the program to those of libraries, so the gRPC
-// library calls these; every other caller gets the same answer as before. See connection_guard.hpp
-// for why.
+// Replacements of `recvmsg`, `sendmsg`, `SSL_read`, `SSL_write` and `close`. They call the original
+// functions, and report received data, sent data and closes of guarded connections to the guard.
+// The dynamic linker prefers definitions of the program to those of libraries, so the gRPC library
+// calls these. For all other callers they behave like the originals. See connection_guard.hpp for
+// the reason.
 #include "server/net/inspect/intercepted_reads.hpp"
 
 #include <dlfcn.h>
@@ -52,7 +52,8 @@ bool has_room(msghdr const& message) {
   return false;
 }
 
-// The common name in the certificate that the client showed, verified by OpenSSL; empty: none.
+// Returns the common name of the client certificate that OpenSSL has verified; empty if there is
+// none.
 std::string certificate_name(SSL const* ssl) {
   auto* const certificate = SSL_get0_peer_certificate(ssl);
   if (certificate == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) return {};
@@ -72,14 +73,14 @@ extern "C" ssize_t recvmsg(int socket, msghdr* message, int flags) {
   static auto* const system = muster::net::next<ssize_t(int, msghdr*, int)>("recvmsg");
   auto const n = system(socket, message, flags);
   auto* const c = muster::net::guarded(socket);
-  // The queue of errors has no bytes of the stream.
+  // The error queue contains no data of the stream.
   if (c == nullptr || (flags & (MSG_PEEK | MSG_ERRQUEUE))) return n;
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return n;
-  // gRPC 1.51 also reads into no room; the stream has not ended then.
+  // gRPC 1.51 also reads into empty buffers; the stream has not ended then.
   if (n == 0 && !muster::net::has_room(*message)) return n;
   if (n <= 0) {
     int const error = errno;
-    if (!c->is_tls()) c->ended();  // bytes of TLS that came before are still to be decrypted
+    if (!c->is_tls()) c->ended();  // earlier TLS data is still to be decrypted
     errno = error;
     return n;
   }
@@ -101,7 +102,8 @@ extern "C" ssize_t sendmsg(int socket, msghdr const* message, int flags) {
 }
 
 extern "C" int close(int descriptor) {
-  static std::atomic<int (*)(int)> system = nullptr;  // no guard of its own: also after a fork
+  // not guarded, so that it also works after a fork
+  static std::atomic<int (*)(int)> system = nullptr;
   auto* call = system.load();
   if (call == nullptr) system = call = muster::net::next<int(int)>("close");
   muster::net::closing(descriptor);
@@ -109,7 +111,8 @@ extern "C" int close(int descriptor) {
 }
 
 extern "C" int SSL_read(SSL* ssl, void* buffer, int size) {
-  // The same but for how it returns the number; it is there also where OpenSSL is linked in.
+  // SSL_read_ex returns the number differently. It can be found even if OpenSSL is linked
+  // statically.
   std::size_t bytes = 0;
   if (SSL_read_ex(ssl, buffer, static_cast<std::size_t>(std::max(size, 0)), &bytes) != 1) return -1;
   int const n = static_cast<int>(bytes);
@@ -120,7 +123,7 @@ extern "C" int SSL_read(SSL* ssl, void* buffer, int size) {
     if (!name.empty()) c->shown(name);
   }
   if (c->received({static_cast<char const*>(buffer), static_cast<std::size_t>(n)})) return n;
-  ERR_raise(ERR_LIB_USER, ERR_R_OPERATION_FAIL);  // gRPC asks for the reason
+  ERR_raise(ERR_LIB_USER, ERR_R_OPERATION_FAIL);  // gRPC queries the error
   return -1;
 }
 

@@ -3,7 +3,7 @@
 
 namespace muster::net {
 
-/// Makes the linker take the intercepted reads into a program that guards connections.
+/// Forces the linker to include the intercepted functions in a program that guards connections.
 void intercept_reads();
 
 }  // namespace muster::net

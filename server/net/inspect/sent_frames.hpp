@@ -1,5 +1,5 @@
-// Follows the HTTP/2 frames that a server sends, and finds the streams that it ends. Pure; one
-// connection each, one thread at a time.
+// Parses the HTTP/2 frames that a server sends, and finds the streams that it ends. Pure; one
+// object per connection, one thread at a time.
 #pragma once
 
 #include <algorithm>

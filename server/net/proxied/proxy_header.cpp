@@ -1,4 +1,3 @@
-// Sixteen bytes that say what follows, then addresses.
 #include "server/net/proxied/proxy_header.hpp"
 
 #include <algorithm>
@@ -24,7 +23,7 @@ unsigned short number(std::string_view s, std::size_t at) {
   return static_cast<unsigned short>(byte(s, at) * 256U + byte(s, at + 1));
 }
 
-// Source, destination, their ports: the source's are what counts.
+// Returns the source. The block contains source, destination and their ports.
 template <class Address>
 tcp::endpoint source(std::string_view addresses) {
   typename Address::bytes_type bytes;

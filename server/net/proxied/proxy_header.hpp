@@ -1,5 +1,5 @@
-// The header of the PROXY protocol, version 2, by which a relay says on whose behalf it connects:
-// https://www.haproxy.org/download/2.6/doc/proxy-protocol.txt, section 2.2. Pure.
+// The PROXY protocol header, version 2, in which a relay names the client of a connection:
+// https://www.haproxy.org/download/2.6/doc/proxy-protocol.txt, section 2.2. Pure functions.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -11,35 +11,36 @@
 
 namespace muster::net {
 
-/// Of a whole header. haproxy's own are shorter than 232 bytes; longer ones have been filled up by
-/// somebody else.
+/// Maximum size of a header. Those of haproxy are shorter than 232 bytes; longer ones contain
+/// padding.
 constexpr std::size_t proxy_header_bytes_max = 1'024;
-/// With so many first bytes it is told from anything else.
+/// This many bytes distinguish a header from other data.
 constexpr std::size_t proxy_signature_bytes = 12;
 
 struct proxy_header {
   enum class state {
-    none,     // it is no header and will not become one
-    partial,  // `bytes` have to be there before more can be said
-    whole,    // of `bytes`
-    wrong     // it begins as one; `problem` says what is wrong
+    none,     // not a header
+    partial,  // incomplete: at least `bytes` are needed
+    whole,    // complete, with `bytes`
+    wrong     // malformed, see `problem`
   };
   state is = state::none;
   std::size_t bytes = 0;
-  /// Who is behind the relay. Nothing: the relay speaks for itself (LOCAL), or will not say.
+  /// The client behind the relay. Empty if the relay connects for itself (LOCAL) or does not name
+  /// the client.
   std::optional<boost::asio::ip::tcp::endpoint> client = {};
   std::string problem = {};
 };
 
-/// What a connection has said so far; not empty. TLVs are passed over.
+/// Parses the data that a connection has sent so far, ignoring TLVs. REQUIRES: it is not empty.
 proxy_header read_proxy_header(std::string_view said);
 
-/// Who is behind a connection of `relay` that began with this header. A client on loopback is on
-/// the relay's own machine: where that is another one, the relay's address says which.
+/// Returns the client of a connection of `relay` with this header. For a loopback client on another
+/// host, returns the relay's address.
 boost::asio::ip::tcp::endpoint behind(boost::asio::ip::tcp::endpoint const& relay,
                                       proxy_header const& header);
 
-/// The header for a connection that came from `client` to `here`.
+/// Returns the header of a connection from `client` to `here`.
 std::string write_proxy_header(boost::asio::ip::tcp::endpoint const& client,
                                boost::asio::ip::tcp::endpoint const& here);
 
