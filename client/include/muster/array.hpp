@@ -1,4 +1,4 @@
-// Numbers with a shape, in C order: what is read from a variable.
+// Arrays of numbers, as variables return them.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,15 @@
 
 namespace muster {
 
-/// Of each dimension; none: a single number.
+/// Size of each dimension; empty for a single number.
 using shape = std::vector<std::uint64_t>;
 
+/// An array of numbers.
 template <class T>
 struct array {
+  /// The elements in C order.
   std::vector<T> data;
+  /// The size of each dimension.
   muster::shape shape;
 };
 
@@ -30,7 +33,7 @@ struct is_array : std::false_type {};
 template <class T>
 struct is_array<array<T>> : std::true_type {};
 
-/// The array that the bytes of a value are. Errors: std::invalid_argument (of another dtype).
+/// Decodes an array. Throws std::invalid_argument if its elements are of another type.
 template <class A>
 A array_from(value const& v, std::string const& of) {
   using T = typename decltype(A::data)::value_type;

@@ -1,23 +1,4 @@
-// Large contents, up to 1 GiB each: put once, named in the arguments and outputs of closures, and
-// got where they are wanted.
-//
-//   muster::blobs store({.server = "127.0.0.1:8476"});            // the coordinator's program
-//   muster::blob const table = store.put(bytes);
-//   auto n = c.schedule<int>("count", table);
-//
-//   w.function("count", [&store](muster::blob const& t) {         // the worker's, with a store
-//     return count(*store.get(t));                                // of its own
-//   });
-//
-// A function that returns a muster::blob has a value that is one: its bytes are there for as long
-// as the server has the value. What put() gave is there while a copy of that blob lives here, or a
-// closure that names it goes on, and ten minutes where something else names it. In JSON a blob is
-// {"$blob":"<64 hexadecimal digits>","bytes":N}, as with Python and REST.
-//
-// What has more than 1 MiB stays in memory of the process that has put it, where processes of its
-// user on its host take it. What functions put the worker's process holds for as long as a value
-// names it, and other hosts take it there by a ticket of the server. All else they have from the
-// server, which asks for it. See docs/cpp.md#blobs.
+// Large contents that calls refer to by name.
 #pragma once
 
 #include <boost/json/conversion.hpp>
@@ -35,33 +16,52 @@
 
 namespace muster {
 
-/// The name of a content. Plain data.
+/// The name of a stored content.
+///
+/// A function can return a muster::blob; its bytes are kept as long as the server keeps the value.
+/// Bytes from blobs::put are kept as long as this process holds a copy of the blob, or an
+/// unfinished call refers to it. If something else refers to it, they are kept for ten minutes. In
+/// JSON, as in Python and REST, a blob is {"$blob":"…","bytes":N} with 64 hexadecimal digits.
 struct blob {
-  /// 64 hexadecimal digits: its SHA-256, or 32 random bytes of what a process holds in memory.
+  /// 64 hexadecimal digits: the SHA-256 of the content, or a random ID if the content is in a
+  /// process's memory.
   std::string sha256;
-  std::uint64_t bytes = 0;  // 0 also where the name does not say
-  /// Of one that was put here: what stays as long as a copy of this does.
+  /// Size in bytes; 0 if unknown.
+  std::uint64_t bytes = 0;
+  /// Keeps the content that this process has stored.
   std::shared_ptr<detail::blob_content const> content{};
 
+  /// Returns true if both name the same content.
+  /// @param other  another name
   bool operator==(blob const& other) const { return sha256 == other.sha256; }
 };
 
+/// Writes the name as JSON.
+/// @param to  receives the JSON
+/// @param from  the name
 void tag_invoke(boost::json::value_from_tag, boost::json::value& to, blob const& from);
-/// Errors: std::invalid_argument, it names no blob.
+/// Reads a name from JSON.
+/// @param from  the JSON
+/// @throws std::invalid_argument  the JSON does not name a blob
 blob tag_invoke(boost::json::value_to_tag<blob>, boost::json::value const& from);
 
-/// Bytes that nobody changes: memory of this process, or that of another which it has mapped.
-/// Copies share it. Reads as a pointer to a std::string_view.
+/// Immutable bytes in this process's memory, or mapped from another process. Copies share them. It
+/// behaves like a pointer to a std::string_view.
 class blob_bytes {
  public:
-  /// Of nothing.
+  /// Constructs an empty pointer.
   blob_bytes() = default;
-  /// `owner` keeps what `bytes` views.
+  /// Refers to bytes.
+  /// @param owner  keeps the bytes
+  /// @param bytes  the bytes
   blob_bytes(std::shared_ptr<void const> owner, std::string_view bytes)
       : owner_(std::move(owner)), bytes_(bytes) {}
 
+  /// Returns the bytes. Precondition: not empty.
   std::string_view const& operator*() const noexcept { return bytes_; }
+  /// Accesses the bytes. Precondition: not empty.
   std::string_view const* operator->() const noexcept { return &bytes_; }
+  /// Returns false if this is empty.
   explicit operator bool() const noexcept { return owner_ != nullptr; }
 
  private:
@@ -69,60 +69,89 @@ class blob_bytes {
   std::string_view bytes_;
 };
 
+/// Options of a blobs object.
 struct blobs_options {
-  std::string server = "127.0.0.1:8476";  // "host:port", or several of which one serves: comma
-  tls_options tls{};                      // else plaintext
-  /// Where the server asks for a token. Empty: MUSTER_TOKEN or
-  /// MUSTER_TOKEN_FILE of the environment.
+  /// Address of the server, "host:port"; or a comma-separated list, of which one server is active.
+  std::string server = "127.0.0.1:8476";
+  /// TLS settings; plaintext if unset.
+  tls_options tls{};
+  /// Token sent with every call. Empty: the environment variable MUSTER_TOKEN or MUSTER_TOKEN_FILE.
   std::string token{};
-  /// What get() has fetched stays here, up to so many bytes together; what was not used for longest
-  /// goes. 0: nothing stays.
+  /// Size of the cache of fetched contents, in bytes; the least recently used is evicted. 0: no
+  /// cache.
   std::size_t cache_bytes_max = std::size_t{256} << 20;
-  /// How long put and get try when the server cannot be reached, or has no room. The default is
-  /// that of a session's grace.
+  /// How long put and get retry if the server is unreachable or full. The default is that of
+  /// coordinator_options::session_grace.
   std::chrono::milliseconds patience{60'000};
-  /// Memory that this holds for other processes of the host. What does not fit is put at the
-  /// server. Empty: 4 GiB, or half of the machine's or the control group's if that is less. 0: none
-  /// is held, nor taken.
+  /// Shared memory for other processes on this host, in bytes. Contents that do not fit are stored
+  /// at the server. Unset: 4 GiB, or half of the memory of the machine or control group if that is
+  /// less. 0: shared memory is neither provided nor used.
   std::optional<std::size_t> shm_bytes_max{};
-  /// Where processes of other hosts take what a worker's functions put here, "host" or "host:port".
-  /// Empty: the interface by which the server is reached, and a free port. "off": they have it from
-  /// the server. A program without a worker does not listen.
+  /// Address at which processes on other hosts fetch contents stored by this worker's functions,
+  /// "host" or "host:port". Empty: the interface towards the server and a free port. "off": they
+  /// fetch from the server. A program without a worker does not listen.
   std::string transfer_listen{};
-  /// "host" or "host:port" that they are told instead, where the way there leads through something.
+  /// Address to announce instead of transfer_listen, for example behind a proxy; "host" or
+  /// "host:port".
   std::string transfer_advertise{};
 };
 
-/// A blob cannot be put or fetched. If a function on a worker throws it, the kind decides:
-/// - INPUT (there is no such blob, or it is too large) fails the call.
-/// - DEPENDENCY_LOST (the server could not be reached for blobs_options.patience) counts as a loss
-///   of the worker, and the call is tried again.
+/// A blob could not be stored or fetched. If a worker's function throws it, its kind decides:
+/// - INPUT (the blob does not exist or is too large) fails the call.
+/// - DEPENDENCY_LOST (the server was unreachable for blobs_options::patience) counts as a loss of
+///   the worker, and the call is retried.
 class blob_error : public function_error {
  public:
+  /// @param kind  INPUT or DEPENDENCY_LOST
+  /// @param message  what failed and why
   blob_error(failure_kind kind, std::string const& message)
       : function_error(kind, message,
                        kind == failure_kind::dependency_lost ? "muster::connection_lost"
                                                              : "muster::blob_error") {}
 };
 
-/// Any thread; calls wait. Several threads that want the same content fetch it once. A worker's
-/// outlives its run().
+/// Stores and fetches large contents, up to 1 GiB each. Calls pass their names as arguments and
+/// results.
+///
+/// @code
+/// muster::cluster_coordinator c({.server = "127.0.0.1:8476"});
+/// muster::blobs store({.server = "127.0.0.1:8476"});
+/// muster::blob const table = store.put("some bytes");
+/// auto n = c.schedule<int>("count", table);
+///
+/// muster::worker w({.servers = {"127.0.0.1:8476"}});  // in the worker's program
+/// w.function("count", [&store](muster::blob const& t) { return int(store.get(t)->size()); });
+/// @endcode
+///
+/// Contents above 1 MiB stay in the memory of the process that stored them. Other processes of the
+/// same user on its host map them. A worker's process keeps the contents that its functions stored
+/// as long as a value names them. Other hosts fetch them from there with a ticket of the server. In
+/// all other cases they fetch from the server, which asks the owner. See docs/cpp.md#blobs.
+///
+/// Members may be called from any thread and block. Threads that request the same content share one
+/// fetch. The object of a worker must outlive worker::run.
 class blobs {
  public:
-  /// Errors: std::invalid_argument names the option.
+  /// Checks the options.
+  /// @param options  the server, limits and addresses
+  /// @throws std::invalid_argument  names the invalid option
   explicit blobs(blobs_options options);
-  /// Does not wait for calls of other threads: there are none any more. What this holds and may be
-  /// needed is put at the server, as much as there is in ten seconds. Nothing is kept there from
-  /// now on.
+  /// Copies contents that may still be needed to the server, for up to ten seconds, and then frees
+  /// all memory. Precondition: no other thread uses this object.
   ~blobs();
   blobs(blobs const&) = delete;
   blobs& operator=(blobs const&) = delete;
 
-  /// It can be had from others when this returns; what is here or at the server is not sent again.
-  /// Copies it. Errors: blob_error.
+  /// Stores a copy of the content. When this returns, other processes can fetch it. Contents that
+  /// this process or the server already has are not sent again.
+  /// @param content  the bytes
+  /// @return the name to pass to calls
+  /// @throws blob_error  the content is too large, or the server is unreachable or full
   blob put(std::string_view content);
-  /// Its bytes; the hash of those that the server sent was checked. One that is not there is waited
-  /// for, half a minute: whoever put it may put it again. Errors: blob_error.
+  /// Returns the content. The hash of bytes from the server is verified. If the content is missing,
+  /// waits up to 30 seconds for its owner to store it again.
+  /// @param which  the name
+  /// @throws blob_error  the blob does not exist, or the server is unreachable
   blob_bytes get(blob const& which);
 
  private:

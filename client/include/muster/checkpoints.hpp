@@ -1,8 +1,4 @@
-// Checkpoints of what a coordinator has on tasks; see docs/variables.md#checkpoints.
-//
-//   c.restore("/ckpt");                            // after everything is made
-//   auto const saved = c.checkpoints("/ckpt", std::chrono::minutes(1));
-//   train_all();
+// Checkpoints of a coordinator's variables and objects; see docs/variables.md#checkpoints.
 #pragma once
 
 #include <chrono>
@@ -14,32 +10,47 @@
 
 namespace muster {
 
+/// Options of a checkpoint.
 struct checkpoint_options {
-  /// The newest so many stay. Nothing: all of them.
+  /// Number of checkpoints to keep, newest first; unset: all.
   std::optional<std::uint32_t> keep{};
-  /// All is of one moment: it waits until nothing that was scheduled runs, and who schedules
-  /// meanwhile waits. It does not hold other coordinators, nor calls that are made by hand.
+  /// Save one consistent state: wait until no scheduled call runs, and make new ones wait. Does not
+  /// pause other coordinators, or direct calls of objects and variables.
   bool quiesce = false;
-  /// For so long it waits at most.
+  /// Longest wait for scheduled calls to end.
   std::chrono::milliseconds timeout = detail::for_ever;
 };
 
-/// Checkpoints that a thread makes from time to time, until stop(), its end, or that of its
-/// coordinator. What goes wrong is in the log, and thrown by the next schedule, join or done, or by
-/// stop(). After a task was lost, or something was made again, or where its path has checkpoints of
-/// before, nothing is saved until restore() was called: else zeros would become the newest. One
-/// thread.
+/// Saves checkpoints at intervals on a thread of its own, until stop() or the end of this object or
+/// of the coordinator.
+///
+/// @code
+/// muster::cluster_coordinator c({.server = "127.0.0.1:8476"});
+/// auto w = c.make_variable<float>({.name = "w"}, muster::shape{1000, 64});
+/// c.restore("/ckpt");  // after all variables and objects have been created
+/// auto const saved = c.checkpoints("/ckpt", std::chrono::minutes(1));
+/// @endcode
+///
+/// Errors are logged, and thrown by stop() or the next schedule, join or done. Saving is suspended
+/// until cluster_coordinator::restore is called after a task was lost, after something was
+/// recreated, or if the directory already has checkpoints. This prevents a newest checkpoint of
+/// zeros. Members must be called from one thread unless documented otherwise.
 class periodic_checkpoints {
  public:
+  /// Implementation.
   class impl;
+  /// Used by the library.
+  /// @param made  the implementation
   explicit periodic_checkpoints(std::unique_ptr<impl> made);
+  /// Moves the thread of `other` into a new object.
   periodic_checkpoints(periodic_checkpoints&&) noexcept;
-  /// As stop(), but throws nothing.
+  /// Stops saving, and ignores errors.
   ~periodic_checkpoints();
 
-  /// The newest that it has made. Any thread.
+  /// Returns the number of the newest checkpoint saved, or nothing. May be called from any thread.
   std::optional<std::uint64_t> last() const;
-  /// Returns when none is being made any more. Throws what has gone wrong and was not thrown yet.
+  /// Stops saving, and waits for a checkpoint that is being written. Throws an error that has not
+  /// been thrown yet.
   void stop();
 
  private:

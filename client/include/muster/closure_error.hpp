@@ -1,11 +1,4 @@
-// How the failure of a closure, or of a session, is raised. The subtypes say what a program usually
-// wants to tell apart; kind() says it exactly.
-//
-//   closure_error            the function raised (USER), or a deadline passed (TIMEOUT)
-//     input_error            an argument could not be converted, or an input failed
-//     cancelled_error        it was cancelled, by somebody or by an earlier error of its session
-//     aborted_error          its workers were lost, too often
-//     unavailable_error      something it relies on is gone: the server, a job of the cluster
+// Exceptions for the failure of a call or of a session.
 #pragma once
 
 #include <stdexcept>
@@ -16,44 +9,63 @@
 
 namespace muster {
 
+/// The failure of a call, or of a session. Subtypes cover the cases that programs usually handle
+/// differently; kind() is more precise:
+/// - input_error: an argument could not be converted, or an input failed
+/// - cancelled_error: cancelled by a user, or because another scheduled call failed
+/// - aborted_error: workers were lost too often
+/// - unavailable_error: the server, or a job that the function needs, is unavailable
+///
+/// A closure_error of no subtype means that the function threw (USER) or a deadline passed
+/// (TIMEOUT).
 class closure_error : public std::runtime_error {
  public:
+  /// @param f  the failure
   explicit closure_error(muster::failure f)
       : std::runtime_error(std::string(name(f.kind)) + ": " + f.message), failure_(std::move(f)) {}
 
+  /// Returns all fields of the failure.
   muster::failure const& failure() const noexcept { return failure_; }
-  /// Why it failed, as a program may decide by it.
+  /// Returns the reason; use this to decide how to react.
   failure_kind kind() const noexcept { return failure_.kind; }
-  /// Class of the error in its own language; may be empty.
+  /// Returns the class of the error in its own language; may be empty.
   std::string const& type() const noexcept { return failure_.type; }
+  /// Returns the error message without the kind.
   std::string const& message() const noexcept { return failure_.message; }
+  /// Returns the stack trace of the error; may be empty.
   std::string const& traceback() const noexcept { return failure_.traceback; }
-  /// "worker:3"; empty when no worker was involved.
+  /// Returns the worker that ran the call, "worker:3"; empty if it did not run.
   std::string const& worker() const noexcept { return failure_.worker; }
-  /// Which attempt of the closure it was; 0: it never ran.
+  /// Returns the number of the attempt that failed; 0 if the call never ran.
   std::uint32_t attempt() const noexcept { return failure_.attempt; }
 
  private:
   muster::failure failure_;
 };
 
+/// An argument could not be converted, or an input failed.
 struct input_error : closure_error {
   using closure_error::closure_error;
 };
+/// The call was cancelled by a user, or because another scheduled call failed.
 struct cancelled_error : closure_error {
   using closure_error::closure_error;
 };
+/// Workers were lost too often; see coordinator_options::max_worker_failures.
 struct aborted_error : closure_error {
   using closure_error::closure_error;
 };
+/// The server, or a job that the function needs, is unavailable.
 struct unavailable_error : closure_error {
   using closure_error::closure_error;
 };
 
-/// Throws the type that goes with the failure's kind.
+/// Throws the exception type that matches the failure's kind.
+/// @param f  the failure
+/// @throws closure_error  or a subtype
 [[noreturn]] void raise(failure f);
 
-/// A wait reached its limit; what was waited for goes on.
+/// A wait reached its time limit. The operation itself continues.
 class wait_timeout : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,6 +1,4 @@
-// What a running function can learn about the closure it runs, how it learns that nobody waits for
-// the result any more, and how it tells how far it is. Made by the library, valid during the call,
-// used by the thread that runs the function; what reports may be called by any thread meanwhile.
+// The context of a running function: its call, cancellation, and reports of progress.
 #pragma once
 
 #include <any>
@@ -16,39 +14,73 @@
 
 namespace muster {
 
-/// The place of this worker in the cluster, as the server granted it.
+/// The worker's place in the cluster, as the server assigned it.
 struct worker_identity {
+  /// Job of the worker, for example "worker".
   std::string job;
+  /// Index of the worker in its job.
   std::uint32_t index = 0;
+  /// Number of calls that the worker runs at the same time.
   std::uint32_t slots = 0;
+  /// Maximum number of calls that the worker holds unanswered.
   std::uint32_t credits = 0;
+  /// Number that distinguishes this process from earlier ones with the same job and index.
   std::uint64_t incarnation = 0;
-  std::string server;  // "host:port"
+  /// Address of the server, "host:port".
+  std::string server;
+  /// Version of the server.
   std::string server_version;
 };
 
-/// What the library hands to a function that has to do with PerWorkerValues; see per_worker.hpp.
+/// Access to per-worker values for a function; used by the library. See per_worker.hpp.
 struct per_worker_link {
-  std::function<std::any(std::uint64_t handle)> find;  // a kept object, or nothing
-  std::any* keep = nullptr;                            // of a builder: where its object goes
-  /// Puts kept JSON in place of the handles in parsed arguments. Errors: function_error INPUT.
+  /// Returns the object that the worker keeps under `handle`, or an empty std::any.
+  std::function<std::any(std::uint64_t handle)> find;
+  /// Receives the object that a builder returns; null for other functions.
+  std::any* keep = nullptr;
+  /// Replaces handles in parsed arguments with the JSON values that the worker keeps. Throws
+  /// function_error of kind INPUT.
   std::function<void(boost::json::value& arguments)> resolve{};
 };
 
+/// Output stream of a program.
 enum class output_stream { standard_output, standard_error };
 
-/// Where a context's reports go. Any thread.
+/// Receives the reports of a context. Members may be called from any thread.
 class reporter {
  public:
   virtual ~reporter() = default;
+  /// Adds lines to the log of the call; see context::log.
+  /// @param level  the severity
+  /// @param text  one or more lines
   virtual void log(log_level level, std::string_view text) = 0;
+  /// Adds output of a program to the log of the call; see context::output.
+  /// @param from  the stream that the program wrote to
+  /// @param text  one or more lines
   virtual void output(output_stream from, std::string_view text) = 0;
+  /// Reports progress; see context::progress.
+  /// @param fraction  from 0 to 1
+  /// @param text  a short description
   virtual void progress(double fraction, std::string_view text) = 0;
 };
 
+/// Information about the call that a function executes, its cancellation, and reports of progress.
+///
+/// The library creates it; it is valid during the call. The thread that runs the function uses it;
+/// cancelled(), log(), output() and progress() may be called from any thread.
+///
+/// @code
+/// w.function("train", [](muster::context& c, int steps) {
+///   for (int i = 0; i < steps && !c.cancelled(); ++i) c.progress(double(i) / steps);
+/// });
+/// @endcode
 class context {
  public:
-  /// `reports`: null for none.
+  /// @param worker  the worker's place in the cluster; must outlive this object
+  /// @param closure  the server's number of the call
+  /// @param attempt  number of the attempt, from 1
+  /// @param stop  is requested when the call is cancelled
+  /// @param reports  receives reports; null: they are dropped
   context(worker_identity const& worker, std::uint64_t closure, std::uint32_t attempt,
           std::stop_token stop, reporter* reports = nullptr)
       : worker_(&worker),
@@ -57,52 +89,64 @@ class context {
         stop_(std::move(stop)),
         reports_(reports) {}
 
-  /// The number of the closure, the server's.
+  /// Returns the server's number of the call.
   std::uint64_t closure() const noexcept { return closure_; }
-  /// 1 for the first attempt; a closure that lost its worker is tried again.
+  /// Returns the number of the attempt, from 1. A call whose worker was lost is retried.
   std::uint32_t attempt() const noexcept { return attempt_; }
 
+  /// Returns the worker's place in the cluster.
   worker_identity const& worker() const noexcept { return *worker_; }
-  /// The job of the worker that executes it, such as "worker".
+  /// Returns the job of the worker, for example "worker".
   std::string const& job() const noexcept { return worker_->job; }
-  /// The worker's index in its job.
+  /// Returns the worker's index in its job.
   std::uint32_t index() const noexcept { return worker_->index; }
-  /// Of the server that the worker is connected to.
+  /// Returns the version of the server that the worker is connected to.
   std::string const& server_version() const noexcept { return worker_->server_version; }
 
-  /// How many workers the task's job has, whoever is connected just now; with index() what sharding
-  /// needs. As the coordinator has declared it (coordinator_options::num_workers), else as the
-  /// cluster's declaration says, else the highest index that the server knows of and one. A
-  /// PerWorkerValue that is built again on its task is told the same number.
+  /// Returns the number of workers in the job, for sharding by index(). It does not depend on how
+  /// many are connected: it is coordinator_options::num_workers if set, otherwise the cluster's
+  /// declaration, otherwise the highest index known to the server plus one. A per-worker value that
+  /// is rebuilt on its task gets the same number.
   std::uint32_t num_workers() const noexcept { return workers_; }
-  /// Null when the closure has nothing to do with PerWorkerValues. For the library.
+  /// Returns the access to per-worker values, or null if the call uses none; used by the library.
   per_worker_link const* per_worker() const noexcept { return link_; }
+  /// Sets the number of workers and the access to per-worker values; used by the library.
+  /// @param workers  the number of workers in the job
+  /// @param link  the access, or null
   void surround(std::uint32_t workers, per_worker_link const* link) {
     workers_ = workers;
     link_ = link;
   }
 
-  /// The closure was cancelled, or the server was lost and the result is void. A long function
-  /// looks at this now and then, or waits with the token, and returns or throws anything.
+  /// Returns true if the call was cancelled, or if the connection to the server was lost and the
+  /// result will be discarded. A long function should check this regularly or wait with
+  /// stop_token(). It can then return or throw anything.
   bool cancelled() const noexcept { return stop_.stop_requested(); }
-  /// Never requests a stop in a quick function.
+  /// Returns a token that is requested when cancelled() becomes true; never in a quick function.
   std::stop_token const& stop_token() const noexcept { return stop_; }
 
-  /// Adds to the closure's log, which `muster logs`, REST and the dashboard show while it runs: one
-  /// line for each line of `text`. Returns at once. Lines come in order and before the result;
-  /// those that there is no room for (1 MiB of a closure on its way) are dropped, and a line in
-  /// their place says how many. A line longer than 8 KiB is cut.
+  /// Adds lines to the call's log, which `muster logs`, REST and the dashboard show while the call
+  /// runs. Returns without waiting. Lines arrive in order and before the result. While 1 MiB of a
+  /// call's log waits to be sent, further lines are dropped and replaced by a line with their
+  /// number. A line longer than 8 KiB is truncated.
+  /// @param level  the severity
+  /// @param text  one or more lines
   void log(log_level level, std::string_view text) {
     if (reports_) reports_->log(level, text);
   }
-  /// A line of level INFO. See above.
+  /// Adds lines of level INFO to the call's log.
+  /// @param text  one or more lines
   void log(std::string_view text) { log(log_level::info, text); }
-  /// The same for what a program that the function runs has printed.
+  /// Adds the output of a program that the function runs to the call's log, as log() does.
+  /// @param from  the stream that the program wrote to
+  /// @param text  one or more lines
   void output(output_stream from, std::string_view text) {
     if (reports_) reports_->output(from, text);
   }
-  /// How far the function is, from 0 to 1, with a few words. May be called as often as one likes:
-  /// the newest is sent, at most ten times a second.
+  /// Reports the progress of the function. It can be called often: only the latest report is sent,
+  /// at most ten times per second.
+  /// @param fraction  from 0 to 1
+  /// @param text  a short description
   void progress(double fraction, std::string_view text = {}) {
     if (reports_) reports_->progress(fraction, text);
   }

@@ -1,11 +1,5 @@
-// How the calls of a coordination_agent fail. The subtypes say what a program usually wants to tell
-// apart; code() says it exactly, by gRPC's names and numbers.
-//
-//   coordination_error            it was refused, or the service not reached (unavailable)
-//     coordination_barrier_error  the barrier ended without everybody: timed out, cancelled, failed
-//     agent_error                 the agent or the whole run has failed; it must connect again
-//   wait_timeout                  (closure_error.hpp) the call's time was up; what it waited for
-//                                 goes on
+// Exceptions of a coordination_agent. In addition, its members throw wait_timeout
+// (closure_error.hpp) when the time of a call has passed; the operation continues.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +12,7 @@
 
 namespace muster {
 
+/// Error codes, with the names and numbers of gRPC.
 enum class coordination_code : std::uint8_t {
   cancelled = 1,
   unknown = 2,
@@ -36,28 +31,39 @@ enum class coordination_code : std::uint8_t {
   data_loss = 15,
   unauthenticated = 16,
 };
-/// "FAILED_PRECONDITION"
+/// Returns the name of a code, for example "FAILED_PRECONDITION".
+/// @param c  the code
 std::string_view name(coordination_code c) noexcept;
 
+/// The service rejected a call, or could not be reached (unavailable).
 class coordination_error : public std::runtime_error {
  public:
+  /// @param c  the code
+  /// @param message  what failed and why
   coordination_error(coordination_code c, std::string const& message)
       : std::runtime_error(std::string(name(c)) + ": " + message), code_(c) {}
 
+  /// Returns the code.
   coordination_code code() const noexcept { return code_; }
 
  private:
   coordination_code code_;
 };
 
+/// A barrier ended without all participants: it timed out, was cancelled, or a participant failed.
 class coordination_barrier_error : public coordination_error {
  public:
+  /// @param c  the code
+  /// @param message  what failed and why
+  /// @param barrier  ID of the barrier
+  /// @param use  how often the ID had been used before
   coordination_barrier_error(coordination_code c, std::string const& message, std::string barrier,
                              std::int64_t use)
       : coordination_error(c, message), barrier_(std::move(barrier)), use_(use) {}
 
+  /// Returns the ID of the barrier.
   std::string const& barrier() const noexcept { return barrier_; }
-  /// Which use of the id, from 0.
+  /// Returns how often the ID had been used before.
   std::int64_t use() const noexcept { return use_; }
 
  private:
@@ -65,15 +71,20 @@ class coordination_barrier_error : public coordination_error {
   std::int64_t use_;
 };
 
+/// The agent, or the whole run, has failed. The agent must connect again.
 class agent_error : public coordination_error {
  public:
+  /// @param c  the code
+  /// @param message  what failed and why
+  /// @param task  the task that failed first
+  /// @param reported  whether the task reported the error itself
   agent_error(coordination_code c, std::string const& message, std::optional<std::uint32_t> task,
               bool reported)
       : coordination_error(c, message), task_(task), reported_(reported) {}
 
-  /// The task that it began with, as far as the service knows.
+  /// Returns the task that failed first, if the service knows it.
   std::optional<std::uint32_t> task() const noexcept { return task_; }
-  /// That task said so itself, by report_error.
+  /// Returns true if that task reported the error with report_error.
   bool reported() const noexcept { return reported_; }
 
  private:

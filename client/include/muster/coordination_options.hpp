@@ -1,4 +1,4 @@
-// How a coordination_agent presents itself, its times, and what it tells of others.
+// Options of a coordination_agent, and the types of its results.
 #pragma once
 
 #include <chrono>
@@ -13,73 +13,92 @@
 
 namespace muster {
 
+/// Options of a coordination_agent.
 struct coordination_options {
-  std::string server = "127.0.0.1:8476";  // "host:port" of the cluster's port
-  tls_options tls{};                      // else plaintext; the server's `agents=tls`
-  /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN or
-  /// MUSTER_TOKEN_FILE of the environment.
+  /// Address of the cluster's port, "host:port".
+  std::string server = "127.0.0.1:8476";
+  /// TLS settings; plaintext if unset. Requires a cluster port with `agents=tls`.
+  tls_options tls{};
+  /// Token sent with every call. Empty: the environment variable MUSTER_TOKEN or MUSTER_TOKEN_FILE.
   std::string token{};
-  /// Which task of the cluster this process is, from 0, counted through its jobs as declared.
+  /// Number of this task in the cluster, from 0, in the declared order of the jobs.
   std::uint32_t task = 0;
-  /// Tells this process from others that were the same task before. 0: random. Used for the first
-  /// connect(); later ones draw another.
+  /// Distinguishes this process from earlier ones with the same task. 0: random. Applies to the
+  /// first connect(); later ones use a random number.
   std::uint64_t incarnation = 0;
 
-  /// When the service has not answered for this long, the agent has failed. The agent sends a
-  /// heartbeat twice in this time, or twice in the cluster's heartbeat timeout if that is shorter.
+  /// Time without an answer of the service after which the agent fails. Heartbeats are sent twice
+  /// in this time, or twice in the cluster's heartbeat timeout if that is shorter.
   std::chrono::milliseconds heartbeat_timeout{100'000};
-  /// How long connect() waits for the service to be there and for all tasks to register.
+  /// Longest wait of connect() for the service and for all tasks to register.
   std::chrono::milliseconds connect_timeout{300'000};
-  /// How long shutdown() waits for the others, if the cluster leaves together.
+  /// Longest wait of shutdown() for other tasks, if the cluster leaves together.
   std::chrono::milliseconds shutdown_timeout{300'000};
-  /// Of calls that wait for nobody.
+  /// Time limit of calls that do not wait for other tasks.
   std::chrono::milliseconds call_timeout{10'000};
-  /// How often a watch asks for what has changed.
+  /// Interval at which a watch polls for changes.
   std::chrono::milliseconds watch_interval{100};
 
-  /// Hears of the error that ends a run, once for each connect(): another task died, reported an
-  /// error or was restarted, or the service is gone. Called on the library's thread: must be short
-  /// and not throw, and may not call anything of the agent that waits.
+  /// Called with the error that ends a run, once for each connect(): a task failed, reported an
+  /// error or was restarted, or the service is unavailable. Runs on a thread of the library: must
+  /// be short, must not throw, and must not call members of the agent that wait.
   std::function<void(agent_error const&)> on_error{};
 };
 
-/// The agent's own view of itself.
+/// State of an agent, as the agent itself sees it.
 enum class agent_state : std::uint8_t { idle, connecting, connected, failed, shut_down };
 
+/// State of a task, as the service sees it.
 enum class task_state : std::uint8_t { disconnected = 2, connected = 3, error = 4 };
 
 /// One task of the cluster, as the service sees it.
 struct task_status {
+  /// Number of the task.
   std::uint32_t task = 0;
+  /// State of the task.
   task_state state = task_state::disconnected;
-  std::uint64_t incarnation = 0;  // 0: never registered
-  std::optional<coordination_code> error{};
-  std::string message{};  // of the error
-};
-
-/// The tasks of the cluster at one moment.
-struct task_list {
-  std::vector<task_status> tasks;
-  std::int64_t version = 0;  // grows with every change
-};
-
-/// Connected, and under this incarnation.
-struct live_task {
-  std::uint32_t task = 0;
+  /// Incarnation of the task; 0: it has never registered.
   std::uint64_t incarnation = 0;
+  /// Code of the error, if the task has failed.
+  std::optional<coordination_code> error{};
+  /// Message of the error.
+  std::string message{};
+};
+
+/// Snapshot of all tasks of the cluster.
+struct task_list {
+  /// The tasks, in order of their numbers.
+  std::vector<task_status> tasks;
+  /// Increases with every change.
+  std::int64_t version = 0;
+};
+
+/// A connected task.
+struct live_task {
+  /// Number of the task.
+  std::uint32_t task = 0;
+  /// Its current incarnation.
+  std::uint64_t incarnation = 0;
+  /// Compares all fields.
   bool operator==(live_task const&) const = default;
 };
 
+/// A key with its value.
 struct key_value {
+  /// Path of the key.
   std::string key;
+  /// The value, any bytes.
   std::string value;
+  /// Compares all fields.
   bool operator==(key_value const&) const = default;
 };
 
-/// What a watch tells.
+/// A change that a watch reports.
 struct key_change {
+  /// Path of the key.
   std::string key;
-  std::optional<std::string> value;  // none: it was deleted
+  /// The new value, or nothing if the key was deleted.
+  std::optional<std::string> value;
 };
 
 }  // namespace muster

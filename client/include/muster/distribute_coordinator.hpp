@@ -1,13 +1,4 @@
-// Runs a function as the tasks of a cluster: the distribute coordinator of TensorFlow.
-//
-//   int main() {
-//     my_strategy s;
-//     muster::run_distribute_coordinator([](muster::strategy* mine) { train(*mine); }, s,
-//                                        {.mode = muster::coordinator_mode::independent_worker});
-//   }
-//
-// Which task this process is comes from the options, from TF_CONFIG (`muster run` sets it) or from
-// the strategy's resolver. See docs/distribute-coordinator.md for the modes.
+// Runs a function on the tasks of a cluster, like TensorFlow's distribute coordinator.
 #pragma once
 
 #include <any>
@@ -29,21 +20,29 @@
 
 namespace muster {
 
+/// Determines which processes run the worker function.
 enum class coordinator_mode {
-  /// One process drives all tasks; the others run standard servers.
+  /// One process runs the worker functions of all tasks; the others run standard servers.
   standalone_client,
-  /// Every task runs this, with its own server.
+  /// Every task runs the worker function, with its own server.
   independent_worker,
 };
-/// "standalone_client" or "independent_worker"; cluster_error, invalid: anything else.
+/// Parses "standalone_client" or "independent_worker".
+/// @param text  the name
+/// @throws cluster_error  invalid: any other text
 coordinator_mode parse_coordinator_mode(std::string_view text);
+/// Returns the name that parse_coordinator_mode accepts.
+/// @param mode  the mode
 std::string_view to_string(coordinator_mode mode);
 
-/// f(strategy*), f(strategy&) or f(); whatever it returns, or nothing. The strategy is null for an
-/// evaluation without one.
+/// A callable f(strategy*), f(strategy&) or f() with any result. The strategy is null for an
+/// evaluation without a strategy.
 class worker_function {
  public:
+  /// Constructs an empty function.
   worker_function() = default;
+  /// Stores a callable.
+  /// @param f  must be copyable
   template <class F>
   requires(!std::is_same_v<std::decay_t<F>, worker_function>)
       worker_function(F f)  // NOLINT: implicit, so that lambdas can be passed
@@ -62,59 +61,107 @@ class worker_function {
           }
         }) {}
 
+  /// Returns false if the function is empty.
   explicit operator bool() const { return static_cast<bool>(call_); }
+  /// Calls the function.
+  /// @param s  the strategy, or null
+  /// @return its result; empty if it returns void
   std::any operator()(strategy* s) const { return call_(s); }
 
  private:
   std::function<std::any(strategy*)> call_;
 };
 
+/// Options of run_distribute_coordinator.
 struct distribute_options {
-  /// For an evaluator; else the worker function is used. It may do without a strategy.
+  /// Function of evaluators; empty: the worker function.
   worker_function eval_fn{};
+  /// Strategy of evaluators; null: they run without a strategy.
   strategy const* eval_strategy = nullptr;
+  /// Determines which processes run the worker function.
   coordinator_mode mode = coordinator_mode::standalone_client;
-  /// Set: the cluster and task of TF_CONFIG count for nothing. An empty one is as unset.
+  /// The cluster; replaces the cluster and task of TF_CONFIG if set and not empty.
   std::optional<muster::cluster_spec> cluster{};
+  /// Type of this process's task, for example "worker".
   std::optional<std::string> task_type{};
+  /// Number of this process's task within its type.
   std::optional<int> task_id{};
-  /// Unset: session_config::usual().
+  /// Configuration of sessions; unset: session_config::usual().
   std::optional<muster::session_config> session_config{};
-  std::string rpc_layer = "grpc";  // TF_CONFIG's wins
+  /// Protocol of the servers; TF_CONFIG takes precedence.
+  std::string rpc_layer = "grpc";
 
-  /// Makes the servers of tasks.
+  /// Creates the servers of tasks.
   standard_server_factory servers = worker_servers();
-  /// Of sessions that worker functions make; empty: the variable MUSTER_COORDINATOR.
+  /// Address of the Muster server for sessions of worker functions. Empty: the environment variable
+  /// MUSTER_COORDINATOR.
   std::string server{};
-  /// How long one waits for the others at wait_for_others().
+  /// Longest wait of worker_context::wait_for_others().
   std::chrono::milliseconds barrier_timeout{3'600'000};
-  /// How long the others may take to return once one has failed.
+  /// Time that the other tasks have to return after one has failed.
   std::chrono::milliseconds stop_grace{120'000};
+  /// Reads environment variables.
   environment_lookup environment = process_environment();
 };
 
-/// Returns what the worker function returned where it ran once on the calling thread in a cluster,
-/// else nothing; what runs is one line of the log; for tasks that only serve, once the server has
-/// ended. What it throws is raised here: the first error if several ran. Errors besides:
-/// cluster_error for what is wrong with the cluster or the task, before anything is started.
+/// Runs the worker function as the tasks of a cluster.
+///
+/// @code
+/// struct my_strategy : muster::strategy {
+///   std::unique_ptr<muster::strategy> copy() const override {
+///     return std::make_unique<my_strategy>(*this);
+///   }
+///   void configure(muster::session_config&, muster::cluster_spec const*,
+///                  std::optional<std::string> const&, std::optional<int>) override {}
+/// };
+///
+/// int main() {
+///   muster::run_distribute_coordinator(
+///       [](muster::strategy*) { std::cout << muster::current_worker_context()->describe(); },
+///       my_strategy(), {.mode = muster::coordinator_mode::independent_worker});
+/// }
+/// @endcode
+///
+/// The options, TF_CONFIG (which `muster run` sets) or the strategy's resolver determine the task
+/// of this process. See docs/distribute-coordinator.md for the modes. A line of the log shows what
+/// runs. For a task that only serves, this returns when its server has ended.
+/// @param worker_fn  the function; if it throws, the exception (the first, if several ran) is
+///   rethrown
+/// @param strategy  is only read; each function gets a configured copy
+/// @param options  the mode, the cluster and times
+/// @return the result of the worker function if it ran once, on the calling thread, in a cluster;
+///   otherwise empty
+/// @throws cluster_error  the cluster or the task is invalid; nothing was started
 std::any run_distribute_coordinator(worker_function worker_fn, strategy const& strategy,
                                     distribute_options options = {});
 
+/// Options of run_standard_server.
 struct standard_server_options {
+  /// Configuration of the server; unset: an empty one.
   std::optional<session_config> session{};
+  /// Creates the server.
   standard_server_factory servers = worker_servers();
+  /// Reads environment variables.
   environment_lookup environment = process_environment();
 };
-/// Starts the server of the task that TF_CONFIG names. Errors: cluster_error names what is missing.
+/// Starts the server of the task in TF_CONFIG. A thread can have one server; see
+/// end_standard_server_of_this_thread.
+/// @param options  the configuration and the factory
+/// @return the started server
+/// @throws cluster_error  names the missing part of TF_CONFIG
 std::shared_ptr<standard_server> run_standard_server(standard_server_options options = {});
 
-/// Runs the server of the resolver's own task, which is a worker or a ps, until it ends. An empty
-/// protocol: the resolver's.
+/// Runs the server of the resolver's task, a worker or a ps, until it ends.
+/// @param resolver  describes the cluster and the task
+/// @param protocol  the protocol; empty: that of the resolver
+/// @param servers  creates the server
+/// @throws cluster_error  invalid: the task is neither a worker nor a ps
 void start_server(cluster_resolver& resolver, std::string const& protocol = {},
                   standard_server_factory const& servers = worker_servers());
 
-/// Each thread has one server at most: the same call again gives the same one, another cluster,
-/// task, configuration, layer or environment is refused (cluster_error, invalid). This ends it.
+/// Stops this thread's server. Each thread has at most one: starting it again with the same
+/// arguments returns the same server. Other arguments are rejected with cluster_error (invalid)
+/// until this is called.
 void end_standard_server_of_this_thread();
 
 }  // namespace muster

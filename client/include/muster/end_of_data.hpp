@@ -1,5 +1,4 @@
-// Thrown by a worker function that has come to the end of its data: the others are asked to stop,
-// and that is no error. Nothing else means that; std::out_of_range is an error like any other.
+// An exception that ends a worker function without an error.
 #pragma once
 
 #include <stdexcept>
@@ -7,8 +6,11 @@
 
 namespace muster {
 
+/// Thrown by a worker function that has reached the end of its data. The other functions are asked
+/// to stop, and no error is reported. Other exceptions, for example std::out_of_range, are errors.
 class end_of_data : public std::runtime_error {
  public:
+  /// @param what  the message
   explicit end_of_data(std::string const& what = "the end of the data")
       : std::runtime_error(what) {}
 };

@@ -1,4 +1,4 @@
-// Turns a callable with ordinary parameters and result into one that takes and gives bytes.
+// Converts a callable with ordinary parameters and result into a function of encoded values.
 #pragma once
 
 #include <boost/json.hpp>
@@ -16,11 +16,13 @@
 
 namespace muster {
 
-/// `args` is valid during the call. `result` comes empty, JSON, and keeps its memory from call to
-/// call where that helps: assign to it.
+/// A function of encoded values. `args` is valid during the call. `result` is passed empty, with
+/// encoding JSON; it may keep its memory between calls, so assign to it.
 using raw_function = std::function<void(context& c, value_view args, value& result)>;
 
-/// See worker::function.
+/// Wraps a callable; see worker::function for its parameters and result.
+/// @param f  the callable
+/// @param parameters  names of the parameters, for keyword arguments
 template <class F>
 raw_function make_raw(F f, std::vector<std::string> parameters = {}) {
   using signature = detail::signature<std::decay_t<F>>;

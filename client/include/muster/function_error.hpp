@@ -1,5 +1,4 @@
-// Thrown by a function to say exactly how its closure fails. Any other exception becomes a USER
-// failure with the exception's type name and what().
+// Exceptions with which a function determines how its call fails.
 #pragma once
 
 #include <stdexcept>
@@ -11,12 +10,23 @@
 
 namespace muster {
 
+/// Thrown by a function to determine how its call fails. Any other exception fails the call with
+/// kind USER, the exception's type name and what().
 class function_error : public std::runtime_error {
  public:
+  /// Fails the call with kind USER.
+  /// @param message  what failed and why
+  /// @param type  name of the error's class
+  /// @param traceback  stack trace; may be empty
   explicit function_error(std::string const& message, std::string type = "muster::function_error",
                           std::string traceback = {})
       : function_error(failure_kind::user, message, std::move(type), std::move(traceback)) {}
 
+  /// Fails the call with any kind.
+  /// @param kind  how the call fails
+  /// @param message  what failed and why
+  /// @param type  name of the error's class; may be empty
+  /// @param traceback  stack trace; may be empty
   function_error(failure_kind kind, std::string const& message, std::string type = {},
                  std::string traceback = {})
       : std::runtime_error(message),
@@ -24,8 +34,11 @@ class function_error : public std::runtime_error {
         type_(std::move(type)),
         traceback_(std::move(traceback)) {}
 
+  /// Returns how the call fails.
   failure_kind kind() const noexcept { return kind_; }
+  /// Returns the name of the error's class; may be empty.
   std::string const& type() const noexcept { return type_; }
+  /// Returns the stack trace; may be empty.
   std::string const& traceback() const noexcept { return traceback_; }
 
  private:
@@ -34,16 +47,18 @@ class function_error : public std::runtime_error {
   std::string traceback_;
 };
 
-/// A task that the function relies on is gone, such as a parameter server. The closure is tried
-/// again; the third report of the same task within ten minutes fails the session with UNAVAILABLE
-/// (the server's settings say how many and how long).
+/// A task that the function needs, such as a parameter server, is unavailable. The call is retried.
+/// By default, the third report of the same task within ten minutes fails the session with
+/// UNAVAILABLE; the server's settings determine both limits.
 class dependency_lost : public function_error {
  public:
-  /// `dependencies`: names of tasks, "ps:1"; at least one, each counts.
+  /// @param dependencies  names of the unavailable tasks, for example "ps:1"; at least one
+  /// @param message  what failed and why
   dependency_lost(std::vector<std::string> dependencies, std::string const& message)
       : function_error(failure_kind::dependency_lost, message, "muster::dependency_lost"),
         dependencies_(std::move(dependencies)) {}
 
+  /// Returns the names of the unavailable tasks.
   std::vector<std::string> const& dependencies() const noexcept { return dependencies_; }
 
  private:

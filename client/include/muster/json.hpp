@@ -1,4 +1,4 @@
-// JSON text to boost::json values and back, with this library's limits.
+// Conversion of JSON text to boost::json values and back.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -8,14 +8,18 @@
 
 namespace muster {
 
-/// Nesting of arrays and objects that from_json accepts.
+/// Maximum nesting of arrays and objects that from_json accepts.
 inline constexpr std::size_t json_depth_max = 256;
 
-/// Errors: function_error of kind INPUT (not JSON, nested too deeply).
+/// Parses JSON text.
+/// @param text  the text
+/// @throws function_error  INPUT: not JSON, or nested too deeply
 boost::json::value from_json(value_view text);
 
-/// Errors: function_error of kind USER where a number is NaN or infinite, which JSON cannot carry;
-/// the message says where.
+/// Returns JSON text.
+/// @param v  the value
+/// @throws function_error  USER: a number is NaN or infinite, which JSON cannot represent; the
+///   message contains its position
 std::string to_json(boost::json::value const& v);
 
 }  // namespace muster

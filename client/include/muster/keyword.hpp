@@ -1,9 +1,4 @@
-// Arguments by the names of a function's parameters, after those by position:
-//
-//   c.schedule<double>("step", batch, muster::keyword("rate", 0.1));
-//
-// The worker has registered the names with the function; it refuses others, and a parameter that is
-// given both ways, as input_error.
+// Keyword arguments of calls.
 #pragma once
 
 #include <boost/json.hpp>
@@ -16,11 +11,23 @@
 
 namespace muster {
 
+/// An argument passed by the name of a parameter, after all positional arguments:
+///
+/// @code
+/// c.schedule<double>("step", batch, muster::keyword("rate", 0.1));
+/// @endcode
+///
+/// The worker must have registered the names with the function. It rejects unknown names, and a
+/// parameter passed both ways, with input_error.
 template <class T>
 struct keyword {
+  /// @param n  name of the parameter
+  /// @param v  the argument
   keyword(std::string n, T v) : name(std::move(n)), value(std::move(v)) {}
 
+  /// Name of the parameter.
   std::string name;
+  /// The argument.
   T value;
 };
 
@@ -33,7 +40,7 @@ struct is_keyword<keyword<T>> : std::true_type {};
 template <class... Args>
 inline constexpr bool any_keyword = (is_keyword<Args>::value || ...);
 
-/// None by position after the first by name.
+/// Returns true if no positional argument follows a keyword argument.
 template <class... Args>
 constexpr bool keywords_come_last() {
   bool named = false, right = true;
@@ -46,7 +53,7 @@ constexpr bool keywords_come_last() {
   throw std::invalid_argument("argument '" + name + "' is named twice");
 }
 
-/// As they go over the wire: [positional…], or {"args":[…],"kwargs":{…}} where some are named.
+/// Returns the encoded arguments: [positional…], or {"args":[…],"kwargs":{…}} if some are named.
 template <class... Args>
 boost::json::value json_arguments(Args const&... args) {
   static_assert(keywords_come_last<Args...>(), "arguments by name come after those by position");

@@ -1,4 +1,4 @@
-// Where the library's own few lines go: connected, lost, refused. Any thread.
+// Log of the library itself. May be used from any thread.
 #pragma once
 
 #include <functional>
@@ -6,12 +6,15 @@
 
 namespace muster {
 
+/// Severity of a log line.
 enum class log_level { debug, info, warning, error };
 
-/// Gets one line without a newline, from any of the library's threads, one at a time.
+/// Receives one line without a newline. Calls are serialised but can come from any thread of the
+/// library.
 using log_function = std::function<void(log_level level, std::string_view line)>;
 
-/// Replaces the default, which writes to stderr. Empty: silence.
+/// Replaces the log function; the default writes to stderr.
+/// @param log  receives the lines; empty: nothing is logged
 void set_log(log_function log);
 
 }  // namespace muster

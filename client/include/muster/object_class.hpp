@@ -1,15 +1,4 @@
-// A class whose objects a worker holds for those who make and call them; see docs/objects.md.
-//
-//   struct counter {
-//     explicit counter(int from) : n(from) {}
-//     int add(int by) { return n += by; }
-//     int n;
-//   };
-//   w.object(muster::object_class<counter>("Counter").constructor<int>().method("add",
-//                                                                            &counter::add));
-//
-// Objects have threads of their own, beside those of functions. Methods of one object run one after
-// the other unless its class says concurrency(n) and who makes the object asks for it.
+// Classes whose objects a worker holds; see docs/objects.md.
 #pragma once
 
 #include <concepts>
@@ -30,7 +19,7 @@ namespace muster {
 
 namespace detail {
 
-/// What a worker knows of a class.
+/// The functions of a class that a worker has registered.
 struct class_entry {
   using maker = std::function<std::shared_ptr<void>(context& c, value_view args)>;
   using method = std::function<void(void* object, context& c, value_view args, value& result)>;
@@ -39,10 +28,11 @@ struct class_entry {
   maker make{};
   std::map<std::string, method, std::less<>> methods{};
   std::uint32_t concurrency = 1;
-  bool takes_arrays = false;  // and no JSON: arguments are bytes
+  bool takes_arrays = false;  // arguments are encoded arrays instead of JSON
 };
 
-/// Of a method: a member function, or a callable whose first parameter is the object.
+/// Parameters and result of a method: a member function, or a callable whose first parameter is the
+/// object.
 template <class Arguments>
 struct without_object;
 template <class Object, class... A>
@@ -54,22 +44,43 @@ struct method_signature : without_object<boost::callable_traits::args_t<M, std::
 
 }  // namespace detail
 
+/// A class whose objects coordinators create on a worker and call.
+///
+/// @code
+/// struct counter {
+///   explicit counter(int from) : n(from) {}
+///   int add(int by) { return n += by; }
+///   int n;
+/// };
+///
+/// muster::worker w({.server = "127.0.0.1:8476"});
+/// w.object(muster::object_class<counter>("Counter").constructor<int>().method("add",
+/// &counter::add));
+/// @endcode
+///
+/// Methods run on threads of their own, not on those of functions. Methods of one object run one
+/// after the other, unless both the class (concurrency) and the object
+/// (object_options::concurrency) allow more.
+/// @tparam T  the C++ class
 template <class T>
 class object_class {
  public:
-  /// Where T has a constructor without parameters, that makes the objects unless another is named.
+  /// Registers the default constructor, if T has one.
+  /// @param name  name of the class for coordinators
   explicit object_class(std::string name) : entry_{std::move(name)} {
     if constexpr (std::default_initializable<T>) constructor<>();
   }
 
-  /// Objects are made by T(Args…), of JSON as arguments of functions are. `parameters` names them
-  /// for callers that pass keyword arguments.
+  /// Creates objects with T(Args…). JSON arguments are converted like those of functions.
+  /// @param parameters  names of the parameters, for keyword arguments
   template <class... Args>
   object_class& constructor(std::vector<std::string> parameters = {}) {
     return made_by([](Args... a) { return std::make_shared<T>(std::move(a)...); },
                    std::move(parameters));
   }
-  /// The same by a callable that returns a std::shared_ptr<T>, with an optional first `context&`.
+  /// Creates objects with a callable.
+  /// @param f  returns a std::shared_ptr to T; its first parameter can be a `context&`
+  /// @param parameters  names of the other parameters, for keyword arguments
   template <class F>
   object_class& made_by(F f, std::vector<std::string> parameters = {}) {
     using signature = detail::signature<std::decay_t<F>>;
@@ -91,8 +102,12 @@ class object_class {
     return *this;
   }
 
-  /// A member function of T, or a callable whose first parameter is a T&, with an optional
-  /// `context&` before the others. Parameters and results are as those of worker::function.
+  /// Adds a method. Parameters and result are converted as in worker::function.
+  /// @param name  name of the method
+  /// @param m  a member function of T, or a callable whose first parameter is a `T&`; a `context&`
+  ///   can come before the other parameters
+  /// @param parameters  names of the other parameters, for keyword arguments
+  /// @throws std::invalid_argument  the class already has a method of this name
   template <class M>
   object_class& method(std::string name, M m, std::vector<std::string> parameters = {}) {
     using signature = detail::method_signature<std::decay_t<M>>;
@@ -120,21 +135,25 @@ class object_class {
     return *this;
   }
 
-  /// For checkpoints, which have what `save` returns as JSON, and give it to `load`; both are as of
-  /// method(). Python's classes have methods of these names.
+  /// Adds the methods save_state and load_state, which checkpoints call. Python classes use the
+  /// same names.
+  /// @param save  a method that returns the state as JSON
+  /// @param load  a method that receives this state
   template <class Save, class Load>
   object_class& saved(Save save, Load load) {
     method("save_state", std::move(save));
     return method("load_state", std::move(load));
   }
 
-  /// So many methods of one object may run at one time: T is safe for it. 1 unless it is called.
+  /// Allows several methods of one object to run at the same time; T must be thread-safe. The
+  /// default is 1.
+  /// @param most  maximum number of methods
   object_class& concurrency(std::uint32_t most) {
     entry_.concurrency = most;
     return *this;
   }
 
-  /// For the worker.
+  /// Returns the registered functions; used by worker.
   detail::class_entry const& entry() const { return entry_; }
 
  private:

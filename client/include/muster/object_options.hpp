@@ -1,4 +1,4 @@
-// Where an object is made, and how it lives.
+// Options of an object: its task, name and lifetime.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,19 @@
 
 namespace muster {
 
+/// Options of an object; see cluster_coordinator::create.
 struct object_options {
-  std::string task{};  // "ps:0"; empty: the server picks one; C++ classes need one
-  std::string name{};  // by which others find it; at most 256 bytes, or empty
-  /// It outlives its coordinator, and needs a name. Else it goes when the coordinator does.
+  /// Task that holds the object, for example "ps:0". Empty: the server selects a task. Required for
+  /// C++ classes.
+  std::string task{};
+  /// Name by which other programs find the object, up to 256 bytes; may be empty.
+  std::string name{};
+  /// Keep the object after its coordinator ends; requires a name. Otherwise it is deleted then.
   bool detached = false;
-  /// Checkpoints of this coordinator have it: its class is object_class::saved, or has save_state
-  /// and load_state in Python. It needs a name.
+  /// Save the object in this coordinator's checkpoints; requires a name. Its class must call
+  /// object_class::saved in C++, or define save_state and load_state in Python.
   bool saved = false;
-  /// So many of its methods run at one time, as far as its class allows it. Else one after the
-  /// other.
+  /// Number of methods that can run at the same time, limited by the class. 1: one after the other.
   std::uint32_t concurrency = 1;
 };
 

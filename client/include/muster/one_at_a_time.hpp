@@ -1,11 +1,4 @@
-// A value that several closures of one worker share, used by one of them at a time.
-//
-//   worker.function("open", [] { return std::make_shared<muster::one_at_a_time<reader>>("train");
-//   }); worker.function("next", [](std::shared_ptr<muster::one_at_a_time<reader>> const& r) {
-//     return r->use([](reader& each) { return each.next(); });
-//   });
-//
-// For per-worker values of workers with more than one slot; see per_worker_value.hpp.
+// A lock around a value that several calls share.
 #pragma once
 
 #include <mutex>
@@ -13,15 +6,29 @@
 
 namespace muster {
 
+/// A value that several calls of one worker share, and that one call uses at a time. Intended for
+/// per-worker values of workers with more than one slot; see per_worker_value.
+///
+/// @code
+/// w.function("open", [] { return std::make_shared<muster::one_at_a_time<reader>>("train"); });
+/// w.function("next", [](std::shared_ptr<muster::one_at_a_time<reader>> const& r) {
+///   return r->use([](reader& each) { return each.next(); });
+/// });
+/// @endcode
+/// @tparam T  type of the value
 template <class T>
 class one_at_a_time {
  public:
+  /// Constructs the value.
+  /// @param args  arguments of its constructor
   template <class... Args>
   explicit one_at_a_time(Args&&... args) : value_(std::forward<Args>(args)...) {}
   one_at_a_time(one_at_a_time const&) = delete;
 
-  /// What `f` makes of the value; nobody else has it meanwhile, others wait. Any thread. REQUIRES:
-  /// `f` does not use the value again by this, and keeps no reference to it.
+  /// Calls a function with exclusive access to the value; other threads wait. May be called from
+  /// any thread.
+  /// @param f  receives a reference to the value; must not keep it, nor call use() again
+  /// @return the result of `f`
   template <class F>
   auto use(F&& f) {
     std::lock_guard held(mutex_);

@@ -1,5 +1,4 @@
-// How many shards a variable is divided into, by TensorFlow's rules
-// (tf.distribute.experimental.partitioners).
+// Rules for the number of shards of a variable, as in tf.distribute.experimental.partitioners.
 #pragma once
 
 #include <cstdint>
@@ -11,32 +10,46 @@
 
 namespace muster {
 
-/// Says of a shape and the bytes of one number how many parts each dimension has; only the first
-/// may be above 1.
+/// Returns the number of parts of each dimension, given the shape and the bytes of one element.
+/// Only the first dimension can have more than one part.
 using partitioner =
     std::function<std::vector<std::uint64_t>(muster::shape const& of, std::size_t item_bytes)>;
 
-/// So many shards, or as many as there are rows. Errors, here and below: std::invalid_argument (0).
+/// Returns a rule that makes a fixed number of shards, or one per row if there are fewer rows.
+/// @param num_shards  the number
+/// @throws std::invalid_argument  the number is 0
 partitioner fixed_shards_partitioner(std::uint64_t num_shards);
 
+/// Options of min_size_partitioner.
 struct min_size_options {
+  /// Minimum size of a shard in bytes.
   std::uint64_t min_shard_bytes = std::uint64_t{256} << 10;
+  /// Maximum number of shards.
   std::uint64_t max_shards = 1;
 };
-/// As many shards as max_shards allows, of at least min_shard_bytes each.
+/// Returns a rule that makes as many shards of at least min_shard_bytes as max_shards allows.
+/// @param o  the limits
+/// @throws std::invalid_argument  a limit is 0
 partitioner min_size_partitioner(min_size_options o);
 
+/// Options of max_size_partitioner.
 struct max_size_options {
+  /// Maximum size of a shard in bytes; required.
   std::uint64_t max_shard_bytes = 0;
+  /// Maximum number of shards; unset: no limit.
   std::optional<std::uint64_t> max_shards{};
 };
-/// As few shards as keep each below max_shard_bytes, but max_shards at most.
+/// Returns a rule that makes as few shards of at most max_shard_bytes as possible. max_shards takes
+/// precedence.
+/// @param o  the limits
+/// @throws std::invalid_argument  a limit is 0
 partitioner max_size_partitioner(max_size_options o);
 
 namespace detail {
 
-/// Where shards begin and, last, where the last one ends; the first ones have a row more where they
-/// cannot be equal. Errors: std::invalid_argument (what a partitioner may not say).
+/// Returns the first row of each shard and, last, the end of the last shard. If the rows cannot be
+/// divided equally, the first shards have one more. Throws std::invalid_argument if the
+/// partitioner's result is invalid.
 std::vector<std::uint64_t> bounds_of(partitioner const& p, muster::shape const& of,
                                      std::size_t item_bytes);
 

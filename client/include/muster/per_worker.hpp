@@ -1,6 +1,6 @@
-// PerWorkerValues as functions see them: {"$per_worker":"pw_…"} among the arguments stands for what
-// this worker built and keeps. A JSON value is put in its place; a C++ object, built by a function
-// that returns std::shared_ptr<T>, is a parameter of type std::shared_ptr<T>.
+// Per-worker values as functions see them: the argument {"$per_worker":"pw_…"} stands for a value
+// that this worker built and keeps. The worker replaces it with the JSON value, or passes the C++
+// object to a parameter of type std::shared_ptr<T>.
 #pragma once
 
 #include <boost/json.hpp>
@@ -10,10 +10,12 @@
 
 namespace muster {
 
-/// "pw_…", as REST and the dashboard show it.
+/// Returns "pw_…", the ID that REST and the dashboard show.
+/// @param handle  the server's number of the value
 std::string per_worker_text(std::uint64_t handle);
 
-/// The handle when the value is {"$per_worker":"pw_…"}.
+/// Returns the number of the per-worker value if `v` is {"$per_worker":"pw_…"}, otherwise nothing.
+/// @param v  an argument
 std::optional<std::uint64_t> per_worker_handle(boost::json::value const& v);
 
 }  // namespace muster

@@ -1,20 +1,4 @@
-// A handle on a value that every worker with a function builds for itself and keeps.
-//
-//   auto rows = c.create_per_worker_value("open_dataset", "train", 32);
-//   c.schedule<double>("train_step", rows);     // each worker gets its own
-//
-// A worker that is lost loses its component (ABORTED); its next incarnation builds it again before
-// anything runs there that needs it. What the builder throws surfaces only in closures that need
-// the value, as input_error naming it. A builder that returns std::shared_ptr<T> makes an object,
-// which functions take as std::shared_ptr<T>, by itself or in vectors, arrays, maps by string,
-// tuples, pairs and optionals; any other result is put in the argument's place as JSON.
-//
-// A worker with several slots hands one object to several closures at the same time: it must be
-// safe for that, or be a one_at_a_time<T> (one_at_a_time.hpp), which locks. With one slot there is
-// no need.
-//
-// Copies share the value; when the last one is dropped and no unfinished closure needs it, the
-// workers drop it. Any thread.
+// A handle of a value that each worker builds for itself.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -30,6 +14,7 @@
 
 namespace muster::detail {
 
+/// The shared state of the copies of a per_worker_value.
 class per_worker_handle {
  public:
   per_worker_handle(std::shared_ptr<coordinator_session> session, std::uint64_t token)
@@ -37,7 +22,7 @@ class per_worker_handle {
   ~per_worker_handle();
   per_worker_handle(per_worker_handle const&) = delete;
 
-  /// At the server; 0 until it has answered.
+  /// Returns the server's number of the value; 0 until the server has answered.
   std::uint64_t value() const;
   coordinator_session const* session() const { return session_.get(); }
   std::uint64_t token() const { return token_; }
@@ -51,37 +36,67 @@ class per_worker_handle {
 
 namespace muster {
 
-/// What became of a PerWorkerValue on one worker.
+/// State of a per_worker_value on one worker.
 struct per_worker_component {
-  std::string task;  ///< "worker:3"
+  std::string task;  ///< name of the worker, "worker:3"
+  /// Whether the worker has built the value.
   value_status status = value_status::not_ready;
-  /// ready: what the builder threw; aborted: how the worker was lost.
+  /// For value_status::ready, the error that the builder threw, if any. For value_status::aborted,
+  /// how the worker was lost.
   std::optional<muster::failure> failure;
 };
 
+/// A handle of a value that every worker with the function builds for itself and keeps.
+///
+/// @code
+/// muster::cluster_coordinator c({.server = "127.0.0.1:8476"});
+/// auto rows = c.create_per_worker_value("open_dataset", "train", 32);
+/// c.schedule<double>("train_step", rows);  // each worker passes its own value
+/// @endcode
+///
+/// A lost worker's component is aborted. When the worker reconnects, it rebuilds the value before
+/// it runs calls that need it. An error of the builder is thrown as input_error by calls that need
+/// the value.
+///
+/// A builder that returns `std::shared_ptr<T>` makes an object. Functions take it as a parameter of
+/// type `std::shared_ptr<T>`, or nested in vectors, arrays, maps by string, tuples, pairs and
+/// optionals. Any other result replaces the argument as JSON.
+///
+/// A worker with several slots passes one object to several calls at the same time. The object must
+/// be thread-safe, or be a one_at_a_time, which locks.
+///
+/// Copies share the value. When the last copy is destroyed and no unfinished call needs the value,
+/// the workers delete it. Members may be called from any thread.
 class per_worker_value {
  public:
-  /// Of nothing; it cannot be an argument.
+  /// Constructs an empty handle, which cannot be an argument.
   per_worker_value() = default;
+  /// Used by the library.
+  /// @param handle  the shared state
   explicit per_worker_value(std::shared_ptr<detail::per_worker_handle const> handle)
       : handle_(std::move(handle)) {}
 
-  /// False of one that was made without a value.
+  /// Returns false if the handle is empty.
   bool valid() const noexcept { return handle_ != nullptr; }
-  /// "pw_…", by which REST shows what became of it on each worker.
+  /// Returns the value's ID, "pw_…", by which REST shows its state on each worker.
   std::string id() const;
-  /// What became of it on each worker that has the function, by task: asks the server. Errors:
-  /// wait_timeout, unavailable_error (the server's reason); std::logic_error on the library's own
-  /// thread.
+  /// Asks the server for the state of the value on each worker that has the function, sorted by
+  /// task.
+  /// @param timeout  the longest wait
+  /// @throws wait_timeout  the server did not answer within `timeout`
+  /// @throws unavailable_error  the server's reason
+  /// @throws std::logic_error  called on a thread of the library
   std::vector<per_worker_component> components(
       std::chrono::milliseconds timeout = std::chrono::seconds(10)) const;
-  /// The same for a coroutine on any executor. Cancellation (any type) ends the wait with
-  /// operation_aborted.
+  /// Asynchronous version of components, for a coroutine on any executor. Cancelling the wait (any
+  /// cancellation type) throws operation_aborted.
+  /// @param timeout  the longest wait
   boost::asio::awaitable<std::vector<per_worker_component>> async_components(
       std::chrono::milliseconds timeout = std::chrono::seconds(10)) const;
-  /// Drops this copy.
+  /// Makes this handle empty.
   void release() noexcept { handle_.reset(); }
 
+  /// Returns the shared state; used by the library.
   std::shared_ptr<detail::per_worker_handle const> const& shared() const { return handle_; }
 
  private:

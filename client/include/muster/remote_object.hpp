@@ -1,12 +1,4 @@
 // A handle of an object on a task.
-//
-//   auto steps = c.create({.task = "ps:0", .name = "steps"}, "Counter", 0);
-//   muster::remote_value<int> n = steps.call<int>("add", 2);
-//   c.schedule<void>("train", steps);     // a handle is an argument, at any depth
-//
-// Calls of one caller (a coordinator, or a worker with all its functions and methods) are executed
-// in the order in which they were made, each once or not at all. Copies are the same object. Any
-// thread.
 #pragma once
 
 #include <boost/json.hpp>
@@ -25,54 +17,76 @@ namespace muster::detail {
 class known_state;
 class variable_core;
 
-/// What a handle says of its object.
+/// The location of an object.
 struct object_place {
   std::uint64_t id = 0;
   std::string task{}, class_name{};
-  std::string ticket{};  // a secret of the session
+  std::string ticket{};  // secret of the session that authorises calls
 };
 
-/// Who calls: a coordinator's session, or a worker.
+/// Sends calls of objects: a coordinator's session or a worker.
 class object_caller {
  public:
   virtual ~object_caller() = default;
   using handle = std::shared_ptr<value_handle const>;
 
+  /// Sends one call and returns its output.
   virtual handle call(object_place const& to, std::string_view method, value args) = 0;
-  /// Of arrays, each with its own arguments; only some are under way at one time. Waits for
-  /// nothing.
+  /// Sends several calls with encoded arrays as arguments, keeping only some in flight at a time.
+  /// Returns without waiting.
   virtual std::vector<handle> call_in_turn(object_place const& to, std::string_view method,
                                            std::vector<std::string> args) = 0;
+  /// Deletes the object.
   virtual void erase(object_place const& of) = 0;
 };
 
-/// The arguments with outputs of closures in place, for which it waits. Errors: those of the
-/// outputs; std::invalid_argument (a PerWorkerValue, or too large).
+/// Returns the encoded arguments, after waiting for outputs of calls among them. Throws the errors
+/// of these outputs, or std::invalid_argument if an argument is a per_worker_value or too large.
 std::string plain_arguments(request r);
 
 }  // namespace muster::detail
 
 namespace muster {
 
+/// A handle of an object on a task.
+///
+/// @code
+/// muster::cluster_coordinator c({.server = "127.0.0.1:8476"});
+/// auto steps = c.create({.task = "ps:0", .name = "steps"}, "Counter", 0);
+/// muster::remote_value<int> n = steps.call<int>("add", 2);
+/// c.schedule<void>("train", steps);  // a handle can be an argument, at any depth
+/// @endcode
+///
+/// Calls of one caller are executed in order, each at most once. A coordinator is a caller; so is a
+/// worker, with all its functions and methods. Copies refer to the same object. Members may be
+/// called from any thread.
 class remote_object {
  public:
-  /// Of nothing: all members but valid() throw std::logic_error.
+  /// Constructs an empty handle. All members except valid() throw std::logic_error.
   remote_object() = default;
+  /// Used by the library.
+  /// @param place  the location of the object
+  /// @param caller  sends the calls; null if calls are not possible here
   remote_object(std::shared_ptr<detail::object_place const> place,
                 std::shared_ptr<detail::object_caller> caller)
       : place_(std::move(place)), caller_(std::move(caller)) {}
 
-  /// False of a handle of nothing.
+  /// Returns false if the handle is empty.
   bool valid() const noexcept { return place_ != nullptr; }
-  /// "ps:0"
+  /// Returns the task that holds the object, for example "ps:0".
   std::string const& task() const { return place().task; }
-  /// The class that its worker has. REQUIRES: valid.
+  /// Returns the name of the object's class. Precondition: valid().
   std::string const& class_name() const { return place().class_name; }
 
-  /// Calls a method with arguments as those of schedule and returns at once; outputs of closures
-  /// and of methods among them are waited for. Waits while 8192 calls of this caller, or 64 MiB of
-  /// them, are not answered. Cancel does nothing to a call. Errors: unavailable_error (the session
-  /// is over), std::invalid_argument (arguments too large), those of outputs.
+  /// Calls a method without waiting for its result. Waits for outputs among the arguments. Also
+  /// waits while this caller has 8,192 unanswered calls, or 64 MiB of them. Calls of methods cannot
+  /// be cancelled.
+  /// @param method  name of the method
+  /// @param args  JSON arguments, as for cluster_coordinator::schedule
+  /// @return a handle of the output
+  /// @throws unavailable_error  the session has ended
+  /// @throws std::invalid_argument  the arguments are too large
+  /// @throws closure_error  or a subtype: an output among the arguments failed
   template <class Result, class... Args>
   remote_value<Result> call(std::string_view method, Args const&... args) const {
     detail::request r;
@@ -81,20 +95,27 @@ class remote_object {
         caller().call(place(), method, {detail::plain_arguments(std::move(r)), encoding::json}));
   }
 
-  /// Deletes the object: calls that are not answered fail with cancelled_error. Errors:
-  /// std::logic_error in functions of workers.
+  /// Deletes the object. Unanswered calls fail with cancelled_error.
+  /// @throws std::logic_error  called in a worker's function
   void erase() const { caller().erase(place()); }
 
+  /// Returns true if both handles are empty or refer to the same object.
+  /// @param other  another handle
   bool operator==(remote_object const& other) const {
     return valid() == other.valid() && (!valid() || place_->id == other.place_->id);
   }
 
-  /// A handle among arguments. Errors: std::logic_error (of nothing); std::invalid_argument (the
-  /// JSON is no handle).
+  /// Writes the handle as JSON, so that it can be an argument.
+  /// @param to  receives the JSON
+  /// @param from  the handle
+  /// @throws std::logic_error  the handle is empty
   friend void tag_invoke(boost::json::value_from_tag, boost::json::value& to,
                          remote_object const& from) {
     from.write(to);
   }
+  /// Reads a handle from JSON.
+  /// @param from  the JSON
+  /// @throws std::invalid_argument  the JSON is not a handle
   friend remote_object tag_invoke(boost::json::value_to_tag<remote_object>,
                                   boost::json::value const& from) {
     return read(from);
@@ -110,7 +131,7 @@ class remote_object {
   static remote_object read(boost::json::value const& from);
 
   std::shared_ptr<detail::object_place const> place_;
-  std::shared_ptr<detail::object_caller> caller_;  // null: where nobody can call
+  std::shared_ptr<detail::object_caller> caller_;  // null where calls are not possible
 };
 
 }  // namespace muster

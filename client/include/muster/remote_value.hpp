@@ -1,8 +1,4 @@
-// A handle on the future output of a scheduled closure.
-//
-// Copies share the output; when the last one is dropped, the server forgets the value (a closure
-// that has not finished still runs). A value stays readable when the worker that made it, or the
-// coordinator object, is gone. Any thread.
+// A handle of the output of a call.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -20,45 +16,67 @@
 
 namespace muster {
 
+/// A handle of the output of a call, which may not be ready yet.
+///
+/// Copies share the output. When the last copy is destroyed, the server deletes the value; an
+/// unfinished call still runs. A value stays readable after the worker that made it, or the
+/// coordinator object, has ended. Members may be called from any thread.
+///
+/// @code
+/// muster::cluster_coordinator c({.server = "127.0.0.1:8476"});
+/// muster::remote_value<int> sum = c.submit<int>("add", 1, 2);
+/// int const three = sum.fetch();
+/// @endcode
+/// @tparam T  type of the value; void if only the end of the call matters, muster::value for the
+///   encoded form
 template <class T>
 class remote_value {
  public:
+  /// Type of the value.
   using value_type = T;
 
-  /// Of nothing: all members but valid() and release() throw std::logic_error.
+  /// Constructs an empty handle. All members except valid() and release() throw std::logic_error.
   remote_value() = default;
+  /// Used by the library.
+  /// @param handle  the shared output
   explicit remote_value(std::shared_ptr<detail::value_handle const> handle)
       : handle_(std::move(handle)) {}
 
-  /// False of one that was made without a value.
+  /// Returns false if the handle is empty.
   bool valid() const noexcept { return handle_ != nullptr; }
-  /// What is known of it just now. REQUIRES: valid.
+  /// Returns the status known at this moment, without waiting. Precondition: valid().
   value_status status() const { return handle().status(); }
 
-  /// Waits for the value. It is copied here once, so later calls cost no round trip. Errors:
-  /// closure_error and its subtypes as the closure ended, wait_timeout, boost::system::system_error
-  /// (the value is not a T; it names the function).
+  /// Waits for the value. It is transferred to this process once; later calls need no round trip.
+  /// @param timeout  the longest wait
+  /// @return the value
+  /// @throws closure_error  or a subtype: the call failed
+  /// @throws wait_timeout  the value was not ready within `timeout`
+  /// @throws boost::system::system_error  the value is not a T; the message names the function
   T fetch(std::chrono::milliseconds timeout = detail::for_ever) const {
     return convert(handle(), handle().get(timeout));
   }
-  /// The same for a coroutine on any executor. Cancellation (any type) ends the wait with
-  /// operation_aborted; the closure goes on.
+  /// Asynchronous version of fetch, for a coroutine on any executor. Cancelling the wait (any
+  /// cancellation type) throws operation_aborted; the call continues.
+  /// @param timeout  the longest wait
+  /// @return the value
   boost::asio::awaitable<T> async_fetch(
       std::chrono::milliseconds timeout = detail::for_ever) const {
-    auto const kept = handle_;  // the handle may be dropped meanwhile
+    auto const kept = handle_;  // the handle may be released during the wait
     static_cast<void>(handle());
     co_await kept->async_wait(timeout);
     co_return convert(*kept, kept->get(std::chrono::milliseconds(0)));
   }
 
-  /// Cancels the closure: it ends as cancelled unless it ends otherwise before.
+  /// Cancels the call. It ends as cancelled unless it has ended before.
   void cancel() const { handle().cancel(); }
-  /// Drops this copy.
+  /// Makes this handle empty.
   void release() noexcept { handle_.reset(); }
-  /// "rv_…", by which others read the value (REST, other coordinators). REQUIRES: status() is not
-  /// not_ready; empty if the closure never came to the server.
+  /// Returns the value's ID, "rv_…", by which REST and other coordinators read it. Empty if the
+  /// call never reached the server. Precondition: status() is not value_status::not_ready.
   std::string id() const { return handle().id(); }
 
+  /// Returns the shared output; used by the library.
   std::shared_ptr<detail::value_handle const> const& shared() const { return handle_; }
 
  private:

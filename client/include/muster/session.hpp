@@ -1,13 +1,4 @@
-// A coordinator's session: schedules closures of named functions and gets their outcomes.
-//
-//   muster::session s({.server = "127.0.0.1:8476"});
-//   std::future<int> sum = s.call<int>("add", 1, 2);
-//   s.wait_all();
-//
-// Closures run at least once and finish once, in any order. One thread of the library serves all
-// sessions of the process: the stream thread. Outcome handlers run there, must be short and not
-// throw (that ends the session); they may schedule again, which costs no hop. Members may be called
-// from any thread, except where a comment says otherwise.
+// A session without handles of values: schedules calls and delivers their outcomes.
 #pragma once
 
 #include <boost/json.hpp>
@@ -30,64 +21,103 @@ namespace muster {
 
 class client_engine;
 
-/// The end of one closure. Views and pointer are valid during the handler's call.
+/// The end of one call. The views and the pointer are valid only while the handler runs.
 struct outcome {
+  /// Number that identifies the call; see session::schedule.
   std::uint64_t token = 0;
-  value_view value;  // when failure is null
+  /// Result of the call, if `failure` is null.
+  value_view value;
+  /// Reason of the failure, or null.
   muster::failure const* failure = nullptr;
 
+  /// Returns true if the call succeeded.
   bool ok() const noexcept { return failure == nullptr; }
 };
 
+/// Receives the outcome of a call, on the stream thread.
 using outcome_handler = std::function<void(outcome const&)>;
 
-/// Number of a function name on one session.
+/// Number of a function name within one session.
 enum class function_number : std::uint32_t {};
 
+/// A session that schedules calls of named functions and delivers their outcomes to handlers.
+///
+/// @code
+/// muster::session s({.server = "127.0.0.1:8476"});
+/// std::future<int> sum = s.call<int>("add", 1, 2);
+/// s.wait_all();
+/// @endcode
+///
+/// Calls run at least once, finish once, and run in any order. One thread of the library, the
+/// stream thread, serves all sessions of the process. Handlers run on it, so they must be short. A
+/// handler that throws ends the session. Handlers may schedule calls, which needs no thread switch.
+/// Members may be called from any thread unless documented otherwise.
 class session {
  public:
-  /// Starts connecting. `on_outcome` gets the outcomes of closures scheduled with a token; it may
-  /// be empty when only handlers and futures are used.
+  /// Starts connecting and returns at once.
+  /// @param options  the server, name, limits and times
+  /// @param on_outcome  receives the outcomes of calls scheduled with a token; may be empty if only
+  ///   handlers and futures are used
   explicit session(session_options options, outcome_handler on_outcome = {});
-  /// Cancels what is left if close() was not called. REQUIRES: not on the stream thread.
+  /// Cancels unfinished calls, unless close() was called. Must not run on the stream thread.
   ~session();
   session(session const&) = delete;
   session& operator=(session const&) = delete;
 
-  /// Waits until the server has opened the session. Errors: session_error with the server's
-  /// reason, or that it did not answer within options.connect_timeout. Not needed before schedule.
+  /// Waits until the server has opened the session. Not required before scheduling.
+  /// @throws session_error  the server's reason, or no answer within
+  ///   session_options::connect_timeout
   void wait_open();
-  /// "job_…", as REST shows it. REQUIRES: wait_open() returned.
+  /// Returns the session's ID, "job_…", as REST shows it. Precondition: wait_open() has returned.
   std::string id() const;
 
-  /// The number of a name; the same for the same name. Costs a look-up, so keep it.
+  /// Returns the number of a function name, the same for equal names. Keep it to avoid the lookup.
+  /// @param name  name of the function
   function_number function(std::string_view name);
-  /// The same for closures that are shown by what the function is to call; see closure_options. At
-  /// most 65,536 on one session. Errors: std::invalid_argument.
+  /// Returns the number of a function whose calls are displayed under another name; see
+  /// closure_options::display_name. A session can have up to 65,536 display names.
+  /// @param name  name of the function
+  /// @param display_name  name to show
+  /// @param callable  SHA-256 of the callable, 64 hexadecimal digits; may be empty
+  /// @throws std::invalid_argument  a name is invalid, or there are too many
   function_number function(std::string_view name, std::string_view display_name,
                            std::string_view callable = {});
 
-  /// Schedules one closure; its outcome carries `token`, below 2^63. While `pending_max` closures
-  /// or `pending_bytes_max` bytes wait to be sent, it blocks; on the stream thread it never does,
-  /// there each outcome should schedule about one closure. Errors: session_error once the session
-  /// has ended, std::invalid_argument (arguments too large).
+  /// Schedules a call. Blocks while session_options::pending_max calls or pending_bytes_max bytes
+  /// wait to be sent. Never blocks on the stream thread; schedule about one call per outcome there.
+  /// @param f  number of the function
+  /// @param args  encoded arguments
+  /// @param token  returned with the outcome; below 2^63
+  /// @throws session_error  the session has ended
+  /// @throws std::invalid_argument  the arguments are too large
   void schedule(function_number f, value_view args, std::uint64_t token);
-  /// The same, but false instead of blocking, on every thread.
+  /// Schedules a call, or returns false where schedule would block.
+  /// @param f  number of the function
+  /// @param args  encoded arguments
+  /// @param token  returned with the outcome; below 2^63
   [[nodiscard]] bool try_schedule(function_number f, value_view args, std::uint64_t token);
-  /// `count` closures of the same arguments with tokens from `first_token` up; one lock for all.
+  /// Schedules several calls with the same arguments while locking once.
+  /// @param f  number of the function
+  /// @param args  encoded arguments
+  /// @param first_token  token of the first call; each further token is one higher
+  /// @param count  number of calls
   void schedule_many(function_number f, value_view args, std::uint64_t first_token,
                      std::size_t count);
-  /// Schedules one closure with a handler of its own, called exactly once, with a DEPENDENCY_LOST
-  /// failure if the session ends before.
+  /// Schedules a call with its own handler.
+  /// @param f  number of the function
+  /// @param args  encoded arguments
+  /// @param done  called exactly once; with a DEPENDENCY_LOST failure if the session ends first
   void schedule(function_number f, value_view args, outcome_handler done);
 
-  /// Calls a function with JSON arguments, the last of them by name, perhaps (keyword.hpp). The
-  /// future raises closure_error.
+  /// Calls a function with JSON arguments.
+  /// @param name  name of the function
+  /// @param args  JSON arguments; the last of them can be named (keyword.hpp)
+  /// @return a future that throws closure_error if the call fails
   template <class Result, class... Args>
   std::future<Result> call(std::string_view name, Args const&... args) {
     auto promise = std::make_shared<std::promise<Result>>();
     auto future = promise->get_future();
-    detail::blob_contents contents;  // that the closure names stay until it has ended
+    detail::blob_contents contents;  // kept until the call has ended
     std::string text;
     {
       detail::contents_here const here(contents);
@@ -107,20 +137,25 @@ class session {
     return future;
   }
 
-  /// Waits until everything scheduled was handed to the transport. False: not within `timeout`, or
-  /// the session has ended.
+  /// Waits until all scheduled calls have been handed to the transport. Must not run on the stream
+  /// thread.
+  /// @param timeout  the longest wait
+  /// @return false if the time passed or the session has ended
   bool flush(std::chrono::milliseconds timeout);
-  /// Waits until every closure scheduled has its outcome. False: not within `timeout`, or the
-  /// session ended before. Both REQUIRE: not on the stream thread.
+  /// Waits until all scheduled calls have their outcome. Must not run on the stream thread.
+  /// @param timeout  the longest wait
+  /// @return false if the time passed or the session ended first
   bool wait_all(std::chrono::milliseconds timeout = std::chrono::hours(24));
 
-  /// Cancels what is queued and asks what runs to stop; every closure still gets its outcome.
+  /// Cancels queued calls and asks running calls to stop. Every call still gets its outcome.
   void cancel();
-  /// No more closures: waits for the remaining outcomes and ends the session. Returns the empty
-  /// string after an orderly end, else the reason. REQUIRES: not on the stream thread.
+  /// Waits for the remaining outcomes and ends the session; no calls can be scheduled afterwards.
+  /// Must not run on the stream thread.
+  /// @param timeout  the longest wait
+  /// @return an empty string after an orderly end, otherwise the reason
   std::string close(std::chrono::milliseconds timeout = std::chrono::hours(24));
 
-  /// What the session has scheduled and seen so far. Any thread.
+  /// Returns counters of the session.
   session_stats stats() const;
 
  private:

@@ -1,5 +1,4 @@
-// Settings that a strategy makes for a session or a server. They are merged, carried and logged;
-// what they mean is for the strategy's own code. A value.
+// Settings that a strategy passes to sessions and servers.
 #pragma once
 
 #include <boost/json.hpp>
@@ -8,19 +7,25 @@
 
 namespace muster {
 
+/// Settings that a strategy passes to sessions and servers. The library merges, transports and logs
+/// them; only the strategy's code interprets them.
 struct session_config {
+  /// Settings by name.
   boost::json::object settings{};
-  /// Devices that may be seen, e.g. "/job:ps"; empty: all.
+  /// Devices that are visible, for example "/job:ps"; empty: all.
   std::vector<std::string> device_filters{};
+  /// Device that leads collective operations; may be empty.
   std::string collective_group_leader{};
 
-  /// What `other` has wins: its settings (objects within each other by key), its leader unless
-  /// empty; its filters come behind.
+  /// Merges another configuration into this one. Its settings win (nested objects are merged by
+  /// key), as does its leader unless empty. Its filters are appended.
+  /// @param other  the other configuration
   void merge(session_config const& other);
 
-  /// What is taken when nobody gives one: soft placement is allowed.
+  /// Returns the default configuration, which allows soft placement.
   static session_config usual() { return {{{"allow_soft_placement", true}}, {}, {}}; }
 
+  /// Compares all fields.
   bool operator==(session_config const&) const = default;
 };
 

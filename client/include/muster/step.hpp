@@ -1,17 +1,20 @@
-// How a rank of a program says which step it has reached, and is told when to stop.
+// Progress of a rank, and the request to stop it.
 #pragma once
 
 #include <cstdint>
 
 namespace muster {
 
-/// This rank has done step `n`: of training, of a simulation, whatever goes on and on. Costs less
-/// than a microsecond, and nothing is sent; the worker that has started the rank looks once a
-/// second (docs/programs.md, section Steps). True: stop now, save and return; all ranks of the
-/// program get it at the same step. While that step is agreed on it waits, some milliseconds.
+/// Reports that this rank of a program has finished step `n`, for example of training or a
+/// simulation. Takes less than a microsecond and sends nothing: the worker that started the rank
+/// reads the step once per second (docs/programs.md, section Steps).
 ///
-/// Outside a program: false, and nothing happens. Any thread. Errors: std::invalid_argument above
-/// 2^53.
+/// If the program is asked to stop, all its ranks get true at the same step. While they agree on
+/// this step, the call waits for some milliseconds. Outside a program it returns false and has no
+/// effect. May be called from any thread.
+/// @param n  number of the step
+/// @return true if the rank should save its state and return
+/// @throws std::invalid_argument  `n` is above 2^53
 bool step(std::uint64_t n);
 
 }  // namespace muster

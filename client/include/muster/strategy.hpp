@@ -1,7 +1,4 @@
-// What run_distribute_coordinator asks of a way to distribute training. Users derive from it.
-//
-// The object given to run_distribute_coordinator is only read; every worker function gets a copy
-// that was configured for its task, used by the thread of that function.
+// Interface between run_distribute_coordinator and a strategy for distributed training.
 #pragma once
 
 #include <memory>
@@ -16,31 +13,40 @@ namespace muster {
 
 class standard_server;
 
+/// A strategy for distributed training; users derive from it. run_distribute_coordinator only reads
+/// the object it is given. Each worker function gets a copy that was configured for its task, and
+/// uses it on its own thread.
 class strategy {
  public:
   virtual ~strategy() = default;
 
-  /// One like it, for another worker.
+  /// Returns an unconfigured copy for another worker.
   virtual std::unique_ptr<strategy> copy() const = 0;
-  /// May change both itself and the configuration. An evaluator, and a program that is alone, get
-  /// no cluster, type and id; a worker function for the whole cluster no type and id.
+  /// Configures the strategy for a task. May change both this object and the session configuration.
+  /// @param config  configuration of the session or server
+  /// @param cluster  the cluster; null for an evaluator and outside a cluster
+  /// @param task_type  type of the task; unset for an evaluator, outside a cluster, and for a
+  ///   worker function that runs once for the whole cluster
+  /// @param task_id  number of the task; unset in the same cases
   virtual void configure(session_config& config, cluster_spec const* cluster,
                          std::optional<std::string> const& task_type,
                          std::optional<int> task_id) = 0;
 
-  /// The worker function runs once for each chief and worker; else once for the whole cluster.
+  /// Returns true if the worker function runs once per chief and worker, false if it runs once for
+  /// the whole cluster.
   virtual bool between_graph() const { return true; }
 
-  // Of a configured copy.
+  /// Returns true if this worker initialises the job. Called on a configured copy.
   virtual bool should_init() const { return true; }
-  /// Whether this worker writes checkpoints.
+  /// Returns true if this worker writes checkpoints. Called on a configured copy.
   virtual bool should_checkpoint() const { return true; }
-  /// Whether this worker writes summaries.
+  /// Returns true if this worker writes summaries. Called on a configured copy.
   virtual bool should_save_summary() const { return true; }
 
-  /// The server of this process, if the strategy has started it; none other is started then.
+  /// Returns the server of this process if the strategy has started it; the library then starts
+  /// none.
   virtual std::shared_ptr<standard_server> running_server() const { return {}; }
-  /// Asked when neither options nor TF_CONFIG describe a cluster.
+  /// Returns a resolver that is used if neither the options nor TF_CONFIG describe a cluster.
   virtual std::shared_ptr<cluster_resolver> resolver() const { return {}; }
 };
 

@@ -1,7 +1,4 @@
-// Threads that stop together: the first exception asks all others to stop and is raised by join.
-//
-// stop_on_exception, request_stop and should_stop may be called from any thread, the rest by the
-// one that made it.
+// Threads that stop together.
 #pragma once
 
 #include <chrono>
@@ -15,37 +12,62 @@
 
 namespace muster {
 
+/// A group of threads that stop together: the first exception asks all threads to stop, and join()
+/// throws it.
+///
+/// @code
+/// muster::thread_coordinator threads;
+/// threads.start("reader", [&threads] {
+///   while (!threads.should_stop()) { /* read */
+///   }
+/// });
+/// threads.request_stop();
+/// threads.join();
+/// @endcode
+///
+/// stop_on_exception, request_stop, should_stop and stop_token may be called from any thread, the
+/// other members only from the thread that created the object.
 class thread_coordinator {
  public:
+  /// Options of a thread_coordinator.
   struct options {
-    /// How long join waits for threads once they were asked to stop.
+    /// Time that threads have to end after they were asked to stop.
     std::chrono::milliseconds grace = std::chrono::seconds(120);
-    /// muster::end_of_data asks the others to stop without being an error; a line of the log says
-    /// which thread threw it.
+    /// If true, muster::end_of_data asks the other threads to stop without being an error. The log
+    /// names the thread that threw it.
     bool end_of_data_is_clean = true;
   };
 
+  /// Constructs an object with default options.
   thread_coordinator();
+  /// Constructs an object.
+  /// @param o  the options
   explicit thread_coordinator(options o);
-  /// Asks to stop, and waits as join does.
+  /// Asks all threads to stop and waits for them like join(), ignoring errors.
   ~thread_coordinator();
   thread_coordinator(thread_coordinator const&) = delete;
 
-  /// Runs f on a thread of its own, under stop_on_exception. One that does not heed the stop within
-  /// the grace period is left behind, so f must own, or outlive, what it uses.
+  /// Runs a function on a new thread, as stop_on_exception does. A thread that has not ended within
+  /// the grace period is detached, so `f` must own, or outlive, everything it uses.
+  /// @param name  name of the thread for messages
+  /// @param f  the function
   void start(std::string name, std::function<void()> f);
-  /// Runs f here. What it throws is recorded if it is the first, and not passed on.
+  /// Runs a function on this thread. An exception asks all threads to stop and is not rethrown;
+  /// join() throws it if it is the first.
+  /// @param f  the function
   void stop_on_exception(std::function<void()> const& f);
 
-  /// Has all threads stop; the first error is the one that join throws.
+  /// Asks all threads to stop.
+  /// @param error  if it is the first error, join() throws it; may be null
   void request_stop(std::exception_ptr error = {});
-  /// Whether that was asked for.
+  /// Returns true if the threads were asked to stop.
   bool should_stop() const;
-  /// The same, to be waited for.
+  /// Returns a token that is requested when the threads are asked to stop.
   std::stop_token stop_token() const;
 
-  /// Waits for the threads, then raises the first error. Errors besides: std::runtime_error names
-  /// the threads that are left behind, if there was no error.
+  /// Waits until all threads have ended, or the grace period after a stop has passed. Throws the
+  /// first error.
+  /// @throws std::runtime_error  there was no error, but threads did not end; names them
   void join();
 
  private:

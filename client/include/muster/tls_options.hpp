@@ -1,21 +1,23 @@
-// TLS settings of a client. Plain data.
+// TLS settings of a client.
 #pragma once
 
 #include <string>
 
 namespace muster {
 
-/// PEM files. Each new connection reads them again, so they can be replaced while a client runs.
+/// TLS settings of a client. The PEM files are read again for each connection, so they can be
+/// replaced while the client runs.
 struct tls_options {
-  /// CA certificates that verify the server. Empty: those of the system.
+  /// File with CA certificates that verify the server; empty: those of the system.
   std::string ca{};
-  /// Client certificate and its private key, for a server that asks for them. Set both or neither.
-  std::string certificate{}, key{};
-  /// Use TLS even if none of the files above is set.
+  /// File with the client certificate, if the server requires it; set together with `key`.
+  std::string certificate{}, key{};  ///< file with the private key of the certificate
+  /// Use TLS even if no file is set.
   bool use_tls = false;
 
+  /// Returns true if TLS is used.
   bool on() const { return use_tls || !ca.empty() || !certificate.empty() || !key.empty(); }
-  /// Reads MUSTER_CA, MUSTER_CERT and MUSTER_KEY.
+  /// Returns settings from the environment variables MUSTER_CA, MUSTER_CERT and MUSTER_KEY.
   static tls_options from_environment();
 };
 

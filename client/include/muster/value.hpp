@@ -1,4 +1,4 @@
-// What goes over the wire as arguments and results, and how a closure fails. Plain data.
+// Encoded arguments and results, and the failure of a call. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -8,48 +8,64 @@
 
 namespace muster {
 
-/// How bytes are to be read.
+/// Encoding of arguments and results.
 enum class encoding : std::uint8_t {
   json,   ///< UTF-8 JSON. Arguments: [positional…] or {"args":[…],"kwargs":{…}}
   bytes,  ///< opaque
 };
 
-/// A value with its encoding; owns its bytes.
+/// An encoded value that owns its bytes.
 struct value {
+  /// The encoded value.
   std::string bytes;
+  /// How to read `bytes`.
   muster::encoding encoding = encoding::json;
 };
 
-/// The same, borrowed.
+/// An encoded value that refers to bytes owned by the caller.
 struct value_view {
+  /// The encoded value; valid as long as its owner.
   std::string_view bytes;
+  /// How to read `bytes`.
   muster::encoding encoding = encoding::json;
 };
 
+/// Why a call failed.
 enum class failure_kind : std::uint8_t {
-  user,             ///< the function raised
-  worker_lost,      ///< its worker was lost, too often; set by the server only
-  stale_handle,     ///< the worker does not know the function or handle any more; retried
-  dependency_lost,  ///< something the function relies on is gone
+  user,             ///< the function threw
+  worker_lost,      ///< workers were lost too often; set only by the server
+  stale_handle,     ///< the worker does not know the function or handle; the call is retried
+  dependency_lost,  ///< a server, job or worker that the function needs is unavailable
+  /// A deadline passed.
   timeout,
+  /// Cancelled by a user, or because another call failed.
   cancelled,
   input,  ///< an argument could not be converted, or an input failed
 };
 
-/// "USER", "WORKER_LOST", …
+/// Returns the kind in capitals, for example "USER" or "WORKER_LOST".
+/// @param kind  the kind
 std::string_view name(failure_kind kind);
 
+/// The failure of a call.
 struct failure {
+  /// Why the call failed.
   failure_kind kind = failure_kind::user;
-  std::string type{};       // class of the error in its own language, may be empty
-  std::string message{};    // one line
-  std::string traceback{};  // may be empty
-  std::string worker{};     // "worker:3", empty when no worker was involved
+  /// Class of the error in its own language; may be empty.
+  std::string type{};
+  /// One line of text.
+  std::string message{};
+  /// Stack trace of the error; may be empty.
+  std::string traceback{};
+  /// Worker that ran the call, "worker:3"; empty if it did not run.
+  std::string worker{};
+  /// Number of the attempt that failed; 0 if the call never ran.
   std::uint32_t attempt = 0;
-  std::vector<std::string> dependencies{};  // dependency_lost: what is gone, "ps:1"
+  /// For failure_kind::dependency_lost: the unavailable tasks, for example "ps:1".
+  std::vector<std::string> dependencies{};
 };
 
-/// Largest result of one closure; a larger one becomes a failure that names this limit.
+/// Maximum size of one call's result, in bytes; a larger result fails the call.
 inline constexpr std::size_t result_bytes_max = std::size_t{32} << 20;
 
 }  // namespace muster

@@ -1,13 +1,4 @@
-// An array on a task, whole or in shards, that many read and update where it is.
-//
-//   auto w = c.make_variable<float>({.name = "w", .task = "ps:0"}, muster::shape{1000, 64});
-//   w.sgd(gradient, 0.1f);                        // a span of 64,000 numbers; no wait
-//   muster::array<float> now = w.read().fetch();
-//   c.schedule<void>("train", w, batch);          // a handle is an argument, at any depth
-//
-// Calls return at once; what is wrong with them is thrown where they are made. Each is atomic on
-// each shard. Of more than 24 MiB a shard, what can go in pieces does, each atomic. Copies are the
-// same variable. Any thread. See docs/variables.md.
+// A handle of an array that is stored on tasks, and updated there.
 #pragma once
 
 #include <cstdint>
@@ -25,119 +16,198 @@
 
 namespace muster {
 
+/// Options of a variable.
 struct variable_options {
-  std::string name{};  // by which others find it; at most 256 bytes, or empty
+  /// Name by which other programs find the variable, up to 256 bytes; may be empty.
+  std::string name{};
+  /// Task that stores the variable.
   std::string task = "ps:0";
-  /// Of shards, in turns, instead of one task.
+  /// Tasks that store the shards in turn; if set, `task` is ignored.
   std::vector<std::string> tasks{};
+  /// Determines the number of shards; unset: one.
   muster::partitioner partitioner{};
-  /// It outlives its coordinator, and needs a name.
+  /// Keep the variable after its coordinator ends; requires a name.
   bool detached = false;
-  bool ones = false;  // of one that is made of a shape; else zeros
+  /// Fill a variable that is created without values with ones instead of zeros.
+  bool ones = false;
 };
 
-/// Keras' defaults.
+/// Parameters of the Adam optimizer, with Keras' defaults.
 struct adam_options {
-  double learning_rate = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-7;
+  double learning_rate = 0.001,  ///< step size
+      beta1 = 0.9,               ///< decay rate of the first moment
+      beta2 = 0.999,             ///< decay rate of the second moment
+      epsilon = 1e-7;            ///< constant that prevents division by zero
 };
 
-/// T: float, double, std::int32_t, std::int64_t; std::uint8_t, which is assigned, read and gathered
-/// alone. Steps of optimizers are of float and double.
+/// A handle of an array that is stored on one task or in shards on several, and updated there.
+///
+/// @code
+/// muster::cluster_coordinator c({.server = "127.0.0.1:8476"});
+/// auto w = c.make_variable<float>({.name = "w", .task = "ps:0"}, muster::shape{1000, 64});
+/// std::vector<float> const gradient(64'000, 1.0f);
+/// w.sgd(gradient, 0.1f);  // does not wait
+/// muster::array<float> now = w.read().fetch();
+/// c.schedule<void>("train", w);  // a handle can be an argument, at any depth
+/// @endcode
+///
+/// Members return without waiting. Invalid arguments are reported immediately, with
+/// std::invalid_argument or std::out_of_range. Each call is atomic on each shard; if a shard
+/// exceeds 24 MiB, operations that can be split are, and each piece is atomic. Copies refer to the
+/// same variable. Members may be called from any thread. See docs/variables.md.
+/// @tparam T  float, double, std::int32_t, std::int64_t or std::uint8_t. Optimizer steps require
+///   float or double. std::uint8_t supports only assignment, read and gather.
 template <class T>
 class variable {
   static_assert(!detail::dtype_of<T>.empty(), "variables have no such elements");
 
  public:
+  /// Type of the elements.
   using value_type = T;
+  /// Elements in C order.
   using rows = std::span<T const>;
+  /// Numbers of rows.
   using indices = std::span<std::int64_t const>;
+  /// Result of an update: becomes ready when all shards have been updated.
   using updated = remote_value<void>;
 
-  /// Of nothing: all members but valid() throw std::logic_error.
+  /// Constructs an empty handle. All members except valid() throw std::logic_error.
   variable() = default;
-  /// Errors: std::invalid_argument (of another dtype).
+  /// Used by the library.
+  /// @param core  the variable
+  /// @throws std::invalid_argument  the elements are not of type T
   explicit variable(std::shared_ptr<detail::variable_core const> core) : core_(std::move(core)) {
     if (core_->dtype() != detail::dtype_of<T>)
       throw std::invalid_argument("the variable '" + core_->name() + "' is of " + core_->dtype() +
                                   ", not of " + std::string(detail::dtype_of<T>));
   }
 
-  /// False of a handle of nothing.
+  /// Returns false if the handle is empty.
   bool valid() const noexcept { return core_ != nullptr; }
+  /// Returns the size of each dimension.
   muster::shape const& shape() const { return core().shape(); }
+  /// Returns the name; empty if it has none.
   std::string const& name() const { return core().name(); }
-  /// Of its shards.
+  /// Returns the task of each shard.
   std::vector<std::string> tasks() const {
     std::vector<std::string> all;
     for (auto const& s : core().shards()) all.push_back(s.task());
     return all;
   }
 
-  /// All rows, as they are when the calls before it are done.
+  /// Reads all rows, after the updates that were called before.
   remote_value<array<T>> read() const { return remote_value<array<T>>(core().read()); }
+  /// Reads the rows from `begin` up to, but not including, `end`.
+  /// @param begin  the first row
+  /// @param end  the row after the last
   remote_value<array<T>> read_rows(std::uint64_t begin, std::uint64_t end) const {
     return remote_value<array<T>>(core().read_rows(begin, end));
   }
+  /// Reads the rows with these numbers.
+  /// @param which  the rows, in the order of the result
   remote_value<array<T>> gather(indices which) const {
     return remote_value<array<T>>(core().gather(which));
   }
 
+  /// Replaces all elements.
+  /// @param all  as many elements as the shape has
   updated assign(rows all) const { return updated(core().update("assign", whole(all))); }
+  /// Sets all elements to one number.
+  /// @param all  the number
   updated assign(T all) const { return updated(core().update("assign", detail::scalar_view(all))); }
+  /// Replaces consecutive rows.
+  /// @param begin  the first row
+  /// @param some  the new rows
   updated assign_rows(std::uint64_t begin, rows some) const {
     return updated(core().assign_rows(begin, detail::bytes_of(some)));
   }
+  /// Adds elementwise.
+  /// @param all  as many elements as the shape has
   updated assign_add(rows all) const { return updated(core().update("assign_add", whole(all))); }
+  /// Adds a number to all elements.
+  /// @param n  the number
   updated assign_add(T n) const {
     return updated(core().update("assign_add", detail::scalar_view(n)));
   }
+  /// Subtracts elementwise.
+  /// @param all  as many elements as the shape has
   updated assign_sub(rows all) const { return updated(core().update("assign_sub", whole(all))); }
+  /// Subtracts a number from all elements.
+  /// @param n  the number
   updated assign_sub(T n) const {
     return updated(core().update("assign_sub", detail::scalar_view(n)));
   }
-  /// Rows of equal indices add up.
+  /// Adds to rows; the values of equal indices are summed.
+  /// @param which  the rows
+  /// @param some  one row of values for each index
   updated scatter_add(indices which, rows some) const { return change("scatter_add", which, some); }
+  /// Subtracts from rows; the values of equal indices are summed.
+  /// @param which  the rows
+  /// @param some  one row of values for each index
   updated scatter_sub(indices which, rows some) const { return change("scatter_sub", which, some); }
-  /// Of equal indices the last one stays.
+  /// Replaces rows; of several values for the same index, the last one wins.
+  /// @param which  the rows
+  /// @param some  one row of values for each index
   updated scatter_update(indices which, rows some) const {
     return change("scatter_update", which, some);
   }
 
+  /// Performs a step of stochastic gradient descent.
+  /// @param gradient  as many elements as the shape has
+  /// @param learning_rate  the step size
   updated sgd(rows gradient, double learning_rate) const requires std::is_floating_point_v<T> {
     return updated(core().update("sgd", whole(gradient), std::span(&learning_rate, 1)));
   }
-  /// The slot is beside the variable, on its task.
+  /// Performs a step of gradient descent with momentum. The slot is stored with the variable.
+  /// @param gradient  as many elements as the shape has
+  /// @param learning_rate  the step size
+  /// @param momentum  the decay of earlier steps
   updated sgd(rows gradient, double learning_rate,
               double momentum) const requires std::is_floating_point_v<T> {
     double const numbers[] = {learning_rate, momentum};
     return updated(core().step("sgd", whole(gradient), numbers));
   }
+  /// Performs a step of the Adam optimizer. The moments are stored with the variable.
+  /// @param gradient  as many elements as the shape has
+  /// @param o  the optimizer's parameters
   updated adam(rows gradient,
                adam_options const& o = {}) const requires std::is_floating_point_v<T> {
     double const numbers[] = {o.learning_rate, o.beta1, o.beta2, o.epsilon};
     return updated(core().step("adam", whole(gradient), numbers));
   }
-  /// Of these rows alone, as of embeddings; those of equal indices are summed first.
+  /// Performs a step of gradient descent on some rows, as for embeddings. Gradients of equal
+  /// indices are summed first.
+  /// @param which  the rows
+  /// @param some  one row of gradients for each index
+  /// @param learning_rate  the step size
   updated sgd_rows(indices which, rows some,
                    double learning_rate) const requires std::is_floating_point_v<T> {
     return change("sgd_rows", which, some, std::span(&learning_rate, 1));
   }
-  /// Moments of other rows stay as they are.
+  /// Performs a step of Adam on some rows. The moments of other rows do not change.
+  /// @param which  the rows
+  /// @param some  one row of gradients for each index
+  /// @param o  the optimizer's parameters
   updated adam_rows(indices which, rows some,
                     adam_options const& o = {}) const requires std::is_floating_point_v<T> {
     double const numbers[] = {o.learning_rate, o.beta1, o.beta2, o.epsilon};
     return change("adam_rows", which, some, numbers);
   }
 
-  /// Calls that are not answered fail with cancelled_error.
+  /// Deletes the variable. Unanswered calls fail with cancelled_error.
   void erase() const { core().erase(); }
 
-  /// A handle among arguments. Errors: std::logic_error (of nothing); std::invalid_argument (the
-  /// JSON is no variable of T).
+  /// Writes the handle as JSON, so that it can be an argument.
+  /// @param to  receives the JSON
+  /// @param from  the handle
+  /// @throws std::logic_error  the handle is empty
   friend void tag_invoke(boost::json::value_from_tag, boost::json::value& to,
                          variable const& from) {
     from.core().write(to);
   }
+  /// Reads a handle from JSON.
+  /// @param from  the JSON
+  /// @throws std::invalid_argument  the JSON is not a variable with elements of type T
   friend variable tag_invoke(boost::json::value_to_tag<variable>, boost::json::value const& from) {
     return variable(detail::variable_core::read(from));
   }

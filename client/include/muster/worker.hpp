@@ -1,15 +1,4 @@
-// A worker: functions with names, run for whoever schedules closures of them.
-//
-//   muster::worker w({.server = "127.0.0.1:8476", .slots = 4});
-//   w.function("add", [](int a, int b) { return a + b; });
-//   return w.run();
-//
-// Functions run on `slots` threads; quick functions on the stream's own thread, in between
-// messages. Every closure is answered exactly once. When the connection breaks, running functions
-// go on: the worker connects again with the same incarnation and says what it holds, and answers
-// that the server may not have taken come with that. What the server does not take up again is
-// asked to stop, and its results are dropped. Made and run by one thread; stop() comes from
-// anywhere.
+// A worker, which runs functions for coordinators.
 #pragma once
 
 #include <memory>
@@ -26,62 +15,96 @@ namespace muster {
 
 class rank_side;
 
+/// Runs named functions for coordinators.
+///
+/// @code
+/// muster::worker w({.server = "127.0.0.1:8476", .slots = 4});
+/// w.function("add", [](int a, int b) { return a + b; });
+/// return w.run();
+/// @endcode
+///
+/// Functions run on worker_options::slots threads, quick functions on the thread of the connection.
+/// Every call is answered exactly once.
+///
+/// If the connection breaks, running functions continue. The worker reconnects with the same
+/// incarnation, reports the calls that it holds, and repeats answers that the server may not have
+/// received. Calls that the server no longer wants are asked to stop, and their results are
+/// dropped.
+///
+/// One thread creates and runs the worker; stop() may be called from any thread.
 class worker {
  public:
-  /// Errors: std::invalid_argument names the option (no server, slots 0, credits below slots).
+  /// Checks the options without connecting.
+  /// @param options  the servers, the number of slots and times
+  /// @throws std::invalid_argument  names the invalid option: no server, no slots, or fewer credits
+  ///   than slots
   explicit worker(worker_options options);
-  /// REQUIRES: run() is not running.
+  /// Frees the worker. Precondition: run() is not running.
   ~worker();
   worker(worker const&) = delete;
   worker& operator=(worker const&) = delete;
 
-  /// Adds a function: any callable whose parameters boost::json can make (value_to) and whose
-  /// result it can take (value_from; void gives null), with an optional first `context&`. Trailing
-  /// std::optional parameters may be left out. `parameters` names them, in order, for callers that
-  /// pass keyword arguments. Called by several threads at once when slots > 1.
-  /// Exceptions become failures, see function_error.hpp. Errors of all four: std::invalid_argument
-  /// (name taken, empty or longer than 256 bytes). REQUIRES: before run().
+  /// Adds a function. Several threads can call it at the same time if there is more than one slot.
+  /// Its exceptions become failures; see function_error. Must be called before run().
+  /// @param name  name of the function, 1 to 256 bytes
+  /// @param f  a callable whose parameters boost::json::value_to can create and whose result
+  ///   boost::json::value_from can convert (void becomes null). Its first parameter can be a
+  ///   `context&`. Trailing std::optional parameters can be omitted in calls.
+  /// @param parameters  names of the parameters, in order, for keyword arguments
+  /// @throws std::invalid_argument  the name is taken or invalid
   template <class F>
   void function(std::string name, F f, std::vector<std::string> parameters = {}) {
     add(std::move(name), make_raw(std::move(f), std::move(parameters)), false, true);
   }
-  /// The same, run on the stream's thread: no hop, but it must return within microseconds, since
-  /// everything else of this worker waits.
+  /// Adds a function that runs on the thread of the connection, which saves a thread switch. It
+  /// must return within microseconds, because the worker does nothing else during that time. Throws
+  /// as function.
+  /// @param name  name of the function, 1 to 256 bytes
+  /// @param f  a callable, as for function
+  /// @param parameters  names of the parameters, in order, for keyword arguments
   template <class F>
   void quick_function(std::string name, F f, std::vector<std::string> parameters = {}) {
     add(std::move(name), make_raw(std::move(f), std::move(parameters)), true, true);
   }
-  /// Bytes in, bytes out.
+  /// Adds a function of encoded values. Throws as function.
+  /// @param name  name of the function, 1 to 256 bytes
+  /// @param f  the function
   void raw_function(std::string name, muster::raw_function f) {
     add(std::move(name), std::move(f), false, false);
   }
+  /// Adds a function of encoded values that runs on the thread of the connection; see
+  /// quick_function.
+  /// @param name  name of the function, 1 to 256 bytes
+  /// @param f  the function
   void quick_raw_function(std::string name, muster::raw_function f) {
     add(std::move(name), std::move(f), true, false);
   }
 
-  /// Lets coordinators make objects of a class here; see object_class.hpp. Errors:
-  /// std::invalid_argument (name taken, empty or longer than 256 bytes, no constructor). REQUIRES:
-  /// before run().
+  /// Adds a class whose objects coordinators can create on this worker. Must be called before
+  /// run().
+  /// @param c  the class
+  /// @throws std::invalid_argument  the name is taken, empty or longer than 256 bytes, or the class
+  ///   has no constructor
   template <class T>
   void object(object_class<T> const& c) {
     add(c.entry());
   }
 
-  /// Takes ranks of programs, too. For `muster worker`, which has who runs them
-  /// (client/programs). REQUIRES: before run().
+  /// Lets this worker run ranks of programs; used by `muster worker`. Must be called before run().
+  /// @param ranks  runs the ranks (client/programs)
   void take_programs(std::unique_ptr<rank_side> ranks);
 
-  /// Serves until stop(), the server's drain, or a status that forbids coming back. Returns 0 after
-  /// an orderly end, 1 otherwise, with the reason in the log. Returns only when every function has
-  /// returned. Once only.
+  /// Runs the worker until stop(), a drain by the server, or a status that forbids reconnecting.
+  /// Returns when every function has returned. Can be called once.
+  /// @return 0 after an orderly end, otherwise 1; the log contains the reason
   int run();
 
-  /// Asks run() to finish what is held and return; a second call asks running functions to stop and
-  /// leaves without waiting for the server. Any thread, also from a signal handler.
+  /// Asks run() to finish the calls it holds and return. A second call asks running functions to
+  /// stop and does not wait for the server. May be called from any thread and in a signal handler.
   void stop() noexcept;
 
  private:
-  /// `typed`: made by make_raw.
+  /// Adds a function; `typed` if make_raw created it.
   void add(std::string name, muster::raw_function f, bool quick, bool typed);
   void add(detail::class_entry c);
 

@@ -1,6 +1,4 @@
-// A barrier for a fixed set of participants that can be used again and again, and fails instead of
-// hanging: on a deadline, when somebody will not come any more, when it is aborted. A failure is
-// final and reaches all. Any thread.
+// A reusable barrier for the threads of one process.
 #pragma once
 
 #include <chrono>
@@ -15,20 +13,30 @@
 
 namespace muster {
 
+/// A barrier has failed; what() is the reason.
 class barrier_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
+/// A reusable barrier for a fixed set of participants in one process. It fails instead of blocking
+/// forever: after a timeout, if a participant has left, or if it is aborted. A failure is final and
+/// affects all participants. Members may be called from any thread.
 class worker_barrier {
  public:
+  /// @param participants  names for messages; participants are numbered from 0 in this order
   explicit worker_barrier(std::vector<std::string> participants);
 
-  /// Returns once all have come. Errors: barrier_error says who is missing, or why it was aborted.
+  /// Waits until all participants have called it.
+  /// @param participant  number of the caller
+  /// @param timeout  the longest wait
+  /// @throws barrier_error  names the missing participants, or the reason of the abort
   void wait(std::size_t participant, std::chrono::milliseconds timeout);
-  /// It will not come any more: who waits for it, now or later, fails.
+  /// Removes a participant for good. All current and later waits for it fail.
+  /// @param participant  number of the participant
   void leave(std::size_t participant);
-  /// Everybody who waits fails with this reason.
+  /// Fails all current and later waits.
+  /// @param reason  the message of barrier_error
   void abort(std::string const& reason);
 
  private:

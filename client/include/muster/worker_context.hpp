@@ -1,10 +1,4 @@
-// What a worker function may ask about the task it runs for.
-//
-//   auto& context = *muster::current_worker_context();
-//   if (context.is_chief()) …
-//
-// There is one for each call of a worker function, on the thread of that call; wait_for_others and
-// stop_requested may be called from any thread as long as the call lasts.
+// Information for a worker function about its task.
 #pragma once
 
 #include <atomic>
@@ -22,63 +16,97 @@ namespace muster {
 
 class strategy;
 
+/// Options of a worker_context; set by run_distribute_coordinator.
 struct worker_context_options {
-  muster::strategy const* strategy = nullptr;  // configured; may be none for an evaluator
-  muster::cluster_spec cluster{};              // empty: alone
-  /// None: alone, or for the whole cluster.
+  /// The configured strategy; can be null for an evaluator.
+  muster::strategy const* strategy = nullptr;
+  /// The cluster; empty outside a cluster.
+  muster::cluster_spec cluster{};
+  /// Type of the task; unset outside a cluster, and for the whole cluster.
   std::optional<std::string> task_type{};
-  std::optional<int> task_id{};  // a type without one means task 0
+  /// Number of the task within its type; unset: 0.
+  std::optional<int> task_id{};
+  /// Configuration of sessions.
   muster::session_config config{};
+  /// Protocol of the servers.
   std::string rpc_layer = "grpc";
+  /// Barrier of the worker functions in this process; null if there is none.
   std::shared_ptr<worker_barrier> barrier{};
-  std::size_t participant = 0;  // of the barrier
+  /// Number of this function at the barrier.
+  std::size_t participant = 0;
+  /// Longest wait at the barrier.
   std::chrono::milliseconds barrier_timeout{3'600'000};
+  /// Requested when another task has failed.
   std::stop_token stop{};
-  std::string server{};  // of sessions; empty: MUSTER_COORDINATOR
+  /// Address of the Muster server for sessions. Empty: the environment variable MUSTER_COORDINATOR.
+  std::string server{};
 };
 
+/// Information for a worker function about the task that it runs for.
+///
+/// @code
+/// auto const& context = *muster::current_worker_context();
+/// if (context.is_chief()) std::cout << context.num_workers();
+/// @endcode
+///
+/// Each call of a worker function has a context, on the thread of the call. wait_for_others and
+/// stop_requested may be called from any thread while the function runs.
 class worker_context {
  public:
-  /// Errors: cluster_error: the cluster has no such task; for the whole cluster, it has neither
-  /// chief nor worker.
+  /// @param o  the task, the cluster and the strategy
+  /// @throws cluster_error  the cluster has no such task, or neither a chief nor a worker if the
+  ///   function runs for the whole cluster
   explicit worker_context(worker_context_options o);
 
-  /// Of the own task; for the whole cluster, of the chief or else worker 0; "" when alone and for
-  /// an evaluator.
+  /// Returns the target of the task. For the whole cluster it is the target of the chief, or else
+  /// of worker 0. Empty outside a cluster and for an evaluator.
   std::string const& master_target() const { return master_target_; }
+  /// Returns true for the chief, or for worker 0 if there is none. Also true for evaluators,
+  /// outside a cluster, and for a function that runs for the whole cluster.
   bool is_chief() const { return is_chief_; }
-  /// In a cluster, and no evaluator.
+  /// Returns true in a cluster, except for evaluators.
   bool distributed_mode() const;
-  /// Chief and workers; 0 when alone.
+  /// Returns the number of chiefs and workers; 0 outside a cluster.
   int num_workers() const { return num_workers_; }
 
+  /// Returns true if wait_for_others() waits for other functions.
   bool has_barrier() const { return options_.barrier != nullptr; }
-  /// Until all chiefs and workers have come. Without a barrier, where each task is a process of its
-  /// own or runs alone, it returns at once as TensorFlow's does; the first time, if there are
-  /// others, a line of the log says so. Errors: barrier_error, also when another one has failed or
-  /// has returned.
+  /// Waits until all chiefs and workers have called it. Without a barrier (each task is its own
+  /// process, or there is no cluster) it returns at once, as in TensorFlow. If there are other
+  /// tasks, it then logs a warning the first time.
+  /// @throws barrier_error  another function has failed or returned, or the time limit has passed
   void wait_for_others();
-  /// Another task has failed: it is time to return.
+  /// Returns true if another task has failed; the function should return.
   bool stop_requested() const { return options_.stop.stop_requested(); }
 
-  // Of the strategy; false without one.
+  /// Returns strategy::should_init; false without a strategy.
   bool should_init() const;
+  /// Returns strategy::should_checkpoint; false without a strategy.
   bool should_checkpoint() const;
+  /// Returns strategy::should_save_summary; false without a strategy.
   bool should_save_summary() const;
 
+  /// Returns the cluster; empty outside a cluster.
   muster::cluster_spec cluster_spec() const { return options_.cluster; }
+  /// Returns the configuration of sessions.
   muster::session_config session_config() const { return options_.config; }
+  /// Returns the type of the task; unset outside a cluster, and for the whole cluster.
   std::optional<std::string> task_type() const { return options_.task_type; }
+  /// Returns the number of the task within its type.
   std::optional<int> task_id() const { return options_.task_id; }
 
-  /// The own configuration wins over `config`. It prepares the job if should_init, or without a
-  /// strategy, from the checkpoint where one is named; else it waits for whoever does.
+  /// Returns a creator of sessions. It prepares the job if the strategy's should_init returns true,
+  /// or without a strategy; otherwise it waits until the chief has done so.
+  /// @param s  functions that prepare the job
+  /// @param config  settings of the session; those of the task take precedence
+  /// @param max_wait  the longest wait for the server and for the chief together
+  /// @param from  checkpoint from which the job is restored; may be empty
   session_creator make_session_creator(scaffold s = {},
                                        std::optional<muster::session_config> config = {},
                                        std::chrono::milliseconds max_wait = std::chrono::hours(2),
                                        checkpoint from = {}) const;
 
-  /// "[local]", or the cluster, type and id.
+  /// Returns "[local]", or the cluster, type and number of the task.
   std::string describe() const;
 
  private:
@@ -91,13 +119,15 @@ class worker_context {
   std::atomic<bool> warned_ = false;
 };
 
-/// Of the worker function that this thread runs; null outside of one.
+/// Returns the context of the worker function that this thread runs; null outside a worker
+/// function.
 worker_context* current_worker_context();
 
-/// Makes it the current one for a scope.
+/// Makes a context the current one of this thread while this object exists.
 class worker_context_scope {
  public:
-  /// Errors: cluster_error, invalid: this thread is in a worker function already.
+  /// @param c  the context
+  /// @throws cluster_error  invalid: this thread already runs a worker function
   explicit worker_context_scope(worker_context& c);
   ~worker_context_scope();
   worker_context_scope(worker_context_scope const&) = delete;

@@ -1,4 +1,4 @@
-// How a worker presents itself, and its limits and times.
+// Options of a worker.
 #pragma once
 
 #include <chrono>
@@ -12,43 +12,54 @@
 
 namespace muster {
 
+/// Options of a worker.
 struct worker_options {
-  /// "host:port", tried in turn.
+  /// Addresses of servers, "host:port", which are tried in turn.
   std::vector<std::string> servers{"127.0.0.1:8476"};
-  /// The same as one text, as in all other options: "host:port", or several with commas. If it is
-  /// not empty, `servers` is ignored.
+  /// Addresses of servers as one string, "host:port", separated by commas. If set, `servers` is
+  /// ignored.
   std::string server{};
-  tls_options tls{};      // else plaintext
-  std::string cluster{};  // empty: that of the server's port
-  /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN or
-  /// MUSTER_TOKEN_FILE of the environment.
+  /// TLS settings; plaintext if unset.
+  tls_options tls{};
+  /// Name of the cluster; empty: the cluster of the server's port.
+  std::string cluster{};
+  /// Token sent with every call. Empty: the environment variable MUSTER_TOKEN or MUSTER_TOKEN_FILE.
   std::string token{};
-  /// Where the server has no such cluster: true, try again until it is declared; false, run()
-  /// returns 1, unless the server has welcomed this worker before.
+  /// If the server has no such cluster: true retries until it is declared; false makes run() return
+  /// 1, unless the server has accepted this worker before.
   bool wait_for_cluster = false;
+  /// Job of the worker.
   std::string job = "worker";
-  std::optional<std::uint32_t> index{};  // unset: the server picks
-  /// Closures run at one time, each on a thread of its own. At least 1.
+  /// Index of the worker in its job; unset: the server selects one.
+  std::optional<std::uint32_t> index{};
+  /// Number of calls that run at the same time, each on its own thread; at least 1.
   std::uint32_t slots = 1;
-  /// Closures held unanswered. 0: max(2 * slots, 16). The server may grant fewer.
+  /// Maximum number of unanswered calls that the worker holds; the server can reduce it. 0: max(2 *
+  /// slots, 16).
   std::uint32_t credits = 0;
+  /// Labels by which calls select workers.
   std::map<std::string, std::string> labels{};
-  /// How much of each resource there is for closures that ask for some, e.g. {"gpu", 2}.
+  /// Amount of each resource for calls that request some, for example {"gpu", 2}.
   std::map<std::string, std::uint32_t> resources{};
-  std::string host{};     // empty: this machine's name
-  std::string version{};  // of the program, shown to operators
+  /// Name of the host; empty: the name of this machine.
+  std::string host{};
+  /// Version of the program, shown to operators.
+  std::string version{};
 
-  /// Waiting time before the next attempt to connect: doubled from the first to the second, with
-  /// jitter; starts over once a connection has lived for `backoff_reset_after`.
+  /// Delay before the first attempt to reconnect; doubled with each attempt, with jitter.
   std::chrono::milliseconds backoff_min{100};
+  /// Longest delay before an attempt to reconnect.
   std::chrono::milliseconds backoff_max{5'000};
+  /// Duration of a connection after which the delay starts again at backoff_min.
   std::chrono::milliseconds backoff_reset_after{5'000};
-  /// From dialling to welcome; then the next server is tried.
+  /// Time from opening a connection to the server's acceptance, after which the next server is
+  /// tried.
   std::chrono::milliseconds connect_timeout{10'000};
-  /// How long stop() or a server's drain lets functions run; then they are asked to stop.
+  /// Time that functions have to finish after stop() or a drain by the server; then they are asked
+  /// to stop.
   std::chrono::milliseconds drain_timeout{30'000};
-  /// Leaves, as after stop(), when it has had neither closures nor ranks of programs for so long,
-  /// whether a server was there or not. 0: never.
+  /// End, as after stop(), when the worker has had neither calls nor ranks of programs for this
+  /// long, connected or not. 0: never.
   std::chrono::milliseconds idle_timeout{0};
 };
 

@@ -1,5 +1,4 @@
-// A worker function's way to schedule closures on its own task (or, for the whole cluster, on any),
-// and who makes it: the chief's creator prepares the job, the others' wait until that is done.
+// Sessions of worker functions, and the preparation of a job by its chief.
 #pragma once
 
 #include <chrono>
@@ -12,14 +11,21 @@
 
 namespace muster {
 
-/// One thread.
+/// A coordinator for a worker function, with options that select its own task. Must be used by one
+/// thread.
 class worker_session {
  public:
+  /// Connects to the server.
+  /// @param o  options of the coordinator
+  /// @param task  options that select the task; the whole cluster if unset
+  /// @param config  configuration of the session
   worker_session(coordinator_options o, closure_options task, session_config config);
 
+  /// Returns the coordinator, which schedules calls on any task.
   cluster_coordinator& coordinator() { return coordinator_; }
-  /// schedule<R>("f", …) on the own task.
+  /// Returns the coordinator with options that select the own task.
   scheduling on_own_task() { return coordinator_.with(task_); }
+  /// Returns the configuration of the session.
   session_config const& config() const { return config_; }
 
  private:
@@ -28,41 +34,52 @@ class worker_session {
   session_config config_;
 };
 
-/// What a job needs before its steps can run.
+/// Functions that prepare a job before its steps can run.
 struct scaffold {
-  /// The chief does it, once for each session.
+  /// Initialises the job; called by the chief, once for each session.
   std::function<void(worker_session&)> init{};
-  /// Whether it was done; the others ask again and again. Empty: nothing to wait for.
+  /// Returns true if the job has been prepared; other tasks poll it. Empty: they do not wait.
   std::function<bool(worker_session&)> ready{};
-  /// The chief does it where a checkpoint is named: loads what is in `from`, a directory or a file
-  /// as it was given. False: there is none in the directory, so `init` runs.
+  /// Loads a checkpoint, if one is named; called by the chief. `from` is the directory or file as
+  /// given. Returns false if the directory has no checkpoint; `init` is then called.
   std::function<bool(worker_session&, std::string const& from)> restore{};
 };
 
-/// Where a job may begin again: a directory whose newest checkpoint is meant, or one file. Both
-/// empty: from the beginning.
+/// Checkpoint from which a job continues: the newest in a directory, or one file. Both empty: none.
 struct checkpoint {
-  std::string directory{}, file{};
+  /// Directory whose newest checkpoint is loaded.
+  std::string directory{}, file{};  ///< file with the checkpoint; only one of the two may be set
+  /// Returns true if a directory or a file is set.
   bool named() const { return !directory.empty() || !file.empty(); }
 };
 
+/// Creates the session of a worker function; see worker_context::make_session_creator.
 struct session_creator {
+  /// Whether this task prepares the job.
   enum class kind { chief, waiting };
+  /// Whether this task prepares the job or waits for the chief.
   kind role = kind::chief;
-  std::string master{};  // of the task, "" when alone
+  /// Target of the task; empty outside a cluster.
+  std::string master{};
+  /// Configuration of the session.
   session_config config{};
+  /// Functions that prepare the job.
   muster::scaffold scaffold{};
-  muster::checkpoint checkpoint{};  // only the chief looks at it
+  /// Checkpoint to load; used only by the chief.
+  muster::checkpoint checkpoint{};
+  /// Options of the coordinator; max_wait replaces connect_timeout.
   coordinator_options server{};
+  /// Options that select the task.
   closure_options task{};
-  /// For the server, whatever server.connect_timeout says, and for the chief, both together.
+  /// Longest wait for the server and the chief together.
   std::chrono::milliseconds max_wait{7'200'000};
 
-  /// Connects, then as its kind says; who does what with which configuration is a line of the log.
-  /// Errors: cluster_error: a checkpoint of both kinds, without
-  /// `restore`, or (missing) a file that restore did not take; unavailable_error (no server within
-  /// max_wait),
-  /// whatever init, ready and restore throw, wait_timeout: not ready within max_wait.
+  /// Connects, then prepares the job or waits until the chief has done so. Logs its role and
+  /// configuration.
+  /// @throws cluster_error  invalid: the checkpoint has both a directory and a file, or
+  ///   scaffold::restore is missing; missing: restore returned false for a file
+  /// @throws unavailable_error  the server was unreachable for max_wait
+  /// @throws wait_timeout  the job was not prepared within max_wait
   std::unique_ptr<worker_session> create() const;
 };
 
