@@ -1,4 +1,3 @@
-// Counts programs down to the end of an attempt; the first failure decides.
 #include "launch/attempt.hpp"
 
 #include <signal.h>
@@ -45,7 +44,7 @@ void attempt::ended(pid_t pid, int raw_status) {
       std::find_if(tasks_.begin(), tasks_.end(), [pid](auto const& t) { return t->pid() == pid; });
   if (it == tasks_.end()) return;
   auto& t = **it;
-  t.signal(SIGKILL);  // what it leaves behind in its group
+  t.signal(SIGKILL);  // other processes of its group
   ending e{.task = t.of().name, .after = clock::now() - started_};
   set_status(e, raw_status);
   if (stopping_) e.why = killed_ ? ending::cause::killed : ending::cause::stopped;
@@ -58,8 +57,8 @@ void attempt::ended(pid_t pid, int raw_status) {
   if (e.status == 0 && e.task.starts_with("chief:")) watch_who_goes_on();
 }
 
-// TensorFlow's workers of a parameter-server job never end, and those that train may end after
-// their chief: which they are only who runs them knows.
+// TensorFlow's workers of a parameter-server job never end, while training workers can end after
+// their chief. Only the user knows which kind they are.
 void attempt::watch_who_goes_on() {
   if (stopping_ || who_goes_on().empty()) return;
   timer_.expires_after(chief_patience);
@@ -76,7 +75,7 @@ std::string attempt::who_goes_on() const {
   return {};
 }
 
-// Its last lines may not have been read yet: they are asked for in finish().
+// Its last lines can still be unread; finish() adds them.
 void attempt::failed(ending const& e) {
   result_.first = e;
   result_.all.push_back(e);
@@ -101,7 +100,7 @@ void attempt::stop_all(int signal) {
   stopping_ = true;
   for (auto const& t : tasks_) {
     t->signal(signal);
-    t->signal(SIGCONT);  // one that is suspended could not heed it
+    t->signal(SIGCONT);  // a stopped process could not handle the signal
   }
   if (!first) return;
   timer_.expires_after(env_.grace);
@@ -151,7 +150,7 @@ void attempt::finish() {
     on_over_(std::move(result_));
     return;
   }
-  // Told to stop: the first that did not end well says how it went.
+  // After stop(), the first unsuccessful end determines the outcome.
   auto const bad = std::find_if(result_.all.begin(), result_.all.end(),
                                 [](auto const& e) { return e.status != 0; });
   if (!result_.first && bad != result_.all.end()) result_.first = *bad;

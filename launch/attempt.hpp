@@ -1,5 +1,5 @@
-// Runs all programs of a run once: the first failure stops the others, and those that only serve
-// are stopped when all others are done. Owned by the launcher; its thread.
+// Runs all programs of a run once. The first failure stops the others. Programs that only serve are
+// stopped when all others have ended. Owned by the launcher; its thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -21,32 +21,32 @@ class attempt {
   struct environment {
     boost::asio::io_context& io;
     output& out;
-    clock::duration grace;  // from being told to stop to SIGKILL
+    clock::duration grace;  // from the stop signal to SIGKILL
   };
 
-  /// `over` is called once, when every program has ended and was read to the end, or when one
-  /// survives SIGKILL for `kill_patience`; never from within a call of this object.
+  /// @param over called once, when every program has ended and its output has been read, or when
+  ///   one survives SIGKILL for `kill_patience`; never within a call of this object
   attempt(environment e, std::vector<role> roles, std::function<void(attempt_result)> over);
 
-  /// Starts all of them. One that cannot be started is the first failure. Errors:
-  /// std::runtime_error (an output file).
+  /// Starts all programs. A program that cannot be started is the first failure.
+  /// @throws std::runtime_error if an output file cannot be opened
   void start();
-  /// From the reaper, before the zombie is gone; it may be none of these.
+  /// Handles the end of a process that has not been reaped; ignores processes of others.
   void ended(pid_t pid, int raw_status);
 
-  /// Passes a stop signal on, and SIGKILL after the grace period. Not a failure of anybody.
+  /// Forwards a stop signal, then SIGKILL after the grace period. Does not count as a failure.
   void stop(int signal);
-  /// Kills whatever is left of the programs.
+  /// Kills all running programs.
   void kill();
-  /// Passes a signal on that does not stop.
+  /// Forwards a signal that does not stop.
   void forward(int signal);
   void resume();
-  /// How many of them have not ended.
   std::size_t running() const;
 
  private:
   static constexpr std::chrono::seconds kill_patience{30};
-  static constexpr std::chrono::seconds chief_patience{5};  // until who goes on is told of
+  // delay before reporting a running worker
+  static constexpr std::chrono::seconds chief_patience{5};
 
   void start_one(task_process& t);
   void failed(ending const& e);
@@ -62,7 +62,7 @@ class attempt {
   std::function<void(attempt_result)> on_over_;
   clock::time_point started_{};
   bool stopping_ = false;
-  bool told_ = false;  // by stop()
+  bool told_ = false;  // stop() was called
   bool killed_ = false;
   bool over_ = false;
   attempt_result result_;

@@ -1,4 +1,3 @@
-// A queue of bytes and the thread that may block on them.
 #include "launch/descriptor_writer.hpp"
 
 #include <poll.h>
@@ -18,16 +17,16 @@ namespace {
 struct segment {
   int fd;
   std::string text;
-  std::function<void()> written{};  // of a mark, which has no text
+  std::function<void()> written{};  // a mark has no text
 };
 
-// 0, or errno.
+// Returns 0, or errno.
 int write_all(segment const& s) {
   for (std::size_t done = 0; done < s.text.size();) {
     auto const n = ::write(s.fd, s.text.data() + done, s.text.size() - done);
     if (n > 0) {
       done += static_cast<std::size_t>(n);
-    } else if (errno == EAGAIN) {  // somebody made it non-blocking
+    } else if (errno == EAGAIN) {  // another process made it non-blocking
       pollfd wait{s.fd, POLLOUT, 0};
       ::poll(&wait, 1, -1);
     } else if (errno != EINTR) {
@@ -40,12 +39,12 @@ int write_all(segment const& s) {
 }  // namespace
 
 struct descriptor_writer::state {
-  std::mutex mutex;  // protects the following
+  std::mutex mutex;  // protects the members below
   std::condition_variable changed;
   callbacks on;
   std::deque<segment> waiting;
   std::set<int> broken;
-  std::size_t bytes = 0;  // waiting, and under way
+  std::size_t bytes = 0;  // pending and being written
   bool was_full = false;
   bool finished = false;
   bool abandoned = false;

@@ -1,6 +1,6 @@
-// Writes to descriptors in order, on a thread of its own, so that a reader who is slow or stopped
-// holds up nobody who does not want to be. Bounded: whoever posts looks at full() before reading
-// more. Owned by the launcher; used by its thread.
+// Writes to descriptors in order on a separate thread, so that a slow or stopped reader does not
+// block the caller. Bounded: callers must check full() before they read more. Owned by the
+// launcher; used by its thread.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace muster::launch {
 
 class descriptor_writer {
  public:
-  /// From here on it is full; what is posted all the same is still taken, so one line too many of
-  /// each stream is no loss.
+  /// Limit for full(). Text posted beyond it is still accepted, so that a line per stream is not
+  /// lost.
   static constexpr std::size_t bytes_max = std::size_t{1} << 20;
 
-  /// Called on the writer's thread, with a lock held: they must not call this object. When a full
-  /// writer has room again; when all was written after finish(); once for each descriptor that
-  /// cannot be written to any more.
+  /// Called on the writer's thread with a lock held; they must not call this object. `on_room`: a
+  /// full writer has space again. `on_drained`: all was written after finish(). `on_error`: once
+  /// for each descriptor that fails.
   struct callbacks {
     std::function<void()> on_room;
     std::function<void()> on_drained;
@@ -27,27 +27,27 @@ class descriptor_writer {
   };
 
   explicit descriptor_writer(callbacks c);
-  /// Writes what is left, unless abandon() was called.
+  /// Writes pending text, unless abandon() was called.
   ~descriptor_writer();
   descriptor_writer(descriptor_writer const&) = delete;
 
-  /// Writes it before long, on the other thread.
+  /// Queues text for the writer's thread.
   void post(int fd, std::string_view text);
-  /// `written` is called, as the callbacks are, when all that was posted before was written, or
-  /// could not be. After abandon() at once, by the caller.
+  /// Calls `written` like the callbacks, when all text posted before was written or failed. After
+  /// abandon(), calls it immediately on the caller's thread.
   void mark(std::function<void()> written);
-  /// So much waits that nothing more should be posted.
+  /// Returns whether callers should stop posting.
   bool full() const;
-  /// Nothing more is posted.
+  /// No text can be posted after this call.
   void finish();
-  /// What was not written by now never is; no callback comes any more.
+  /// Drops pending text. No callback is called afterwards.
   void abandon();
 
  private:
   struct state;
   static void run(std::shared_ptr<state> const& s);
 
-  std::shared_ptr<state> state_;  // the thread's too: a write that hangs outlives this object
+  std::shared_ptr<state> state_;  // shared with the thread: a hanging write outlives this object
   std::thread thread_;
 };
 

@@ -1,4 +1,3 @@
-// How programs ended, in words.
 #include "launch/ending.hpp"
 
 #include <sys/wait.h>

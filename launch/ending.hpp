@@ -1,4 +1,4 @@
-// How the programs of a run ended, and how to say it. Values; any thread.
+// How the programs of a run ended, with a description. Values; any thread.
 #pragma once
 
 #include <chrono>
@@ -12,36 +12,37 @@ namespace muster::launch {
 struct ending {
   enum class cause {
     itself,
-    stopped,      // was told to, because another one failed or all others were done
-    killed,       // did not stop within the grace period
-    not_started,  // `status` is what a shell would answer
+    stopped,      // because another one failed or all others had ended
+    killed,       // after the grace period
+    not_started,  // `status` is that of a shell
   };
   std::string task;
-  int status = 0;  // its exit status, 128 + n after signal n
-  int signal = 0;  // n
+  int status = 0;  // exit status, or 128 + n after signal n
+  int signal = 0;
   cause why = cause::itself;
   std::chrono::steady_clock::duration after{};  // since the start
-  std::vector<std::string> last_errors{};       // its last lines on stderr; why it did not start
+  std::vector<std::string> last_errors{};       // last lines on stderr, or why it did not start
 };
 
 struct attempt_result {
   std::vector<ending> all;      // in the order of their ends
-  std::optional<ending> first;  // that failed by itself
+  std::optional<ending> first;  // first failure; after stop(), first nonzero status
 };
 
-/// From wait().
+/// Sets the status that wait() returned.
 void set_status(ending& e, int raw);
 
-/// Why a command could not be started, as start_child said it.
+/// Returns why a command could not be started, from the error of start_child.
 std::string start_error(std::string const& command, std::system_error const& e);
 
-/// "exit status 3", "SIGSEGV".
+/// Returns for example "exit status 3" or "SIGSEGV".
 std::string describe(ending const& e);
-/// "3.2 s", "2 min 5 s".
+/// Returns for example "3.2 s" or "2 min 5 s".
 std::string seconds(std::chrono::steady_clock::duration d);
 
-/// Who failed first, when and how, its last lines, and what became of the others: several lines.
-/// REQUIRES: r.first.
+/// Returns several lines: the first failure, its time and cause, its last lines, and how the others
+/// ended.
+/// @pre r.first is set.
 std::string summary(attempt_result const& r);
 
 }  // namespace muster::launch

@@ -1,5 +1,5 @@
-// Both sides are subreapers: an orphan comes to the nearest of them that lives. The launcher has a
-// process group of its own, so that who kills the job of a shell does not kill both.
+// Both processes are subreapers: an orphan is adopted by the nearest live one. The launcher has its
+// own process group, so that killing the shell's job does not kill both.
 #include "launch/guardian.hpp"
 
 #include <fcntl.h>
@@ -30,8 +30,8 @@
 namespace muster::launch {
 namespace {
 
-// The fields of /proc/PID/stat behind the name, which may hold anything; the first is the third of
-// proc(5).
+// Returns the fields of /proc/PID/stat after the name, which can contain anything. The first is
+// field 3 of proc(5).
 std::istringstream fields_of(std::string const& pid) {
   auto stream = std::ifstream("/proc/" + pid + "/stat");
   std::string text;
@@ -70,11 +70,11 @@ void kill_and_reap(pid_t pid) {
   ::waitpid(pid, nullptr, WNOHANG);
 }
 
-// Processes are often killed by name or by words of their command line (pkill -9 -f "muster run"):
-// these shall find the guardian alone.
+// Changes the name and command line of this process, so that killing by name (pkill -9 -f "muster
+// run") hits only the supervisor.
 void take_name(char const* name) {
   ::prctl(PR_SET_NAME, name);
-  constexpr int fields_before_arguments = 45;  // of proc(5)'s 48th, which begins them
+  constexpr int fields_before_arguments = 45;  // arguments start at field 48 of proc(5)
   auto fields = fields_of("self");
   std::string skipped;
   for (int i = 0; i < fields_before_arguments; ++i) fields >> skipped;
@@ -92,7 +92,7 @@ sigset_t set_of(std::initializer_list<int> numbers) {
   return all;
 }
 
-// What was ignored at the start stays so: nohup, background jobs of a shell.
+// Signals that were ignored at the start stay ignored: nohup, background jobs of a shell.
 sigset_t heard_by_guardian() {
   auto all = set_of({SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2});
   for (int const n : {SIGINT, SIGHUP, SIGTSTP}) {
@@ -103,17 +103,19 @@ sigset_t heard_by_guardian() {
   return all;
 }
 
-// The launcher hears of signals by the guardian alone: sent to both, as to all processes of a
-// service, they would count twice. A terminal that holds up who writes in the background is not to.
+// The launcher gets signals only through the supervisor: a signal to all processes of a service
+// would otherwise count twice. SIGTTOU is blocked so that a terminal does not stop background
+// output.
 void become_launcher() {
   ::setpgid(0, 0);
   take_name("task-launcher");
-  ::prctl(PR_SET_PDEATHSIG, SIGCONT);  // stopped, it would not see the end of the line
+  // wakes a stopped launcher, which could not see the end of `line`
+  ::prctl(PR_SET_PDEATHSIG, SIGCONT);
   auto const blocked = set_of({SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTTOU});
   ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
 }
 
-// Suspends both, as a shell's Ctrl-Z.
+// Suspends both processes, like Ctrl-Z in a shell.
 void suspend(pid_t launcher) {
   ::kill(launcher, SIGSTOP);
   ::raise(SIGSTOP);
@@ -133,7 +135,7 @@ bool is_set(file_descriptor const& event) {
   return ::poll(&look, 1, 0) > 0;
 }
 
-// What wait() says of the launcher. A run takes as long as it takes: there is no deadline.
+// Returns the status of the launcher. A run can take any time, so there is no deadline.
 int await_end(pid_t launcher, file_descriptor const& line, file_descriptor const& begun,
               sigset_t const& heard) {
   for (int stops = 0;;) {
@@ -159,10 +161,10 @@ side split(char const* verb) {
     throw std::system_error(errno, std::generic_category(), "pipe of the guardian");
   file_descriptor reading(fds[0]), writing(fds[1]);
   auto begun = opened(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd of the launcher");
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by a child
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // a child does not inherit it
   ::signal(SIGCHLD, SIG_DFL);
   ::signal(SIGPIPE, SIG_IGN);
-  // Of whoever has become this program: sh -c 'exporter & exec muster run …'.
+  // Children from before this program was executed: sh -c 'exporter & exec muster run …'.
   auto const spared = children_of(::getpid());
   auto const heard = heard_by_guardian();
   ::sigprocmask(SIG_BLOCK, &heard, nullptr);
@@ -185,7 +187,7 @@ side split(char const* verb) {
 }
 
 void kill_orphans(std::vector<pid_t> const& spared) {
-  constexpr int generations_max = 64;  // what is killed may leave children of its own
+  constexpr int generations_max = 64;  // killed processes can leave children
   for (int i = 0; i < generations_max; ++i) {
     auto orphans = children_of(::getpid());
     std::erase_if(orphans,

@@ -1,7 +1,7 @@
-// A run is two processes. The one that was started is the guardian: it waits, passes signals on and
-// kills whatever is left once the other is gone. Its child is the launcher, which does the work,
-// and kills everything should the guardian be gone. Both adopt what the programs of the run leave
-// behind, so neither can be killed with the other and its descendants getting away.
+// A run consists of two processes. The supervisor, which was started by the user, waits, forwards
+// signals, and kills what is left if the other one dies. Its child, the launcher, does the work,
+// and kills everything if the supervisor dies. Both adopt orphans of the run's programs, so killing
+// one of them leaves no process behind.
 #pragma once
 
 #include <sys/types.h>
@@ -14,23 +14,25 @@
 namespace muster::launch {
 
 struct side {
-  /// In the guardian, once the run is over: its exit status.
+  /// In the supervisor, after the run: its exit status.
   std::optional<int> over{};
-  /// In the launcher: each byte is a signal that the guardian was sent, the end of the line is its
-  /// end.
+  /// In the launcher: each byte is a signal that the supervisor received. End of file means that
+  /// the supervisor has ended.
   file_descriptor line{};
-  /// In the launcher: an eventfd to write to once it reads its line. Until then a second signal
-  /// that stops is not for it to answer: the guardian kills it.
+  /// In the launcher: an eventfd to write to when it starts reading `line`. Until then, the
+  /// supervisor kills the launcher at a second stop signal.
   file_descriptor begun{};
 };
 
-/// Splits this process in two and returns in both: in the launcher at once, in the guardian when
-/// nothing of the run is left. `verb`: who says on stderr that the launcher was killed. REQUIRES:
-/// one thread. Errors: std::system_error.
+/// Forks this process and returns in both: in the launcher immediately, in the supervisor when no
+/// process of the run is left.
+/// @param verb names the command in the message that the launcher was killed
+/// @pre The process has one thread.
+/// @throws std::system_error
 side split(char const* verb = "muster run");
 
-/// Kills, and waits for, what descends from this process and was left to it by its parents, and
-/// what it started itself, but not `spared`. For each at most a second.
+/// Kills and reaps this process's children, including adopted orphans, except `spared`. Waits at
+/// most a second for each.
 void kill_orphans(std::vector<pid_t> const& spared = {});
 
 }  // namespace muster::launch

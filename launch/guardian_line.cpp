@@ -1,4 +1,3 @@
-// Each byte is a signal.
 #include "launch/guardian_line.hpp"
 
 #include <boost/asio/buffer.hpp>

@@ -1,5 +1,5 @@
-// The launcher's end of the line to its guardian (guardian.hpp): which signals that one was sent,
-// and that it is gone. Owned by a launcher; its thread.
+// The launcher's pipe from its supervisor (guardian.hpp): signals that the supervisor received, and
+// its end. Owned by a launcher; its thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -14,12 +14,12 @@ class guardian_line {
  public:
   struct callbacks {
     std::function<void(int signal)> on_signal;
-    std::function<void()> on_gone;  // once; nothing comes after it
+    std::function<void()> on_gone;  // once, as the last callback
   };
 
-  /// `line`: of split().
+  /// `line`: returned by split().
   guardian_line(boost::asio::io_context& io, file_descriptor line, callbacks c);
-  /// Until the guardian is gone: there is no deadline.
+  /// Reads until the supervisor ends, without a deadline.
   void listen();
 
  private:

@@ -1,4 +1,4 @@
-// The loop of a run: start, reap, pass signals on, start again or end.
+// The loop of a run: start, reap, forward signals, restart or end.
 #include "launch/launcher.hpp"
 
 #include <signal.h>
@@ -44,7 +44,7 @@ class launcher {
 
   int run() {
     line_.listen();
-    io_.poll();  // what the guardian was sent before this was asked to run
+    io_.poll();  // signals that the supervisor received before
     if (told_ != 0) {
       output_.say(signal_name(told_) + ": stopped before anything was started");
       return 128 + told_;
@@ -59,14 +59,14 @@ class launcher {
  private:
   void begin() {
     began_ = clock::now();
-    // The one before is gone only now: none of its handlers waits any more.
+    // Destroys the previous attempt here, when none of its handlers is pending.
     attempt_ = std::make_unique<attempt>(attempt::environment{io_, output_, options_.grace},
                                          options_.roles(restarts_),
                                          [this](attempt_result r) { over(std::move(r)); });
     attempt_->start();
   }
 
-  // Killed. What it was the guardian of shall not outlive it.
+  // The supervisor was killed: its run must not outlive it.
   void on_guardian_gone() {
     told_ = SIGKILL;
     output_.abandon();
@@ -86,7 +86,7 @@ class launcher {
     }
     bool const again = told_ != 0;
     told_ = number;
-    if (!attempt_) return;  // run() sees it
+    if (!attempt_) return;  // run() checks told_
     if (ending_) return output_.abandon();
     if (!again && pausing_) {
       pause_.cancel();
@@ -99,7 +99,7 @@ class launcher {
       return attempt_->stop(number);
     }
     attempt_->kill();
-    output_.abandon();  // if that is what holds everything up
+    output_.abandon();  // in case output blocks the end
     attempt_->resume();
   }
 
@@ -151,9 +151,9 @@ class launcher {
   asio::steady_timer pause_;
   std::unique_ptr<attempt> attempt_;
   clock::time_point began_{};
-  int restarts_ = 0;  // all of them
-  int counted_ = 0;   // towards max_restarts
-  int told_ = 0;      // the last stop signal
+  int restarts_ = 0;  // all restarts
+  int counted_ = 0;   // counted towards max_restarts
+  int told_ = 0;      // last stop signal
   bool pausing_ = false;
   bool ending_ = false;
   int status_ = 0;

@@ -1,6 +1,6 @@
-// Runs a command as all the tasks of a cluster that are this machine's: starts them, restarts all
-// of them together after a failure, passes signals on, and says in the end what happened. Made and
-// run by main, once a process, below a guardian.
+// Runs a command as all tasks of a cluster that belong to this machine. Restarts them together
+// after a failure, forwards signals, and reports the outcome. Run by main once per process, below a
+// supervisor.
 #pragma once
 
 #include <chrono>
@@ -18,33 +18,34 @@ namespace muster::launch {
 struct launch_options {
   using milliseconds = std::chrono::milliseconds;
 
-  file_descriptor guardian_line, begun;  // of split()
-  /// What to start; asked for again at each restart, with how often there was one.
+  file_descriptor guardian_line, begun;  // from split()
+  /// Returns the programs to start. Called again at each restart, with the number of restarts.
   std::function<std::vector<role>(int restart)> roles;
   output_options output{};
   int max_restarts = 0;
-  /// A task that ends with this status asks for a restart that is not counted.
+  /// If a task exits with this status, the restart is not counted.
   std::optional<int> free_restart_status{};
   milliseconds grace{10'000};  // from SIGTERM to SIGKILL
-  /// The pause before a restart: doubled from the first to the second, with jitter, and the first
-  /// again after a run of `backoff_reset_after`.
+  /// Delay before a restart, doubled at each one, with jitter. Reset after a run of
+  /// `backoff_reset_after`.
   milliseconds backoff_min{1'000};
   milliseconds backoff_max{30'000};
   milliseconds backoff_reset_after{300'000};
 };
 
-/// Processes that one launcher starts: each takes two of the usual 1,024 files.
+/// Processes of one launcher: each takes two of the usual 1,024 descriptors.
 constexpr int processes_max = 256;
 
-/// So many ports of 127.0.0.1 that nobody listens on, all different. Nothing keeps others from
-/// taking them before they are used; that is what a restart is for. Errors: std::system_error.
+/// Returns distinct unused ports of 127.0.0.1. Another process can take one before it is used, in
+/// which case the run is restarted.
+/// @throws std::system_error
 std::vector<int> free_ports(std::size_t count);
 
-/// Returns the exit status: 0, or that of the first that failed (128 + n after signal n), 127 if
-/// the command was not found. SIGINT, SIGTERM and SIGHUP of the guardian are passed on and end it,
-/// a second one kills; SIGUSR1 and SIGUSR2 are passed on. Nothing that it started is left. After
-/// one that came before, nothing is started: 128 + n. Errors: std::runtime_error, std::system_error
-/// before anything runs, and whatever `roles` throws.
+/// Runs the tasks and returns the exit status: 0, that of the first failure (128 + n after signal
+/// n), or 127 if the command was not found. SIGINT, SIGTERM and SIGHUP of the supervisor are
+/// forwarded and end the run; a second one kills. SIGUSR1 and SIGUSR2 are forwarded. No process is
+/// left. A stop signal before the start returns 128 + n and starts nothing.
+/// @throws std::runtime_error, std::system_error before anything runs, and exceptions of `roles`
 int run(launch_options options);
 
 }  // namespace muster::launch

@@ -1,4 +1,3 @@
-// Lines with prefixes and colours, onto the terminal and into files.
 #include "launch/output.hpp"
 
 #include <fcntl.h>
@@ -14,7 +13,7 @@
 namespace muster::launch {
 namespace {
 
-// No red: it would look like an error.
+// Without red, which would look like an error.
 constexpr char const* colours[] = {"\x1b[36m", "\x1b[33m", "\x1b[32m", "\x1b[35m", "\x1b[34m"};
 
 std::string prefix_of(std::string const& name, std::size_t number, bool colour) {
@@ -22,15 +21,15 @@ std::string prefix_of(std::string const& name, std::size_t number, bool colour) 
   return on + name + " |" + (colour ? "\x1b[0m" : "") + " ";
 }
 
-// Names the lines that replace each other on a terminal.
+// Returns the source of lines that replace each other on a terminal.
 std::string source_of(std::size_t task, output::stream s) {
   return std::to_string(task) + (s == output::stream::err ? "e" : "o");
 }
 
-// So much of a file is given up at one time.
+// Unit in which the beginning of a file is dropped.
 constexpr std::uint64_t hole_bytes = std::uint64_t{1} << 20;
 
-// "worker:3" → "worker-3.log"; a job's name may hold anything.
+// Returns "worker-3.log" for "worker:3". A role's name can contain anything.
 std::string file_name(std::string name) {
   for (auto& c : name)
     if (c == ':' || c == '/' || c == '\0') c = '-';

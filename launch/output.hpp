@@ -1,5 +1,5 @@
-// Where the lines of all tasks go: to this process's stdout and stderr with the task's name in
-// front, and to a file for each task. Owned by the launcher, one thread.
+// Output of all tasks: to stdout and stderr of this process, prefixed with the task's name, and to
+// one file per task. Owned by the launcher, one thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -17,13 +17,13 @@
 namespace muster::launch {
 
 struct output_options {
-  bool shown = true;  // on stdout and stderr; else lines go into files only
+  bool shown = true;  // on stdout and stderr; otherwise only in files
   bool prefix = true;
-  std::string directory{};  // empty: no files; it is made if it is not there
+  std::string directory{};  // created if needed; empty: no files
   bool colour_out = false, colour_err = false;
-  bool terminal_out = false, terminal_err = false;  // show lines that have not ended
-  /// Of each file so many of its newest bytes stay on the disk, and a little more: what is older
-  /// becomes a hole, so what is there keeps its offset. 0: all.
+  bool terminal_out = false, terminal_err = false;  // show unfinished lines
+  /// Approximate number of newest bytes to keep of each file. Older ones become a hole, so offsets
+  /// do not change. 0: keep all.
   std::uint64_t file_bytes_max = 0;
 };
 
@@ -31,31 +31,31 @@ class output {
  public:
   enum class stream { out, err };
 
-  /// Errors: std::runtime_error names the directory.
+  /// @throws std::runtime_error that names the directory
   output(boost::asio::io_context& io, output_options o);
 
-  /// Gives the number to use for its lines. The same name again, after a restart, goes on in the
-  /// same file. Errors: std::runtime_error names the file.
+  /// Returns the number of the task for its lines. A task that was added before continues its file.
+  /// @throws std::runtime_error that names the file
   std::size_t add_task(std::string const& name);
   /// Shows a line of a task, with the task's name before it.
   void line(std::size_t task, stream s, std::string_view text);
-  /// Shows a line that has not ended, on a terminal. If nothing is shown, stores it with a carriage
-  /// return at its end. Readers that use `overwritten` show only the next line of the task
-  /// instead. The text is cut at `unfinished_bytes_max`.
+  /// Shows an unfinished line on a terminal. If output is not shown, stores it with a carriage
+  /// return at its end; readers that use `overwritten` replace it by the next line. Cut at
+  /// `unfinished_bytes_max`.
   void unfinished(std::size_t task, stream s, std::string_view text);
   static constexpr std::size_t unfinished_bytes_max = 1000;
-  /// A line of the launcher's own, on stderr.
+  /// Writes a line of the launcher to stderr.
   void say(std::string_view text);
 
-  /// Whether readers should pause; `resume` is called once they need not.
+  /// Returns whether readers should pause until `resume` is called.
   bool full() const { return !abandoned_ && writer_.full(); }
   std::function<void()> resume;
 
-  /// `written` is called when everything up to here was written, or abandoned.
+  /// Calls `written` when all output so far was written or abandoned.
   void mark(std::function<void()> written);
-  /// `done` is called when everything was written, or abandoned.
+  /// Calls `done` when all output was written or abandoned.
   void finish(std::function<void()> done);
-  /// What was not written by now never is.
+  /// Drops output that was not written.
   void abandon();
 
  private:
@@ -64,7 +64,7 @@ class output {
     file_descriptor file;
     std::string path;
     std::uint64_t bytes = 0;  // posted
-    std::uint64_t gone = 0;   // of them, made a hole
+    std::uint64_t gone = 0;   // of these, replaced by a hole
   };
   descriptor_writer::callbacks callbacks();
   bool is_terminal(stream s) const {
@@ -80,8 +80,8 @@ class output {
   std::map<std::string, std::size_t> numbers_;
   std::function<void()> done_;
   bool abandoned_ = false;
-  unfinished_line last_;      // on the terminal, which both streams share
-  descriptor_writer writer_;  // last: its thread ends first, before files close
+  unfinished_line last_;      // on the terminal, shared by both streams
+  descriptor_writer writer_;  // last: its thread must end before the files close
 };
 
 }  // namespace muster::launch

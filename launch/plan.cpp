@@ -1,4 +1,4 @@
-// A task's command and environment: its role, its coordinator, its rank.
+// A task's command and environment: role, coordinator, rank.
 #include "launch/plan.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 using task = std::pair<std::string, int>;
 using variables = std::map<std::string, std::string>;
 
-// What a task must not take over from the environment that `muster run` was started in.
+// Variables that a task must not inherit from the environment of `muster run`.
 constexpr char const* told[] = {"MUSTER_TASK_TYPE",
                                 "MUSTER_TASK_INDEX",
                                 "MUSTER_IS_CHIEF",
@@ -67,7 +67,7 @@ class planner {
  public:
   explicit planner(plan_request const& r) : request_(r), tasks_(tasks_of(r.cluster)) {
     std::copy_if(tasks_.begin(), tasks_.end(), std::back_inserter(ranked_), trains);
-    // An evaluator may be left out of the spec, and still be what this machine runs.
+    // An evaluator can be missing in the spec and still run on this machine.
     if (r.own && std::find(tasks_.begin(), tasks_.end(), *r.own) == tasks_.end())
       tasks_.push_back(*r.own);
   }
@@ -81,7 +81,7 @@ class planner {
   }
 
  private:
-  // As is_chief of the cluster's rules says, but jobs of a program may have any name.
+  // Like is_chief of cluster_rules.hpp, but roles of a program can have any name.
   bool chief(task const& t) const {
     if (t.first == "chief" || t.first == "evaluator") return true;
     if (request_.cluster.has_job("chief")) return false;
@@ -149,7 +149,8 @@ class planner {
     v["TF_CONFIG"] = tf_config_of(t);
   }
 
-  // Only an evaluator is told of evaluators: all others would wait for a server that it has not.
+  // Only an evaluator gets evaluators in its spec: others would wait for a server that an evaluator
+  // does not have.
   std::string tf_config_of(task const& t) const {
     auto cluster = boost::json::parse(request_.cluster.to_json()).as_object();
     if (t.first != "evaluator") cluster.erase("evaluator");
@@ -160,7 +161,7 @@ class planner {
     return boost::json::serialize(all);
   }
 
-  // Of process 0; the reason to ask is in the message.
+  // Returns the address of process 0. `why` completes the error message.
   host_port first_address(char const* why) const {
     auto const& [type, index] = ranked_.front();
     auto const& text = request_.cluster.task_address(type, index);
@@ -199,8 +200,8 @@ class planner {
     tell_torch(v);
   }
 
-  // Process 0 always starts a service. With a Muster server nobody dials it; in a run on one
-  // machine only this machine may.
+  // Process 0 always starts a service. With a Muster server it is unused; in a run on one
+  // machine only this machine can.
   std::string bind_address() const {
     if (!request_.server.empty()) return "127.0.0.1:0";
     if (!request_.own_service.empty()) return request_.own_service;
@@ -209,14 +210,14 @@ class planner {
     return a.text();
   }
 
-  // Machines are told apart by the host of the address if one task is started at a time.
+  // If one task is started at a time, machines are distinguished by the host of the address.
   std::string host_of(task const& t) const {
     return request_.own ? host_port::parse(request_.cluster.task_address(t.first, t.second)).host
                         : std::string();
   }
 
   void tell_local_rank(task const& t, variables& v) const {
-    std::vector<std::string> hosts;  // torchrun's groups
+    std::vector<std::string> hosts;  // groups of torchrun
     int rank = 0;
     int size = 0;
     for (auto const& other : ranked_) {
@@ -231,11 +232,12 @@ class planner {
     auto const group = std::find(hosts.begin(), hosts.end(), host_of(t)) - hosts.begin();
     v["GROUP_RANK"] = std::to_string(group);
     v["GROUP_WORLD_SIZE"] = std::to_string(hosts.size());
-    // As torchrun: a pool of threads as large as the machine in each would be too many.
+    // Like torchrun: one thread pool of the machine's size per task would be too many.
     if (size > 1) v.try_emplace("OMP_NUM_THREADS", "1");
   }
 
-  // Who says one of these by himself has all of it in hand: half of ours would mislead his program.
+  // Returns whether to announce the store. If the user sets one of these variables, a partial
+  // setting of ours would be misleading.
   bool has_store() const {
     auto const said = [this](char const* name) { return request_.added.contains(name); };
     return !request_.store.empty() && !said("MASTER_ADDR") && !said("MASTER_PORT") &&
@@ -248,8 +250,8 @@ class planner {
     return request_.cluster.task_address(ranked_.front().first, ranked_.front().second);
   }
 
-  // What else torchrun tells. There is one role. An agent's store is one that outlives process 0,
-  // which has its own otherwise: torch takes exactly this word.
+  // Sets torchrun's other variables. There is one role. "Agent store" means a store that outlives
+  // process 0; torch expects exactly "True".
   void tell_torch(variables& v) const {
     v["ROLE_RANK"] = v["RANK"];
     v["ROLE_WORLD_SIZE"] = v["WORLD_SIZE"];
@@ -261,8 +263,8 @@ class planner {
   }
 
   plan_request const& request_;
-  std::vector<task> tasks_;   // all of the cluster
-  std::vector<task> ranked_;  // that train, by rank
+  std::vector<task> tasks_;   // of the cluster
+  std::vector<task> ranked_;  // training tasks by rank
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which programs a run starts on this machine, and what each is told by its environment. Pure.
+// Programs that a run starts on this machine, and their environment. Pure functions.
 #pragma once
 
 #include <map>
@@ -13,12 +13,12 @@
 
 namespace muster::launch {
 
-/// One program that a run starts.
+/// A program that a run starts.
 struct role {
   std::string name;  // "worker:3"
   std::vector<std::string> argv;
-  std::map<std::string, std::string> environment;  // all of it
-  /// Nobody waits for its end: it is stopped once all others have ended well.
+  std::map<std::string, std::string> environment;  // complete
+  /// Runs as long as the others, and is stopped when they have ended successfully.
   bool serves = false;
   std::string cwd{};                   // empty: the launcher's
   std::optional<process_user> user{};  // unset: the launcher's
@@ -26,41 +26,42 @@ struct role {
 
 struct plan_request {
   cluster_spec cluster;
-  /// Type and index of the one task to start; unset: all of them are this machine's.
+  /// The task to start; if unset, all tasks belong to this machine.
   std::optional<std::pair<std::string, int>> own{};
   /// Only the chief and the evaluator run the command; the others are workers of `server`.
   bool in_graph = false;
-  /// Tasks ("chief:0") and jobs ("chief") whose good end ends the run; empty: all but `ps`.
+  /// Tasks ("chief:0") and roles ("chief") whose success ends the run. If empty, all but `ps`.
   std::vector<std::string> ends_with{};
-  /// As TF_CONFIG said; unset: it did not.
+  /// From TF_CONFIG, if set there.
   std::optional<std::string> rpc_layer{}, environment{};
-  /// A running Muster server; empty: process 0 serves the others itself.
+  /// Address of a Muster server. If empty, process 0 serves the others.
   std::string server{};
-  /// Where process 0 serves JAX, and where PyTorch meets; empty: at its own address of the cluster.
+  /// Addresses of process 0's JAX service and of PyTorch's rendezvous. If empty, its address in the
+  /// cluster.
   std::string own_service{}, meeting_point{};
-  /// "host:port" of a store of torch that somebody else has; empty: process 0 has it, where PyTorch
-  /// meets. Also where `added` says something of that.
+  /// "host:port" of an external TCPStore. If empty, process 0 hosts it at the PyTorch rendezvous.
+  /// Not used if `added` sets it.
   std::string store{};
   std::vector<std::string> command;
   std::string muster_program = "muster";  // runs the workers of in_graph
-  int restart = 0;                        // how many came before
+  int restart = 0;                        // number of restarts so far
   int max_restarts = 0;
-  /// A directory that has python_site(): tasks with a rank get it in front of PYTHONPATH. Empty:
+  /// Directory that contains python_site(), put first in PYTHONPATH of tasks with a rank. Empty:
   /// none.
   std::string python_site{};
-  std::string run_id = "none";  // as torchrun calls a run that has no name
-  /// Environment of this process, and what is set on top of everything.
+  std::string run_id = "none";  // torchrun's name of a run without an id
+  /// Environment of this process, and variables that override everything.
   std::map<std::string, std::string> inherited{}, added{};
 };
 
-/// Chiefs first, then workers, ps, evaluators, then jobs of other names, which train as workers do.
-/// REQUIRES: the cluster is valid (cluster_rules.hpp)
-/// and has the own task. Errors: cluster_error for an address without a port where one is needed,
-/// for in_graph without a server, and for
-/// what ends the run and is not in the cluster.
+/// Returns the programs in the order chiefs, workers, ps, evaluators, other roles, which train like
+/// workers.
+/// @pre The cluster is valid (cluster_rules.hpp) and contains the own task.
+/// @throws cluster_error if an address lacks a port that is needed, for in_graph without a server,
+///   and if `ends_with` names an unknown task
 std::vector<role> plan(plan_request const& request);
 
-/// Whether this variable is one that a process is told of an attempt.
+/// Returns whether Muster sets this variable for each attempt.
 bool is_told(std::string_view variable);
 
 }  // namespace muster::launch

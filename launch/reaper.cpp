@@ -1,4 +1,3 @@
-// SIGCHLD says that somebody has ended, waitid() who.
 #include "launch/reaper.hpp"
 
 #include <signal.h>

@@ -1,6 +1,6 @@
-// Tells of each child of this process that has ended, before it is reaped: as long as the zombie is
-// there, nobody else can have the number of its process group. Owned by a launcher; its thread.
-// REQUIRES: nobody else in the process waits for children meanwhile.
+// Reports each child of this process that has ended before it is reaped. As long as it is a zombie,
+// the number of its process group cannot be reused. Owned by a launcher; its thread.
+// @pre No other code in the process waits for children.
 #pragma once
 
 #include <sys/types.h>
@@ -13,9 +13,9 @@ namespace muster::launch {
 
 class reaper {
  public:
-  /// `ended` gets the child and what wait() says of it.
+  /// @param ended called with the child and its status of wait()
   reaper(boost::asio::io_context& io, std::function<void(pid_t pid, int raw_status)> ended);
-  /// From here on. Nothing before it is missed, a child that ended earlier is told of at once.
+  /// Starts reporting. Children that have ended earlier are reported immediately.
   void start();
 
  private:

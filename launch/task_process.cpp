@@ -1,4 +1,4 @@
-// Reads a program's two streams by lines until both and the program have ended.
+// Reads both streams by lines until they and the program have ended.
 #include "launch/task_process.hpp"
 
 #include <signal.h>
@@ -109,7 +109,7 @@ void task_process::wait_for_rest() {
   });
 }
 
-// What a dead program wrote is all there; whoever keeps writing is somebody else.
+// Reads the remaining output of an ended program. Later output comes from other processes.
 void task_process::drain(reader& r) {
   constexpr std::size_t bytes_max = std::size_t{4} << 20;
   r.pipe.non_blocking(true);

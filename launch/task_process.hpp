@@ -1,5 +1,5 @@
-// One running program of an attempt: passes its lines on, remembers the last ones, and knows when
-// it has ended and everything it wrote was read. Owned by the attempt; its thread.
+// A running program of an attempt. Forwards its output by lines, keeps the last ones, and detects
+// when it has ended and its output was read. Owned by the attempt; its thread.
 #pragma once
 
 #include <sys/types.h>
@@ -21,20 +21,22 @@ namespace muster::launch {
 
 class task_process {
  public:
-  /// A longer line comes in pieces of this size, each a line.
+  /// Longer lines are split into pieces of this size.
   static constexpr std::size_t line_bytes_max = std::size_t{64} << 10;
-  /// Kept of each stream, for the summary.
+  /// Last lines kept per stream, for the summary.
   static constexpr std::size_t last_lines_max = 10;
   static constexpr std::size_t last_line_bytes_max = 400;
 
-  /// `finished` is called once, after ended() and the end of both streams, never from within a
-  /// call of this object.
+  /// @param finished called once, after ended() and the end of both streams; never within a call of
+  ///   this object
   task_process(boost::asio::io_context& io, output& out, role r, std::function<void()> finished);
-  /// Of both streams, before it is passed on. Set before start().
+  /// Called with each line of both streams before it is forwarded. Must be set before start().
   std::function<void(std::string_view)> on_line{};
-  /// Errors: as start_child, std::runtime_error of the output directory.
+  /// Starts the program.
+  /// @throws std::system_error like start_child
+  /// @throws std::runtime_error for the output directory
   void start();
-  /// The same with a process that others have started, which this one reaps.
+  /// Takes over a process that was started elsewhere; its parent must be this process.
   void start(child c);
 
   role const& of() const { return role_; }
@@ -42,12 +44,12 @@ class task_process {
   bool started() const { return pid_ != 0; }
   bool running() const { return pid_ != 0 && !ended_; }
   bool finished() const { return finished_; }
-  /// To its whole process group, as long as it runs.
+  /// Sends a signal to the process group while the program runs.
   void signal(int number) const;
-  /// It was reaped. What it wrote is read to the end; what others still write to its streams for
-  /// `linger` only.
+  /// Handles the end of the process. Reads its remaining output; other processes that keep the
+  /// streams open are read for `linger` only.
   void ended();
-  /// Reads on after the output was full.
+  /// Continues reading after the output was full.
   void resume();
   std::vector<std::string> last_errors() const { return last(output::stream::err); }
   std::vector<std::string> last_output() const { return last(output::stream::out); }
@@ -70,7 +72,7 @@ class task_process {
     return {lines.begin(), lines.end()};
   }
   void take(output::stream s, std::string_view line);
-  /// Passes on lines that have stood for a second without their end.
+  /// Forwards lines that have been unfinished for a second.
   void report_standing();
   void read(reader& r);
   void close(reader& r);
@@ -88,7 +90,7 @@ class task_process {
   std::deque<std::string> last_[2];  // by stream
   reader out_, err_;
   boost::asio::steady_timer timer_;
-  boost::asio::steady_timer look_;  // polls for unfinished lines; runs while there are any
+  boost::asio::steady_timer look_;  // polls for unfinished lines while there are any
   bool looks_ = false;
 };
 

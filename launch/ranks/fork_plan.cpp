@@ -1,4 +1,3 @@
-// Takes what the environments of the ranks have in common.
 #include "launch/ranks/fork_plan.hpp"
 
 #include <sstream>
@@ -7,7 +6,8 @@
 namespace muster::launch {
 namespace {
 
-// It would be taken for one below the fork server's own directory; nothing between colons is one.
+// A relative directory would be resolved below the fork server's directory. An empty entry is
+// relative, too.
 bool has_relative_path(environment_map const& environment, char const* name) {
   auto const it = environment.find(name);
   if (it == environment.end() || it->second.empty()) return false;

@@ -1,5 +1,5 @@
-// What a fork server for the ranks of an order is started with, and which ranks it cannot serve.
-// Pure.
+// Settings of a fork server for the ranks of an order, and the ranks that it cannot fork. Pure
+// function.
 #pragma once
 
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace muster::launch {
 
-/// Two that are equal can serve each other's ranks.
+/// Fork servers with equal plans are interchangeable.
 struct fork_plan {
   std::vector<std::string> interpreter;  // python and its options
   std::vector<std::string> modules;
-  environment_map environment;  // what all ranks have in common, and the next attempt has, too
+  environment_map environment;  // common to all ranks and to the next attempt
   std::optional<process_user> user{};
 
   bool operator==(fork_plan const&) const = default;
 };
 
-/// None: no rank is to be forked. Tells each rank of the order how it is forked (`python`), or why
-/// it is not.
+/// Returns nullopt if no rank can be forked. Sets `python` of each rank to how it is forked, or
+/// `not_preloaded` to why it is not.
 std::optional<fork_plan> plan_forks(start_order& order);
 
 }  // namespace muster::launch

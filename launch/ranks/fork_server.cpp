@@ -1,4 +1,4 @@
-// Messages with descriptors to a Python process, one for each rank.
+// Sends messages with descriptors to a Python process, one per rank.
 #include "launch/ranks/fork_server.hpp"
 
 #include <fcntl.h>
@@ -28,8 +28,8 @@ using boost::system::error_code;
 
 constexpr std::chrono::minutes import_patience{5};
 constexpr std::chrono::seconds fork_patience{30};
-constexpr std::chrono::milliseconds rest_patience{100};  // for what it said before its end
-constexpr std::size_t asked_max = 8;                     // what is on the way fits the line
+constexpr std::chrono::milliseconds rest_patience{100};  // for its last output
+constexpr std::size_t asked_max = 8;  // requests that fit into the socket's buffer
 
 constexpr char const* start_of_code =
     "import sys;exec(compile(sys.argv.pop(1),'<muster>','exec'),{'__name__':'muster_fork_server'})";
@@ -49,7 +49,7 @@ std::pair<file_descriptor, file_descriptor> make_output() {
   return {file_descriptor(ends[0]), file_descriptor(ends[1])};
 }
 
-// What fork_server.py reads in begin().
+// Returns the input of begin() in fork_server.py.
 file_descriptor description_of(rank_role const& role) {
   auto const& python = *role.python;
   auto const& environment = role.program.environment;
@@ -88,8 +88,8 @@ bool send_descriptors(int to, std::array<int, 4> const& fds) {
   return ::sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
-// User code says which process it is, and signals go to its group: it is taken for a rank only when
-// it is a child of this process, which what was forked has become before it says so.
+// User code reports the pid, and signals are sent to its group. It is accepted only if it is a
+// child of this process, which a fork is before it reports.
 bool is_child(pid_t pid) {
   siginfo_t about{};
   return ::waitid(P_PID, static_cast<id_t>(pid), &about, WEXITED | WNOHANG | WNOWAIT) == 0;
@@ -169,7 +169,7 @@ void fork_server::listen() {
   read_output(err_, err_lines_);
 }
 
-// Nobody is to see what modules print; the last line says why, should they end the process.
+// Discards the output of modules. Their last line explains why the process ended.
 void fork_server::read_output(asio::posix::stream_descriptor& from, line_splitter& lines) {
   auto& buffer = &from == &out_ ? out_buffer_ : err_buffer_;
   from.async_read_some(asio::buffer(buffer), [&, this](error_code error, std::size_t n) {
@@ -235,7 +235,7 @@ void fork_server::send_next() {
   }
 }
 
-// The descriptors of the other side are closed here: what is read comes to an end with the rank.
+// Closes the other side's descriptors here, so that reading ends with the rank.
 void fork_server::send(request_ptr const& r) {
   if (!why_not_.empty()) return finish(r, {});
   auto [own, others] = make_sockets(SOCK_STREAM);

@@ -1,11 +1,11 @@
-// A Python process that has imported modules and becomes ranks by fork, which begin without
-// importing them again. It runs with the rights of the ranks, and its forks are children of this
-// process, which reaps them. Owned by the launcher of ranks; its thread.
+// A Python process that has imported modules and forks ranks, so that they start without importing
+// them. It has the rights of the ranks. The forks are children of this process, which reaps them.
+// Owned by the launcher of ranks; its thread.
 //
 //   imports ──► ready ──► gone
-//      └──────────────────► gone      why_not() says why
+//      └──────────────────► gone      why_not() returns the reason
 //
-// It is killed with this process. Whoever has been forked goes on without it.
+// It is killed with this process. Forked ranks are independent of it.
 #pragma once
 
 #include <array>
@@ -24,41 +24,42 @@
 
 namespace muster::launch {
 
-/// A fork that waits. Without let_go() it ends by itself when this is gone.
+/// A fork that waits to start. If it is destroyed before let_go(), the fork exits.
 struct forked_rank {
   child process;
   file_descriptor line;
 
-  /// It runs the program from here on. False: it is dead already, and nothing of the program has
-  /// run.
+  /// Makes the fork run the program. Returns false if it has already ended, in which case the
+  /// program did not run.
   bool let_go() const;
 };
 
 class fork_server {
  public:
-  using on_forked = std::function<void(std::optional<forked_rank>)>;  // none: it could not be
+  using on_forked = std::function<void(std::optional<forked_rank>)>;  // nullopt: the fork failed
 
-  /// Whether there are such modules, and the interpreter, is found out later.
+  /// Starts the server. Errors of the interpreter or the modules are reported through why_not().
   fork_server(boost::asio::io_context& io, fork_plan plan);
   fork_server(fork_server const&) = delete;
   ~fork_server();
 
   fork_plan const& plan() const { return plan_; }
-  pid_t pid() const { return pid_; }  // 0: there is no process
-  /// Empty: it forks, or still imports.
+  pid_t pid() const { return pid_; }  // 0: no process
+  /// Empty while it imports or can fork.
   std::string const& why_not() const { return why_not_; }
-  /// It can fork nothing any more, though the same plan may do so again.
+  /// Returns whether it was killed. A new server with the same plan can succeed.
   bool was_killed() const { return killed_; }
 
-  /// `settled` is called once it is ready or gone, never from within this call.
+  /// Calls `settled` once it is ready or gone, never within this call.
   void when_settled(std::function<void()> settled);
-  /// Also when it is gone. `done` is never called from within this call. REQUIRES: it has settled;
-  /// role.python is set.
+  /// Forks a rank, or reports failure if the server is gone. `done` is never called within this
+  /// call.
+  /// @pre The server has settled and role.python is set.
   void fork(rank_role const& role, on_forked done);
-  /// Nobody waits for anything any more: no callback comes.
+  /// Cancels all callbacks.
   void forget();
-  /// Takes note that a child of this process has ended, which is about to be reaped. A process that
-  /// an imported module has forked may hold the line of the fork server, which then does not end.
+  /// Handles the end of a child that is about to be reaped. A process forked by an imported module
+  /// can keep the server's pipe open, so its end is not sufficient.
   void ended(pid_t pid);
 
  private:
@@ -82,12 +83,12 @@ class fork_server {
   line_splitter out_lines_, err_lines_;
   std::array<char, 4096> out_buffer_, err_buffer_;
   std::array<char, 1024> answer_{};
-  boost::asio::steady_timer patience_;  // with its imports
+  boost::asio::steady_timer patience_;  // limit for imports
   pid_t pid_ = 0;
   bool settled_ = false, killed_ = false;
   std::string why_not_, last_error_;
   std::function<void()> on_settled_;
-  std::deque<request_ptr> waiting_;  // the ranks of an order bound it
+  std::deque<request_ptr> waiting_;  // bounded by the ranks of an order
   std::set<request_ptr> asked_;
 };
 

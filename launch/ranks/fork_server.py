@@ -1,11 +1,11 @@
-"""The fork server of a program's ranks, for Python 3.8 and later: it imports modules once, and each rank
-is a copy of it that goes on with the program.
+"""Fork server for the ranks of a program, for Python 3.8 and later.
 
-It is run by python -c with this text and the modules as arguments, below the launcher of ranks
-(fork_server.cpp). Standard input is a line to that one: it says "ready", or why it forks nothing, and gets
-a message for each rank with four descriptors: what to do, the rank's stdout and stderr, and a line of the
-rank's own. There the rank says its pid and waits for a "g": only then the launcher knows it, and the
-program begins. No module is imported that the interpreter has not, but for ctypes.
+Imports modules once. Each rank is a fork that runs the program. The launcher of ranks (fork_server.cpp)
+starts it with python -c, this text and the modules as arguments. Standard input is a socket to the launcher.
+The server sends "ready", or why it cannot fork. For each rank it receives a message with four descriptors:
+a description, the rank's stdout and stderr, and a socket of the rank. The rank sends its pid on that socket
+and starts the program when it receives "g". Apart from ctypes, it imports only modules that the interpreter
+has already imported.
 """
 import os
 import sys
@@ -14,11 +14,11 @@ import _socket
 
 PR_SET_PDEATHSIG, SIGKILL = 1, 9
 FILE_NAME = "<muster>"
-BEFORE, CHANGED = {}, {}  # variables before the imports, and what these have made of some; None: gone
+BEFORE, CHANGED = {}, {}  # variables before the imports, and those that imports changed; None: removed
 
 
 def import_all(modules):
-    """Returns why nothing can be forked, or an empty text."""
+    """Returns why forks are impossible, or an empty string."""
     try:
         import ctypes  # noqa: F401
     except ImportError as error:
@@ -27,7 +27,7 @@ def import_all(modules):
     for name in modules:
         try:
             __import__(name)
-        except BaseException as error:  # modules raise and exit as they like
+        except BaseException as error:  # modules can raise anything, or exit
             return f"import {name}: {type(error).__name__}: {error}"
     now = dict(os.environb)
     CHANGED.update((name, now.get(name)) for name in {*BEFORE, *now} if BEFORE.get(name) != now.get(name))
@@ -55,7 +55,7 @@ def read_all(fd):
 
 
 def serve(line, launcher):
-    """Returns in a rank, with what it is to do."""
+    """Forks ranks. Returns only in a rank, with its mode and arguments."""
     while True:
         message, ancillary, _, _ = line.recvmsg(16, _socket.CMSG_SPACE(4 * 4))
         if not message:
@@ -66,12 +66,12 @@ def serve(line, launcher):
         try:
             between = os.fork()
         except OSError:
-            between = -1  # the launcher sees the rank's line end
+            between = -1  # the launcher sees the end of the rank's socket
         if between == 0:
             own = os.getpid()
             try:
                 if os.fork() != 0:
-                    os._exit(0)  # so the rank becomes a child of the launcher, the next that adopts
+                    os._exit(0)  # the launcher, the nearest subreaper, adopts the rank
             except OSError:
                 os._exit(1)
             line.close()
@@ -109,7 +109,7 @@ def begin(fds, launcher, between):
     os.dup2(err, 2)
     for fd in (out, err, own_line):
         os.close(fd)
-    coerced = os.environ.get("LC_CTYPE")  # the interpreter sets it where no locale is set
+    coerced = os.environ.get("LC_CTYPE")  # set by the interpreter if no locale is set
     set_environment(dict(variable.partition(b"=")[::2] for variable in environment))
     if coerced is not None:
         os.environ.setdefault("LC_CTYPE", coerced)
@@ -121,7 +121,7 @@ def begin(fds, launcher, between):
 
 
 def set_environment(given):
-    """What imports have set stands, where the rank began with what they found."""
+    """Sets the rank's environment. Keeps changes by imports to variables that the rank has not changed."""
     os.environ.clear()
     for name, value in given.items():
         os.environb[name] = value
@@ -135,19 +135,19 @@ def set_environment(given):
 
 
 def show(ctypes, command):
-    """As the command line of this process, in what it was started with."""
+    """Overwrites the command line of this process, up to its original length."""
     with open("/proc/self/stat", "rb") as file:
         fields = file.read().rpartition(b") ")[2].split()
     first, last = int(fields[45]), int(fields[46])
     if last <= first:
-        return  # this kernel does not tell
+        return  # not provided by this kernel
     command = command[:last - first - 1]
     ctypes.memset(first, 0, last - first)
     ctypes.memmove(first, command, len(command))
 
 
 def sow():
-    """What a process begins with by chance; Python's own random does it by itself."""
+    """Renews the random state of the process. Python's `random` does this itself after a fork."""
     random = sys.modules.get("numpy.random")
     if random is not None:
         random.seed()
@@ -168,7 +168,7 @@ def new_main():
 
 
 def is_importable(path):
-    """A directory or an archive with a __main__.py."""
+    """Returns whether `path` is a directory or archive that can be run."""
     for hook in sys.path_hooks:
         try:
             return hook(path) is not None
@@ -183,7 +183,7 @@ def look_first_in(directory):
 
 
 def run(mode, words):
-    """As python does with -m, -c or a script."""
+    """Runs the program like python with -m, -c or a script."""
     main = new_main()
     if mode == "m":
         import runpy
@@ -223,7 +223,7 @@ def run_script(main, script):
 
 
 def run_to_end(mode, words):
-    """Whoever reads what an uncaught exception prints sees the program's frames alone."""
+    """Runs the program. Removes the frames of this file from the traceback of an uncaught exception."""
     try:
         run(mode, words)
         return
@@ -241,8 +241,10 @@ def run_to_end(mode, words):
 
 
 def tell(error):
-    """By the program's hook; as Python does where that raises. Not from within the handling of the
-    error, which would be the context of another one."""
+    """Reports an uncaught exception through sys.excepthook, and like Python if the hook raises.
+
+    Must not be called while the exception is handled, which would make it the context of another one.
+    """
     try:
         sys.excepthook(type(error), error, error.__traceback__)
         return

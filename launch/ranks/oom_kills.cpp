@@ -1,4 +1,4 @@
-// Reads memory.events of version 2 and memory.oom_control of version 1.
+// Reads memory.events (version 2) and memory.oom_control (version 1).
 #include "launch/ranks/oom_kills.hpp"
 
 #include <fstream>
@@ -16,7 +16,7 @@ std::string text_of(fs::path const& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// None: there is no such file, or no such line in it.
+// Returns nullopt if the file or the line does not exist.
 std::optional<std::uint64_t> number_in(fs::path const& file) {
   std::istringstream lines(text_of(file));
   std::string name;

@@ -1,5 +1,6 @@
-// How many processes of this process's control group the kernel has killed because memory ran out:
-// who died of SIGKILL while the number rose is taken for one of them. Any thread.
+// Number of processes of this process's control group that the kernel has killed for lack of
+// memory. A process that dies of SIGKILL while the number rises is considered one of them. Any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +9,12 @@
 
 namespace muster::launch {
 
-/// 0 where the system has no such number.
+/// Returns 0 if the system does not provide the number.
 std::uint64_t oom_kills();
 
-/// The same with the text of /proc/self/cgroup, and control groups below `root`. Those of version 2
-/// stand there or in `unified`, those of version 1 in `memory`; in a container the path may be one
-/// of the host's, and its own group is the root of what it sees.
+/// Returns the number for the text of /proc/self/cgroup and control groups below `root`. Version 2
+/// is in `root` or `unified`, version 1 in `memory`. In a container, the path can be the host's;
+/// the container's own group is then the root.
 std::uint64_t oom_kills_of(std::string const& groups, std::filesystem::path const& root);
 
 }  // namespace muster::launch

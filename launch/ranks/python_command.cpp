@@ -1,4 +1,4 @@
-// The options of Python 3 up to the script, the module or the code.
+// Parses options of Python 3 up to the script, module or code.
 #include "launch/ranks/python_command.hpp"
 
 #include <stdexcept>
@@ -55,7 +55,7 @@ class reader {
     for (; count > 0; --count) found_.interpreter.push_back(next());
   }
 
-  // Options may stand in one word with the last one, as in -um.
+  // Options can be combined in one argument, as in -um.
   void end(char mode, std::size_t at) {
     auto const word = next();
     if (at > 1) found_.interpreter.push_back(word.substr(0, at));

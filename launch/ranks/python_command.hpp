@@ -1,4 +1,4 @@
-// A command that is a Python program, taken apart as the interpreter itself does. Pure.
+// Parses the command line of a Python program like the interpreter. Pure function.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@ namespace muster::launch {
 
 struct python_command {
   std::vector<std::string> interpreter;  // python and its options
-  char mode = 's';                       // s: a script, m: a module, c: code
-  std::vector<std::string> words;        // which one, and its arguments
+  char mode = 's';                       // s: script, m: module, c: code
+  std::vector<std::string> words;        // the script, module or code, and its arguments
 };
 
-/// Errors: std::invalid_argument says why its process cannot be the fork of one that has begun.
+/// @throws std::invalid_argument that explains why the program cannot run in a fork
 python_command python_command_of(std::vector<std::string> const& command);
 
 }  // namespace muster::launch

@@ -1,4 +1,3 @@
-// Lines of orders come in, lines of reports go out; in between stands the set of ranks.
 #include "launch/ranks/rank_launcher.hpp"
 
 #include <fcntl.h>
@@ -33,7 +32,7 @@ using boost::system::error_code;
 constexpr std::size_t order_bytes_max = std::size_t{64} << 20;
 constexpr std::chrono::seconds kill_patience{30};
 
-// That no rank inherits: who holds the line of reports keeps the worker waiting for its end.
+// Ranks must not inherit the pipe: the worker waits for its end.
 file_descriptor own(int fd) {
   return opened(::fcntl(fd, F_DUPFD_CLOEXEC, 3), "the worker's line");
 }
@@ -65,7 +64,7 @@ class rank_launcher {
   }
 
  private:
-  // Until the worker is gone: there is no deadline.
+  // Reads until the worker ends, without a deadline.
   void read() {
     orders_.async_read_some(asio::buffer(buffer_), [this](error_code error, std::size_t n) {
       if (error == asio::error::operation_aborted) return;
@@ -96,7 +95,7 @@ class rank_launcher {
     io_.stop();
   }
 
-  // It is about those that were ordered last.
+  // Applies to the ranks that were ordered last.
   void stop(stop_order const& order) {
     if (next_)
       next_stops_.push_back(order);
@@ -108,7 +107,7 @@ class rank_launcher {
     auto const forks = plan_forks(order);
     stays_ = !order.preload.empty();
     if (forks && (!forks_ || forks_->was_killed() || forks_->plan() != *forks)) {
-      asio::post(io_, [old = forks_] {});  // what it has still to be told comes first
+      asio::post(io_, [old = forks_] {});  // its pending callbacks run first
       forks_ = std::make_shared<fork_server>(io_, *forks);
     }
     ranks_ = std::make_unique<rank_set>(
@@ -120,7 +119,7 @@ class rank_launcher {
         forks ? forks_.get() : nullptr);
   }
 
-  // Nothing of the ranks is left, and all was told of them or will be.
+  // No process of the ranks is left, and all reports are queued.
   void over() {
     if (!stays_) return reports_.finish([this] { io_.stop(); });
     ranks_.reset();
@@ -144,8 +143,8 @@ class rank_launcher {
     if (number != SIGUSR1 && number != SIGUSR2 && ranks_) ranks_->stop(number);
   }
 
-  // The worker, its lease or the guardian is gone. What ignores SIGKILL, as who waits for a disk
-  // that is gone, is left to the kernel after a while.
+  // Handles the end of the worker, its lease or the supervisor. Processes that survive SIGKILL,
+  // such as one waiting for a lost disk, are abandoned after a while.
   void kill(bool lease_ran_out) {
     stays_ = false;
     if (!ranks_) return io_.stop();
@@ -166,10 +165,10 @@ class rank_launcher {
   report_line reports_;
   asio::steady_timer lease_, patience_;
   std::shared_ptr<fork_server> forks_;
-  std::unique_ptr<rank_set> ranks_;  // from the order to start on until nothing is left of them
-  std::optional<start_order> next_;  // waits for that, with what stops its ranks
+  std::unique_ptr<rank_set> ranks_;  // from the start order until no process is left
+  std::optional<start_order> next_;  // waits for that, with its stop orders
   std::vector<stop_order> next_stops_;
-  bool stays_ = false;  // when nothing is left of them
+  bool stays_ = false;  // keep running without ranks
   int status_ = 0;
 };
 

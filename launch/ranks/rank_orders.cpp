@@ -1,4 +1,4 @@
-// JSON becomes roles: each rank is planned as the one task of its cluster that is started here.
+// Each rank is planned as the one task of its cluster that is started here.
 #include "launch/ranks/rank_orders.hpp"
 
 #include <grp.h>
@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Protobuf leaves away what is 0 or empty, and writes 64 bits as text.
+// Protobuf omits zero and empty values, and writes 64-bit numbers as strings.
 std::string text(json::object const& o, std::string_view key) {
   auto const* v = o.if_contains(key);
   return v ? std::string(v->as_string()) : std::string();
@@ -53,7 +53,7 @@ cluster_spec cluster_of(json::object const& start) {
   return cluster_spec(std::move(jobs));
 }
 
-// Sets also who it is for the program: HOME and the like.
+// Also sets HOME and similar variables.
 process_user user_named(std::string const& name, environment_map& environment) {
   auto const* entry = ::getpwnam(name.c_str());
   if (!entry) throw std::runtime_error("--program-user: there is no user '" + name + "' here");
@@ -85,8 +85,8 @@ plan_request plan_of(json::object const& start, environment_map inherited) {
   return p;
 }
 
-// A Python that starts finds the module that registers it before all others, also before one of the
-// user's, which that module runs.
+// Puts the module that registers the stack signal first in PYTHONPATH. It runs a module of the user
+// with the same name, too.
 void prepare_for_stacks(environment_map& environment, json::object const& stacks) {
   if (stacks.empty()) return;
   auto& path = environment["PYTHONPATH"];
@@ -106,7 +106,7 @@ rank_role role_of(json::object const& line, json::object const& start, json::obj
     p.added["CUDA_VISIBLE_DEVICES"] = std::string(devices->as_string());
   r.program = plan(p).front();
   prepare_for_stacks(r.program.environment, object(line, "stacks"));
-  // One of both says steps: two writers would not see each other.
+  // Only one side writes steps: two writers would overwrite each other.
   auto const steps = text(line, "steps");
   r.step_pattern = text(start, "step_pattern");
   if (!steps.empty()) r.step_file = steps + name;

@@ -1,14 +1,14 @@
-// What a worker tells the launcher of a program's ranks: a line of JSON each, over its standard
-// input. Pure, but for the look at the list of users.
+// Orders of a worker to the launcher of a program's ranks: one JSON object per line on its standard
+// input. Pure functions, except for user lookups.
 //
 //   {"start": {…}, "logs": DIR, "work": DIR, "devices": {"0": "4,5"}, "user": NAME}   first, once
-//                                    beside these: "stacks": {"modules": DIR, "directory": DIR,
-//                                    "signal": N}, "steps": the path of a rank's file without N
+//                                    optional: "stacks": {"modules": DIR, "directory": DIR,
+//                                    "signal": N}, "steps": path of a rank's file without N
 //   {"stop": {"rank": [0], "signal": 15, "grace_ms": 1000}}                           no rank: all
-//   {"lease_until_ns": N}                             by CLOCK_MONOTONIC; ranks are killed then
+//   {"lease_until_ns": N}                             CLOCK_MONOTONIC; then ranks are killed
 //
-// "start" and "stop" are StartRanks and StopRanks of proto/muster/v1/programs.proto as Protobuf
-// writes them in JSON with the names of the file, so a worker in any language can say them.
+// "start" and "stop" are StartRanks and StopRanks of proto/muster/v1/programs.proto in Protobuf's
+// JSON form with the names of the .proto file, so workers can be written in any language.
 #pragma once
 
 #include <chrono>
@@ -26,20 +26,20 @@ namespace muster::launch {
 struct rank_role {
   std::uint32_t rank = 0;
   role program;           // its name is the rank's number
-  bool own_cwd = false;   // its directory is to be made
-  std::string refusal{};  // not empty: it cannot be started, and why
-  /// Both by plan_forks: how a fork server begins it; why none does though it was asked for.
+  bool own_cwd = false;   // its directory must be created
+  std::string refusal{};  // why it cannot be started, or empty
+  /// Set by plan_forks: how a fork server starts it, or why none does although requested.
   std::optional<python_command> python{};
   std::string not_preloaded{};
-  /// Not empty: steps are read off its lines, and said into the file.
+  /// If set, steps are parsed from its output and written to the file.
   std::string step_pattern{}, step_file{};
 };
 
 struct start_order {
   std::vector<rank_role> ranks;
-  std::string logs;  // a directory: what rank 3 prints goes to 3.log
+  std::string logs;  // directory; rank 3 prints to 3.log
   std::chrono::milliseconds grace{};
-  std::vector<std::string> preload{};  // modules that a fork server imports before
+  std::vector<std::string> preload{};  // modules that a fork server imports first
 };
 
 struct stop_order {
@@ -54,8 +54,8 @@ struct rank_order {
   std::optional<std::chrono::steady_clock::time_point> lease_until{};
 };
 
-/// `inherited`: what ranks have from the launcher's environment. Errors: std::exception says what
-/// is wrong with the line, or with the cluster in it.
+/// `inherited`: variables that ranks inherit from the launcher.
+/// @throws std::exception that explains the fault in the line or its cluster
 rank_order parse_order(std::string_view line, environment_map const& inherited);
 
 }  // namespace muster::launch

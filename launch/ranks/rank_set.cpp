@@ -1,4 +1,3 @@
-// Ranks begin and end; the end of the last one waits for what they all left behind.
 #include "launch/ranks/rank_set.hpp"
 
 #include <signal.h>
@@ -113,7 +112,7 @@ void rank_set::fork(rank& r) {
   forks_->fork(*r.waits, [this, &r](auto made) { forked(r, std::move(made)); });
 }
 
-// Whoever could not be forked begins as ever. One that was given up meanwhile ends by itself.
+// A rank that could not be forked is executed normally. A fork whose rank was given up exits.
 void rank_set::forked(rank& r, std::optional<forked_rank> made) {
   if (!r.waits || (made && take(r, std::move(*made)))) return;
   auto role = std::move(*r.waits);
@@ -124,12 +123,12 @@ void rank_set::forked(rank& r, std::optional<forked_rank> made) {
   if (!r.end.not_started.empty()) over(r);
 }
 
-// Its files are opened before it begins: then nothing can go wrong any more.
+// Opens the rank's files before it starts, because nothing can fail afterwards.
 bool rank_set::take(rank& r, forked_rank made) {
   auto const is_it = [&made](auto const& other) {
     return other->process && other->process->pid() == made.process.pid;
   };
-  if (std::any_of(ranks_.begin(), ranks_.end(), is_it)) return false;  // it says so, and lies
+  if (std::any_of(ranks_.begin(), ranks_.end(), is_it)) return false;  // a false pid
   try {
     output_.add_task(r.waits->program.name);
   } catch (std::exception const& e) {
@@ -156,12 +155,12 @@ void rank_set::ended(pid_t pid, int raw_status) {
   });
   if (it == ranks_.end()) return;
   auto& r = **it;
-  r.process->signal(SIGKILL);  // what it leaves behind in its group
+  r.process->signal(SIGKILL);  // other processes of its group
   ending e;
   set_status(e, raw_status);
   r.end.exit_status = e.signal != 0 ? 0 : e.status;
   r.end.signal = e.signal;
-  // A shell says so of what it has run.
+  // A shell returns 128 + SIGKILL for its command.
   if ((e.signal == SIGKILL || e.status == 128 + SIGKILL) && !r.end.stopped) {
     auto const now = oom_kills();
     r.end.out_of_memory = now > oom_kills_;
@@ -169,14 +168,15 @@ void rank_set::ended(pid_t pid, int raw_status) {
   }
   r.killing.cancel();
   r.process->ended();
-  // At once: a lease that runs out leaves no time to wait for those who hold the pipes.
+  // Immediately: after the lease has expired there is no time to wait for processes that hold the
+  // pipes.
   if (std::none_of(ranks_.begin(), ranks_.end(), [](auto const& one) {
         return one->waits || (one->process && one->process->running());
       }))
     kill_rest();
 }
 
-// What no rank is alive to have: a fork server is to serve the next attempt.
+// Kills processes that ranks left behind, except a fork server, which serves the next attempt.
 void rank_set::kill_rest() const {
   if (forks_ && forks_->pid() != 0)
     kill_orphans({forks_->pid()});
@@ -184,7 +184,7 @@ void rank_set::kill_rest() const {
     kill_orphans();
 }
 
-// Nothing of it runs, or ever did, and what it printed was read.
+// No process of the rank runs, and its output was read.
 void rank_set::over(rank& r) {
   r.over = true;
   if (r.process) {
@@ -226,7 +226,7 @@ void rank_set::stop(rank& r, int signal, std::chrono::milliseconds grace) {
   r.end.stopped = true;
   if (grace <= std::chrono::milliseconds(0)) return r.process->signal(SIGKILL);
   r.process->signal(signal);
-  r.process->signal(SIGCONT);  // one that is suspended could not heed it
+  r.process->signal(SIGCONT);  // a stopped process could not handle the signal
   r.kill_at = std::min(r.kill_at, clock::now() + grace);
   r.killing.expires_at(r.kill_at);
   r.killing.async_wait([&r](boost::system::error_code error) {

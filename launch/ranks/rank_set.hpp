@@ -1,5 +1,5 @@
-// The ranks of one order to start them, as processes: starts them, or has them forked, looks after
-// their ends, kills those whose grace is over. Owned by the launcher of ranks; its thread.
+// The processes of one start order: starts or forks ranks, handles their ends, and kills them after
+// their grace period. Owned by the launcher of ranks; its thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -23,26 +23,27 @@ class rank_set {
  public:
   struct callbacks {
     std::function<void(std::uint32_t rank, pid_t pid, std::string const& not_preloaded)> on_started;
-    /// What it printed is in its file. The last one comes when nothing is left that any of them
-    /// had started.
+    /// Called when the rank's output is in its file. The last call comes when no process that any
+    /// rank started is left.
     std::function<void(rank_end const& end)> on_ended;
     std::function<void()> on_all_ended;
   };
 
-  /// Starts all of them; those that are Python programs by `forks`, which may be null and outlives
-  /// this. Errors: std::runtime_error, the directory of logs; then none has begun.
+  /// Starts all ranks, and forks Python programs with `forks`, which can be nullptr and must
+  /// outlive this object.
+  /// @throws std::runtime_error for the log directory; no rank has started then
   rank_set(boost::asio::io_context& io, start_order order, callbacks c,
            fork_server* forks = nullptr);
   rank_set(rank_set const&) = delete;
   ~rank_set();
 
-  /// From the reaper, before the zombie is gone; it may be none of these.
+  /// Handles the end of a process that has not been reaped; ignores processes of others.
   void ended(pid_t pid, int raw_status);
-  /// A later order may shorten the grace, never lengthen it.
+  /// A later order can shorten the grace period but not extend it.
   void stop(stop_order const& order);
-  /// All that run, with the grace of the order to start.
+  /// Stops all running ranks with the grace period of the start order.
   void stop(int signal);
-  /// All that run, at once.
+  /// Kills all running ranks immediately.
   void kill(bool lease_ran_out);
 
  private:
@@ -50,9 +51,9 @@ class rank_set {
   struct rank {
     explicit rank(boost::asio::io_context& io) : killing(io) {}
     rank_end end{};
-    std::unique_ptr<rank_role> waits;       // for the fork server
-    std::unique_ptr<step_lines> steps;      // null: it says steps itself
-    std::unique_ptr<task_process> process;  // null: it was not started
+    std::unique_ptr<rank_role> waits;       // waits for the fork server
+    std::unique_ptr<step_lines> steps;      // nullptr: the program reports steps itself
+    std::unique_ptr<task_process> process;  // nullptr: not started
     boost::asio::steady_timer killing;
     clock::time_point kill_at = clock::time_point::max();
     bool over = false;
@@ -63,9 +64,9 @@ class rank_set {
   void execute(rank& r, rank_role role);
   void fork(rank& r);
   void forked(rank& r, std::optional<forked_rank> made);
-  /// It was forked. False: it is dead, and has not begun.
+  /// Starts a forked rank. Returns false if it has ended without starting.
   bool take(rank& r, forked_rank made);
-  /// It has not begun, and does not any more.
+  /// Ends a rank that has not started.
   void give_up(rank& r, std::string why);
   void kill_rest() const;
   void over(rank& r);
@@ -77,8 +78,8 @@ class rank_set {
   output output_;
   fork_server* const forks_;
   std::vector<std::unique_ptr<rank>> ranks_;
-  std::uint64_t oom_kills_;  // that are known
-  std::size_t told_ = 0;     // of the ranks, whose end was told
+  std::uint64_t oom_kills_;  // already counted
+  std::size_t told_ = 0;     // ranks whose end was reported
 };
 
 }  // namespace muster::launch

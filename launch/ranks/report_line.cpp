@@ -1,4 +1,3 @@
-// Lines wait while the ones before them are written.
 #include "launch/ranks/report_line.hpp"
 
 #include <boost/asio/buffer.hpp>

@@ -1,6 +1,5 @@
-// What the launcher of a program's ranks tells its worker: a line of JSON each, over its standard
-// output, in order. A worker that does not read is waited for by nobody. Owned by the launcher; its
-// thread.
+// Reports of the launcher of a program's ranks to its worker: one JSON object per line on standard
+// output, in order. Never blocks on a worker that does not read. Owned by the launcher; its thread.
 //
 //   {"started": {"rank": 3, "pid": 4711, "not_preloaded": ""}}
 //   {"ended": {"rank": 3, "exit_status": 1, "stderr": ["…"], …}}     RankEnded of programs.proto
@@ -22,19 +21,19 @@ namespace muster::launch {
 struct rank_end {
   std::uint32_t rank = 0;
   int exit_status = 0, signal = 0;
-  std::string not_started{};  // why; empty: it was
+  std::string not_started{};  // why; empty: it was started
   bool stopped = false, lease_ran_out = false, out_of_memory = false;
-  std::vector<std::string> last_errors{}, last_output{};  // last lines of stderr, of stdout
+  std::vector<std::string> last_errors{}, last_output{};  // last lines of stderr and stdout
 };
 
 class report_line {
  public:
   report_line(boost::asio::io_context& io, file_descriptor to);
 
-  /// What waits to be written is bounded by whom there is to tell of: two lines a rank.
+  /// Pending text is bounded by two lines per rank.
   void started(std::uint32_t rank, pid_t pid, std::string const& not_preloaded);
   void ended(rank_end const& e);
-  /// `done` is called once all was written, or nobody reads any more.
+  /// Calls `done` when all was written, or the reader has closed the pipe.
   void finish(std::function<void()> done);
 
  private:

@@ -24,7 +24,7 @@ file_descriptor opened_page(std::string const& path) {
   return file;
 }
 
-// What it cannot say the worker does not hear; the rank goes on.
+// A failed write loses a step; the rank continues.
 template <class T>
 void put(int file, std::size_t at, T const& what) {
   (void)!::pwrite(file, &what, sizeof what, static_cast<off_t>(at));
@@ -50,7 +50,7 @@ void step_lines::take(std::string_view line) {
   say(*step);
 }
 
-// The entry, then the count, as who has it mapped does.
+// Writes the entry before the count, as a program that maps the file does.
 void step_lines::say(std::uint64_t step) {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);

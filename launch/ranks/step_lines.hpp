@@ -1,8 +1,8 @@
-// Reads steps off what a rank prints, for programs that do not call muster.step, and says them in
-// its place into the file that its worker reads (base/process/steps/step_layout.hpp). The file is
-// the rank's user's and may be cut or written to at any time, so it is not mapped.
+// Parses steps from the output of a rank whose program does not call muster.step, and writes them
+// to the file that the worker reads (base/process/steps/step_layout.hpp). The file belongs to the
+// rank's user, who can truncate it at any time, so it is not mapped.
 //
-// Owned by the rank's set; its thread.
+// Owned by rank_set; its thread.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ namespace muster::launch {
 
 class step_lines {
  public:
-  /// Of a line; what is behind is not looked at.
+  /// Part of a line that is searched.
   static constexpr std::size_t line_bytes_max = std::size_t{4} << 10;
 
-  /// `pattern`: RE2, its first group is the number. `file`: made by the worker. One that is none,
-  /// or a pattern that says nothing, has no steps read.
+  /// `pattern`: RE2, whose first group is the number. `file`: created by the worker. If either is
+  /// invalid, no steps are read.
   step_lines(std::string const& pattern, std::string const& file);
   ~step_lines();
 
-  /// The same step as before is not said again.
+  /// Ignores a step that equals the previous one.
   void take(std::string_view line);
 
  private:
