@@ -1,6 +1,6 @@
-// A job or session is one entry, each request of it one more, and each closure that has ended, or
-// come back from a worker, one; they go with their job, those of a session when all closures of
-// their request are released.
+// Entries of jobs and closures. There is one entry per job or session, per request, and per closure
+// that has ended or was returned by a worker. Entries are deleted with their job. Entries of a
+// session's request are deleted when all its closures are released.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -16,9 +16,10 @@
 namespace muster::server::journal {
 namespace {
 
-constexpr std::size_t job_digits = 16;  // and of a value
+constexpr std::size_t job_digits = 16;  // also used for values
 
-// A number of so many digits; for each closure that ends and each that goes, so by hand.
+// Appends a number with a fixed count of digits. Hand-written, because it runs for each closure
+// that ends or is deleted.
 void append(std::string& to, std::uint64_t number, std::uint64_t base, std::size_t digits) {
   to.append(digits, '0');
   for (auto at = to.end(); number > 0; number /= base) *--at = "0123456789abcdef"[number % base];
@@ -46,9 +47,9 @@ std::string key_of(char kind, core::session_id job, std::uint32_t position) {
   return key;
 }
 
-// Appends what has to be written for a fact.
+// Appends the changes for a fact.
 struct encoder {
-  std::string const& cluster;  // whose jobs they are
+  std::string const& cluster;  // cluster of the jobs
   std::vector<change>& into;
 
   template <class Entry>
@@ -59,7 +60,7 @@ struct encoder {
   void operator()(core::accepted_fact const& f) const {
     accepted_entry e{.created = f.created, .functions = f.functions, .callables = f.callables};
     std::map<core::closure_extras const*, std::uint32_t>
-        known;  // shared by those that ask the same
+        known;  // shared by closures with the same options
     bool bytes = false, extras = false, tokens = false, own_errors = false;
     for (auto const& c : f.closures) {
       bytes = bytes || c.args.encoding() == core::encoding::bytes;
@@ -136,7 +137,8 @@ core::accepted_fact requested(core::session_id job, std::uint32_t first, accepte
   return f;
 }
 
-// Of one kind, those of all jobs: `take(job, position, entry)`; false: it does not fit.
+// Visits all entries of one kind, of all jobs, with `take(job, position, entry)`. `take` returns
+// false if an entry is inconsistent.
 template <class Entry, class Take>
 muster::status each(store const& s, char kind, Take take) {
   return each_entry<Entry>(s, std::string(1, kind) + '\0', [&](auto key, Entry& e) {
@@ -146,7 +148,7 @@ muster::status each(store const& s, char kind, Take take) {
 
 using jobs = std::map<core::session_id, stored_job>;
 
-// Where a closure was accepted; null: nowhere.
+// Returns the accepted closure at this position, or null.
 core::accepted_closure* accepted_at(stored_job& j, std::uint32_t order) {
   auto const after =
       std::upper_bound(j.job.accepted.begin(), j.job.accepted.end(), order,
@@ -196,8 +198,8 @@ std::string named(core::session_id job, core::closure_id c) {
   return core::text(c) + " of " + core::text(job);
 }
 
-// Each closure has a place in the table of closures, no two have the same. Returns the first that
-// does not fit, in words; empty: all fit.
+// Checks that each closure has a place in the table of closures and that no two closures share one.
+// Returns a message about the first violation, or an empty string.
 std::string wrong_place(jobs const& all) {
   std::unordered_set<std::uint32_t> places;
   std::optional<std::pair<core::session_id, core::closure_id>> wrong;
@@ -219,7 +221,7 @@ std::string wrong_place(jobs const& all) {
 
 }  // namespace
 
-// Parts of the loading of jobs that the repair of a store uses as well.
+// The following parts of loading are also used by the repair of a store.
 core::session_id job_in(std::string_view key) {
   if (key.size() < 2 + job_digits) return {};
   return core::session_id{
@@ -283,7 +285,7 @@ void encode(std::string const& cluster, std::vector<core::fact> const& facts,
 
 muster::result<std::vector<stored_job>> load_jobs(store const& s) {
   jobs all;
-  std::map<std::string, stored_job> of_nobody;  // by cluster
+  std::map<std::string, stored_job> of_nobody;  // values without a session, by cluster
   auto const read = each<job_entry>(s, 'j', [&](core::session_id id, std::uint64_t, auto& e) {
     bool const ok = complete(e, id);
     all[id] = {std::move(e.cluster), {std::move(e.job), {}, {}, {}}};

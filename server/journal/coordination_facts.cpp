@@ -12,7 +12,7 @@ namespace {
 namespace coordination = core::coordination;
 using namespace std::string_view_literals;
 
-// "t\0CLUSTER\0": what is kept of a cluster begins so, by kind.
+// Returns the key prefix "KIND\0CLUSTER\0" of a cluster's entries of one kind.
 std::string prefix_of(char kind, std::string const& cluster) {
   return std::string(1, kind) + '\0' + cluster + '\0';
 }
@@ -23,7 +23,7 @@ std::string task_key(std::string const& cluster, coordination::task_index t) {
   return prefix_of('t', cluster) + digits;
 }
 
-// Appends what has to be written for a fact.
+// Appends the changes for a fact.
 struct encoder {
   std::string const& cluster;
   std::vector<change>& into;
@@ -58,7 +58,7 @@ struct encoder {
   }
 };
 
-// Everything of one kind of a cluster: `take(rest of the key, entry)`.
+// Visits all entries of one kind of a cluster with `take(rest of the key, entry)`.
 template <class Entry, class Take>
 muster::status each(store const& s, char kind, std::string const& cluster, Take take) {
   auto const prefix = prefix_of(kind, cluster);
@@ -123,7 +123,7 @@ muster::result<std::vector<coordination::restored_cluster>> load_clusters(store 
   std::optional<std::string> damaged;
   auto const read = s.read("c\0"sv, [&](std::string_view key, std::string_view value) {
     coordination::cluster_fact f;
-    bool in_range = true;  // an unknown enumerator becomes the first one
+    bool in_range = true;  // ignored: an unknown enumerator becomes the first one
     if (!decode_entry(value, f, in_range) || !coordination::validate(f.spec).ok()) {
       damaged = key.substr(2);
       return false;

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t batch_bytes = std::size_t{4} << 20;
 
-// Without a slash at its end, so that a name can be put behind it.
+// Returns the normalised absolute path without a trailing slash.
 fs::path plain(fs::path const& path) {
   auto const whole = fs::absolute(path).lexically_normal();
   return whole.has_filename() ? whole : whole.parent_path();
@@ -47,7 +47,8 @@ std::uint64_t count_entries(store const& s) {
   return read.ok() ? n : 0;
 }
 
-// `judged`: what `from` has. Null: a server may be unable to load it, and so it is with the copy.
+// Copies `from` to `partial` and verifies the copy. `judged`: the inspected contents of `from`.
+// Null: the entries may not be loadable, and only their number is compared.
 muster::result<copied> copy_to(fs::path const& partial, view const& from, contents const* judged,
                                watcher const& watch) {
   auto made = rocks_store::open(partial);
@@ -89,8 +90,8 @@ muster::status rename_durably(fs::path const& partial, fs::path const& to) {
   return make_durable(to.parent_path());
 }
 
-// Only its maker may look into the copy. `directory`: where `from` is one, that one. `judge`:
-// whether a server must be able to load it.
+// Builds a copy that only its owner can read, and renames it to `to`. `directory`: the directory of
+// `from`, or empty. `judge`: require that a server can load `from`.
 muster::result<copied> copy_beside(view const& from, fs::path const& directory, fs::path const& to,
                                    bool judge, watcher const& watch) {
   if (auto const ours = format_of(from); !ours) return ours.error();

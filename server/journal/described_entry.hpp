@@ -1,6 +1,6 @@
-// Structs as entries: their tables (server/core/api/described.hpp) in Protobuf's wire format, byte
-// by byte as Protobuf writes the messages of records.proto. tests/journal/described_entry_test.cpp
-// compares both.
+// Encodes structs as store entries. The tables in server/core/api/described.hpp define the fields.
+// The bytes are identical to those that Protobuf writes for the messages of records.proto.
+// tests/journal/described_entry_test.cpp compares them.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ inline void put_bytes(std::string& to, std::uint32_t number, std::string_view va
   to += value;
 }
 
-/// One field of a message.
+/// A field of a message.
 struct item {
   std::uint32_t number = 0, type = 0;
   std::uint64_t value = 0;
@@ -52,7 +52,7 @@ class reader {
  public:
   explicit reader(std::string_view message) : left_(message) {}
 
-  /// Returns false at the end, and if the message is damaged.
+  /// Reads the next field. Returns false at the end, and if the message is damaged.
   bool next(item& to) {
     std::uint64_t tag = 0, size = 0;
     if (left_.empty()) return false;
@@ -123,7 +123,7 @@ std::uint64_t bits_of(V v) {
   else
     return static_cast<std::uint64_t>(v);
 }
-/// `ok` becomes false if no enumerator has the number.
+/// Converts a stored number. Sets `ok` to false if no enumerator has the number.
 template <class V>
 V from_bits(std::uint64_t bits, bool& ok) {
   if constexpr (std::is_same_v<V, core::duration>) {
@@ -143,7 +143,7 @@ V from_bits(std::uint64_t bits, bool& ok) {
   }
 }
 
-// How a number is stored: with eight bytes, a float with four, others as short as they are.
+// Returns the wire type of a number.
 template <class V>
 constexpr std::uint32_t type_of(core::field_facts const& f) {
   return std::is_same_v<V, float> ? fixed32 : f.fixed ? fixed64 : varint;
@@ -156,8 +156,8 @@ inline void put_number(std::string& to, core::field_facts const& f, std::uint64_
   put_bits(to, type_of<int>(f), bits);
 }
 
-// Types whose entry is that of another one: `entry_of(value)`, and `from_entry(entry, value)` back,
-// which returns whether the numbers of the entry are in range.
+// Types that are stored as another type. `entry_of(value)` converts to it. `from_entry(entry,
+// value)` converts back and returns whether the numbers of the entry are in range.
 template <class V>
 concept converted = requires(V const& v) {
   entry_of(v);
@@ -171,12 +171,12 @@ template <class V>
 inline constexpr bool is_list = false;
 template <class V>
 inline constexpr bool is_list<std::vector<V>> = true;
-// An optional list is also a flag, which has the number before that of the list.
+// An optional list also has a flag, whose field number precedes that of the list.
 template <class V>
 inline constexpr bool has_flag = false;
 template <class V>
 inline constexpr bool has_flag<std::optional<std::vector<V>>> = true;
-// A blob is also its encoding, which has the number behind that of its bytes.
+// A blob also has an encoding, whose field number follows that of its bytes.
 template <class V>
 inline constexpr bool has_encoding =
     std::is_same_v<V, core::blob> || std::is_same_v<V, std::optional<core::blob>>;
@@ -187,17 +187,17 @@ inline constexpr bool is_pair<std::pair<std::string, V>> = true;
 
 }  // namespace entry
 
-/// Appends the entry of a struct.
+/// Appends the encoded struct to `to`.
 template <core::described T>
 void encode_entry(T const& of, std::string& to);
-/// Returns false if the bytes are damaged. `in_range` becomes false if a number has no enumerator.
-/// Fields that are absent are empty, zero or false; unknown ones are skipped.
+/// Decodes a struct. Absent fields become empty, zero or false; unknown fields are skipped. Sets
+/// `in_range` to false if a number has no enumerator. Returns false if the bytes are damaged.
 template <core::described T>
 bool decode_entry(std::string_view bytes, T& into, bool& in_range);
 
 namespace entry {
 
-// A name with an amount, a text, or a port in digits.
+// Encodes a name with an amount, a text, or a port in decimal.
 template <class V>
 std::string encoded_pair(std::pair<std::string, V> const& p) {
   std::string to;
@@ -276,12 +276,12 @@ void put_value(std::string& to, core::field_facts const& f, V const& value) {
       if (!packed.empty()) put_bytes(to, f.number, packed);
     } else if constexpr (std::is_same_v<element, std::string>) {
       for (auto const& one : value) put_bytes(to, f.number, one);
-    } else if constexpr (std::is_same_v<element, core::blob>) {  // the encodings are a field apart
+    } else if constexpr (std::is_same_v<element, core::blob>) {  // encodings have their own field
       for (auto const& one : value) put_bytes(to, f.number, one.view());
     } else {
       for (auto const& one : value) put_value(to, f, one);
     }
-  } else {  // an optional, or a pointer
+  } else {  // an optional or a pointer
     if (!value) return;
     using held = std::remove_cvref_t<decltype(*value)>;
     if constexpr (number<held>) {
@@ -295,7 +295,7 @@ void put_value(std::string& to, core::field_facts const& f, V const& value) {
   }
 }
 
-// Returns false if the field is damaged. One of another type is skipped.
+// Stores a field in `into`. Skips a field of another type. Returns false if the field is damaged.
 template <class V>
 bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_range) {
   if constexpr (number<V>) {
@@ -345,7 +345,7 @@ bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_ran
     } else if constexpr (has_flag<V>) {
       bool const is_flag = i.number != f.number;
       if (is_flag && i.value == 0) return true;
-      if (!into) into.emplace();  // in any order
+      if (!into) into.emplace();  // fields can come in any order
       return is_flag || take_value(f, i, *into, in_range);
     } else if (i.type == bytes || has_encoding<V>) {
       if constexpr (is_optional<V>) {
@@ -362,7 +362,8 @@ bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_ran
   return true;
 }
 
-// The rows that all columns have; `in_range` becomes false if the columns differ in length.
+// Reads the rows of a message of columns, up to the length of the shortest column. Sets `in_range`
+// to false if the columns differ in length.
 template <class V>
 void take_columns(std::string_view message, std::vector<V>& rows, bool& in_range) {
   std::size_t shortest = ~std::size_t{0}, longest = 0;
@@ -390,7 +391,7 @@ void encode_entry(T const& of, std::string& to) {
   core::each_stored<T>([&](auto const& f) { entry::put_value(to, f, f.get(of)); });
 }
 
-// Sets what an entry without any field means: zeros, not the defaults of the struct.
+// Sets all fields to the values of an empty entry: zeros, not the struct's defaults.
 template <core::described T>
 void clear_entry(T& into) {
   core::each_stored<T>([&](auto const& f) {

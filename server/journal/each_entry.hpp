@@ -1,4 +1,4 @@
-// Reads all entries of one kind. Used by what loads jobs and programs.
+// Visits all entries of one kind.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,10 @@
 
 namespace muster::server::journal {
 
-/// Calls `take(key, value)` for each entry whose key begins with `prefix`, in order. Returns
-/// INTERNAL with the name of the first for which it returns false: it cannot be read, or does not
-/// fit others.
+/// Calls `take(key, value)` for each entry with this prefix, in order of keys, until `take` returns
+/// false.
+/// @return INTERNAL with the entry's name if `take` returned false, because the entry is unreadable
+/// or inconsistent.
 template <class Take>
 muster::status each_entry_of(store const& s, std::string const& prefix, Take take) {
   std::string damaged;
@@ -25,7 +26,8 @@ muster::status each_entry_of(store const& s, std::string const& prefix, Take tak
   return {code::internal, "entry " + damaged + " cannot be read, or does not fit the others"};
 }
 
-/// Calls `take(key, entry)` for each entry that can be read and has its numbers in range.
+/// Calls `take(key, entry)` for each entry, decoded. Entries that are damaged or out of range stop
+/// the visit with INTERNAL.
 template <class Entry, class Take>
 muster::status each_entry(store const& s, std::string const& prefix, Take take) {
   return each_entry_of(s, prefix, [&](std::string_view key, std::string_view value) {

@@ -20,7 +20,7 @@ google::protobuf::Message const& form() {
   return Message::default_instance();
 }
 
-// Fields of a message as they stand on the disk, where no text is checked.
+// Repairs text fields in the raw fields of a stored message, whose text was never checked.
 bool repair_text(google::protobuf::Descriptor const& form,
                  google::protobuf::UnknownFieldSet& fields) {
   using google::protobuf::FieldDescriptor;
@@ -40,8 +40,8 @@ bool repair_text(google::protobuf::Descriptor const& form,
   return true;
 }
 
-// Parses a stored message. Text fields that are not UTF-8, for which Protobuf refuses the whole
-// message, are repaired first. Returns null if it is damaged otherwise.
+// Parses a stored message. Repairs text fields that are not valid UTF-8 first, because Protobuf
+// rejects the whole message for them. Returns null if the message is damaged otherwise.
 std::unique_ptr<google::protobuf::Message> parsed(entry_kind const& kind, std::string_view value) {
   std::unique_ptr<google::protobuf::Message> m(kind.form().New());
   auto const size = static_cast<int>(value.size());
@@ -63,7 +63,7 @@ muster::result<wire::Format> read_format(store const& s) {
     readable = f.ParseFromArray(value.data(), static_cast<int>(value.size()));
     return false;
   });
-  // A server writes that entry first, and whoever copies last.
+  // A server writes the format entry first, a copy writes it last.
   if (read.ok() && readable && f.version() == 0)
     read = s.read({}, [&](auto, auto) { return empty = false; });
   if (!read.ok()) return read;
@@ -122,7 +122,7 @@ entry_name name_of(std::string_view key) {
   if (kind == all.end()) return name;
   auto rest = key.substr(tag.size());
   for (std::size_t i = 0; i < kind->parts.size(); ++i) {
-    if (rest.empty()) return name;  // too few: not one of that kind
+    if (rest.empty()) return name;  // too few parts for this kind
     rest.remove_prefix(1);
     auto const value = i + 1 == kind->parts.size() ? rest : rest.substr(0, rest.find('\0'));
     if (kind->parts[i].empty() && !value.empty()) return name;

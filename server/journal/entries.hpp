@@ -1,5 +1,5 @@
-// What kinds of entries a store has, in one table, for whoever walks all of it without knowing what
-// they mean: the command line that looks after a directory. Pure functions, any thread.
+// Table of the kinds of entries in a store, for tools that list all entries without interpreting
+// them. Pure functions, any thread.
 #pragma once
 
 #include <vector>
@@ -15,19 +15,20 @@ class Format;
 
 namespace muster::server::journal {
 
-/// The highest version of Format that this program reads.
+/// Highest Format version that this program reads.
 constexpr unsigned format_known = 5;
-/// Its key.
+/// Key of the Format entry.
 constexpr auto format_key = "format";
-/// What a store says of its format; version 0: nothing stands in it, as no server has seen it.
-/// FAILED_PRECONDITION: there is no such entry beside others, or it cannot be read.
+/// Reads the format entry. Version 0: the store is empty.
+/// @return FAILED_PRECONDITION: other entries exist without a format entry, or it is unreadable.
 muster::result<muster::journal::v1::Format> read_format(store const& s);
 
 struct entry_kind {
-  /// Its keys begin with this and `\0`. The entry "format" has the whole word and no parts.
+  /// Prefix of the keys, followed by `\0`. The key "format" is the tag itself and has no parts.
   std::string_view tag;
   std::string_view name;
-  /// What stands behind that, `\0` between them; the last takes the rest. Without a name: empty.
+  /// Names of the key's further parts, separated by `\0`; the last part takes the rest. An empty
+  /// name: the part must be empty.
   std::vector<std::string_view> parts;
   google::protobuf::Message const& (*form)();
 };
@@ -38,21 +39,21 @@ struct named_part {
   std::string_view name, value;
 };
 
-/// Views of a key, which has to outlive them.
+/// Parts of a key, as views that must not outlive it.
 struct entry_name {
-  entry_kind const* kind = nullptr;  ///< null: this program does not know it
+  entry_kind const* kind = nullptr;  ///< null: unknown kind
   std::vector<named_part> parts;
 
-  /// Null: it has no such part.
+  /// Returns null if there is no such part.
   std::string_view const* part(std::string_view name) const;
-  /// For people: `key "a/b" of cluster 'train'`.
+  /// Returns text for messages: `key "a/b" of cluster 'train'`.
   std::string text() const;
 };
 entry_name name_of(std::string_view key);
 
-/// Whether this can be read as an entry of that kind.
+/// Returns whether the value is a valid entry of this kind.
 bool is_readable(entry_kind const& kind, std::string_view value);
-/// Its message in Protobuf's JSON, with the names of its fields as they are declared.
+/// Returns the entry as Protobuf JSON with the declared field names.
 std::optional<std::string> as_json(entry_kind const& kind, std::string_view value);
 
 }  // namespace muster::server::journal

@@ -1,6 +1,6 @@
-// What the cores have to have written down, as entries of a store, and back; see
-// journal/v1/records.proto. What is loaded: INTERNAL names an entry that cannot be read, or says
-// what others it does not fit.
+// Converts state changes of the cores to store entries and back; see journal/v1/records.proto. Load
+// functions return INTERNAL with the name of an entry that is unreadable, or inconsistent with
+// others.
 #pragma once
 
 #include <vector>
@@ -14,15 +14,15 @@
 
 namespace muster::server::journal {
 
-// Each appends what has to be written for these facts, in their order.
-/// `cluster`: whose jobs they are.
+// Functions that append the changes for these facts to `into`, in order.
+/// `cluster`: the cluster of the jobs.
 void encode(std::string const& cluster, std::vector<core::fact> const& facts,
             std::vector<change>& into);
 void encode(std::string const& cluster, std::vector<core::programs::fact> const& facts,
             std::vector<change>& into);
 void encode(std::vector<core::coordination::fact> const& facts, std::vector<change>& into);
 void encode(core::token_fact const& f, std::vector<change>& into);
-/// Null: it goes.
+/// Stores the record of an attempt. `what` null: deletes it.
 void encode(core::program_id program, std::uint32_t attempt, core::attempt_record const* what,
             std::vector<change>& into);
 
@@ -30,25 +30,25 @@ struct stored_job {
   std::string cluster;
   core::restored_job job;
 };
-/// All jobs of a store, in order of their numbers, before them the values of nobody by cluster.
+/// Loads all jobs in order of their numbers. Values without a session come first, by cluster.
 muster::result<std::vector<stored_job>> load_jobs(store const& s);
 struct stored_program {
   std::string cluster;
   core::programs::restored_program program;
 };
-/// All programs, in order of their numbers.
+/// Loads all programs in order of their numbers.
 muster::result<std::vector<stored_program>> load_programs(store const& s);
 struct stored_record {
   core::program_id program{};
   std::uint32_t attempt = 0;
   core::attempt_record what;
 };
-/// All records of attempts, in order of their programs; what cannot be read is passed over, and so
-/// is what it may say of programs that nobody knows.
+/// Loads all attempt records in order of their programs. Skips unreadable records, and records of
+/// unknown programs.
 muster::result<std::vector<stored_record>> load_records(store const& s);
-/// All clusters, in order of names.
+/// Loads all clusters in order of their names.
 muster::result<std::vector<core::coordination::restored_cluster>> load_clusters(store const& s);
-/// All tokens, in order of ids.
+/// Loads all tokens in order of their ids.
 muster::result<std::vector<core::token>> load_tokens(store const& s);
 
 }  // namespace muster::server::journal

@@ -13,18 +13,20 @@ namespace {
 namespace fs = std::filesystem;
 using rocksdb::IOStatus;
 
-// A server changes which files count a few times a second at most, and holding takes milliseconds.
+// A server changes its set of files at most a few times a second, and opening them takes
+// milliseconds.
 constexpr int tries_max = 50;
 constexpr auto pause = std::chrono::milliseconds(5);
 
-// Whether RocksDB needs it to read. Its LOCK is left alone: closing it would let go of a lock that
-// this process has.
+// Returns whether RocksDB needs the file to read. LOCK is excluded, because closing it would
+// release a lock of this process.
 bool wanted(std::string const& name) {
   return name == "CURRENT" || name == "IDENTITY" || name.starts_with("MANIFEST-") ||
          name.ends_with(".log") || name.ends_with(".sst");
 }
 
-// While this stays the same, no file that counts is deleted: the manifest is written before.
+// Returns a fingerprint of the set of files. While it is unchanged, no file of the set is deleted,
+// because RocksDB writes the manifest before it deletes files.
 std::string what_counts(fs::path const& directory) {
   std::string current;
   std::getline(std::ifstream(directory / "CURRENT"), current);
@@ -95,7 +97,8 @@ class anywhere final : public rocksdb::FSRandomAccessFile {
   std::shared_ptr<held_file const> const file_;
 };
 
-// A table is looked for under an older ending last; people know the newer one.
+// Returns PathNotFound. RocksDB tries the old suffix .ldb last; the message contains the current
+// suffix.
 IOStatus not_here(std::string name) {
   if (name.ends_with(".ldb")) name.replace(name.size() - 3, 3, "sst");
   return IOStatus::PathNotFound(name);
@@ -174,7 +177,7 @@ IOStatus held_files::CreateDir(std::string const& name, rocksdb::IOOptions const
 }
 IOStatus held_files::CreateDirIfMissing(std::string const&, rocksdb::IOOptions const&,
                                         rocksdb::IODebugContext*) {
-  return IOStatus::OK();  // it is there, as its files were
+  return IOStatus::OK();  // exists, because its files do
 }
 IOStatus held_files::DeleteFile(std::string const& name, rocksdb::IOOptions const&,
                                 rocksdb::IODebugContext*) {

@@ -1,6 +1,6 @@
-// The files of a RocksDB directory as they were at one moment, for whoever reads beside the server
-// that has it: they are held open, so that one that the server deletes stays, and none is longer
-// than it was. Nothing can be written through it. One thread opens; many may read.
+// Consistent snapshot of the files of a RocksDB directory, for readers that run beside its server.
+// The files are held open, so files that the server deletes remain readable, and reads end at their
+// size at that moment. Read-only. One thread opens it, many can read.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -15,13 +15,13 @@
 
 namespace muster::server::journal {
 
-/// A file, read at any place up to the size that it had.
+/// A file that is readable up to the size it had when it was opened.
 class held_file {
  public:
   held_file(open_file f, std::uint64_t size) : file_(std::move(f)), size_(size) {}
 
   std::uint64_t size() const { return size_; }
-  /// How many bytes; fewer than asked for only at the end. Below 0: errno says why.
+  /// Reads up to `n` bytes. Returns fewer only at the end, or a negative number with errno set.
   std::int64_t read(std::uint64_t at, char* into, std::size_t n) const {
     return file_.read(at, into, at < size_ ? std::min<std::uint64_t>(n, size_ - at) : 0);
   }
@@ -35,8 +35,11 @@ class held_files final : public rocksdb::FileSystemWrapper {
  public:
   using table = std::map<std::string, std::shared_ptr<held_file const>>;
 
-  /// INTERNAL: a file cannot be opened. UNAVAILABLE: they change too fast to be one moment's.
-  /// `meanwhile`, for tests, runs while they are held and not known yet to be of one moment.
+  /// Opens all files of a directory.
+  /// @param meanwhile for tests; runs after the files are opened and before they are known to be
+  /// consistent
+  /// @return INTERNAL: a file cannot be opened. UNAVAILABLE: the files change too fast for a
+  /// consistent snapshot.
   static muster::result<std::shared_ptr<held_files>> of(
       std::filesystem::path const& directory, std::function<void()> const& meanwhile = {});
 

@@ -13,13 +13,13 @@ namespace {
 namespace wire = muster::journal::v1;
 
 constexpr std::size_t unknown_max = 16;
-constexpr std::uint64_t told_every = 4096;  // entries
+constexpr std::uint64_t told_every = 4096;  // entries between two calls of the progress callback
 
 muster::status problem(view const& of, code c, std::string const& what) {
   return {c, of.name() + ": " + what};
 }
 
-// Of a key that is none of ours: what stands before the first \0, as far as it can be printed.
+// Returns the printable beginning, up to the first \0, of a key of unknown kind.
 std::string beginning_of(std::string_view key) {
   std::string text;
   for (auto const c : key.substr(0, std::min<std::size_t>(key.find('\0'), 16)))
@@ -64,7 +64,7 @@ muster::status walk(view const& of, contents& into, watcher const& watch) {
   return read.ok() ? found : read;
 }
 
-// As a server finds them, that keeps them.
+// Finds blobs in values as a loading server does.
 void gather_blobs(core::restored_job const& job, contents& into) {
   constexpr std::string_view begins = R"({"$blob":")";
   for (auto const& f : job.closures) {
@@ -79,7 +79,7 @@ void gather_blobs(core::restored_job const& job, contents& into) {
   }
 }
 
-// What a server would do with it; entries that it would pass over are said.
+// Loads everything as a server would. Entries that a server would skip become notes.
 muster::status load(view const& of, contents& into) {
   auto const clusters = load_clusters(of);
   if (!clusters)

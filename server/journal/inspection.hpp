@@ -1,5 +1,5 @@
-// What stands in a server's directory, or in etcd, and whether all of it can be read: `muster data
-// check`, and what comes before a backup or a restore. One thread.
+// Reads and validates the contents of a store, in a directory or in etcd. Used by `muster data
+// check`, and before a backup or restore. Single-threaded.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 namespace muster::server::journal {
 
 struct entry_count {
-  std::string kind;  ///< a name of entry_kinds(); of others what their keys begin with
+  std::string kind;  ///< a name of entry_kinds(); for unknown kinds the prefix of their keys
   std::uint64_t entries = 0, bytes = 0;
 };
 
@@ -17,26 +17,29 @@ struct contents {
   std::uint32_t format = 0;
   std::string written_by;
   std::uint64_t epoch = 0;
-  std::vector<entry_count> known;  ///< one a kind of the table
-  /// A newer server may have written them. 16 at most: the last stands for all others.
+  std::vector<entry_count> known;  ///< one per kind of the table
+  /// Kinds that are not in the table, perhaps written by a newer server. At most 16; the last one
+  /// sums up all others.
   std::vector<entry_count> unknown;
-  std::vector<std::string> notes;  ///< what is unusual and no damage, a line each
-  /// Blobs that values name, in hexadecimal digits, and for people which value does.
+  std::vector<std::string> notes;  ///< harmless irregularities, one line each
+  /// Blobs that values refer to, in hexadecimal, with a text about the referring value.
   std::map<std::string, std::string> blobs;
 
   std::uint64_t entries() const;
 };
 
-/// How far it is, every few thousand entries. False breaks it off: CANCELLED.
+/// Progress callback, called every few thousand entries. Returning false stops the operation with
+/// CANCELLED.
 using watcher =
     std::function<bool(std::string_view doing, std::uint64_t entries, std::uint64_t bytes)>;
 
-/// Looks only at its format. FAILED_PRECONDITION, in one line with the path: it is not a server's,
-/// or a newer server's. INTERNAL: damaged.
+/// Reads only the format entry.
+/// @return FAILED_PRECONDITION, in one line with the path: not a server's store, or from a newer
+/// server. INTERNAL: damaged.
 muster::result<contents> format_of(view const& of);
 
-/// Reads everything: checksums, each entry, and the clusters as a server would. As format_of;
-/// INTERNAL says what is damaged and where.
+/// Reads and validates everything: checksums, each entry, and the state that a server would load.
+/// @return as format_of. INTERNAL: the message contains what is damaged, and where.
 muster::result<contents> inspect(view const& of, watcher const& watch = {});
 
 }  // namespace muster::server::journal

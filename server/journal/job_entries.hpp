@@ -1,5 +1,5 @@
-// The entries of jobs and their closures, one by one: what loads them and what repairs a store that
-// cannot be loaded judge them alike. Pure functions, any thread.
+// Entries of jobs and their closures, with the checks that loading and repair share. Pure
+// functions, any thread.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,8 @@ namespace muster::server::journal {
 
 struct job_entry {
   std::string cluster{};
-  std::uint32_t delivery = 0;  // 0 a job, 1 a session with a stream, 2 a session of calls
+  // 0: a job, 1: a session with a stream, 2: a session with unary calls.
+  std::uint32_t delivery = 0;
   core::job_fact job{};
 };
 constexpr auto fields_of(std::type_identity<job_entry>) {
@@ -23,16 +24,16 @@ constexpr auto fields_of(std::type_identity<job_entry>) {
                       core::field(21, "delivery", &t::delivery));
 }
 
-/// The closures of a request, as columns.
+/// Closures of a request, as columns.
 struct accepted_entry {
   core::time_point created{};
   std::vector<std::string> functions{};
   std::vector<core::closure_id> ids{};
   std::vector<std::uint32_t> function{};                              // positions in `functions`
-  std::vector<core::blob> args{};                                     // without their encodings
+  std::vector<core::blob> args{};                                     // without encodings
   std::vector<core::encoding> encodings{};                            // empty: all are JSON
-  std::vector<std::shared_ptr<core::closure_extras const>> extras{};  // that differ
-  std::vector<std::uint32_t> extras_of{};  // positions in `extras` + 1, 0: none; empty: all none
+  std::vector<std::shared_ptr<core::closure_extras const>> extras{};  // distinct option sets
+  std::vector<std::uint32_t> extras_of{};  // position in `extras` + 1; 0: none; empty: all 0
   std::vector<std::uint64_t> tokens{};     // empty: all 0
   std::vector<core::callable_name> callables{};
   std::vector<bool> own_errors{};  // empty: all false
@@ -50,7 +51,7 @@ constexpr auto fields_of(std::type_identity<accepted_entry>) {
 }
 
 struct per_worker_entry {
-  std::string cluster{};  // of a value of no session
+  std::string cluster{};  // only for a value without a session
   core::per_worker_fact value{};
 };
 constexpr auto fields_of(std::type_identity<per_worker_entry>) {
@@ -58,9 +59,9 @@ constexpr auto fields_of(std::type_identity<per_worker_entry>) {
   return core::fields(core::flat(&t::value), core::field(8, "cluster", &t::cluster));
 }
 
-/// The entry of a closure that its client has released: a state behind the last one.
+/// Entry of a closure that its client has released: a state above the last enumerator.
 constexpr std::string_view forgotten_entry = "\x08\x06";
-/// Returns whether an entry has that state; later versions can add fields.
+/// Returns whether an entry has that state. Ignores fields that later versions add.
 inline bool is_forgotten(std::string_view bytes) {
   entry::reader fields(bytes);
   for (entry::item i; fields.next(i);)
@@ -68,26 +69,26 @@ inline bool is_forgotten(std::string_view bytes) {
   return false;
 }
 
-/// Returns the job in a key of the kinds a, e, j and p; 0: the key has none.
+/// Returns the job in a key of kind a, e, j or p, or 0 if there is none.
 core::session_id job_in(std::string_view key);
-/// Returns the number behind the job; the largest: there is none.
+/// Returns the number after the job, or the largest number if there is none.
 std::uint64_t position_in(std::string_view key, int base);
 
-/// Completes the job of an entry with this number. Returns whether a coordinator can take it.
+/// Completes the job of an entry with this number. Returns whether it is valid.
 bool complete(job_entry& e, core::session_id job);
 /// Returns whether all columns have the same length and all positions are in range.
 bool fits(accepted_entry const& e);
-/// Returns whether a request can begin at `first` when the one before ends at `end`: the positions
-/// of a job have no gaps, those of a session can have some, and no two requests overlap.
+/// Returns whether a request can start at `first` if the previous one ends at `end`. Requests never
+/// overlap. Positions of a job have no gaps; those of a session can have gaps.
 bool follows(core::delivery d, std::uint64_t end, std::uint64_t first);
 /// Completes the state of a closure. Returns whether its fields are consistent.
 bool complete(core::closure_fact& f, core::session_id job, std::uint32_t order);
 
-/// The slot of a closure's id, which no other closure of the server can have.
+/// Returns the slot in a closure's id, which is unique in the server.
 inline std::uint32_t place_of(core::closure_id id) {
   return static_cast<std::uint32_t>(raw(id));
 }
-/// Returns whether the id has a generation, which begins with 1.
+/// Returns whether the id has a generation; generations start at 1.
 inline bool has_place(core::closure_id id) {
   return raw(id) >> 32 != 0;
 }

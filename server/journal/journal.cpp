@@ -26,7 +26,7 @@ journal::journal(std::unique_ptr<store> s, journal_options o, progress p)
 
 std::uint64_t journal::append(std::vector<change> batch) {
   std::lock_guard const lock(mutex_);
-  if (!facts_.failed.ok()) return ++facts_.appended;  // never durable
+  if (!facts_.failed.ok()) return ++facts_.appended;  // never becomes durable
   if (queue_.empty() && writing_)
     gather_until_ = std::chrono::steady_clock::now() + options_.commit_delay;
   for (auto& c : batch) {
@@ -58,7 +58,8 @@ void journal::stop() {
   thread_.join();
 }
 
-// Whether there is room now and was none, or the other way round. Journal's thread, or before it.
+// Updates the free space. Returns whether `disk_is_full` has changed. Called on the journal's
+// thread, or before it starts.
 bool journal::look_for_room() {
   auto const free = store_->bytes_free();
   std::lock_guard const lock(mutex_);
@@ -68,7 +69,8 @@ bool journal::look_for_room() {
   return std::exchange(facts_.disk_is_full, full) != full;
 }
 
-// There is no room: it waits, untold, until there is. False: told to stop.
+// Puts a batch back into the queue when the disk is full, and waits for a moment. Returns false
+// when the journal is stopping.
 bool journal::put_back(std::vector<change> batch, std::unique_lock<std::mutex>& lock) {
   for (auto& c : queue_) batch.push_back(std::move(c));
   queue_ = std::move(batch);
@@ -90,7 +92,7 @@ void journal::run() {
   std::unique_lock lock(mutex_);
   auto const something = [this] { return stopping_ || facts_.appended > facts_.durable; };
   for (;;) {
-    // Others may fill a disk while nothing is written here.
+    // Other programs can fill the disk while the journal is idle.
     if (!facts_.disk_is_full && !store_->is_local()) {
       appended_.wait(lock, something);
     } else if (!appended_.wait_for(lock, room_looked_at_every, something)) {

@@ -1,12 +1,12 @@
-// What is written down, by a thread of its own: batches of changes, in order, many at one time. The
-// only one who touches the store while the server runs.
+// Writes batches of changes to the store on a thread of its own, in order, several per write.
+// Nothing else uses the store while the server runs.
 //
-//   engine  append ──► queue ──► journal's thread: all that waits, one write ──► durable(n) ──►
-//   engine
+//   append ──► queue ──► one write for the whole queue ──► durable(n)
+//   engine               journal's thread                   engine
 //
-// An idle disk writes at once what comes; while it is busy, or for `commit_delay` after the first
-// one that waits, batches gather. The queue has a limit of bytes, which is not enforced here:
-// whoever appends asks `full()` first and takes nothing new while it is.
+// An idle journal writes at once. While it is busy, and for up to `commit_delay` after that,
+// batches collect in the queue. The journal does not enforce the size limit of the queue. Callers
+// check `full()` before they accept new work.
 #pragma once
 
 #include <chrono>
@@ -21,47 +21,50 @@
 namespace muster::server::journal {
 
 struct journal_options {
-  /// Changes that wait for the disk, in bytes. Full: no new work that has to be written down.
+  /// Maximum size of the queue in bytes. Above it, the server accepts no new work that must be
+  /// stored.
   std::size_t queue_bytes_max = std::size_t{64} << 20;
-  /// Of the disk, for what was accepted. Less is free: as when the queue is full, until there is
-  /// more; looked at every second, of etcd only while something is written.
+  /// Free disk space that is reserved for accepted work. Below it, `full()` returns true. Checked
+  /// every second; for etcd only while there are writes.
   std::uint64_t reserve_bytes = std::uint64_t{64} << 20;
-  /// What came while the disk was busy waits so long, at most, for more to be written with it.
+  /// Maximum time that a batch, appended while the disk was busy, waits for further batches.
   std::chrono::microseconds commit_delay{0};
 };
 
-/// For people and metrics.
+/// Counters for display and metrics.
 struct journal_facts {
-  std::uint64_t appended = 0;  ///< batches
-  std::uint64_t durable = 0;   ///< of them
-  std::uint64_t writes = 0;    ///< of the store, each with all that waited
+  std::uint64_t appended = 0;  ///< batches appended
+  std::uint64_t durable = 0;   ///< batches that are durable
+  std::uint64_t writes = 0;    ///< writes of the store, each of the whole queue
   std::uint64_t waiting_bytes = 0;
-  std::uint64_t disk_bytes = 0;             ///< of the store, looked at every ten seconds at most
-  std::optional<std::uint64_t> free_bytes;  ///< of the disk, looked at every second at most
+  /// Size of the store, checked at most every ten seconds.
+  std::uint64_t disk_bytes = 0;
+  std::optional<std::uint64_t> free_bytes;  ///< free disk space, checked at most every second
   bool disk_is_full = false;                ///< less than the reserve is free
   std::string store_version;                ///< see store::version
-  muster::status failed;                    ///< not OK: nothing is written any more
+  muster::status failed;                    ///< if not OK: nothing is written after this error
 };
 
 class journal {
  public:
-  /// Batches up to this one are durable, or, with an error, no later one will ever be. Also when
-  /// the disk is full, or is not any more. From the journal's thread.
+  /// Called on the journal's thread when batches up to `durable` are durable. With an error, no
+  /// later batch will become durable. Also called when the disk becomes full or has space again.
   using progress = std::function<void(std::uint64_t durable, muster::status const& failed)>;
 
-  /// Starts the thread. Takes the store.
+  /// Starts the journal's thread.
   journal(std::unique_ptr<store> s, journal_options o, progress p);
   ~journal() { stop(); }
   journal(journal const&) = delete;
 
-  // Any thread.
-  /// Its number; they begin with 1.
+  // The following functions can be called on any thread.
+  /// Appends a batch and returns its number; numbers start at 1.
   std::uint64_t append(std::vector<change> batch);
-  /// The queue, or the disk, has no room for anything new.
+  /// Returns whether the queue or the disk has no space for new work.
   bool full() const;
   journal_facts facts() const;
-  /// Writes what waits and ends the thread; nothing is told any more. Nothing may be appended then.
-  /// A store that others keep for us may give up when they are silent; facts() say so.
+  /// Writes the remaining batches and ends the thread. Does not call the callback after it returns;
+  /// no batch may be appended after that. A remote store may give up if it gets no answer, which
+  /// facts() then reports.
   void stop();
 
  private:
@@ -75,15 +78,15 @@ class journal {
 
   mutable std::mutex mutex_;
   std::condition_variable appended_;
-  std::vector<change> queue_;  // under mutex_, as all below
+  std::vector<change> queue_;  // guarded by mutex_, like all members below
   journal_facts facts_;
   bool stopping_ = false;
-  bool ended_ = false;  // the thread has nothing to do any more
+  bool ended_ = false;  // the thread has finished
   std::condition_variable end_;
   bool writing_ = false;
   std::chrono::steady_clock::time_point gather_until_{};
 
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last member, because it uses all others
 };
 
 }  // namespace muster::server::journal

@@ -10,7 +10,7 @@ namespace muster::server::journal {
 namespace {
 
 constexpr std::size_t block_bytes = 32768;
-// Checksum, length of the payload, type. Logs that are used again would have more; ours are not.
+// Checksum, payload length, type. The longer headers of recycled logs do not occur here.
 constexpr std::size_t checksum_bytes = 4, header_bytes = 7;
 enum : unsigned { first_type = 2, middle_type = 3 };
 
@@ -18,7 +18,7 @@ unsigned byte(char c) {
   return static_cast<unsigned char>(c);
 }
 
-// CRC-32C, by bytes.
+// Extends a CRC-32C by one byte.
 std::uint32_t extended(std::uint32_t crc, char c) {
   static auto const table = [] {
     std::array<std::uint32_t, 256> t{};
@@ -31,7 +31,8 @@ std::uint32_t extended(std::uint32_t crc, char c) {
   return table[(crc ^ byte(c)) & 0xff] ^ crc >> 8;
 }
 
-// As it is stored: so that a checksum of bytes with checksums in them is none of those.
+// Masks a checksum for storage, as RocksDB does, so that a checksum over data with checksums
+// differs from them.
 std::uint32_t masked(std::uint32_t crc) {
   crc = ~crc;
   return (crc >> 15 | crc << 17) + 0xa282ead8u;
@@ -41,7 +42,8 @@ std::uint32_t stored_in(std::string_view record) {
   return byte(record[0]) | byte(record[1]) << 8 | byte(record[2]) << 16 | byte(record[3]) << 24;
 }
 
-// Whether these bytes, or the first of them, have the checksum with which they begin.
+// Returns whether these bytes, or a prefix of at least `at_least` bytes, match the checksum at
+// their beginning.
 bool has_checksum(std::string_view record, std::size_t at_least) {
   auto const stored = stored_in(record);
   std::uint32_t crc = ~0u;
@@ -53,25 +55,26 @@ bool has_checksum(std::string_view record, std::size_t at_least) {
 }
 
 struct step {
-  std::size_t bytes = 0;  // of the record
+  std::size_t bytes = 0;  // size of the record
   log_end::kind what = log_end::kind::whole;
-  bool goes_on = false;  // a large one, with more of it in the next block
+  bool goes_on = false;  // a fragment that continues in the next block
   std::size_t missing = 0;
 };
 
-// The record with which these bytes begin: the rest of a block. `last`: nothing is behind it.
+// Reads the record at the beginning of the rest of a block. `last`: no bytes follow.
 step next(std::string_view rest, bool last, bool checksums) {
   using kind = log_end::kind;
   auto const unfinished = last ? kind::torn : kind::damaged;
   if (rest.size() < header_bytes) return {0, unfinished};
   auto const length = byte(rest[4]) | byte(rest[5]) << 8;
   auto const type = byte(rest[6]);
-  if (length == 0 && type == 0) return {0, unfinished};  // as the rest was never written
+  if (length == 0 && type == 0) return {0, unfinished};  // this part was never written
   if (auto const bytes = header_bytes + length; bytes <= rest.size())
     return {bytes,
             !checksums || has_checksum(rest.substr(0, bytes), bytes) ? kind::whole : kind::damaged,
             type == first_type || type == middle_type};
-  // Not all of it is there, or its length is wrong: then a shorter one has its checksum.
+  // The record is truncated or its length is wrong. If its length is wrong, a shorter prefix
+  // matches the checksum.
   if (has_checksum(rest, header_bytes)) return {0, kind::damaged};
   return {0, unfinished, false, header_bytes + length - rest.size()};
 }
@@ -86,8 +89,9 @@ log_end walk_log(log_reader const& read, bool checksums) {
   using kind = log_end::kind;
   std::vector<char> now(block_bytes), ahead(block_bytes);
   std::uint64_t begin = 0;
-  std::optional<std::uint64_t> first;  // part of a record that goes on
-  std::optional<std::uint64_t> zeros;  // what the file system had reserved when the power went
+  std::optional<std::uint64_t> first;  // start of a record that continues
+  // Space that the file system had reserved before a power failure.
+  std::optional<std::uint64_t> zeros;
   auto have = read(now.data(), block_bytes);
   while (have > 0) {
     auto const following = have == block_bytes ? read(ahead.data(), block_bytes) : 0;
@@ -95,7 +99,7 @@ log_end walk_log(log_reader const& read, bool checksums) {
     while (!rest.empty()) {
       auto const at = begin + have - rest.size();
       if (all_zero(rest)) {
-        // The end of a full block may be too short for a header.
+        // The rest of a full block can be too short for a header.
         bool const filler = have == block_bytes && rest.size() < header_bytes;
         if (!filler && !zeros) zeros = at;
         break;

@@ -1,4 +1,4 @@
-// The entry of a program as it was submitted. Used by program_facts and program_loading.
+// Entry of a program as submitted.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Programs as entries, by their tables; see server/core/api/program_fields.hpp.
+// Stores programs; see server/core/api/program_fields.hpp for the fields.
 #include "server/core/api/program_fields.hpp"
 #include "server/journal/fact_encoding.hpp"
 #include "server/journal/program_entry.hpp"
@@ -11,7 +11,7 @@ namespace of_core = core::programs;
 using program_keys::kind;
 
 struct program_encoder {
-  std::string const& cluster;  // whose programs they are
+  std::string const& cluster;  // cluster of the programs
   std::vector<change>& into;
 
   template <class T>

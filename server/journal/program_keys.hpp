@@ -1,4 +1,4 @@
-// Keys of programs' entries. Used by program_facts and program_loading alone.
+// Keys of the entries of programs.
 #pragma once
 
 #include <cstdlib>
@@ -10,9 +10,9 @@
 
 namespace muster::server::journal::program_keys {
 
-/// A program is one entry as it was submitted and one of how it goes, each of its attempts one, one
-/// says where the ranks of the last run, and each of those that is dead is one more. The record of
-/// an attempt is for people.
+/// Kinds of entries. A program has one entry for its submission, one for its state, one for each
+/// attempt, and one for the placement of the last attempt. Each dead rank and each attempt record
+/// has an entry, too.
 enum class kind : char {
   submitted = 'g',
   course = 'h',
@@ -35,7 +35,7 @@ inline std::string of(kind k, core::program_id program, std::uint32_t number) {
   return of(k, program) + '\0' + std::string(10 - digits.size(), '0') + digits;
 }
 
-// None, 0: it has none.
+// Returns the program in a key, or 0 if there is none.
 inline core::program_id program_in(std::string_view key) {
   auto const digits = key.size() < 18 ? std::string() : std::string(key.substr(2, 16));
   return core::program_id{std::strtoull(digits.c_str(), nullptr, 16)};

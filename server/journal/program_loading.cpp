@@ -1,5 +1,5 @@
-// Reads programs from their entries, and checks that the controller can continue them: values are
-// in their ranges, and the entries of a program are consistent.
+// Loads programs. Checks that the controller can continue them: values are in range, and the
+// entries of a program are consistent.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -19,10 +19,10 @@ bool is_port(std::uint64_t n) {
   return n > 0 && n <= std::numeric_limits<std::uint16_t>::max();
 }
 
-// Each completes what an entry has and returns whether the controller can take it.
+// Each fits() completes an entry and returns whether the controller can use it.
 bool fits(core::program_spec& s) {
   s.weight = std::max(s.weight, 1u);
-  if (s.hang_after <= core::duration{}) {  // entries of older servers have no hang policy
+  if (s.hang_after <= core::duration{}) {  // older servers stored no hang policy
     s.on_hang = core::program_spec{}.on_hang;
     s.hang_after = core::program_spec{}.hang_after;
   }
@@ -47,7 +47,7 @@ bool fits(of_core::placement_fact const& f, core::program_spec const& spec) {
   return !f.ranks.empty();
 }
 
-// Returns whether the invariants of the controller hold for the program; see its invalid().
+// Returns whether the program satisfies the invariants of the controller; see its invalid().
 bool fits(of_core::restored_program const& p) {
   auto const& c = p.course;
   auto const alive = p.placement ? p.placement->ranks.size() - p.ended.size() : 0;

@@ -1,5 +1,4 @@
-// The plan is proved before anything is written: the store is inspected as it would be with the
-// changes.
+// Before it writes, the repair verifies its plan by inspecting the store with the changes applied.
 #include "server/journal/repair.hpp"
 
 #include <algorithm>
@@ -21,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Another view with changes, which name single keys.
+/// A view with changes applied. Each change must be of a single key.
 class changed_view final : public view {
  public:
   changed_view(view const& of, std::vector<change> const& changes) : of_(of) {
@@ -58,7 +57,7 @@ struct request_entry {
   core::session_id job{};
   std::uint32_t first = 0;
   accepted_entry what;
-  std::vector<bool> released;  // by closure: its client has let it go, so it has no place
+  std::vector<bool> released;  // by closure: its client has released it, so it has no place
   bool changed = false;
 
   core::closure_id id(std::size_t i) const { return what.ids[i]; }
@@ -68,7 +67,7 @@ struct job_entries {
   core::session_id id{};
   core::delivery delivery{};
   std::string cluster;
-  std::vector<request_entry> requests;  // by their first positions
+  std::vector<request_entry> requests;  // by first position
 
   request_entry* with(std::uint64_t order) {
     auto const after =
@@ -92,7 +91,7 @@ class planner_of_repair {
                             &planner_of_repair::take_per_worker})
       if (auto const s = (this->*step)(); !s.ok()) return s;
     find_places();
-    // A server that read old data can have counted starts twice.
+    // A server that loaded old data may have used a start number that was already taken.
     if (auto const s = move_all(std::max(f->epoch, epoch_) + 1); !s.ok()) return s;
     return std::move(plan_);
   }
@@ -193,7 +192,8 @@ class planner_of_repair {
     });
   }
 
-  // Who came to an earlier place last keeps it: its clients are the ones that were served last.
+  // If several closures have the same place, the newest job keeps it, because its clients were
+  // served last.
   void find_places() {
     for (auto job = jobs_.rbegin(); job != jobs_.rend(); ++job)
       for (auto& r : job->second.requests)
@@ -240,7 +240,8 @@ class planner_of_repair {
     return count_as_start(epoch);
   }
 
-  // An input that several closures were is not guessed: a wrong value would be worse than an error.
+  // References to an id that several closures had are not guessed, because a wrong value would be
+  // worse than an error.
   void rename_inputs(request_entry& r) {
     for (auto& x : r.what.extras) {
       auto renamed = std::make_shared<core::closure_extras>(*x);
@@ -255,7 +256,7 @@ class planner_of_repair {
           after = others->second;
         } else if (auto const n = named_.find(raw(before));
                    n != named_.end() && n->second > 1 && !has(r.job, before)) {
-          after = core::closure_id{place_of(before)};  // without a generation: nobody's
+          after = core::closure_id{place_of(before)};  // without a generation: matches no closure
           plan_.report.add("a closure of " + core::text(r.job) + " takes the value of " +
                            core::text(before) +
                            ", which several closures were: it fails if it has not run");
@@ -274,7 +275,7 @@ class planner_of_repair {
     return false;
   }
 
-  // The new ids are of this start: the next server begins behind them.
+  // The new ids use this start number, so the next server starts with a higher one.
   muster::status count_as_start(std::uint64_t epoch) {
     return of_.read(format_key, [&](std::string_view key, std::string_view value) {
       muster::journal::v1::Format f;
@@ -297,14 +298,15 @@ class planner_of_repair {
   repair_plan plan_;
   std::unordered_set<std::string> unreadable_;
   std::map<core::session_id, job_entries> jobs_;
-  std::unordered_map<std::uint64_t, std::uint32_t> named_;  // closures of an id
+  std::unordered_map<std::uint64_t, std::uint32_t> named_;  // number of closures per id
   std::unordered_set<std::uint32_t> places_;
-  std::uint32_t chunks_ = 0;  // up to the last that has a place in use
-  std::uint64_t epoch_ = 0;   // the latest start that gave an id, before they come round
+  std::uint32_t chunks_ = 0;  // up to the last chunk with a used place
+  std::uint64_t epoch_ = 0;   // latest start that assigned an id, before start numbers wrap around
   std::vector<move> moves_;
-  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> free_;  // by cluster: places
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> free_;  // free places, by cluster
   std::map<std::pair<core::session_id, core::closure_id>, core::closure_id> own_;
-  std::unordered_map<std::uint64_t, core::closure_id> moved_;  // of ids that one closure had
+  // By old id; only ids that a single closure had.
+  std::unordered_map<std::uint64_t, core::closure_id> moved_;
 };
 
 muster::status refuse_unusable(view const& of, repair_plan const& plan) {

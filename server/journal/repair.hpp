@@ -1,13 +1,12 @@
-// What makes a store loadable again that no server can load: `muster data repair`. Such a store is
-// left behind when a server has led with data that were older than what another one had written.
-// One thread.
+// Repairs a store that no server can load, for `muster data repair`. Such a store results when a
+// server has led with data older than what another server had written. Single-threaded.
 #pragma once
 
 #include "server/journal/copy.hpp"
 
 namespace muster::server::journal {
 
-/// Lines for people, 1,000 at most; `all` counts the others as well.
+/// At most 1,000 lines of text. `all` counts further lines, too.
 struct report_lines {
   static constexpr std::size_t lines_max = 1'000;
   std::vector<std::string> lines;
@@ -19,37 +18,38 @@ struct report_lines {
 };
 
 struct repair_plan {
-  std::vector<change> changes;  ///< in one batch; empty: nothing needs a repair
-  report_lines report;          ///< what the changes do
-  /// Entries that no repair can make readable. Without `drop` each prevents the repair.
+  std::vector<change> changes;  ///< one batch; empty: no repair is needed
+  report_lines report;          ///< description of the changes
+  /// Entries that cannot be repaired. Without `drop`, each prevents the repair.
   report_lines unusable;
-  std::size_t moved = 0;    ///< closures that get an id of their own
-  std::size_t removed = 0;  ///< entries
+  std::size_t moved = 0;    ///< closures that get a new id
+  std::size_t removed = 0;  ///< removed entries
 };
 
 /// Plans the repair of jobs, sessions and their closures:
 ///
-/// - Of closures with the same place those of the newest job keep their ids. The others, and
-///   closures without a place, get ids that no server has given; what names them is changed too.
-/// - A state of a closure that no request has, and a per-worker value of a session that is gone,
-/// are
-///   removed: nothing can name them.
-/// - Entries that cannot be read, and requests that do not fit their job, are `unusable`; `drop`
+/// - If closures have the same place, those of the newest job keep their ids. The others, and
+///   closures without a place, get unused ids. References to them are updated.
+/// - The state of a closure that is in no request, and a per-worker value without a session, are
+///   removed, because nothing can refer to them.
+/// - Unreadable entries, and requests that are inconsistent with their job, are `unusable`. `drop`
 ///   removes them.
 ///
-/// INTERNAL, in one line: the repair would not make the store loadable, and why. Nothing of the
-/// plan is done then.
+/// @return INTERNAL, in one line with the reason: the repair would not make the store loadable.
+/// Nothing is changed.
 muster::result<repair_plan> plan_repair(view const& of, bool drop, watcher const& watch = {});
 
-/// Repairs a directory that no server has. Copies it to `copy` before it changes anything, as
-/// copy_store does, but without judging whether a server could load it. FAILED_PRECONDITION: as
-/// copy_store, a process has the directory, or something is unusable and `drop` is false.
+/// Repairs a directory that no server uses. First copies it to `copy` as copy_store does, without
+/// checking that a server could load it.
+/// @return FAILED_PRECONDITION: as copy_store, a process uses the directory, or entries are
+/// unusable and `drop` is false.
 muster::result<repair_plan> repair_store(std::filesystem::path const& directory,
                                          std::filesystem::path const& copy, bool drop,
                                          watcher const& watch = {});
 
-/// Repairs `into`, an opened store that nobody else writes; `from` is a view of it. `directory`:
-/// where it is one, for its blobs.
+/// Repairs `into`, an open store that has no other writer.
+/// @param from a view of `into`
+/// @param directory its directory, for the blobs; empty if there is none
 muster::result<repair_plan> repair_store(view const& from, std::filesystem::path const& directory,
                                          store& into, std::filesystem::path const& copy, bool drop,
                                          watcher const& watch = {});

@@ -9,10 +9,10 @@
 namespace muster::server::journal::rocks {
 namespace {
 
-constexpr std::size_t up_to_its_job = 19;  // `e\0`, sixteen digits, `\0`
+constexpr std::size_t up_to_its_job = 19;  // length of `e\0`, sixteen digits, `\0`
 
-// Entries of closures, by job. Never the beginning of a range that is erased: RocksDB 7.8 takes the
-// place of the last entry in its table for one in that of ranges, and destroys both.
+// Groups entries of closures by job. The prefix must never be the start of an erased range. RocksDB
+// 7.8 confuses the insert hints of its two tables in that case and corrupts both.
 class job_of_closure final : public rocksdb::SliceTransform {
  public:
   char const* Name() const override { return "muster.job_of_closure"; }
@@ -29,17 +29,18 @@ class job_of_closure final : public rocksdb::SliceTransform {
 rocksdb::Options options() {
   rocksdb::Options o;
   o.paranoid_checks = true;
-  // A torn last write is what a killed server leaves; anything else in the log is corruption.
+  // A killed server leaves a torn last write. Anything else in the log is corruption.
   o.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   o.write_buffer_size = std::size_t{32} << 20;
   o.max_total_wal_size = std::size_t{128} << 20;
-  // Closures of a job come nearly in order, and by one thread: each is looked for from the last.
+  // One thread inserts the closures of a job nearly in order, so each search starts at the last
+  // position.
   o.memtable_insert_with_hint_prefix_extractor = std::make_shared<job_of_closure const>();
   o.allow_concurrent_memtable_write = false;
   o.max_open_files = 128;
   o.keep_log_file_num = 2;
   o.info_log_level = rocksdb::WARN_LEVEL;
-  // Of the whole file, the few bytes that no block's checksum covers included.
+  // A checksum of the whole file also covers the few bytes outside the blocks' checksums.
   o.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
   return o;
 }
@@ -52,9 +53,9 @@ std::string explained(rocksdb::Status const& s) {
   return s.IsCorruption() ? damaged(s.ToString()) : s.ToString();
 }
 
-// RocksDB 7.8 gives a plain IOError for a lock that somebody has, as for whatever else goes wrong
-// with files; so the lock is asked for. Through RocksDB, which knows its own locks: a file opened
-// here would end those of this process when it is closed.
+// RocksDB 7.8 returns a generic IOError if the lock is taken, so the lock is tested explicitly. The
+// test uses RocksDB, which knows this process's own locks. Closing a file descriptor opened here
+// would release them.
 bool is_locked(std::filesystem::path const& directory) {
   auto const file = directory.string() + "/LOCK";
   std::error_code error;

@@ -1,4 +1,4 @@
-// What both ways to open a RocksDB directory share: settings, words for its errors, reading.
+// Shared by rocks_store and rocks_view: RocksDB settings, error messages, reading.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -10,16 +10,16 @@
 namespace muster::server::journal::rocks {
 
 rocksdb::Options options();
-/// FAILED_PRECONDITION: the directory is not one that can be used so; it begins with its path.
+/// Returns FAILED_PRECONDITION with the path: the directory cannot be used in this way.
 muster::status refused(std::filesystem::path const& directory, std::string const& why);
-/// In words of ours where it is one of the errors that people meet.
+/// Returns an error in Muster's own words if it is a common one.
 std::string explained(rocksdb::Status const& s);
-/// Whether somebody, this process or another, has the directory open to write.
+/// Returns whether any process, including this one, has the directory open for writing.
 bool is_locked(std::filesystem::path const& directory);
-/// The same for damage: `how`, and a record of this file that begins at this byte.
+/// Return a message about damage: with the reason `how`, or with the file and offset of the record.
 std::string damaged(std::string const& how);
 std::string damaged(std::string const& file, std::uint64_t at);
-/// As store::read.
+/// Implements store::read.
 muster::status read(rocksdb::DB& db, std::string_view prefix, store::visitor const& v);
 
 }  // namespace muster::server::journal::rocks

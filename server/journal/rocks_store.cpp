@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 
 using rocks::refused;
 
-// Before anything is touched: whether it is there, and ours to open.
+// Checks whether the directory is usable, before anything is changed. Returns whether it is still
+// empty.
 muster::result<bool> is_fresh(fs::path const& directory) {
   if (int const e = make_private_directory(directory); e != 0)
     return refused(directory, "cannot be made: " + reason_of(e));
@@ -27,14 +28,14 @@ muster::result<bool> is_fresh(fs::path const& directory) {
     return refused(directory, error ? "cannot be read: " + error.message()
                                     : "holds other files and no data of a server; name an empty "
                                       "directory");
-  // Before there is anything that others could open. They may belong to somebody else, as mounted
-  // volumes do; whoever starts a server is told that.
+  // Make it private before it contains anything to read. Mounted volumes may have another owner;
+  // that is reported elsewhere.
   (void)make_private(directory);
   return true;
 }
 
-// RocksDB takes a last record whose length is wrong for one that was torn off, and drops what was
-// told to be durable.
+// Detects damaged last records. RocksDB treats a last record with a wrong length as torn and drops
+// it, although it may have been acknowledged as durable.
 muster::status last_records_are_not_damaged(fs::path const& directory) {
   std::error_code error;
   for (auto const& f : fs::directory_iterator(directory, error)) {
@@ -55,8 +56,8 @@ muster::status without_room(fs::path const& directory) {
   return no_room(directory.string(), "its disk is full; make room, then start again");
 }
 
-// Without any room for its first files RocksDB ends the process, by an assertion. What is written
-// to see that has no name, so nothing is left of it.
+// Checks that there is space for RocksDB's first files, because RocksDB aborts the process without
+// it. The probe file has no name, so nothing remains of it.
 muster::status has_room(fs::path const& directory) {
   constexpr std::size_t least = std::size_t{64} << 10;
   open_file probe(directory, O_WRONLY | O_TMPFILE);
@@ -68,7 +69,7 @@ muster::status has_room(fs::path const& directory) {
     if (probe) ::unlink(named.c_str());
   }
   int const e = probe ? probe.write(std::string(least, '\0')) : error;
-  return is_full(e) ? without_room(directory) : muster::status{};  // RocksDB tells others
+  return is_full(e) ? without_room(directory) : muster::status{};  // RocksDB reports other errors
 }
 
 std::uint64_t bytes_of_files(fs::path const& directory, std::string_view ending) {
@@ -85,7 +86,7 @@ std::uint64_t bytes_of_files(fs::path const& directory, std::string_view ending)
 rocks_store::rocks_store(fs::path directory) : directory_(std::move(directory)) {}
 
 rocks_store::~rocks_store() {
-  if (db_) (void)db_->Close();  // what was written is durable already
+  if (db_) (void)db_->Close();  // all writes are durable already
 }
 
 muster::result<std::unique_ptr<rocks_store>> rocks_store::open(fs::path const& directory) {
@@ -135,9 +136,9 @@ muster::status rocks_store::write(std::vector<change> const& batch) {
   return written.ok() ? muster::status{} : no_room_or_failed(written);
 }
 
-// RocksDB 7.8 aborts the process, by an assertion, when it goes on with a file that it could not
-// write for want of room. So it is given a write only while there is room for that, for a flush of
-// all that it has in memory, or will have when it is opened again, and for its small files.
+// Checks that there is space for a write. RocksDB 7.8 aborts the process when it continues with a
+// file after running out of space. A write is allowed only if there is also space for a flush of
+// all data in memory, now or after reopening, and for RocksDB's small files.
 muster::status rocks_store::no_room_for(std::size_t batch_bytes) const {
   constexpr std::uint64_t small_files = std::uint64_t{1} << 20;
   std::uint64_t in_memory = 0;
@@ -153,11 +154,11 @@ muster::status rocks_store::no_room_for(std::size_t batch_bytes) const {
                                           std::to_string((needed >> 20) + 1) + " MiB");
 }
 
-// Where there was no room, an instance of RocksDB would go on with a log whose end is torn: it is
-// closed and opened again, as after a kill, which drops that end. A sync that failed is another
-// matter, whatever it failed for: what the kernel has dropped then, nobody knows. RocksDB 7.8 has
-// one code (NoSpace) for both, and which call it was in its text alone: "While appending to file",
-// but "While fsync" and "While fdatasync".
+// Classifies a failed write. After running out of space, RocksDB would continue with a torn log. It
+// is closed and reopened, as after a kill, which drops the torn end. A failed sync is different,
+// because it is unknown which data the kernel dropped. RocksDB 7.8 uses one code (NoSpace) for
+// both. Only the text contains the call: "While appending to file", or "While fsync" and "While
+// fdatasync".
 muster::status rocks_store::no_room_or_failed(rocksdb::Status const& s) {
   auto const text = s.ToString();
   had_no_room_ = s.IsNoSpace() && text.find("While f") == std::string::npos;

@@ -1,4 +1,4 @@
-// The store in a directory of its own, by RocksDB: `--data-dir`.
+// Store in a directory of its own, with RocksDB (`--data-dir`).
 #pragma once
 
 #include <filesystem>
@@ -15,9 +15,11 @@ namespace muster::server::journal {
 
 class rocks_store final : public store {
  public:
-  /// Opens it, and makes it when the directory is empty or not there. FAILED_PRECONDITION, in one
-  /// line with the path and what to do: another process has it, it is something else's, it cannot
-  /// be read. RESOURCE_EXHAUSTED: its disk is full. A directory that is refused is left as it was.
+  /// Opens the directory. Creates it if it is empty or absent. Leaves a rejected directory
+  /// unchanged.
+  /// @return FAILED_PRECONDITION, in one line with the path and the remedy: another process uses
+  /// the directory, it has other contents, or it is unreadable. RESOURCE_EXHAUSTED: the disk is
+  /// full.
   static muster::result<std::unique_ptr<rocks_store>> open(std::filesystem::path const& directory);
   ~rocks_store() override;
 
@@ -25,7 +27,7 @@ class rocks_store final : public store {
   muster::status read(std::string_view prefix, visitor const& v) const override;
   std::uint64_t bytes_on_disk() const override;
   std::optional<std::uint64_t> bytes_free() const override;
-  /// Writes all of it anew without what was erased; takes as long as that takes.
+  /// Rewrites all entries without those that were erased. Blocks until it has finished.
   muster::status compact();
 
  private:
@@ -35,8 +37,8 @@ class rocks_store final : public store {
   muster::status no_room_or_failed(rocksdb::Status const& s);
 
   std::filesystem::path const directory_;
-  std::unique_ptr<rocksdb::DB> db_;  // null: it could not be opened again yet
-  bool had_no_room_ = false;  // a write failed for that: nothing is written before a reopening
+  std::unique_ptr<rocksdb::DB> db_;  // null while a reopening has failed
+  bool had_no_room_ = false;  // a write failed for lack of space: reopen before the next write
 };
 
 }  // namespace muster::server::journal

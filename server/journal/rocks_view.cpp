@@ -16,7 +16,7 @@ muster::status damaged(fs::path const& directory, std::string const& how) {
   return {code::internal, directory.string() + ": " + rocks::damaged(how)};
 }
 
-// Whether a store's files are in it, before any is opened.
+// Checks that the directory contains a store's files, before any is opened.
 muster::status looked_at(fs::path const& directory) {
   std::error_code error;
   auto const kind = fs::status(directory, error).type();
@@ -43,7 +43,7 @@ log_end end_of(held_file const& f) {
   });
 }
 
-// RocksDB's logs: what it would drop without a word, and where they are damaged.
+// Checks RocksDB's logs for damage, and for records that RocksDB would drop silently.
 muster::status walk_logs(fs::path const& directory, held_files const& held, bool in_use,
                          std::vector<std::string>& notes) {
   for (auto const& [name, file] : held.files()) {
@@ -64,7 +64,8 @@ muster::status walk_logs(fs::path const& directory, held_files const& held, bool
   return {};
 }
 
-// What RocksDB says of a damaged table names the manifest while it opens the directory.
+// Explains an error. RocksDB's own message for a damaged table contains the manifest's name instead
+// of the table's.
 std::string explained(rocksdb::Status const& why, rocksdb::Options const& options,
                       fs::path const& directory, held_files const& held) {
   for (auto const& [name, file] : held.files()) {
@@ -95,7 +96,7 @@ rocks_view::~rocks_view() {
 
 muster::result<std::unique_ptr<rocks_view>> rocks_view::open(fs::path const& directory) {
   if (auto const there = looked_at(directory); !there.ok()) return there;
-  // Asked before the files are held: a server that starts in between has torn nothing yet.
+  // Checked before the files are held: a server that starts in between has not torn a record yet.
   bool const in_use = user_of(directory).has_value();
   auto held = held_files::of(directory);
   if (!held) return held.error();
@@ -109,7 +110,7 @@ muster::result<std::unique_ptr<rocks_view>> rocks_view::open(fs::path const& dir
   auto options = rocks::options();
   view->env_ = rocksdb::NewCompositeEnv(*held);
   options.env = view->env_.get();
-  options.max_open_files = -1;  // they are open as it is
+  options.max_open_files = -1;  // all files are held open anyway
   options.max_file_opening_threads = 1;
   options.skip_stats_update_on_db_open = true;
   rocksdb::DB* db = nullptr;

@@ -1,5 +1,5 @@
-// A server's directory as it is at one moment, for people who look after it: only read, with or
-// without a server that has it. Nothing in it is changed, no lock is taken. One thread at a time.
+// Read-only snapshot of a server's directory, for maintenance tools, whether a server runs or not.
+// Changes nothing and takes no lock. One thread at a time.
 #pragma once
 
 #include <filesystem>
@@ -15,24 +15,25 @@ class Env;
 
 namespace muster::server::journal {
 
-/// The process that has it open, 0 when the system does not say which.
+/// Returns the process that has the directory open. 0 if the system does not reveal it.
 std::optional<int> user_of(std::filesystem::path const& directory);
 
 class rocks_view final : public view {
  public:
-  /// In one line with the path: FAILED_PRECONDITION, it is not a store's; INTERNAL, it is damaged
-  /// or cannot be read, and where; UNAVAILABLE, its server changes it too fast.
+  /// Opens a snapshot.
+  /// @return In one line with the path: FAILED_PRECONDITION (not a store), INTERNAL (damaged or
+  /// unreadable, and where), UNAVAILABLE (its server changes it too fast).
   static muster::result<std::unique_ptr<rocks_view>> open(std::filesystem::path const& directory);
   ~rocks_view() override;
 
   muster::status read(std::string_view prefix, visitor const& v) const override;
-  /// When it was opened; without RocksDB's notes to itself.
+  /// Returns the size when it was opened, without RocksDB's info logs.
   std::uint64_t bytes_on_disk() const override { return bytes_; }
 
   std::string name() const override { return directory_.string(); }
   std::size_t files() const { return files_; }
   std::vector<std::string> const& notes() const override { return notes_; }
-  /// Every byte of its tables against its checksums. INTERNAL names the file.
+  /// Verifies all checksums of the tables. INTERNAL contains the file.
   muster::status verify() const override;
 
  private:
@@ -43,7 +44,7 @@ class rocks_view final : public view {
   std::size_t files_ = 0;
   std::vector<std::string> notes_;
   std::unique_ptr<rocksdb::Env> env_;
-  std::unique_ptr<rocksdb::DB> db_;  // behind env_, which it uses
+  std::unique_ptr<rocksdb::DB> db_;  // declared after env_, which it uses
 };
 
 }  // namespace muster::server::journal

@@ -1,6 +1,6 @@
-// Where a server writes down what the next one must know: an ordered map that outlives the process.
-// One small interface, so that a disk, a service or a test's memory can be behind it. Called by one
-// thread at a time: before the server runs by its main thread, then by the journal's.
+// Interface for durable storage of the server's state: an ordered map. The implementation can be a
+// disk, a service or a test's memory. Called by one thread at a time: by the main thread until the
+// server runs, then by the journal's thread.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 
 namespace muster::server::journal {
 
-/// One of a batch, which are done in order.
+/// One change of a batch. Changes are applied in order.
 struct change {
   enum class kind : std::uint8_t { put, erase, erase_below };
   kind what = kind::put;
-  std::string key{};    ///< erase_below: everything that begins so
-  std::string value{};  ///< put
+  std::string key{};    ///< for erase_below: a prefix of keys
+  std::string value{};  ///< only for put
 
   std::size_t bytes() const { return sizeof *this + key.size() + value.size(); }
   bool operator==(change const&) const = default;
 };
 
-/// The end of the range of all keys that begin so; empty: it has none.
+/// Returns the end of the range of all keys with this prefix. Empty: the range has no end.
 inline std::string behind(std::string prefix) {
   while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xff) prefix.pop_back();
   if (!prefix.empty()) ++prefix.back();
@@ -35,26 +35,26 @@ inline std::string behind(std::string prefix) {
 class store {
  public:
   virtual ~store() = default;
-  /// All of it or nothing; durable when it returns OK. RESOURCE_EXHAUSTED: there is no room,
-  /// nothing of it is written, and it may be tried again. Any other error stands for good: nothing
-  /// may be written any more (what the disk has of it is not known), it is never tried again.
+  /// Writes the whole batch or nothing; it is durable on OK. the disk contains is unknown, and the
+  /// store must not be written again.
   virtual muster::status write(std::vector<change> const& batch) = 0;
-  /// Everything that begins so, in order of keys, until the visitor says false.
+  /// Receives an entry; returns false to stop.
   using visitor = std::function<bool(std::string_view key, std::string_view value)>;
-  /// Shows all entries whose keys begin so, in order of keys, until the visitor gives false.
+  /// Visits all entries whose keys have the prefix, in order of keys, until the visitor returns
+  /// false.
   virtual muster::status read(std::string_view prefix, visitor const& v) const = 0;
-  /// Any thread, again and again: somebody waits for the end of a write, and for the end of all.
-  /// A store that asks others gives up then when they are silent.
+  /// Tells the store that a caller is waiting for the end of all writes. A remote store then gives
+  /// up if it gets no answer. Callable from any thread, repeatedly.
   virtual void hurry() {}
-  /// What all of it takes.
+  /// Returns the size of all entries on the disk.
   virtual std::uint64_t bytes_on_disk() const = 0;
-  /// Of its disk; none: not known.
+  /// Returns the free space, or nothing if it is unknown.
   virtual std::optional<std::uint64_t> bytes_free() const { return {}; }
-  /// Returns the version of the service that keeps it, as of the last look at its space; empty: it
-  /// is a directory, or not known.
+  /// Returns the version of the storage service, as of the last check of its space. Empty: unknown,
+  /// or a local directory.
   virtual std::string version() const { return {}; }
-  /// Returns whether `bytes_free` asks nobody else, so that it can be called while nothing is
-  /// written.
+  /// Returns whether `bytes_free` works without a remote call, so that it can be called while the
+  /// journal is idle.
   virtual bool is_local() const { return true; }
 };
 

@@ -1,4 +1,4 @@
-// A mebibyte at a time is read, hashed and, for a copy, written.
+// Blobs are read, hashed and copied in pieces of 1 MiB.
 #include "server/journal/stored_blobs.hpp"
 
 #include <absl/strings/escaping.h>
@@ -21,7 +21,7 @@ class reader {
  public:
   reader(fs::path into, watcher const& watch) : into_(std::move(into)), watch_(watch) {}
 
-  /// False: it went meanwhile.
+  /// Returns false if the file was deleted in the meantime.
   muster::result<bool> read(fs::path const& path) {
     open_file const from(path, O_RDONLY | O_NOFOLLOW);
     if (!from && errno == ENOENT) return false;

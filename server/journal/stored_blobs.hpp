@@ -1,6 +1,6 @@
-// The blobs beside a server's entries, in DIR/blobs, each under the SHA-256 of its bytes: read
-// whole, copied. They are made by a rename and never changed, so they may be read beside the server
-// that has them; one that it lets go of meanwhile is passed over. One thread.
+// Reads and copies the blobs in DIR/blobs, each named after the SHA-256 of its bytes. Blobs are
+// created by a rename and never changed, so they can be read while the server runs. Blobs that it
+// deletes in the meantime are skipped. Single-threaded.
 #pragma once
 
 #include <filesystem>
@@ -11,15 +11,17 @@ namespace muster::server::journal {
 
 struct found_blobs {
   std::uint64_t blobs = 0, bytes = 0;
-  std::uint64_t named = 0;  ///< names in values, each once
-  /// What values name and is not there, a line each, 16 at most: the last stands for all others.
+  std::uint64_t named = 0;  ///< number of distinct blobs that values refer to
+  /// Blobs that values refer to and that are missing, one line each. At most 16; the last line sums
+  /// up all others.
   std::vector<std::string> missing;
 };
 
-/// Reads each blob of `directory`; `named`: contents::blobs of its entries. `into`, where it is not
-/// empty, is another such directory that gets a copy of each, on the disk. An empty `directory` has
-/// none. no_room; INTERNAL, in one line with the path: a blob has other bytes than its name says,
-/// or cannot be read or written. CANCELLED: `watch` said so.
+/// Reads and verifies each blob of `directory`. An empty `directory` has no blobs.
+/// @param named contents::blobs of the entries
+/// @param into if not empty, the directory of a durable copy of all blobs
+/// @return no_room, or INTERNAL, in one line with the path: a blob does not match its name, or
+/// cannot be read or written. CANCELLED: `watch` returned false.
 muster::result<found_blobs> read_blobs(std::filesystem::path const& directory,
                                        std::map<std::string, std::string> const& named,
                                        std::filesystem::path const& into, watcher const& watch);

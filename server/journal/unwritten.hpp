@@ -1,5 +1,4 @@
-// A store that is only looked at: what its server would write is dropped, so that nobody waits for
-// it.
+// Read-only wrapper of a store. Writes are dropped and return OK, so no caller waits for them.
 #pragma once
 
 #include <memory>
@@ -11,7 +10,7 @@ namespace muster::server::journal {
 
 class unwritten final : public store {
  public:
-  /// REQUIRES: a store.
+  /// @pre The store is not null.
   explicit unwritten(std::unique_ptr<store> looked_at) : looked_at_(std::move(looked_at)) {}
 
   muster::status write(std::vector<change> const&) override { return {}; }

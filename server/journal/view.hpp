@@ -1,5 +1,5 @@
-// A store as it is at one moment, for people who look after it: only read, beside the server that
-// has it, too. One thread at a time.
+// Read-only snapshot of a store for maintenance tools, also while a server uses the store. One
+// thread at a time.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace muster::server::journal {
 
 class view : public store {
  public:
-  /// For people: a directory, or the address of a prefix in etcd.
+  /// Returns a name for messages: a directory, or the address of a prefix in etcd.
   virtual std::string name() const = 0;
-  /// What is unusual and no damage, a line each.
+  /// Returns harmless irregularities, one line each.
   virtual std::vector<std::string> const& notes() const = 0;
-  /// What the store itself can say of damage. INTERNAL names it.
+  /// Runs the store's own checks for damage. INTERNAL contains the damage.
   virtual muster::status verify() const { return {}; }
 
-  /// Refused.
+  /// Rejects all writes.
   muster::status write(std::vector<change> const&) override {
     return {code::failed_precondition, name() + ": is only read"};
   }

@@ -1,4 +1,4 @@
-// Where a store in etcd is, as the command line says it. Pure, any thread.
+// Address of a store in etcd, as given on the command line. Pure functions, any thread.
 #pragma once
 
 #include <string>
@@ -10,18 +10,19 @@
 namespace muster::server::journal::etcd {
 
 struct address {
-  std::vector<std::string> hosts;  ///< "host:port" each, one at least, 16 at most
-  std::string prefix;              ///< "/muster": all keys begin so, with a '/' behind it
-  std::string user;                ///< empty: none
+  std::vector<std::string> hosts;  ///< "host:port" each; 1 to 16
+  std::string prefix;              ///< for example "/muster"; all keys begin with it and a '/'
+  std::string user;                ///< empty: no user
   bool tls = false;
 
-  /// As it was written. Holds no password: there is no place for one.
+  /// Returns the address as it was written. It never contains a password.
   std::string text() const;
   bool operator==(address const&) const = default;
 };
 
-/// etcd://[USER@]HOST:PORT[,HOST:PORT…]/PREFIX, or etcds:// with TLS. INVALID_ARGUMENT, in one line
-/// that says what to write instead, and repeats no password.
+/// Parses etcd://[USER@]HOST:PORT[,HOST:PORT…]/PREFIX, or etcds:// with TLS.
+/// @return INVALID_ARGUMENT, in one line with the expected format. The message never contains a
+/// password.
 muster::result<address> parse_address(std::string_view text);
 
 }  // namespace muster::server::journal::etcd

@@ -13,16 +13,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Between two rounds through all members that gave nothing.
+// Pause after all members have failed to answer.
 constexpr auto pause = 50ms;
-// A connection may take so long, TLS included; how often it is tried again is said below.
+// Maximum duration of one connection attempt, including TLS.
 constexpr int connect_limit_ms = 2'000;
-// What a member that was not there a moment ago is waited for: others are asked then.
+// How long to wait for a member that was unreachable a moment ago, if there are other members.
 constexpr auto reconnect_wait = 100ms;
-// A call has at least this long, so that it can return why its member is not connected.
+// A call gets at least this time, so that it can return why its member is not connected.
 constexpr auto call_limit_min = 100ms;
 constexpr std::size_t transactions_at_once = 32;
-// It stops a member for seconds.
+// Defragmentation stops a member for seconds.
 constexpr auto make_space_every = 10s;
 constexpr auto make_space_limit = 30s;
 constexpr auto alarm_limit = 2s;
@@ -39,27 +39,27 @@ std::shared_ptr<grpc::ChannelCredentials> credentials(access const& a) {
 grpc::ChannelArguments arguments() {
   grpc::ChannelArguments o;
   o.SetMaxReceiveMessageSize(std::numeric_limits<int>::max());
-  // A member that comes back is asked again soon; the rounds of `ask` are what waits.
+  // Reconnect to a recovered member soon. The rounds of `ask` limit the rate.
   o.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // In spite of its name: the time that a connection may take.
+  // Despite its name, this is the maximum duration of a connection attempt.
   o.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, connect_limit_ms);
   o.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-  // The lease has connections of its own, whatever those of the writes wait for.
+  // The lease uses separate connections, so that slow writes do not delay it.
   o.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   o.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return o;
 }
 
-// Two errors share their codes with others: RESOURCE_EXHAUSTED also means too many requests or a
-// message that is too long, INVALID_ARGUMENT whatever is wrong with a request. etcd's own clients
-// know them by exactly these words (rpctypes of 3.4.23 and of 3.5).
+// These errors share their codes with others. RESOURCE_EXHAUSTED also means too many requests or a
+// message that is too long, and INVALID_ARGUMENT covers any invalid request. etcd's own clients
+// compare exactly these texts (rpctypes of 3.4.23 and 3.5).
 constexpr std::string_view no_space = "etcdserver: mvcc: database space exceeded";
 constexpr std::string_view old_revision = "etcdserver: revision of auth store is old";
-// OUT_OF_RANGE is a revision that etcd has dropped, or one that this member has not reached.
+// OUT_OF_RANGE: etcd has dropped the revision, or this member has not reached it.
 constexpr std::string_view not_reached = "etcdserver: mvcc: required revision is a future revision";
 
-// What stands in the way, for people; nothing is decided by it. gRPC 1.51 gives UNAVAILABLE for all
-// of it, and its own words speak of its inside.
+// Returns a short reason for messages; no decision depends on it. gRPC 1.51 uses UNAVAILABLE for
+// all of these, and its own texts describe its internals.
 std::string reason(grpc::Status const& s) {
   auto const& text = s.error_message();
   auto const has = [&](char const* part) { return text.find(part) != std::string::npos; };
@@ -171,15 +171,15 @@ void client::hurry(milliseconds patience) {
   give_up();
 }
 
-// gRPC notices that a connection was made only while somebody waits for it, and calls fail at once
-// after one that could not be made: so it is waited for here.
+// Waits until the member is connected. gRPC notices a new connection only while a caller waits for
+// it. After a failed attempt, calls fail at once.
 void client::connect(member& m, milliseconds limit) {
   auto state = m.channel->GetState(true);
   bool tried = state != GRPC_CHANNEL_TRANSIENT_FAILURE;
   bool const others = members_.size() > 1;
   auto const until = clock::now() + (tried || !others ? limit : std::min(limit, reconnect_wait));
   while (state != GRPC_CHANNEL_READY && !over_ && clock::now() < until) {
-    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && tried) return;  // the call says why
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && tried) return;  // the call returns the reason
     auto const slice = std::min(until, clock::now() + reconnect_wait) - clock::now();
     auto const end =
         std::chrono::system_clock::now() + std::chrono::ceil<std::chrono::microseconds>(slice);
@@ -208,7 +208,7 @@ grpc::Status client::once(milliseconds limit, attempt const& f) {
   last_ = at_;
   auto& m = members_[at_];
   auto s = call(m, limit, f);
-  // Tokens end after some minutes without use, and with a change of the user.
+  // Tokens expire after some minutes without use, and when the user changes.
   bool const stale =
       s.error_code() == grpc::StatusCode::UNAUTHENTICATED || s.error_message() == old_revision;
   if (stale && !token_.empty()) {
@@ -231,7 +231,7 @@ grpc::Status client::judge(std::int64_t revision) {
 }
 
 muster::status client::require_all_acknowledged(milliseconds limit, std::string const& what) {
-  // The list of alarms goes through etcd's log. Not every version says the revision with it.
+  // Listing the alarms passes through etcd's log. Not every version returns the revision with it.
   return ask(limit, what, [&](member& m, grpc::ClientContext& context) {
     wire::AlarmResponse alarms;
     auto s = m.maintenance->Alarm(&context, {}, &alarms);

@@ -1,5 +1,6 @@
-// Calls to a cluster of etcd: one address after the other until one answers, each call with a
-// deadline, with a token when there is a user. One thread at a time, but for what breaks calls off.
+// Calls to an etcd cluster. Tries one member after another until one answers. Each call has a
+// deadline, and a token if there is a user. One thread at a time, except for the functions that
+// stop calls.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -23,15 +24,15 @@ namespace muster::server::journal::etcd {
 
 namespace wire = etcdserverpb;
 
-/// Whom to ask, and as whom. Texts of PEM files; nothing of it is logged.
+/// Address and credentials. The certificates are the texts of PEM files. Never logged.
 struct access {
   address where;
   std::string password;
-  std::string authorities;  ///< empty: those of the system
+  std::string authorities;  ///< empty: the system's authorities
   std::string certificate, key;
 };
 
-/// A member of the cluster, as gRPC knows it.
+/// A member of the cluster with its gRPC stubs.
 struct member {
   std::string host;
   std::shared_ptr<grpc::Channel> channel;
@@ -39,18 +40,20 @@ struct member {
   std::unique_ptr<wire::Lease::Stub> leases;
   std::unique_ptr<wire::Maintenance::Stub> maintenance;
   std::unique_ptr<wire::Auth::Stub> auth;
-  std::string trouble = "not asked";  ///< what came of the last call; empty: an answer
+  std::string trouble = "not asked";  ///< outcome of the last call; empty: it answered
 };
 
-/// What etcd says when its quota is used up, and nothing else: RESOURCE_EXHAUSTED is also "too many
-/// requests", which passes.
+/// Returns whether etcd's quota is exhausted. The code RESOURCE_EXHAUSTED alone also covers "too
+/// many requests", which is temporary.
 bool out_of_space(grpc::Status const& s);
-/// It may have been done or not, or would be done by another member or later.
+/// Returns whether an error is temporary. The call may have been executed, and another member or a
+/// later call may succeed.
 bool may_pass(grpc::Status const& s);
 
 using attempt = std::function<grpc::Status(member&, grpc::ClientContext&)>;
 
-/// One call of a stub that the members have. REQUIRES: both outlive the attempts.
+/// Wraps one call of a member's stub.
+/// @pre `request` and `answer` outlive the attempts.
 template <class Stub, class Request, class Answer>
 attempt calling(std::unique_ptr<Stub> member::*stub,
                 grpc::Status (Stub::*call)(grpc::ClientContext*, Request const&, Answer*),
@@ -66,16 +69,18 @@ class client {
 
   explicit client(access a);
 
-  /// Once, by the member of the moment; after an error that may pass the next call asks the next.
+  /// Calls the current member once. After a temporary error, the next call uses the next member.
   grpc::Status once(milliseconds limit, attempt const& f);
-  /// Again and again until it is answered, or refused for good, or the time is over. For calls that
-  /// may be done twice. `what` is for people: an error says it, how long, and what each said.
+  /// Repeats a call until it succeeds, fails permanently, or times out. Only for calls that can
+  /// safely run twice. `what` describes the call in errors, which also contain the duration and
+  /// each member's answer.
   muster::status ask(milliseconds limit, std::string const& what, attempt const& f);
-  /// "asked WHAT: host (why not), host (why not)"
+  /// Returns "asked WHAT: host (why not), host (why not)".
   std::string asked(std::string const& what) const;
-  /// A read that a decision depends on. Rejects the answer of a member that is behind `required()`,
-  /// so that `ask` tries the next member; raises `required()` to the revision of an accepted
-  /// answer. REQUIRES: request and answer outlive the attempts.
+  /// Wraps a read on which a decision depends. Rejects the answer of a member whose revision is
+  /// older than `required()`, so that `ask` tries the next member. Raises `required()` to the
+  /// revision of an accepted answer.
+  /// @pre `request` and `answer` outlive the attempts.
   template <class Stub, class Request, class Answer>
   attempt reading(std::unique_ptr<Stub> member::*stub,
                   grpc::Status (Stub::*call)(grpc::ClientContext*, Request const&, Answer*),
@@ -86,34 +91,35 @@ class client {
       return s.ok() ? judge(answer.header().revision()) : s;
     };
   }
-  /// The oldest revision of etcd that an answer to `reading` can have. Never falls.
+  /// Returns the oldest revision that `reading` accepts. Never decreases.
   std::int64_t required() const { return required_; }
   void require(std::int64_t revision) { required_ = std::max(required_, revision); }
-  /// Raises `required()` to a revision that contains every write acknowledged before the call: a
+  /// Raises `required()` to a revision that contains every write acknowledged before the call. A
   /// member answers only after it has applied an entry that the members agreed on. Changes nothing
   /// in etcd, and works while etcd is out of space.
   muster::status require_all_acknowledged(milliseconds limit, std::string const& what);
-  /// Of every member.
+  /// Calls every member once.
   void each(milliseconds limit, attempt const& f);
-  /// All of them at one time by the member of the moment; one status each.
+  /// Runs all transactions concurrently on the current member. Returns one status for each.
   std::vector<grpc::Status> transact(milliseconds limit, std::vector<wire::TxnRequest> const& all,
                                      std::vector<wire::TxnResponse>& answers);
-  /// For an etcd that takes nothing any more: drops its history up to this revision, gives the
-  /// holes of its files back, member by member, and takes the alarm off; every ten seconds at most.
-  /// What etcd does not let this user do stays undone.
+  /// Recovers space when etcd's quota is exhausted. Drops the history up to this revision,
+  /// defragments the members one by one, and clears the alarm. At most once every ten seconds.
+  /// Skips steps for which the user has no permission.
   void make_space(std::int64_t revision);
-  /// "host: what it said".
+  /// Returns the error with the member's host: "host: message".
   muster::status in_words(grpc::Status const& s) const;
   std::string const& prefix() const { return access_.where.prefix; }
 
-  // Any thread.
-  /// Breaks off what is under way: from now on every call fails at once with CANCELLED.
+  // The following functions can be called on any thread.
+  /// Stops the running calls. From now on, every call fails at once with CANCELLED.
   void give_up();
   bool gave_up() const { return over_; }
-  /// Called again and again by who waits for the one that calls: gives up when nothing has been
-  /// answered for so long, counted from the first of these calls.
+  /// Called repeatedly while another thread waits for the caller. Gives up when etcd has not
+  /// answered for `patience`, counted from the first of these calls.
   void hurry(milliseconds patience);
-  /// REQUIRES: nobody calls.
+  /// Permits calls after give_up.
+  /// @pre No call is running.
   void go_on() { over_ = false; }
 
  private:
@@ -131,16 +137,16 @@ class client {
 
   access const access_;
   std::vector<member> members_;
-  std::size_t at_ = 0;    // of members_: who is asked
-  std::size_t last_ = 0;  // who was
+  std::size_t at_ = 0;    // index in members_ of the current member
+  std::size_t last_ = 0;  // index of the member that was called last
   std::string token_;
   clock::time_point space_made_{};
   std::int64_t required_ = 0;
 
   std::atomic<bool> over_ = false;
   std::mutex mutex_;
-  std::vector<grpc::ClientContext*> running_;       // under mutex_, as all below
-  std::optional<clock::time_point> waiting_since_;  // for any answer
+  std::vector<grpc::ClientContext*> running_;       // guarded by mutex_, like all members below
+  std::optional<clock::time_point> waiting_since_;  // start of the wait for any answer
   std::optional<clock::time_point> hurried_at_;
 };
 

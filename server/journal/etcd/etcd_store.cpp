@@ -14,14 +14,14 @@ using clock = std::chrono::steady_clock;
 constexpr auto write_limit = 2s;
 constexpr auto load_limit = 30s;
 constexpr auto retry_pause = 50ms;
-// Of a server that stops: when etcd has not answered for so long, what waits is not written.
+// During a shutdown, remaining batches are not written if etcd has not answered for this long.
 constexpr auto patience_at_stop = 400ms;
 constexpr auto pause_without_space = 1s;
-// History that nobody reads takes etcd's space until it is compacted.
+// History takes space in etcd until it is compacted.
 constexpr std::size_t compact_bytes = std::size_t{32} << 20;
 constexpr std::size_t compact_commits = 5'000;
 constexpr auto compact_every = 5s;
-// A page of a scan: etcd counts what is behind it each time, so it is large.
+// Size of a page of a scan. Large, because etcd counts the remaining entries for each page.
 constexpr std::int64_t page_first = 256, page_max = 50'000;
 constexpr std::size_t page_bytes = std::size_t{16} << 20;
 
@@ -47,7 +47,7 @@ muster::result<std::unique_ptr<etcd_store>> etcd_store::open(access a, term t, s
   return made;
 }
 
-// Every acknowledged write of earlier leaders is older than the key of this one.
+// Every acknowledged write of earlier leaders is older than this leader's key.
 muster::status etcd_store::confirm_term() {
   wire::RangeRequest request;
   request.set_key(names_.leader());
@@ -57,7 +57,7 @@ muster::status etcd_store::confirm_term() {
   return {code::unavailable, "the key of this leader in etcd is gone"};
 }
 
-// A batch in parts that has its end is done; others never were.
+// Applies a batch in parts if its end is stored, and drops incomplete ones.
 muster::status etcd_store::recover_redo() {
   std::map<std::string, std::vector<std::string>, std::less<>> parts;  // by sequence
   std::string ended, count;
@@ -124,7 +124,8 @@ wire::TxnRequest etcd_store::guarded(operations ops) const {
   return t;
 }
 
-// Exactly once, however often it is sent: it moves the version of the leader's key on.
+// Applied exactly once, however often it is sent, because it changes the version of the leader's
+// key.
 muster::status etcd_store::commit(operations ops) {
   if (parts_to_erase_) ops.push_back(erase(names_.redos(), names_.redo(sequence_)));
   auto request = guarded(std::move(ops));
@@ -154,7 +155,8 @@ muster::status etcd_store::commit(operations ops) {
     }
     if (out_of_space(s)) {
       no_space_ = true;
-      // etcd may say so of one that it has done, which took the last of its space.
+      // etcd can return this error for a transaction that it has applied, which used the last
+      // space.
       bool const done = leader_is_at(term_.version + 1);
       client_.make_space(revision_);
       if (done) {
@@ -176,7 +178,7 @@ muster::status etcd_store::commit(operations ops) {
   }
 }
 
-// Whether etcd says that it is this leader's key, of this version.
+// Returns whether etcd has this leader's key with this version.
 bool etcd_store::leader_is_at(std::int64_t version) {
   wire::RangeRequest request;
   request.set_key(names_.leader());
@@ -188,7 +190,7 @@ bool etcd_store::leader_is_at(std::int64_t version) {
   return answer.kvs(0).create_revision() == term_.created && answer.kvs(0).version() == version;
 }
 
-// Operations that may be done twice, many at one time.
+// Runs operations that can safely be applied twice, several at a time.
 muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done) {
   std::vector<wire::TxnRequest> left;
   for (auto& p : parts) left.push_back(guarded(std::move(p)));
@@ -219,13 +221,13 @@ muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done
     if (left.empty()) break;
     if (wait >= pause_without_space) client_.make_space(revision_);
     std::this_thread::sleep_for(wait);
-    (void)leader_is_at(term_.version);  // another member, or a new token
+    (void)leader_is_at(term_.version);  // switches to another member or gets a new token
   }
   no_space_ = false;
   return {};
 }
 
-// What is too large for one transaction is first written down as a whole, then done.
+// Stores a batch that is too large for one transaction in full before applying it.
 muster::status etcd_store::write_in_parts(operations ops) {
   auto const sequence = sequence_++;
   std::vector<operations> parts;
@@ -238,7 +240,7 @@ muster::status etcd_store::write_in_parts(operations ops) {
   auto last = std::move(parts.back());
   parts.pop_back();
   last.push_back(put(names_.redo_end(sequence), std::to_string(count)));
-  // Their erasure must not name what is put here: it goes by itself.
+  // Erasing the old parts must not include the new ones, so it is a separate transaction.
   auto s = parts.empty() ? muster::status{} : do_all(std::move(parts), false);
   if (s.ok()) {
     if (parts_to_erase_) {
@@ -247,7 +249,7 @@ muster::status etcd_store::write_in_parts(operations ops) {
     }
     s = commit(std::move(last));
   }
-  parts_to_erase_ = true;  // of this one, or what of it is there
+  parts_to_erase_ = true;  // this batch, or the parts of it that were stored
   if (!s.ok()) return s;
   return do_all(cut(std::move(ops), operations_max, transaction_bytes_max), true);
 }
@@ -291,7 +293,7 @@ void etcd_store::compact() {
   (void)client_.once(write_limit, calling(&member::kv, &wire::KV::Stub::Compact, request, answer));
 }
 
-// Asks etcd until it answers, as long as reads may take.
+// Reads a range, and retries as long as reads may take.
 muster::result<wire::RangeResponse> etcd_store::range(wire::RangeRequest const& request,
                                                       char const* what) const {
   wire::RangeResponse answer;
@@ -363,11 +365,12 @@ void etcd_store::look_at_space() const {
   auto const s = client_.once(write_limit, [&](member& m, grpc::ClientContext& context) {
     return m.maintenance->Status(&context, {}, &answer);
   });
-  if (!s.ok()) return;  // as it was; a user without the right to ask never knows
+  if (!s.ok()) return;  // unchanged; a user without permission never gets the size
   knows_space_ = true;
   version_ = answer.version();
   size_ = static_cast<std::uint64_t>(answer.dbsize());
-  // Before 3.4 it does not say; holes are filled again after a compaction.
+  // etcd before 3.4 does not return the size in use. Free space inside the file is reused after a
+  // compaction.
   in_use_ = answer.dbsizeinuse() > 0 ? static_cast<std::uint64_t>(answer.dbsizeinuse()) : size_;
 }
 

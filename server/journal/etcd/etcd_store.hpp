@@ -1,7 +1,6 @@
-// The store in etcd: `--store`. Every transaction counts only while this server's key of the leader
-// is as this store left it: made by the same revision, so that nobody else leads, and of the same
-// version, so that one that etcd was slow to do never comes after a later one. Like every store
-// used by one thread at a time.
+// Store in etcd (`--store`). Each transaction succeeds only while the leader's key is as this store
+// left it. Its creating revision must be the same, so that no other server leads. Its version must
+// be the same, so that a delayed transaction never follows a later one. One thread at a time.
 #pragma once
 
 #include <chrono>
@@ -16,9 +15,10 @@
 namespace muster::server::journal::etcd {
 
 struct store_options {
-  /// Of etcd, as far as it is in use. Less than the journal's reserve below it: full.
+  /// Limit of the space in use in etcd. The store counts as full when the remaining space is below
+  /// the journal's reserve.
   std::uint64_t bytes_max = std::uint64_t{1} << 30;
-  /// Somebody else leads, and why. Must not return.
+  /// Called with the reason when another server leads. Must not return.
   std::function<void(std::string const& why)> over;
   /// How long `open` waits for a member whose answer is as recent as this server's term.
   std::chrono::milliseconds recent_answer_limit{10'000};
@@ -26,13 +26,14 @@ struct store_options {
 
 class etcd_store final : public store {
  public:
-  /// Finishes a batch that an earlier leader had written and not done. REQUIRES: leads.
-  /// UNAVAILABLE: no member has answered in time with data that is as recent as the term, or this
-  /// server does not lead any more. Nothing is written then.
+  /// Opens the store and completes a batch that an earlier leader had stored but not applied.
+  /// @pre This server leads.
+  /// @return UNAVAILABLE: no member answered in time with data as recent as the term, or this
+  /// server no longer leads. Nothing is written in these cases.
   static muster::result<std::unique_ptr<etcd_store>> open(access a, term t, store_options o);
 
-  /// Waits as long as etcd does not answer. RESOURCE_EXHAUSTED: etcd has no space; nothing of it is
-  /// written, and it may be tried again.
+  /// Writes a batch. Blocks until etcd answers. RESOURCE_EXHAUSTED: etcd has no space, nothing was
+  /// written, and the caller can retry.
   muster::status write(std::vector<change> const& batch) override;
   muster::status read(std::string_view prefix, visitor const& v) const override;
   void hurry() override;
@@ -69,13 +70,13 @@ class etcd_store final : public store {
   term term_;
   std::chrono::milliseconds read_limit_;
   piece_table pieces_;
-  std::uint64_t sequence_ = 1;   // of the next batch in parts
-  bool parts_to_erase_ = false;  // of earlier ones
+  std::uint64_t sequence_ = 1;   // of the next batch that is written in parts
+  bool parts_to_erase_ = false;  // parts of earlier batches
   std::int64_t revision_ = 0;
   std::size_t written_ = 0, commits_ = 0;  // since the last compaction
   std::chrono::steady_clock::time_point compacted_{};
   mutable std::uint64_t size_ = 0, in_use_ = 0;
-  mutable std::string version_;  // of the member that was asked last
+  mutable std::string version_;  // version of the member that was called last
   mutable bool knows_space_ = false, no_space_ = false;
 };
 

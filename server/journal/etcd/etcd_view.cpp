@@ -1,6 +1,5 @@
-// A leader that writes much drops its history some seconds after it was made: then all of it is
-// read again, at last by one request, which etcd answers from one moment whatever happens
-// meanwhile.
+// A leader with many writes compacts its history after some seconds. Reading then starts again,
+// finally with a single request, which etcd always answers from one revision.
 #include "server/journal/etcd/etcd_view.hpp"
 
 #include "server/journal/entries.hpp"
@@ -13,11 +12,11 @@ using namespace std::chrono_literals;
 using map = std::map<std::string, std::string, std::less<>>;
 
 constexpr auto read_limit = 30s;
-constexpr auto first_limit = 5s;  // to find out whether anybody answers
+constexpr auto first_limit = 5s;  // to detect whether etcd answers at all
 constexpr int attempts_by_pages = 3;
 constexpr std::int64_t page = 4'096;
 
-// All keys below the prefix at one revision. OUT_OF_RANGE: etcd has forgotten it.
+// Reads all keys of the prefix at one revision. OUT_OF_RANGE: etcd has compacted that revision.
 muster::status read_all(client& c, bool by_pages, watcher const& watch, std::int64_t& revision,
                         map& into) {
   auto const prefix = c.prefix() + "/";
@@ -47,7 +46,7 @@ muster::status read_all(client& c, bool by_pages, watcher const& watch, std::int
   }
 }
 
-// As the next leader would.
+// Completes a stored batch, as the next leader would.
 muster::status do_rest_of_batch(map& raw, std::string const& prefix) {
   auto const redos = names{prefix}.redos();
   std::string ended;

@@ -1,5 +1,5 @@
-// A store in etcd as it is at one revision, beside the server that leads: read into memory when it
-// is opened, since the leader drops what was. One thread at a time.
+// Snapshot of a store in etcd at one revision, also while a server leads. All entries are read into
+// memory at opening, because the leader drops old revisions. One thread at a time.
 #pragma once
 
 #include <map>
@@ -10,26 +10,27 @@
 
 namespace muster::server::journal::etcd {
 
-/// What a view makes of an entry whose large value is gone.
+/// How a view treats an entry whose large value is missing.
 enum class lost_values : std::uint8_t {
   refuse,     ///< `open` fails with INTERNAL
-  unreadable  ///< the entry has a value that no kind of entry can be read from
+  unreadable  ///< the entry gets a value that is invalid for every kind
 };
 
 class etcd_view final : public view {
  public:
-  /// In one line with the address: UNAVAILABLE, etcd does not answer; INTERNAL, what stands there
-  /// is damaged; what etcd says when it refuses. CANCELLED: `watch` said so.
+  /// Opens a snapshot.
+  /// @return In one line with the address: UNAVAILABLE (etcd does not answer), INTERNAL (the data
+  /// are damaged), CANCELLED (`watch` returned false), or etcd's own error.
   static muster::result<std::unique_ptr<etcd_view>> open(access const& a, watcher const& watch = {},
                                                          lost_values lost = lost_values::refuse);
 
   muster::status read(std::string_view prefix, visitor const& v) const override;
-  /// Of keys and values, without etcd's history of them.
+  /// Returns the size of keys and values, without etcd's history.
   std::uint64_t bytes_on_disk() const override { return bytes_; }
   std::string name() const override { return name_; }
   std::vector<std::string> const& notes() const override { return notes_; }
   std::int64_t revision() const { return revision_; }
-  /// Who serves, by its address; empty: nobody.
+  /// Returns the address of the serving server, or an empty string.
   std::string const& leader() const { return leader_; }
 
  private:

@@ -1,5 +1,5 @@
-// A lease is renewed eight times in its time. What counts is when etcd was asked, not when it
-// answered: its own count of the lease begins later.
+// The lease is renewed eight times per period. Its end is computed from the time of the request,
+// because etcd counts from a later time.
 #include "server/journal/etcd/leadership.hpp"
 
 #include <time.h>
@@ -20,15 +20,15 @@ constexpr auto look_limit = 2s;
 constexpr auto resign_limit = 400ms;
 constexpr int renewals_per_lease = 8;
 
-// Counts while the process is stopped and while the machine sleeps.
+// Continues while the process is stopped and while the machine sleeps.
 microseconds now() {
   timespec t{};
   ::clock_gettime(CLOCK_BOOTTIME, &t);
   return microseconds(std::int64_t{t.tv_sec} * 1'000'000 + t.tv_nsec / 1'000);
 }
 
-// When a lease ends that etcd was asked for at that time. Clocks of two machines run alike within a
-// tenth of it.
+// Returns when a lease ends that was requested at `asked_at`. Assumes that the clocks of two
+// machines differ by less than a tenth.
 std::int64_t end_of(microseconds asked_at, std::int64_t seconds) {
   return asked_at.count() + seconds * 1'000'000 - seconds * 1'000'000 / 10;
 }
@@ -71,7 +71,7 @@ muster::result<leadership::seen> leadership::try_to_lead() {
   return grant_and_put();
 }
 
-// Also its own key, when the answer to the transaction that wrote it was lost.
+// Handles this process's own key, too, if the answer to its transaction was lost.
 leadership::seen leadership::take(wire::KeyValue const& kv) {
   auto const line = kv.value().find('\n');
   seen s;
@@ -91,14 +91,14 @@ muster::result<leadership::seen> leadership::look() {
                   client_.reading(&member::kv, &wire::KV::Stub::Range, request, answer));
   if (asked.code == code::unavailable)
     return muster::status{asked.code,
-                          client_.asked("who leads")};  // again and again: no time in it
+                          client_.asked("who leads")};  // repeated, so the message contains no time
   if (!asked.ok()) return asked;
   revision_ = answer.header().revision();
   if (answer.kvs().empty()) return seen_ = {};
   return take(answer.kvs(0));
 }
 
-// Without space nobody can lead, and nobody who leads can make some.
+// Without space, no server can start to lead, and a leader cannot free any.
 muster::status leadership::refused(grpc::Status const& s) {
   auto why = client_.in_words(s);
   if (!out_of_space(s)) return why;
@@ -107,8 +107,7 @@ muster::status leadership::refused(grpc::Status const& s) {
   return why;
 }
 
-// Later the lease may have ended for etcd, too: who leads by it must leave at once, who waits need
-// not.
+// Later, the lease may have ended in etcd, too. A leader must stop then; a waiting server need not.
 bool leadership::in_time() const {
   return now().count() < granted_until_us_;
 }
@@ -122,8 +121,8 @@ void leadership::revoke() {
 }
 
 muster::result<leadership::seen> leadership::grant_and_put() {
-  // Of an attempt that etcd has not answered in time: it may still write the key with this lease,
-  // which would keep everybody from leading, and this one, which asks for another lease, too.
+  // An earlier attempt that timed out may still write the key with its lease. That would block all
+  // servers, including this one, which requests a new lease.
   if (lease_ != 0 && in_time()) revoke();
   wire::LeaseGrantRequest wanted;
   wanted.set_ttl(options_.lease.count());
@@ -177,10 +176,10 @@ void leadership::renew() {
       return failed.ok() ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "no answer") : failed;
     }
     context.TryCancel();
-    (void)stream->Finish();  // tells nothing
+    (void)stream->Finish();  // the status is irrelevant
     return grpc::Status::OK;
   });
-  if (!s.ok()) return;  // the next one asks another member
+  if (!s.ok()) return;  // the next renewal uses another member
   if (answer.ttl() <= 0) options_.over("etcd has ended the lease, so another server may lead");
   until_us_ = end_of(asked_at, answer.ttl());
 }

@@ -1,7 +1,7 @@
-// Who of the servers with one store serves: the one whose key, with a lease, is there. Keeps that
-// lease alive by a thread of its own and knows, by a clock that no stop of the process stops, until
-// when nobody else can have it. A second thread ends the process then, and `check` does before
-// anything is told; neither waits for etcd.
+// Election among the servers of one store. The server whose key, with a lease, exists in etcd
+// leads. One thread renews the lease. The class computes, on a clock that continues while the
+// process is stopped, until when no other server can lead. After that time a second thread ends the
+// process, and `check` ends it before any answer is sent. Neither waits for etcd.
 #pragma once
 
 #include <atomic>
@@ -15,17 +15,18 @@
 
 namespace muster::server::journal::etcd {
 
-/// The leader's key as it must be for a transaction of this leader to count.
+/// State that the leader's key must have for a transaction of this leader to succeed.
 struct term {
-  std::int64_t created = 0;  ///< the revision that made it
-  std::int64_t version = 0;  ///< one more with each transaction
+  std::int64_t created = 0;  ///< revision that created the key
+  std::int64_t version = 0;  ///< incremented by each transaction
 };
 
 struct leadership_options {
-  std::string address;            ///< told to clients of those who wait: "host:port"
-  std::uint64_t self = 0;         ///< random; this process
-  std::chrono::seconds lease{3};  ///< etcd may make it longer
-  /// This process may not answer any more, and why. Must not return; any thread.
+  std::string address;            ///< "host:port", for clients of waiting servers
+  std::uint64_t self = 0;         ///< random identifier of this process
+  std::chrono::seconds lease{3};  ///< etcd may grant a longer lease
+  /// Called on any thread, with the reason, when this process may no longer answer. Must not
+  /// return.
   std::function<void(std::string const& why)> over;
 };
 
@@ -37,28 +38,30 @@ class leadership {
 
   struct seen {
     bool leads = false;
-    std::string leader;  ///< its address; empty: there is none
+    std::string leader;  ///< address of the leader; empty: no leader
   };
-  /// One look, and an attempt to lead where nobody does. UNAVAILABLE: etcd does not answer; others:
-  /// it refuses. One thread, until it leads.
+  /// Reads the leader's key once, and tries to lead if there is none. Only one thread may call it,
+  /// until it leads.
+  /// @return UNAVAILABLE: etcd does not answer. Other codes: etcd rejects the request.
   muster::result<seen> try_to_lead();
 
-  /// REQUIRES: leads. Main thread.
+  /// State after a successful try_to_lead. Main thread.
   leadership::seen const& state() const { return seen_; }
   term begun() const { return term_; }
 
-  // Any thread, at any time.
-  /// Breaks an attempt to lead off.
+  // The following functions can be called on any thread.
+  /// Stops an attempt to lead.
   void give_up() { client_.give_up(); }
-  /// Returns if this process may answer. Costs the time of a look at the clock.
+  /// Returns if this process may answer, otherwise ends it. Costs one reading of the clock.
   void check() const {
     if (left() <= std::chrono::microseconds(0)) over_in_words();
   }
-  /// Largest possible when it was never asked to lead.
+  /// Returns the remaining time of the lease, or the maximum value if try_to_lead was never called.
   std::chrono::microseconds left() const;
 
-  /// Gives the lease back, so that the next one serves at once; half a second at most, and
-  /// harmless where there is none. REQUIRES: nothing is answered any more, nobody tries to lead.
+  /// Revokes the lease so that another server can lead at once. Takes at most half a second.
+  /// Harmless without a lease.
+  /// @pre No answer is sent any longer, and try_to_lead is not running.
   void resign();
 
  private:
@@ -78,18 +81,18 @@ class leadership {
   void over_in_words() const;
 
   leadership_options const options_;
-  client client_;  // main thread, then the one that renews
+  client client_;  // used by the main thread, then by the renewing thread
   std::string const key_;
   seen seen_;
   term term_;
-  std::int64_t lease_ = 0;  // of etcd
+  std::int64_t lease_ = 0;  // id of the lease in etcd
   std::atomic<std::int64_t> until_us_;
   std::int64_t granted_until_us_ = 0;
-  std::int64_t revision_ = 0;  // of etcd, when it was last looked at
+  std::int64_t revision_ = 0;  // revision of etcd at the last check
 
   std::mutex mutex_;
   std::condition_variable ending_;
-  bool end_ = false;  // under mutex_
+  bool end_ = false;  // guarded by mutex_
   std::thread renewing_, watching_;
 };
 

@@ -5,10 +5,10 @@
 namespace muster::server::journal::etcd {
 namespace {
 
-// What is left of a batch when all of it is done.
+// Final effect of a batch.
 struct outcome {
-  std::map<std::string_view, change const*> last;  // of each key that it names by itself
-  std::set<std::string_view> cleared;              // none begins with another
+  std::map<std::string_view, change const*> last;  // last change of each key
+  std::set<std::string_view> cleared;              // erased prefixes; none is a prefix of another
 
   explicit outcome(std::vector<change> const& batch) {
     for (auto const& c : batch) {
@@ -55,13 +55,13 @@ class planner {
          it != numbers.end() && it->first.starts_with(prefix);) {
       auto const put_anew = o.last.find(it->first);
       if (put_anew != o.last.end() && put_anew->second->what == change::kind::put) {
-        ++it;  // its old pieces went with `entry`
+        ++it;  // its old pieces were erased with `entry`
         continue;
       }
       add(erase(names_.pieces(it->second), behind(names_.pieces(it->second))));
       it = numbers.erase(it);
     }
-    // Around what is put.
+    // Erase only the ranges between keys that are put.
     auto from = names_.entry(prefix);
     auto const end = behind(from);
     for (auto it = o.last.lower_bound(prefix); it != o.last.end() && it->first.starts_with(prefix);
@@ -122,7 +122,7 @@ std::vector<std::vector<wire::RequestOp>> cut(std::vector<wire::RequestOp> opera
   std::vector<std::vector<wire::RequestOp>> parts;
   std::size_t bytes = bytes_max;
   for (auto& o : operations) {
-    auto const size = o.ByteSizeLong() + 8;  // and its tag and length
+    auto const size = o.ByteSizeLong() + 8;  // plus tag and length
     if (parts.empty() || parts.back().size() == count_max || bytes + size > bytes_max) {
       parts.emplace_back();
       bytes = 0;

@@ -1,12 +1,12 @@
-// How a batch becomes transactions of etcd, which may name a key only once: what each key comes to,
-// and ranges that go, none of which overlaps another, so that they can be done in any order and
-// twice. Pure, any thread.
+// Converts a batch to etcd transactions. A transaction may contain a key only once. The plan
+// therefore has the final change of each key, and ranges to erase that do not overlap anything. So
+// the operations can run in any order, and twice. Pure functions, any thread.
 //
-//   PREFIX/leader                who serves; with a lease
+//   PREFIX/leader                the leader; with a lease
 //   PREFIX/d/KEY                 an entry: "=" and its value, or "#" and the number of its pieces
-//   PREFIX/p/NUMBER/INDEX        a piece of a value that is too large; the first is its key
+//   PREFIX/p/NUMBER/INDEX        a piece of a large value; piece 0 contains the key
 //   PREFIX/r/SEQUENCE/INDEX      a part of a batch that is too large for one transaction
-//   PREFIX/r/SEQUENCE/end        how many parts: the batch is written
+//   PREFIX/r/SEQUENCE/end        the number of parts; its existence means that the batch is stored
 #pragma once
 
 #include <map>
@@ -22,13 +22,13 @@ namespace muster::server::journal::etcd {
 
 namespace wire = etcdserverpb;
 
-/// etcd's limits as it comes are 128 and 1.5 MiB; the leader's key takes one more.
+/// Below etcd's default limits of 128 and 1.5 MiB. The leader's key takes one more operation.
 constexpr std::size_t operations_max = 120;
 constexpr std::size_t transaction_bytes_max = std::size_t{1} << 20;
-/// Longer values are cut.
+/// Maximum length of a value that is stored in one piece.
 constexpr std::size_t piece_bytes = std::size_t{512} << 10;
 
-/// Names of keys.
+/// Names of etcd keys.
 struct names {
   std::string prefix;
 
@@ -53,29 +53,29 @@ struct names {
   }
 };
 
-/// Which entries have pieces, and under which number. A number is used once.
+/// Numbers of the pieces of each entry with a large value. A number is used once.
 struct piece_table {
   std::map<std::string, std::uint64_t, std::less<>> numbers;
   std::uint64_t next = 1;
 };
 
-/// The value of an entry that has pieces.
+/// Encodes the value of an entry that has pieces.
 std::string reference(std::uint64_t number);
 std::optional<std::uint64_t> referenced(std::string_view value);
 
 struct plan {
   std::vector<wire::RequestOp> operations;
-  piece_table pieces;  ///< as it is once they are done
+  piece_table pieces;  ///< state after the operations
 };
 plan plan_of(names const& n, std::vector<change> const& batch, piece_table pieces);
 
-/// Cut into transactions, in order.
+/// Splits operations into transactions, in order.
 std::vector<std::vector<wire::RequestOp>> cut(std::vector<wire::RequestOp> operations,
                                               std::size_t count_max, std::size_t bytes_max);
 
 wire::RequestOp put(std::string key, std::string value);
 wire::RequestOp erase(std::string key);
-/// From `key` to before `end`.
+/// Erases keys from `key` up to, but not including, `end`.
 wire::RequestOp erase(std::string key, std::string end);
 
 }  // namespace muster::server::journal::etcd

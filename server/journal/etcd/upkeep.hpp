@@ -1,4 +1,4 @@
-// What people do to a store in etcd: put a backup back, repair it, and give space back. One thread.
+// Maintenance of a store in etcd: restore, repair and compaction. Single-threaded.
 #pragma once
 
 #include "server/journal/copy.hpp"
@@ -14,34 +14,39 @@ struct resigns {
     delete l;
   }
 };
-/// Leads until it goes, so that no server serves the store meanwhile.
+/// Leads as long as it exists, so that no server can use the store.
 using sole_lead = std::unique_ptr<leadership, resigns>;
-/// FAILED_PRECONDITION, in one line with the address: a server leads, and `what_then` is to be
-/// done. UNAVAILABLE: etcd does not answer. `who` is told to servers that wait; `over`: see
-/// leadership_options.
+/// Takes the lead.
+/// @param who shown to servers that wait
+/// @param what_then advice in the error if a server leads
+/// @param over see leadership_options
+/// @return In one line with the address: FAILED_PRECONDITION (a server leads), UNAVAILABLE (etcd
+/// does not answer).
 muster::result<sole_lead> lead_alone(access const& a, std::string who, std::string const& what_then,
                                      std::function<void(std::string const& why)> over);
 
-/// Everything that stands in `from` into a prefix that has nothing, which it leads meanwhile, so
-/// that no server serves it. FAILED_PRECONDITION, in one line with the address: something is there,
-/// or a server leads. One that fails takes away what it has written; one that is killed leaves a
-/// prefix without the entry of its format, which every server refuses. `over`: see
-/// leadership_options.
+/// Copies all entries of `from` into an empty prefix. Leads while it runs, so that no server uses
+/// the prefix. On failure it deletes what it has written. A killed process leaves a prefix without
+/// a format entry, which every server rejects.
+/// @param over see leadership_options
+/// @return FAILED_PRECONDITION, in one line with the address: the prefix is not empty, or a server
+/// leads.
 muster::result<copied> restore_into(access const& a, view const& from, watcher const& watch,
                                     std::function<void(std::string const& why)> over);
 
-/// Repairs a prefix, which it leads meanwhile, so that no server serves it; see
-/// journal::repair_store. `over`: see leadership_options.
+/// Repairs a prefix as journal::repair_store does. Leads while it runs, so that no server uses the
+/// prefix.
+/// @param over see leadership_options
 muster::result<repair_plan> repair_prefix(access const& a, std::filesystem::path const& copy,
                                           bool drop, watcher const& watch,
                                           std::function<void(std::string const& why)> over);
 
 struct trimmed {
   std::int64_t revision = 0;
-  /// Of etcd's file, and of that in use; 0: it does not tell this user.
+  /// Size of etcd's file, and the part of it in use. 0: the user has no permission to read it.
   std::uint64_t bytes = 0, in_use_before = 0, in_use_after = 0;
 };
-/// Drops the history of the whole etcd up to now. Beside a server, too.
+/// Drops the history of the whole etcd cluster up to now. Can run while a server leads.
 muster::result<trimmed> drop_history(access const& a);
 
 }  // namespace muster::server::journal::etcd
