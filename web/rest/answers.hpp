@@ -1,6 +1,6 @@
-// How most handlers go on behind their checks: ask the engine, and answer with what it says or what
-// went wrong. The functions give a handler's task and may be returned as they are; `tell(value)`
-// makes the response, and without one the value's JSON is it. Web thread.
+// Common ends of handlers: call the engine, and answer with its result or its error. The functions
+// return a handler's task, which the handler can return unchanged. `tell(value)` makes the
+// response; by default it is the value's JSON. Web thread.
 #pragma once
 
 #include <optional>
@@ -21,12 +21,12 @@ struct as_json {
     return json_response(to_text(view));
   }
 };
-/// For values that are JSON text already.
+/// For values that are already JSON text.
 struct as_it_is {
   response operator()(std::string text) const { return json_response(std::move(text)); }
 };
 
-/// The object of which `say(list, views…)` says the members.
+/// Returns a response with the object whose members `say(list, views…)` writes.
 template <class Say, class... View>
 response object_response(Say const& say, View const&... views) {
   return json_response(object_line([&](member_list const& m) { say(m, views...); }));
@@ -41,8 +41,8 @@ inline coro::task<response> refused(problem p) {
   co_return problem_response(p);
 }
 
-/// What a handler answers that has streamed. What is not whole is cut off, so that nobody takes it
-/// for that.
+/// Ends a streamed response. If it is incomplete, the connection is cut off, so that the client can
+/// detect that.
 inline coro::task<response> end_stream(exchange& ex, bool whole) {
   response done;
   done.streamed = true;
@@ -51,7 +51,7 @@ inline coro::task<response> end_stream(exchange& ex, bool whole) {
   co_return done;
 }
 
-/// Runs `work(hub or services)` on the engine and tells its value.
+/// Runs `work(hub or services)` on the engine and answers with its value.
 template <class Work, class Tell = as_json>
 coro::task<response> look(web_context& context, Work work, Tell tell = {}) {
   auto value = co_await context.engine.on_engine(std::move(work));
@@ -59,7 +59,7 @@ coro::task<response> look(web_context& context, Work work, Tell tell = {}) {
   co_return tell(std::move(*value));
 }
 
-/// Runs `work(hub or services, slot)` and tells the R that the slot is sent.
+/// Runs `work(hub or services, slot)` and answers with the R that the slot receives.
 template <class R, class Work, class Tell = as_json>
 coro::task<response> ask(web_context& context, Work work, Tell tell = {}) {
   auto value = co_await context.engine.call<muster::result<R>>(std::move(work));
@@ -67,7 +67,7 @@ coro::task<response> ask(web_context& context, Work work, Tell tell = {}) {
   co_return tell(std::move(*value));
 }
 
-/// The same for work that may take `time`, as long as the client is there.
+/// Runs work that may take `time`, while the client is connected; otherwise like `ask`.
 template <class R, class Work, class Tell = as_json>
 coro::task<response> wait(web_context& context, exchange& ex, std::chrono::milliseconds time,
                           Work work, Tell tell = {}) {
@@ -76,15 +76,14 @@ coro::task<response> wait(web_context& context, exchange& ex, std::chrono::milli
   co_return tell(std::move(*value));
 }
 
-/// For an order that has nothing to tell but whether it was carried out: `work(hub, slot)` sends a
-/// status.
+/// Runs a command without a result: `work(hub, slot)` sends a status.
 template <class Work>
 coro::task<response> order(web_context& context, Work work) {
   auto const done = co_await context.engine.call<muster::status>(std::move(work));
   co_return done.ok() ? no_content() : problem_response(done);
 }
 
-/// `then(id)` with the id of the path, or 404.
+/// Calls `then(id)` with the id in the path, or answers 404.
 template <class Id, class Then>
 coro::task<response> with_id(exchange& ex, std::string_view what,
                              std::optional<Id> (*parse)(std::string_view), Then const& then) {
@@ -93,7 +92,7 @@ coro::task<response> with_id(exchange& ex, std::string_view what,
   return id ? then(*id) : refused(unknown_id(what, text));
 }
 
-/// `then(task)` with the task of the path, or 404.
+/// Calls `then(task)` with the task in the path, or answers 404.
 template <class Then>
 coro::task<response> with_task(exchange& ex, Then const& then) {
   auto const text = ex.req.capture("index");
@@ -102,13 +101,13 @@ coro::task<response> with_task(exchange& ex, Then const& then) {
   return then(core::lane_key(ex.req.capture("job"), static_cast<std::int64_t>(*index)));
 }
 
-/// Empty without a next page.
+/// Returns a page token; empty if there is no next page.
 template <class Cursor>
 std::string next_token(char kind, std::optional<Cursor> const& next) {
   return next ? page_token(kind, static_cast<std::uint64_t>(*next)) : std::string();
 }
 
-/// {"jobs":[…],"next_page_token":"…"}: `write_rows(out)` into the list.
+/// Returns {"jobs":[…],"next_page_token":"…"}; `write_rows(out)` writes the elements.
 template <class WriteRows>
 response page_response(std::string_view name, std::string_view next, WriteRows const& write_rows) {
   return json_response(json_line([&](json_out& out) {
@@ -120,7 +119,7 @@ response page_response(std::string_view name, std::string_view next, WriteRows c
   }));
 }
 
-/// Tells a page of the core.
+/// Makes a response from a page of the core.
 struct as_page {
   std::string_view name;
   char kind;  // of its tokens

@@ -1,6 +1,6 @@
-// Appending to an open job: a JSON array as one piece, or NDJSON of any length in chunks. A chunk
-// is accepted as a whole or not at all; chunks before it stay. The answer counts what was accepted,
-// also when it is a problem.
+// Appends to an open job: a JSON array in one piece, or NDJSON of any length in chunks. A chunk is
+// accepted completely or not at all; earlier chunks remain accepted. All answers, problems
+// included, contain the number of accepted closures.
 #include <algorithm>
 #include <charconv>
 
@@ -37,7 +37,7 @@ coro::task<response> append_array(web_context& context, exchange& ex, core::sess
   co_return accepted_response(*now, now->closures.size(), true);
 }
 
-/// NDJSON as it arrives: lines are parsed into a batch, full batches are handed to the engine.
+/// Parses lines of NDJSON into a batch as they arrive, and passes full batches to the engine.
 class line_appender {
  public:
   line_appender(web_context& context, exchange& ex, core::session_id job, position first)
@@ -52,13 +52,13 @@ class line_appender {
       if (auto p = co_await take_lines()) co_return refused(std::move(*p));
     }
     if (auto p = parse(pending_)) co_return refused(std::move(*p));
-    // Also when empty: it tells whether the job is there and open.
+    // Even an empty batch is sent: the engine checks that the job exists and is open.
     if (auto p = co_await flush()) co_return refused(std::move(*p));
     co_return accepted_response(last_, accepted_, false);
   }
 
  private:
-  // Parses the whole lines of `pending_`; leaves the beginning of the next one in it.
+  // Parses the complete lines of `pending_` and keeps the incomplete last one.
   coro::task<std::optional<problem>> take_lines() {
     std::size_t from = 0;
     for (auto end = pending_.find('\n', searched_); end != std::string::npos;
@@ -103,7 +103,8 @@ class line_appender {
     co_return std::nullopt;
   }
 
-  /// What is wrong with a closure is its line's; with all of them, the first's that was not taken.
+  /// Adds the line of the closure that the problem is about. If it is about the whole batch, that
+  /// is the first line that was not accepted.
   problem of_lines(problem p, std::vector<std::uint64_t> const& lines) const {
     p.line = lines.empty() ? line_ : lines.front();
     std::size_t at = 0;
@@ -136,7 +137,7 @@ class line_appender {
   core::session_id const job_;
   position const first_;
   std::string pending_;
-  std::size_t searched_ = 0;  // no line ends before this
+  std::size_t searched_ = 0;  // no line ends before this position
   server::submission batch_;
   std::size_t batch_bytes_ = 0;
   std::vector<std::uint64_t> lines_;  // of the batch's closures

@@ -1,5 +1,5 @@
-// Role first, which needs nobody; then, where it matters, what the id in the path belongs to, which
-// the engine knows.
+// Checks the role first, which needs no engine call. Then, if necessary, asks the engine for the
+// owner of the id in the path.
 #include "web/rest/caller_check.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct whose {
   std::string cluster, submitter;
 };
 
-// Nothing for an id that nobody knows.
+// Returns nothing for an unknown id.
 std::optional<whose> whose_of(engine_services& services, std::string_view id) {
   core::session_id session{};
   auto const of_hub = [&](server::hub& h) {
@@ -54,7 +54,7 @@ std::optional<whose> whose_of(engine_services& services, std::string_view id) {
   return of_hub(h);
 }
 
-// What the request is about, in its path or as the job that it filters by.
+// Returns the id in the path, or that of the job used as a filter.
 std::string id_in(request const& req) {
   if (auto const id = req.capture("id"); !id.empty()) return std::string(id);
   auto const job = req.parameter("job");
@@ -67,7 +67,7 @@ bool takes_cluster(route const& r) {
                      [](auto const& q) { return q.name == "cluster"; });
 }
 
-// A token that is bound to clusters, where all of them are shown.
+// Refuses a token that is bound to clusters if the request covers the whole server.
 std::optional<problem> check_whole_server(request const& req) {
   if (!req.who || req.who->clusters.empty()) return {};
   return make_problem(
@@ -102,7 +102,7 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
     if (!v.status.ok()) return refusal_problem(v.status);
     who = std::move(v.who);
   }
-  // A page of another site makes the browser send the cookie, but not our origin.
+  // A page of another site can make the browser send the cookie, but it cannot send our origin.
   if (signed_in && changes_state(req.method) && req.origin.empty())
     return make_problem(403, muster::code::permission_denied,
                         "Origin: missing; a request that is signed in by a cookie needs it",

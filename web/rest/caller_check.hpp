@@ -19,46 +19,50 @@ inline bool changes_state(std::string_view method) {
   return method != "GET" && method != "HEAD" && method != "OPTIONS";
 }
 
-/// Sets req.who. 401, 403; told after `delay`, for which `place` is held.
+/// Sets req.who, or returns 401 or 403. The caller must delay the answer by `delay` and hold
+/// `place` until then.
 std::optional<problem> check_caller(web_context& context, request& req, core::permission needs,
                                     std::chrono::milliseconds& delay, std::shared_ptr<void>& place);
-/// The whole of it for a route: role, cluster, and whose a job is. After its delay.
+/// Checks everything that a route requires: role, cluster, and the submitter of a job. Completes
+/// after the delay of check_caller.
 coro::task<std::optional<problem>> check_access(web_context& context, exchange& ex, route const& r);
-/// A line for the log and the event feed.
+/// Writes a line to the log and the event feed.
 void audit(web_context& context, request const& req, unsigned status);
 
 /// Returns a check for connections that outlive their request: whether the sign-in that admitted
-/// the request is still valid. True for a request that was admitted otherwise: `end_all_of` closes
-/// the connections of a token.
+/// the request is still valid. Always true for a request that was admitted otherwise: `end_all_of`
+/// closes the connections of a token.
 std::function<bool()> sign_in_check(web_context& context, request const& req);
 // For handlers that read the cluster from a body, or report several clusters.
-/// What the caller may look at.
+/// Returns the clusters that the caller may see.
 server::shared_scope scope_of(web_context const& context, request const& req);
-/// What the gate refused. A 403 has the field "role", so that a program can tell it from one that
-/// is for the token's clusters.
+/// Returns the problem of a refusal by the gate. A 403 has the field "role", which distinguishes it
+/// from a 403 about the token's clusters.
 problem refusal_problem(muster::status const& refused);
-/// 403 when the token is bound to clusters and this is none of them; empty: the main one.
+/// Returns 403 if the token is bound to clusters and does not include this one. Empty: the main
+/// cluster.
 std::optional<problem> check_cluster(web_context const& context, request const& req,
                                      std::string_view cluster);
-/// 403 when one of the functions runs programs and the token does not allow that.
+/// Return 403 if a function runs programs and the token does not allow that.
 std::optional<problem> check_functions(request const& req, server::submission const& closures);
 std::optional<problem> check_function(request const& req, std::string_view function);
 
-/// Where a request creates something: in the cluster of that name (empty: the main one), or in the
-/// cluster of that job.
+/// The place where a request creates something: a cluster by name (empty: the main one), or the
+/// cluster of a job.
 using target = std::variant<std::string, core::session_id>;
 /// Returns the hub of `at`. Engine thread. NOT_FOUND: no such cluster.
 muster::result<server::hub*> hub_at(engine_services& services, target const& at);
 
-/// What a request adds to the sessions and queue entries of its token.
+/// The sessions and queue entries that a request adds for its token.
 struct added_entries {
   std::size_t sessions = 0, entries = 0;
 };
-/// Engine thread. RESOURCE_EXHAUSTED: the caller's token has no room for them.
+/// Returns RESOURCE_EXHAUSTED if the entries would exceed the limits of the caller's token. Engine
+/// thread.
 muster::status room_for(engine_services& services, core::caller const& who, added_entries added);
 
-/// Returns work for the engine: `work(hub, slot)` if the token has room for `added(hub)`. All of it
-/// is one step of the engine, so that concurrent requests cannot take the same room.
+/// Returns work for the engine: `work(hub, slot)` if the token has room for `added(hub)`. Check and
+/// work are one step of the engine, so that concurrent requests cannot take the same room.
 template <class Added, class Work>
 auto taking_in(core::caller who, target at, Added added, Work work) {
   return [who = std::move(who), at = std::move(at), added = std::move(added),

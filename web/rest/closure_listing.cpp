@@ -1,4 +1,3 @@
-// The walk in steps, the best of what it finds, and its page tokens.
 #include "web/rest/closure_listing.hpp"
 
 #include <algorithm>
@@ -12,7 +11,7 @@ namespace {
 // Views that one step of the engine copies.
 constexpr std::size_t views_a_step = 250;
 
-/// The `most` smallest of what was found.
+/// Keeps the `most` smallest entries.
 class best_of {
  public:
   best_of(std::size_t most, std::vector<core::found_closure> first) : most_(most) {
@@ -22,11 +21,12 @@ class best_of {
     found_.insert(found_.end(), more.begin(), more.end());
     if (found_.size() >= most_ * 2) cut();
   }
-  /// What is found from now on is before the last of them, when there are enough.
+  /// Returns the last entry that can still belong to the result; `otherwise` until there are `most`
+  /// entries.
   core::found_closure last(core::found_closure otherwise) const {
     return last_.value_or(otherwise);
   }
-  /// In order.
+  /// Returns the entries in order.
   std::vector<core::found_closure>& cut() {
     std::sort(found_.begin(), found_.end());
     found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
@@ -137,8 +137,8 @@ std::optional<listing_place> parsed(std::string_view text, core::closure_query c
 
 }  // namespace
 
-// One walk gives a page where it goes in the order of the page; else it takes a walk over
-// everything, which may be that of several requests.
+// If records are stored in the order of the page, a walk ends when the page is full. Otherwise the
+// walk covers all records, if necessary over several requests.
 coro::task<muster::result<listing_page>> list(web_context& context, listing_request r) {
   auto const until = std::chrono::steady_clock::now() + r.time;
   bool const resumed = r.from.from != core::closure_cursor{};
@@ -201,7 +201,7 @@ coro::task<muster::result<listing_page>> list(web_context& context, listing_requ
 std::string listing_token(char kind, listing_place const& p, core::closure_query const& q) {
   std::string text;
   if (p.after == core::found_closure{} && p.best.empty() && p.at == core::time_point{})
-    return page_token(kind, p.from.at);  // of a walk in order
+    return page_token(kind, p.from.at);  // of a walk in the order of the page
   text += order_of(q);
   text += static_cast<char>(p.from.part);
   put(text, p.from.at);

@@ -1,9 +1,8 @@
-// Listings of closures and of their values, page by page: the engine looks at records in steps, and
-// what is best of them is kept here. Web thread.
+// Pages of closures and of their values. The engine reads records in steps; this keeps the best of
+// them. Web thread.
 //
-// A page token says where to go on: behind the last entry, and, where the time of a request was
-// over before everything had been looked at, with what was found so far. So a page may be short, or
-// empty, and have a next one; whoever asks on gets to the end.
+// A page token contains the last entry. If a request ran out of time, it also contains the position
+// and the entries found so far. A page can therefore be short or empty and still have a next page.
 #pragma once
 
 #include <chrono>
@@ -17,11 +16,11 @@
 
 namespace muster::web {
 
-/// A request looks for at most about this long.
+/// Approximate time limit for the search of a request.
 inline constexpr std::chrono::milliseconds listing_time{250};
 
 struct listing_place {
-  /// Found entries that a token carries. From one on that does, pages have one less at most.
+  /// Maximum number of entries in a token. Pages after such a token have at most one fewer.
   static constexpr std::size_t carried_max = 51;
 
   core::closure_cursor from;
@@ -32,7 +31,7 @@ struct listing_place {
 
 struct listing_request {
   core::closure_query query;
-  std::string cluster;  // of a query for all: whose
+  std::string cluster;  // for a query without a session: its cluster
   std::size_t limit = 0;
   listing_place from;
   std::chrono::milliseconds time = listing_time;
@@ -44,16 +43,17 @@ struct listing_page {
   std::uint64_t looked_at = 0, of = 0;
 };
 
-/// NOT_FOUND: the session, or the cluster.
+/// Returns a page. NOT_FOUND: no such session or cluster.
 coro::task<muster::result<listing_page>> list(web_context& context, listing_request r);
 
-/// `kind`: of the listing's tokens; order and direction of the query must be the token's.
+/// Returns a page token. `kind`: of the listing's tokens. It is valid only for the order and
+/// direction of `q`.
 std::string listing_token(char kind, listing_place const& p, core::closure_query const& q);
-/// The place of the request's token, the start without one. INVALID_ARGUMENT: it is of another
-/// order, or of none.
+/// Returns the position in the request's token; the start if there is none. INVALID_ARGUMENT: the
+/// token is invalid or has another order.
 muster::result<listing_place> listing_place_of(query_check& query, char kind,
                                                core::closure_query const& q);
-/// Tells a page: what `each` gives, or says, of a closure goes into the list.
+/// Writes a page; `each` returns the element of a closure or writes its members.
 template <class Each>
 void listing_members(member_list const& m, std::string_view name, char kind,
                      listing_page const& page, core::closure_query const& q, Each const& each) {
@@ -62,7 +62,7 @@ void listing_members(member_list const& m, std::string_view name, char kind,
   m("looked_at", page.looked_at);
   m("of", page.of);
 }
-/// Lists what `r` asks for and answers with what `say(list, page, query)` says.
+/// Lists the closures of `r` and answers with the members that `say(list, page, query)` writes.
 template <class Say>
 coro::task<response> answer_listing(web_context& context, query_check& query, char kind,
                                     listing_request r, Say say) {

@@ -1,4 +1,4 @@
-// How handlers reach a cluster on the engine thread, and wait for its coordination service.
+// Access of handlers to a cluster on the engine thread, and calls of its coordination service.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace muster::web {
 
 namespace coordination = core::coordination;
 
-/// The cluster of that name; `default` is the main port's when no cluster is called so. NOT_FOUND.
+/// Returns the cluster with this name. `default` is the main port's cluster if no cluster has that
+/// name. NOT_FOUND.
 inline muster::result<coordination::cluster_id> find_cluster(engine_services& services,
                                                              std::string_view name) {
   auto const& all = services.coordination.state();
@@ -26,8 +27,8 @@ inline muster::result<coordination::cluster_id> find_cluster(engine_services& se
   return found;
 }
 
-/// Returns the status of a fault. It names the cluster, whose run has failed, where the code alone
-/// would say that the server is at fault.
+/// Returns the status of a fault. Adds the field "cluster" where the code alone would look like a
+/// fault of the server: the cluster's run has failed.
 inline muster::status to_status(coordination::fault const& f) {
   muster::status s{f.code, f.message};
   if (http_status(f.code) == 500) s.field = "cluster";
@@ -35,14 +36,14 @@ inline muster::status to_status(coordination::fault const& f) {
   return s;
 }
 
-/// The service answers a little before its caller's deadline; asked for this much longer, it
-/// answers when the time is over.
+/// Returns a longer timeout for the service. It answers a little before the deadline, so with this
+/// margin it answers when `timeout` is over.
 inline core::duration with_margin(core::duration timeout) {
   return timeout + std::clamp<core::duration>(timeout / 19, std::chrono::milliseconds(50),
                                               std::chrono::seconds(1));
 }
 
-/// Work for the engine, on the cluster that the path names: the value of `then(services, cluster)`.
+/// Returns work for the engine that calls `then(services, cluster)` with the cluster in the path.
 template <class Then>
 auto in_cluster(exchange const& ex, Then then) {
   return [name = std::string(ex.req.capture("cluster")),
@@ -53,8 +54,8 @@ auto in_cluster(exchange const& ex, Then then) {
   };
 }
 
-/// Work for the closures' hub of a cluster: `work(hub)`, or NOT_FOUND where there is no cluster of
-/// this name; empty: the main one.
+/// Returns work that calls `work(hub)` for a cluster; NOT_FOUND if there is none with this name.
+/// Empty: the main cluster.
 template <class Work>
 auto in_pool(std::string name, Work work) {
   return [name = std::move(name), work = std::move(work)](engine_services& services) mutable {
@@ -63,12 +64,13 @@ auto in_pool(std::string name, Work work) {
     return pool ? value(work(**pool)) : value(pool.error());
   };
 }
-/// The cluster that the query names.
+/// Returns work for the cluster that the query names.
 template <class Work>
 auto in_pool_named(exchange const& ex, Work work) {
   return in_pool(std::string(ex.req.parameter("cluster")), std::move(work));
 }
-/// As in_cluster for what is answered later: `then(services, cluster, slot)`.
+/// Returns work for the cluster in the path that answers later: calls `then(services, cluster,
+/// slot)`.
 template <class R, class Then>
 auto asking_cluster(exchange const& ex, Then then) {
   return [name = std::string(ex.req.capture("cluster")), then = std::move(then)](
@@ -78,8 +80,8 @@ auto asking_cluster(exchange const& ex, Then then) {
   };
 }
 
-/// Asks the cluster's service (engine thread); `then(reply)` gives what the slot is sent. The
-/// question is withdrawn when the client goes away.
+/// Calls the cluster's service; `then(reply)` returns the value for the slot. If the client
+/// disconnects, the call is withdrawn. Engine thread.
 template <class R, class Request, class Then>
 void ask_cluster(engine_services& services, coordination::cluster_id c, Request r,
                  answer_handle<muster::result<R>> const& slot, Then then) {

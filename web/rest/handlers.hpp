@@ -1,5 +1,5 @@
-// Every REST handler, by resource; each `*_routes` adds its part of the table. The handlers are
-// coroutines on the web thread that ask the engine and answer with its views.
+// All REST handlers, by resource; each `*_routes` adds its part of the table. The handlers are
+// coroutines on the web thread that call the engine and answer with its views.
 #pragma once
 
 #include "web/json/schema.hpp"
@@ -51,24 +51,24 @@ coro::task<response> list_results(web_context& context, exchange& ex);
 schema::json result_page_schema();
 /// GET /metrics
 coro::task<response> get_metrics(web_context& context, exchange& ex);
-/// OpenAPI 3.1 of these routes.
+/// Returns the OpenAPI 3.1 description of these routes.
 std::string openapi_text(std::span<route const> routes, std::string_view version);
 /// GET /openapi.json and /api/v1/openapi.json
 coro::task<response> get_openapi(web_context& context, exchange& ex);
 
 using value_handle = answer_handle<muster::result<core::value_reply>>;
-/// Engine thread: parks until the closure's value is decided, for at most `time`.
+/// Waits for at most `time` until the closure's value is decided. Engine thread.
 void await_value(server::hub& h, core::closure_id id, core::duration time,
                  value_handle const& slot);
 
-/// Blobs, for /metrics.
+/// Returns the metrics of blobs, for /metrics.
 std::string blob_metrics(server::blob_figures const& f);
-/// Tokens and refusals, for /metrics.
+/// Returns the metrics of tokens and refusals, for /metrics.
 std::string token_metrics(web_context const& context);
-/// What each route needs of who asks, whether it is told who did it, and the like.
+/// Sets the permission of each route, whether it is audited, and similar facts.
 void set_permissions(std::vector<route>& all);
 
-/// The problem of an id that has not even the right form.
+/// Returns the problem for an id that is malformed.
 problem unknown_id(std::string_view what, std::string_view text);
 
 }  // namespace muster::web

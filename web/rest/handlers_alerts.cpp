@@ -1,4 +1,4 @@
-// What needs a person, as the page shows it.
+// GET of the alerts that the dashboard shows.
 #include "web/alerts/collect.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/caller_check.hpp"

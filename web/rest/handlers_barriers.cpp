@@ -1,5 +1,5 @@
-// Barriers of a cluster: who is there, who is missing; an operator may cancel one, and a script may
-// take a task's place at one.
+// Barriers of a cluster: list and show them with arrived and missing tasks, cancel one, or wait at
+// one in place of a task.
 #include "base/text.hpp"
 #include "server/history/barriers/stragglers.hpp"
 #include "server/hub/coordination_hub.hpp"
@@ -68,7 +68,8 @@ coro::task<response> get_stragglers(web_context& context, exchange& ex) {
   return look(context, in_cluster(ex, std::move(work)));
 }
 
-// An agent may cancel a barrier before it begins; here that is taken for a misspelt id.
+// Refuses barriers that have not begun. An agent may cancel these, but in a REST request the id is
+// probably misspelt.
 muster::status may_cancel(engine_services& services, cluster_id c, std::string const& id) {
   auto const b = services.coordination.state().current(c).views().barrier(id);
   if (!b) return no_barrier(services, c, id);
@@ -89,7 +90,7 @@ coro::task<response> cancel_barrier(web_context& context, exchange& ex) {
   return ask<std::string>(context, asking_cluster<std::string>(ex, std::move(cancel)), as_it_is());
 }
 
-// "worker:3" as the service knows it.
+// Returns a task such as "worker:3" as the service represents it.
 muster::result<coordination::task_ref> task_named(coordination::cluster_spec const& spec,
                                                   std::string_view text) {
   auto const colon = std::min(text.rfind(':'), text.size());
@@ -104,7 +105,7 @@ muster::result<coordination::task_ref> task_named(coordination::cluster_spec con
   return coordination::task_ref{task, {}};
 }
 
-// The service has the same limit, in its own words.
+// Same limit as in the service, with a better error message.
 constexpr std::size_t barrier_id_bytes_max = 4'096;
 
 struct barrier_visit {
@@ -112,7 +113,8 @@ struct barrier_visit {
   std::chrono::milliseconds timeout{};
 };
 
-/// How it ended: a fault, or the use that has passed; or what was wrong with the question.
+/// The result of a wait: a fault, the number of the use that passed, or the problem of an invalid
+/// request.
 struct visit_outcome {
   coordination::fault_ptr fault;
   std::int64_t counter = 0;
@@ -125,7 +127,7 @@ visit_outcome refused_visit(std::string field, muster::status const& s) {
   return {nullptr, 0, std::move(p)};
 }
 
-// On the engine: puts the caller into the task's place, until it leaves or its time is up.
+// Enters the barrier in place of the task, until it ends or the time is up. Engine thread.
 void enter_barrier(engine_services& services, cluster_id c, barrier_visit const& v,
                    answer_handle<muster::result<visit_outcome>> const& slot) {
   auto const& spec = services.coordination.state().spec(c);
@@ -151,8 +153,8 @@ void enter_barrier(engine_services& services, cluster_id c, barrier_visit const&
   slot->when_left([c, call](engine_services& there) { there.coordination.forget(c, call); });
 }
 
-// A barrier that ended without everybody is a conflict, whatever broke it, an agent's time-out too;
-// that the caller's own time is up names no barrier, and neither does a service that stops.
+// A barrier that failed is a conflict (409), even if an agent's timeout caused it. The caller's own
+// timeout and a stopping service name no barrier and keep their status.
 problem visit_problem(coordination::fault const& f) {
   auto p = to_problem(to_status(f));
   if (f.barrier) p.status = 409;

@@ -1,5 +1,5 @@
-// PUT and GET of a blob, piece by piece: at most a mebibyte of it is in memory. A client that is
-// slow holds up nobody else.
+// PUT and GET of a blob in pieces: at most one mebibyte is in memory. A slow client does not delay
+// others.
 #include "base/no_room.hpp"
 #include "server/hub/blob_store.hpp"
 #include "web/metrics/metric_text.hpp"
@@ -12,9 +12,9 @@ namespace {
 using server::blob_store;
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-// For the disk: a gibibyte is made durable in one piece.
+// For the disk: syncing a blob of a gibibyte is one operation.
 constexpr std::chrono::minutes disk_limit{5};
-// For a process that holds it to put it.
+// For a process that holds the blob to upload it.
 constexpr std::chrono::seconds held_limit{30};
 
 problem malformed(std::string_view text) {
@@ -22,7 +22,7 @@ problem malformed(std::string_view text) {
                  "expected 64 hexadecimal digits in lower case, got '" + std::string(text) + "'");
 }
 
-/// Of an upload.
+/// Returns the problem of an upload.
 problem upload_problem(muster::status const& s, core::blob_limits const& limits) {
   auto p = to_problem(s);
   if (s.code == muster::code::out_of_range) {
@@ -62,13 +62,13 @@ class blob_upload {
       co_return co_await pass_over();
     }
     auto done = co_await take();
-    co_await abandon();  // harmless when it is over
+    co_await abandon();  // no effect after a completed upload
     co_return done ? put_answer(ex_.req.capture("sha256"), bytes_, true)
                    : problem_response(upload_problem(done.error(), limits_));
   }
 
  private:
-  /// Whether anything is to be done, and by which number.
+  /// Starts the upload, unless the blob exists already.
   coro::task<muster::result<bool>> begin() {
     auto work = [this](engine_services& services) -> muster::result<bool> {
       auto& store = services.blobs;
@@ -87,7 +87,7 @@ class blob_upload {
     co_return co_await context_.engine.on_engine(std::move(work));
   }
 
-  // So that the connection can go on.
+  // Reads and discards the body, so that the connection can be kept.
   coro::task<response> pass_over() {
     for (std::uint64_t passed = 0; passed <= limits_.blob_bytes_max;) {
       auto const piece = co_await ex_.read_some();
@@ -179,8 +179,8 @@ coro::task<response> stream_blob(web_context& context, exchange& ex, std::string
   co_return co_await end_stream(ex, alive && at >= size);
 }
 
-// What is in the memory of a worker or client alone is waited for. `hash` becomes what stands for
-// it.
+// Returns the size of a blob. Waits for a blob that only a worker or client holds in memory.
+// Replaces `hash` by the hash under which the blob is stored.
 coro::task<muster::result<std::optional<std::uint64_t>>> find_blob(web_context& context,
                                                                    std::string& hash) {
   auto fetch = [&hash](engine_services& services, answer_handle<muster::status> const& slot) {

@@ -1,4 +1,4 @@
-// Closures: list those of a job, look at one, ask why, cancel.
+// Closures: list those of a job, show one, explain why it waits, cancel it.
 #include "base/text.hpp"
 #include "server/core/words/explanation_words.hpp"
 #include "server/history/closures.hpp"
@@ -55,8 +55,8 @@ coro::task<response> list_closures(web_context& context, exchange& ex) {
   co_return co_await answer_listing(context, query, 'c', std::move(r), closure_page_members);
 }
 
-// The session that the query names, which may remember a closure whose record is gone; a problem
-// when that is no id.
+// Returns the session in the query, which may know a closure whose record was deleted. Records a
+// problem if the id is malformed.
 std::optional<core::session_id> job_hint(query_check& query) {
   auto const text = query.text("job");
   if (text.empty()) return {};
@@ -65,7 +65,7 @@ std::optional<core::session_id> job_hint(query_check& query) {
   return id;
 }
 
-// Looks at the closure of the path: `work(services, hub, id, session)`.
+// Calls `work(services, hub, id, session)` for the closure in the path.
 template <class Work>
 coro::task<response> look_at_closure(web_context& context, exchange& ex, Work const& work) {
   return with_id(ex, "closure", server::parse_closure, [&](core::closure_id id) {
@@ -74,7 +74,7 @@ coro::task<response> look_at_closure(web_context& context, exchange& ex, Work co
     if (query.failed()) return refused(query.failure());
     return look(context, [id, of, work](engine_services& services) {
       auto& h = of ? services.pools.of(*of) : services.pools.of(id);
-      // One that has logged is known to be of its session, too.
+      // A closure that has logged is known to belong to its session, too.
       auto const session = (of ? of : h.logs().job_of(id)).value_or(core::session_id{});
       return work(services, h, id, session);
     });

@@ -1,4 +1,4 @@
-// Clusters: declared, looked at, failed, forgotten.
+// Clusters: declare, list, show, fail, delete.
 #include <numeric>
 
 #include "base/text.hpp"
@@ -16,10 +16,10 @@ namespace {
 
 struct cluster_facts {
   coordination::cluster_view view;
-  std::string torch_address;  // of its store of torch.distributed; empty: it has none, or no port
+  std::string torch_address;  // of its TCPStore; empty: it has none, or no port
   bool torch_store = false;
   bool main = false, ends = false;
-  std::optional<core::overview_view> workers;  // once there were any, or jobs
+  std::optional<core::overview_view> workers;  // set once the cluster has had workers or jobs
   core::duration worker_timeout{};
 };
 
@@ -40,7 +40,7 @@ cluster_facts facts_of(engine_services& services, coordination::cluster_id id) {
   return f;
 }
 
-// Agents and closure workers together, by state.
+// Writes the number of agents and closure workers together, by state.
 void task_members(member_list const& m, cluster_facts const& c) {
   auto all = c.view.generation;
   auto const workers = c.workers.value_or(core::overview_view{});
@@ -112,7 +112,7 @@ muster::status open_torch(engine_services& services, coordination::cluster_id c)
   return wrong_field("torch", opened.error().message, 0, opened.error().code);
 }
 
-// A cluster without a port would be of no use, so it is forgotten again.
+// Creates a cluster. Deletes it again if it gets no port, since it would be unusable.
 muster::result<cluster_facts> declare(engine_services& services, coordination::cluster_spec spec) {
   auto const name = spec.name;
   auto const id = services.coordination.create(std::move(spec));

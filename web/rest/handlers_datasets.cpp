@@ -1,5 +1,5 @@
-// Datasets dealt out by the server: listed and looked at. Whose token made one, or an admin's, sees
-// it.
+// Datasets that the server distributes: list and show. Visible to the token that created them and
+// to admins.
 #include "server/hub/id_parsing.hpp"
 #include "web/json/object_json.hpp"
 #include "web/rest/answers.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using core::datasets::dataset_view;
 
-// Those of all tokens are for admins.
+// Returns the token whose datasets the caller may see; empty for admins: all.
 std::string seen_by(request const& req) {
   return !req.who || req.who->role == core::role::admin ? std::string() : req.who->id;
 }
@@ -32,7 +32,7 @@ coro::task<response> list_datasets(web_context& context, exchange& ex) {
 }
 
 struct wanted_dataset {
-  std::string id, submitter;  // whose it has to be; empty: anybody's
+  std::string id, submitter;  // required submitter; empty: any
 };
 
 muster::result<dataset_view> find_dataset(server::hub& h, wanted_dataset const& w) {

@@ -1,4 +1,4 @@
-// The event feed: what happened lately, by number.
+// The event feed: recent events, by number.
 #include "base/text.hpp"
 #include "server/history/store/records.hpp"
 #include "server/hub/access/program_scope.hpp"
@@ -30,7 +30,7 @@ void members(member_list const& m, events_at const& e) {
   m.some("next_page_token", e.next, "with from_ms or to_ms");
 }
 
-// From disk, which has everything but the last second.
+// Reads events from disk, which has all except those of the last second.
 coro::task<response> past_events(web_context& context, exchange& ex, query_check& query) {
   past_query q;
   if (auto const wrong = read_past_query(query, q)) return refused(*wrong);
@@ -60,7 +60,7 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
   past_query q;
   if (auto const wrong = read_past_query(query, q)) return refused(*wrong);
   auto const limit = query.limit();
-  // Without `after` the newest ones are wanted.
+  // Without `after`, returns the newest events.
   constexpr auto newest = UINT64_MAX;
   auto const after = query.number("after", newest);
   auto const subject = std::string(query.text("subject"));
@@ -71,7 +71,7 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
     events_at e;
     e.first = log.first();
     e.last = log.last();
-    // All are looked at, which are 10,000 at most.
+    // Checks all events, which are at most 10,000.
     auto const fits = [&](server::event const& one) {
       return q.takes(one.at) && sees(*scope, services.pools, one.what) &&
              takes(subject, severity, one.what);

@@ -1,5 +1,4 @@
-// Functions that workers brought, and what waits for workers that are not there: gangs, and
-// closures that no connected worker can run.
+// Functions that workers provide, gangs that wait, and closures that no connected worker can run.
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/function_queries.hpp"
 #include "web/rest/answers.hpp"

@@ -1,4 +1,5 @@
-// Who waits for whom: the closures of a job with their inputs, or, of many, the functions.
+// The dependency graph of a job: its closures with their inputs, or the functions if there are many
+// closures.
 #include <chrono>
 #include <span>
 #include <unordered_map>
@@ -44,7 +45,7 @@ void write_edges(json_out& out, core::closure_groups const& g) {
     out.begin_array().number(edge.first).number(edge.second).number(count).end_array();
 }
 
-// Either the nodes or the groups are told.
+// Writes either the nodes or the groups.
 void graph_members(member_list const& m, core::graph_nodes const& g,
                    core::closure_groups const& groups, bool grouped) {
   auto const single = m.when(!grouped);
@@ -66,7 +67,7 @@ void graph_members(member_list const& m, core::graph_nodes const& g,
   m("complete", grouped ? groups.done : g.done, "false: cut off at the time of one answer");
 }
 
-// Step by step; what was collected goes to the engine and comes back.
+// Collects the graph in steps; the partial result is passed to the engine and back.
 coro::task<response> get_graph(web_context& context, exchange& ex) {
   auto const id = server::parse_job(ex.req.capture("id"));
   if (!id) co_return problem_response(unknown_id("job", ex.req.capture("id")));

@@ -1,4 +1,4 @@
-// Jobs: list, look, seal, cancel, wait, forget.
+// Jobs: list, show, seal, cancel, wait, delete.
 #include "base/text.hpp"
 #include "server/core/queries/session_queries.hpp"
 #include "server/history/jobs/job_pages.hpp"
@@ -68,7 +68,7 @@ response jobs_page(listed_jobs const& l) {
   }));
 }
 
-// One visit to the engine looks at a limited number of jobs. The next visit continues there.
+// One step on the engine reads a limited number of jobs. The next step continues there.
 coro::task<response> list_jobs(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
@@ -100,7 +100,7 @@ coro::task<response> get_job(web_context& context, exchange& ex) {
   });
 }
 
-// Performs an event of a job and answers with what the job is then.
+// Applies an event to a job and answers with its new state.
 template <class Event>
 coro::task<response> command(web_context& context, exchange& ex) {
   return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {

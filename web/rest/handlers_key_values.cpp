@@ -1,4 +1,4 @@
-// Key-values of a cluster: list, read, wait, write, delete. Writes follow the service's own rules,
+// Key-values of a cluster: list, read, wait, write, delete. Writes follow the rules of the service,
 // so that agents see no difference.
 #include "base/utf8.hpp"
 #include "server/core/coordination/key_values/key_value_store.hpp"
@@ -36,7 +36,7 @@ muster::status no_key(engine_services& services, cluster_id c, std::string const
           "cluster '" + services.coordination.state().spec(c).name + "' has no key '" + key + "'"};
 }
 
-// When what it says of the key is on the disk.
+// Answers with the error once the state of the key that it reports is durable.
 void refuse(engine_services& services, cluster_id c, std::string const& key, muster::status why,
             auto const& slot) {
   services.coordination.when_told(
@@ -50,7 +50,7 @@ response value_response(core::blob value) {
   return r;
 }
 
-// `then(key)` with the key of the path as the service keeps it; a problem when nothing is left.
+// Calls `then(key)` with the normalised key of the path; answers with a problem if it is empty.
 template <class Then>
 coro::task<response> with_key(exchange& ex, Then const& then) {
   auto const key = normal_key(ex.req.capture("key"));
@@ -81,7 +81,7 @@ coro::task<response> get_key(web_context& context, exchange& ex) {
 
 problem put_problem(muster::status const& s) {
   auto p = to_problem(s);
-  if (s.code == muster::code::already_exists) p.status = 412;  // of If-None-Match
+  if (s.code == muster::code::already_exists) p.status = 412;  // due to If-None-Match
   if (s.code == muster::code::invalid_argument) p.field = "key";
   return p;
 }
@@ -123,7 +123,7 @@ coro::task<response> put_key(web_context& context, exchange& ex) {
   co_return json_response(to_text(done), done.created ? 201 : 200);
 }
 
-// The service's delete takes what is below as well; here that has to be meant.
+// The service's delete includes keys below this one. A REST request must ask for that explicitly.
 muster::status may_delete(engine_services& services, cluster_id c, std::string const& key,
                           bool recursive) {
   auto const& service = services.coordination.state().current(c);

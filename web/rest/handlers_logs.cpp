@@ -1,4 +1,4 @@
-// The lines that closures log, by number, with a wait for the next one.
+// Log lines of closures, by number, with a wait for the next line.
 #include "server/hub/id_parsing.hpp"
 #include "web/live/log_look.hpp"
 #include "web/rest/answers.hpp"
@@ -22,8 +22,8 @@ log_answer lines(server::hub& h, server::log_target of, log_query const& q) {
   return look_at_log(h, of, q.after, q.limit, q.newest);
 }
 
-// A wait in two places: for a line in the log, and for the end or the deadline in the core. The one
-// that comes first forgets the other.
+// Waits in two places: in the log for a line, and in the core for the end or the deadline. The
+// first to occur removes the other.
 struct log_wait {
   server::log_store::wait_id line{};
   core::call_id end{};

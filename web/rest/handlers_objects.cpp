@@ -1,4 +1,4 @@
-// Objects on tasks: listed, looked at, deleted. Whose token made one, or an admin's, sees it.
+// Objects on tasks: list, show, delete. Visible to the token that created them and to admins.
 #include "base/text.hpp"
 #include "server/hub/id_parsing.hpp"
 #include "web/json/object_json.hpp"
@@ -19,7 +19,7 @@ constexpr query_parameter session_parameter{.name = "session",
                                             .meaning = "only objects that this session has made",
                                             .pattern = "^(job_[0-9a-f]{16})?$"};
 
-// Those of all tokens are for admins.
+// Returns the token whose objects the caller may see; empty for admins: all.
 std::string submitter_for(request const& req) {
   return !req.who || req.who->role == core::role::admin ? std::string() : req.who->id;
 }
@@ -64,7 +64,7 @@ coro::task<response> list_objects(web_context& context, exchange& ex) {
 }
 
 struct wanted {
-  std::string name, submitter;  // its name or id; whose it has to be, empty: anybody's
+  std::string name, submitter;  // name or id; required submitter, empty: any
 };
 
 muster::result<core::object_id> find_object(server::hub& h, wanted const& w) {
@@ -79,7 +79,7 @@ muster::result<core::object_id> find_object(server::hub& h, wanted const& w) {
                                                              "' is not an admin's"};
 }
 
-// `then(hub, id)` gives what is answered.
+// Returns work that answers with `then(hub, id)`.
 template <class Then>
 auto with_object(exchange& ex, Then then) {
   wanted w{std::string(ex.req.capture("id")), submitter_for(ex.req)};

@@ -1,4 +1,4 @@
-// Programs: submit, list, look, stop, forget.
+// Programs: submit, list, show, stop, delete.
 #include "base/text.hpp"
 #include "server/core/programs/controller.hpp"
 #include "server/hub/access/use.hpp"
@@ -57,23 +57,24 @@ struct submitted_program {
 };
 
 response submitted(submitted_program const& s) {
-  // Found by its idempotency key: nothing was created this time.
+  // 200: the program was found by its idempotency key and already existed.
   auto r = json_response(to_text(s.program), s.created ? 201 : 200);
   r.headers.emplace_back("Location", "/api/v1/programs/" + core::text(s.program.id));
   return r;
 }
 
-// The core reports values that fit the schema but cannot work.
+// The core reports values that match the schema but are impossible.
 problem program_problem(muster::status const& s) {
   auto p = to_problem(s);
   if (!s.field.empty() && p.status == 400) p.status = 422;
   return p;
 }
 
-// It is kept as if it had just been put, until the program keeps it.
+// Extends the life of an uploaded blob, as if it had just been uploaded, until the program holds
+// it.
 coro::task<std::optional<problem>> check_upload(web_context& context, std::string const& hex) {
   auto const hash = server::blob_hash_of(hex);
-  if (hash.empty()) co_return std::nullopt;  // none, or the core says what is wrong with it
+  if (hash.empty()) co_return std::nullopt;  // no upload, or the core reports the malformed hash
   auto work = [&hash](engine_services& services) { return services.blobs.lease(hash); };
   auto const there = co_await context.engine.on_engine(std::move(work));
   if (!there) co_return problem(to_problem(there.error()));
@@ -81,8 +82,8 @@ coro::task<std::optional<problem>> check_upload(web_context& context, std::strin
   co_return impossible("upload", "the server has no such blob: PUT /api/v1/blobs/" + hex);
 }
 
-// A cluster with a store at the server uses it for programs, too. A store at rank 0 ends with rank
-// 0.
+// Returns where programs of a cluster have their TCPStore. If the cluster has a store at the
+// server, its programs use it, too: a store at rank 0 ends with that rank.
 core::store_place usual_store(engine_services& services, server::hub& h) {
   auto const name = h.cluster().empty() ? std::string_view("default") : h.cluster();
   auto const cluster = find_cluster(services, name);
@@ -188,7 +189,7 @@ struct rank_list {
 void members(member_list const& m, rank_list const& l) {
   m("ranks", l.ranks);
 }
-// A worker that does not answer in time has no last lines to show.
+// Lines of workers that do not answer in time are omitted.
 constexpr std::chrono::milliseconds last_lines_wait{1000};
 
 coro::task<void> await_last_lines(web_context& context, core::program_id id) {
@@ -308,7 +309,7 @@ coro::task<response> change(web_context& context, exchange& ex) {
   });
 }
 
-// Ranks are told where they stop before this answers, and go on to there.
+// Answers after the ranks have received the step at which they stop; they continue up to it.
 coro::task<response> stop_at_step(web_context& context, exchange& ex, std::uint64_t least) {
   return with_id(ex, "program", server::parse_program, [&context, least](core::program_id id) {
     auto work = [id, least](server::hub& h, auto const& slot) {

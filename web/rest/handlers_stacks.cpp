@@ -1,5 +1,5 @@
-// Where the ranks of a program are just now: their workers are asked, equal stacks stand together;
-// and where the processes of workers are.
+// Stacks of the ranks of a program, requested from their workers and grouped by equal stacks. Also
+// the stacks of a worker's process.
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace muster::web {
 
-// Found by the members of their namespaces.
+// Declared here, so that argument-dependent lookup finds their `members`.
 struct program_stacks {
   std::uint32_t attempt = 0;
   std::vector<stack_group> groups;
@@ -35,7 +35,7 @@ constexpr std::chrono::milliseconds stacks_wait{2000};
 struct asked_stacks {
   std::uint64_t round = 0;
   std::uint32_t attempt = 0;
-  std::vector<core::rank_view> ranks;  // that are alive
+  std::vector<core::rank_view> ranks;  // live ranks only
 };
 
 muster::result<asked_stacks> ask_for_stacks(server::hub& h, core::program_id id) {
@@ -57,8 +57,8 @@ muster::result<asked_stacks> ask_for_stacks(server::hub& h, core::program_id id)
 program_stacks grouped(asked_stacks const& asked, std::vector<server::rank_stack> stacks) {
   std::map<std::uint32_t, server::rank_stack> by_rank;
   for (auto& s : stacks) by_rank[s.rank] = std::move(s);
-  // By the stack of the rank's own process: loaders of data and the like that it has started are
-  // nearly always elsewhere.
+  // Groups by the stack of the rank's own process; its data loaders and other helpers nearly always
+  // differ.
   std::map<std::pair<server::stack_state, std::string>, stack_group> equal;
   for (auto const& r : asked.ranks) {
     auto& s = by_rank[r.rank];
@@ -95,8 +95,8 @@ coro::task<response> get_stacks(web_context& context, exchange& ex) {
                  [&context](core::program_id id) { return answer_stacks(context, id); });
 }
 
-// In which lines the process of a worker is that runs closures and objects: of a task, or of the
-// one that runs a closure.
+// Stacks of the process that runs closures and objects: of a task, or of the worker that runs a
+// closure.
 
 // A worker waits for its process for 900 ms.
 constexpr std::chrono::milliseconds stack_wait{2000};
@@ -126,7 +126,7 @@ void stack_members(member_list const& m, worker_stack const& s) {
   m.list("closures", s.hands.running, closure_members, "that run there, 200 at most");
 }
 
-// A question, on the engine's thread from its first use on.
+// A pending request. After it has started, only the engine thread uses it.
 struct asked {
   worker_stack found;
   muster::status error{};
@@ -134,17 +134,18 @@ struct asked {
   std::function<void()> told{};
   std::uint64_t question = 0;
 };
-using find_hub = std::function<server::hub*(engine_services&)>;  // null: it is gone
+// Returns null if the hub no longer exists.
+using find_hub = std::function<server::hub*(engine_services&)>;
 using find_worker = std::function<muster::result<core::lane_key>(server::hub*)>;
 
-// What runs there is asked before: what was seen in the stack did then.
+// Reads the running closures before the stack, so that they were running when the stack was taken.
 muster::result<std::shared_ptr<asked>> begin(server::hub& h, core::lane_key const& at) {
   auto a = std::make_shared<asked>();
   a->found.worker = at.first + ":" + std::to_string(at.second);
   auto hands = h.state().workers().in_hands_of(at.first, at.second, closures_max);
   if (!hands) return hands.error();
   a->found.hands = std::move(*hands);
-  a->found.stack.state = core::stack_state::no_answer;  // a worker that is older never does
+  a->found.stack.state = core::stack_state::no_answer;  // older workers never answer
   a->question =
       h.workers().read_stack(a->found.worker, [a](muster::result<server::task_stack> stack) {
         a->over = true;

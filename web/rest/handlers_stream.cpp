@@ -1,5 +1,5 @@
-// What workers did: the task stream, and a task's last hour. Large answers are gathered from the
-// engine in steps, for a quarter of a second; who wants more goes on behind `next`.
+// Worker activity: the task stream, and the last hour of a task. Large answers are read from the
+// engine in steps for at most a quarter of a second; clients continue from `next`.
 #include "server/core/queries/worker_queries.hpp"
 #include "server/history/activity/activity_pages.hpp"
 #include "web/rest/answers.hpp"
@@ -67,7 +67,7 @@ class stream_gathering {
     co_return muster::status{};
   }
 
-  // `look(hub, after)` gives the next page, of whose `rows` there are `most` at most.
+  // Reads pages with `look(hub, after)` and appends at most about `most` of their rows.
   template <class Page, class Row, class Look>
   coro::task<muster::status> gather(std::vector<Row> Page::*rows, std::vector<Row>& into,
                                     std::size_t most, Look look) {
@@ -91,7 +91,7 @@ class stream_gathering {
     return gather(&core::running_page::running, answer_.running, running_max, std::move(look));
   }
 
-  // Of what is told in spans only in part, or not any more.
+  // Covers times for which spans are missing or incomplete.
   coro::task<muster::status> gather_minutes() {
     auto filter = query_.filter;
     filter.job = {};
@@ -141,7 +141,7 @@ coro::task<response> get_history(web_context& context, exchange& ex) {
   });
 }
 
-// Of the whole server alone: those of a few clusters are not kept.
+// Only for the whole server: history is not kept for sets of clusters.
 coro::task<response> past_charts(web_context& context, exchange& ex, query_check& query) {
   if (!keeps_past(context)) return refused(no_past());
   if (!scope_of(context, ex.req)->whole())

@@ -29,7 +29,7 @@ coro::task<response> server_overview(web_context& context, server::shared_scope 
   co_return json_response(to_text(*c));
 }
 
-// Of one cluster without uptime and rates, which are the server's.
+// With a cluster, omits uptime and rates, which belong to the server.
 coro::task<response> get_overview(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const cluster = query.text("cluster");
@@ -64,8 +64,9 @@ coro::task<response> get_livez(web_context&, exchange&) {
   co_return text_response("ok\n");
 }
 
-// Ready: not stopping, and the engine answers. A server whose disk is full or has failed serves
-// reads and work that is not durable; it says so in further lines, with the same status.
+// Ready means: not stopping, and the engine answers. If the disk is full or has failed, the server
+// still serves reads and non-durable work, so the status stays the same and further lines report
+// it.
 coro::task<response> get_readyz(web_context& context, exchange& ex) {
   if (ex.stopping())
     co_return problem_response(muster::status{muster::code::unavailable, "the server is stopping"});
@@ -132,7 +133,7 @@ std::vector<route> all_routes() {
   add_submission_routes(all);
   add_job_routes(all);
   add_closure_routes(all);
-  add_value_list_routes(all);  // before "{id}"
+  add_value_list_routes(all);  // must precede "{id}"
   add_value_routes(all);
   add_graph_routes(all);
   add_per_worker_routes(all);

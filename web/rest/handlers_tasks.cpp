@@ -1,5 +1,5 @@
-// The tasks of a cluster: closure workers and agents in one listing; look at one, at what a
-// worker holds, drain or cordon it.
+// Tasks of a cluster, closure workers and agents in one listing: show one and the work it holds,
+// drain or cordon it.
 #include "base/text.hpp"
 #include "server/core/api/listings.hpp"
 #include "server/core/queries/worker_queries.hpp"
@@ -15,7 +15,7 @@ namespace {
 using coordination::agent_health;
 using coordination::agent_view;
 
-// Agents that one step of the engine looks at; a filter that finds little gets short pages.
+// Agents that one step of the engine reads. A filter with few matches gives short pages.
 constexpr std::size_t agents_a_step = 10'000;
 
 struct task_filter {
@@ -36,19 +36,19 @@ std::optional<core::task_state> worker_state(std::string_view text) {
 
 struct tasks_at {
   std::vector<core::task_view> workers;
-  std::vector<std::optional<machine>> machines;  // of each of them
+  std::vector<std::optional<machine>> machines;  // parallel to `workers`
   std::vector<agent_view> agents;
   core::time_point now, agents_now;
   std::string next;  // page token
 };
 
-// Workers come first: kind 't' of the page token counts their rows, 'a' the agents.
+// Workers come first: in page tokens, kind 't' counts workers and 'a' counts agents.
 void take_workers(server::hub& h, task_filter const& f, std::size_t after, std::size_t limit,
                   tasks_at& into) {
   core::task_filter filter;
   filter.job = f.job;
   filter.state = worker_state(f.state);
-  if (!f.state.empty() && !filter.state) return;  // no worker is ever in that state
+  if (!f.state.empty() && !filter.state) return;  // no worker can be in that state
   auto page = h.state().workers().list(after, limit, filter);
   into.workers = std::move(page.items);
   for (auto const& t : into.workers) into.machines.push_back(machine_of(h.machines(), t, h.now()));
@@ -120,7 +120,8 @@ muster::status no_task(engine_services& services, coordination::cluster_id c,
                                        services.coordination.state().spec(c).name + "'"};
 }
 
-// The row's JSON. A declared agent hides a worker of the same name unless `kind` asks for that.
+// Returns the row's JSON. A declared agent takes precedence over a worker with the same name,
+// unless `kind` selects the worker.
 muster::result<std::string> task_text(engine_services& services, coordination::cluster_id c,
                                       core::lane_key const& at, task_kind kind) {
   auto const agent = services.coordination.state().spec(c).find(at.first, at.second);
@@ -150,7 +151,7 @@ coro::task<response> get_task(web_context& context, exchange& ex) {
   });
 }
 
-// Carries out an order about a worker and answers with what its task is then.
+// Sends a command for a worker and answers with the new state of its task.
 template <class Event>
 coro::task<response> command(web_context& context, exchange& ex, Event e) {
   return with_task(ex, [&](core::lane_key const& at) {
@@ -198,7 +199,7 @@ coro::task<response> uncordon_task(web_context& context, exchange& ex) {
   return command(context, ex, core::cordon_task{{}, {}, 0, false});
 }
 
-constexpr std::size_t hands_max = 200;  // of each
+constexpr std::size_t hands_max = 200;  // for each list
 
 void held_members(member_list const& m, core::worker_hands::held const& c) {
   m("id", c.id);

@@ -30,7 +30,7 @@ response with_secret(server::new_token const& t, unsigned status) {
   return r;
 }
 
-// Told when it is on the disk: `change(keeper)` gives what is told.
+// Returns work that answers with the result of `change(keeper)` once it is durable.
 template <class R, class Change>
 auto keeping(Change change) {
   return [change = std::move(change)](engine_services& services,
@@ -135,7 +135,7 @@ coro::task<response> sign_in(web_context& context, exchange& ex) {
   }
   if (!v.status.ok()) co_return problem_response(refusal_problem(v.status));
   auto r = who_am_i(context, v.who);
-  // One sign-in for each browser: the one before ends.
+  // Each browser has one sign-in: the previous one ends.
   end_sign_in(context, ex.req);
   auto const identifier = context.sign_ins.add(v.who, sign_in_table::clock::now());
   auto const name = sign_in_cookie_name(context.options, ex.req);

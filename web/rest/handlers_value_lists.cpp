@@ -1,4 +1,4 @@
-// RemoteValues as a list, who keeps most of them, and the beginning of one.
+// Lists of RemoteValues, the sessions that hold most of them, and previews of values.
 #include <absl/strings/escaping.h>
 
 #include <algorithm>
@@ -98,7 +98,7 @@ void holders_members(member_list const& m, std::vector<core::value_holder> const
   m.list("holders", all, holder_members);
 }
 
-// Sessions are few beside closures: as many steps as it takes.
+// There are few sessions, so this needs no time limit.
 coro::task<response> list_holders(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = static_cast<std::size_t>(query.number("limit", holders_default));
@@ -122,14 +122,14 @@ coro::task<response> list_holders(web_context& context, exchange& ex) {
   co_return object_response(holders_members, all);
 }
 
-// No more than `most` bytes, and no half of a character.
+// Returns at most `most` bytes, without an incomplete character.
 std::string_view beginning(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
   return text.substr(0, most);
 }
 
-/// A value, and where the bytes are, should it be the name of a blob.
+/// A value and, if it is the name of a blob, the location of the bytes.
 struct placed_value {
   core::closure_view view;
   std::optional<core::input_place> blob{};

@@ -1,4 +1,4 @@
-// RemoteValues: what is known of one, and its content; listings are in handlers_value_lists.cpp.
+// RemoteValues: show one, and its content. For listings see handlers_value_lists.cpp.
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/words/explanation_words.hpp"
 #include "server/hub/id_parsing.hpp"
@@ -37,8 +37,8 @@ coro::task<response> get_remote_value(web_context& context, exchange& ex) {
   });
 }
 
-// A function's own error is the client's to handle (422); a value that will never come, because it
-// was cancelled or its workers were lost, is a conflict (409).
+// A function's own error is for the client to handle (422). A value that cannot be computed,
+// because it was cancelled or its workers were lost, is a conflict (409).
 problem value_problem(core::value_reply const& v) {
   auto p = make_problem(422, muster::code::unknown, v.failure.message);
   if (v.value == core::value_state::aborted) {

@@ -1,4 +1,3 @@
-// Reads the key, and hashes a canonical form of the body.
 #include "web/rest/idempotency_key.hpp"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace {
 
 constexpr std::string_view key_member = "idempotency_key";
 
-// Prefixes the bytes with their length, so that two sequences of texts never hash alike.
+// Prefixes the bytes with their length, so that different sequences of texts have different hashes.
 void add_text(server::sha256& hash, std::string_view text) {
   hash.add(std::to_string(text.size()));
   hash.add(":");

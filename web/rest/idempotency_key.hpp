@@ -1,5 +1,5 @@
 // The idempotency key of a request, from its body or the header `Idempotency-Key`, and the digest
-// by which a repeated request is told from a different one. Web thread.
+// that distinguishes a repeated request from a different one. Web thread.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace muster::web {
 
-/// Takes over the key of the header `Idempotency-Key` into `key`, which is the one of the body or
-/// empty. A quoted key stands for the text between the quotes. Returns 422 if header and body name
-/// different keys, 400 or 422 if the header's key has more than core::idempotency_key_bytes_max
-/// bytes.
+/// Copies the key of the header `Idempotency-Key` to `key`, which contains the key of the body or
+/// is empty. For a quoted key, takes the text between the quotes. Returns 422 if header and body
+/// contain different keys, 400 or 422 if the header's key has more than
+/// core::idempotency_key_bytes_max bytes.
 std::optional<problem> take_idempotency_key(request const& req, std::string& key);
 
 /// Returns the SHA-256 of a JSON object without its member `idempotency_key`, as 32 bytes. White

@@ -1,4 +1,3 @@
-// Pages of keys flat and by folder, and the waits for keys by key and by task.
 #include "web/rest/key_listing.hpp"
 
 #include <map>
@@ -25,7 +24,7 @@ inline constexpr std::string_view schema_name<shown_key> = "KeyView";
 
 namespace {
 
-// Greater than every key in the folder: keys are UTF-8, where this byte does not occur.
+// Greater than every key in the folder: keys are UTF-8, which does not contain this byte.
 constexpr char behind_all = '\xff';
 
 key_page list_flat(coordination::service const& from, key_query const& wanted) {
@@ -44,7 +43,7 @@ key_page list_flat(coordination::service const& from, key_query const& wanted) {
   return page;
 }
 
-// One look-up an entry: a folder of a million keys costs no more than a key.
+// One lookup per entry: a folder with a million keys costs no more than a key.
 key_page list_folders(coordination::service const& from, key_query const& wanted) {
   key_page page;
   page.last = wanted.after;

@@ -1,5 +1,5 @@
-// Pages of keys, flat or as folders, and who waits for keys: collected on the engine thread,
-// written on the web thread.
+// Pages of keys, flat or as folders, and the tasks that wait for keys. Collected on the engine
+// thread, written on the web thread.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct key_page {
   std::vector<core::coordination::key_view> keys;
   std::vector<std::string> folders;
   bool more = false;
-  std::string last;  // where the next page begins
+  std::string last;  // position of the next page
 };
 
 struct key_waits {
@@ -31,15 +31,16 @@ struct key_waits {
   bool more = false;
 };
 
-/// As keys are kept: no slash at the front, single ones within; one at the end stays.
+/// Returns a prefix in the form of stored keys: no slash at the start, no repeated slashes. Keeps a
+/// slash at the end.
 std::string key_prefix(std::string_view text);
 
-/// Engine thread. A page ends early when its values exceed `page_value_bytes`.
+/// Returns a page of keys. It ends early if its values exceed `page_value_bytes`. Engine thread.
 key_page list_keys(core::coordination::service const& from, key_query const& wanted);
 inline constexpr std::size_t page_value_bytes = 8u << 20;
 
 void key_page_members(member_list const& m, key_page const& page, key_query const& wanted);
-/// By key and, turned round, by task.
+/// Writes the waits by key and, inverted, by task.
 void members(member_list const& m, key_waits const& waits);
 
 }  // namespace muster::web

@@ -1,5 +1,5 @@
 // Writes the OpenAPI 3.1 description from the table of routes. It contains exactly the paths that
-// are served, with the schemas by which requests are checked.
+// are served, with the schemas that requests are checked against.
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -38,7 +38,7 @@ struct tag {
   std::string_view name, meaning;
 };
 
-// One for each resource, in the order in which readers meet them.
+// One tag for each resource, in reading order.
 constexpr tag tags[] = {{"jobs", "Jobs: closures that are submitted together, and their results"},
                         {"closures", "Single calls of functions"},
                         {"values", "Outputs of closures, values on workers, and blobs"},
@@ -192,8 +192,8 @@ bool has_lines(route const& r) {
   return std::find(r.media.begin(), r.media.end(), ndjson) != r.media.end();
 }
 
-/// Returns what a line of the operation's NDJSON is, in words; empty: it has none. Generated
-/// clients have a class for the schema of a line, but none of them splits the lines.
+/// Returns a sentence that describes the NDJSON lines of an operation; empty if it has none.
+/// Generated clients have a class for the schema of a line, but none of them splits the lines.
 std::string about_lines(route const& r) {
   auto const each = [](std::string_view what, std::string_view schema) {
     return std::string(what) + " is a JSON object of the schema `" + std::string(schema) +

@@ -1,5 +1,5 @@
-// Which route needs what: the one table of it. What is not named is for those who may look (GET) or
-// submit (all other methods).
+// The permission of each route. A route that is not listed needs `view` (GET) or `submit` (all
+// other methods).
 #include <algorithm>
 #include <map>
 
@@ -48,7 +48,7 @@ constexpr std::string_view tell_of_all[] = {"getOverview",  "listAttention", "li
                                             "getSamples",   "listClusters",  "listMachines",
                                             "listPastJobs", "searchLogs"};
 
-// Too many of them to tell of each.
+// These requests are too frequent to be audited.
 constexpr std::string_view not_audited[] = {"appendClosures", "putBlob",       "putKey",
                                             "deleteKey",      "waitAtBarrier", "signOut"};
 

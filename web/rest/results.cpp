@@ -1,10 +1,12 @@
 // The results of a job as NDJSON, in schedule order.
 //
-// The engine is asked for pages, and each page is turned into pieces of about 64 KiB that are
-// written before the next is built: a reader that is slow slows this down and nothing else, and no
-// reply is ever held as a whole. A follower (`wait=true`) parks at the first closure that has not
-// ended, then asks again; its pages start small after each wait and grow while everything in them
-// has ended, so that following costs no more than what there is to tell.
+// Pages are read from the engine. Each is converted to pieces of about 64 KiB, and a piece is
+// written before the next is built. A slow reader therefore delays only itself, and no reply is
+// held completely in memory.
+//
+// A follower (`wait=true`) waits at the first closure that has not ended, then reads again. Its
+// pages start small after each wait and grow while all their closures have ended, so that following
+// is cheap.
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/session_queries.hpp"
 #include "server/hub/id_parsing.hpp"
@@ -16,11 +18,11 @@ namespace {
 
 constexpr std::size_t page_smallest = 32, page_largest = 500;
 constexpr std::size_t result_piece_bytes = 64 * 1024;
-// A JSON page takes no further result beyond this.
+// A JSON page takes no further result beyond this size.
 constexpr std::size_t page_bytes = std::size_t{8} << 20;
-// How long one wait on the engine lasts before the follower looks around.
+// Maximum duration of one wait on the engine.
 constexpr std::chrono::seconds wait_step{30};
-// An open job without unfinished closures: nothing tells when more are appended, so look again.
+// Polling interval for an open job without unfinished closures: appends cannot be waited for.
 constexpr std::chrono::milliseconds open_job_step{500};
 
 struct result_page {
@@ -28,7 +30,7 @@ struct result_page {
   bool job_ended = false;
 };
 
-/// `read_back`: of one on the disk.
+/// `read_back`: the value, if it was on disk.
 void line_members(member_list const& m, core::closure_view const& c, core::blob const& read_back) {
   m("index", c.index);
   m("closure", c.id);
@@ -63,7 +65,7 @@ class result_stream {
     co_return co_await end_stream(ex_, alive && page && finished(*page));
   }
 
-  /// Answers with one page. It ends before `limit` results where they take much memory.
+  /// Answers with one page. It has fewer than `limit` results if they are large.
   coro::task<response> page(std::size_t limit) {
     limit_ = limit;
     auto p = co_await next_page();
@@ -101,7 +103,8 @@ class result_stream {
     co_return co_await context_.engine.on_engine(in_pool_of(job_, std::move(work)));
   }
 
-  // Sends the lines of a page from `next_` on; a follower stops at the first that has not ended.
+  // Sends the lines of a page from `next_` on. A follower stops at the first closure that has not
+  // ended.
   coro::task<bool> send(result_page const& p) {
     std::string text;
     blocked_on_.reset();
@@ -121,7 +124,8 @@ class result_stream {
     co_return co_await ex_.write_piece(std::move(text));
   }
 
-  // Appends the line of a closure. False: its value did not come in time, or nobody is left.
+  // Appends the line of a closure. Returns false if its value was not read in time, or if the
+  // client has disconnected.
   coro::task<bool> add_line(core::closure_view& c, std::string& text) {
     core::blob value;
     if (c.spilled) {
@@ -134,7 +138,8 @@ class result_stream {
     co_return true;
   }
 
-  // Puts the value into `c`, or why it is gone. False: it did not come in time, or nobody is left.
+  // Sets the value in `c`, or the reason why it was released. Returns false if it was not read in
+  // time, or if the client has disconnected.
   coro::task<bool> read_back(core::closure_view& c) {
     auto work = [id = c.id](server::hub& h, value_handle const& slot) {
       await_value(h, id, wait_step, slot);
@@ -167,7 +172,7 @@ class result_stream {
     co_return co_await park(e, open_job_step);
   }
 
-  // True when it is time to look again.
+  // Returns true when the job should be read again.
   template <class Event>
   coro::task<bool> park(Event event, std::chrono::milliseconds step) {
     auto work = [event, step](server::hub& h, answer_handle<muster::status> const& slot) mutable {

@@ -1,4 +1,3 @@
-// The table of sign-ins, and the cookie that carries their identifiers.
 #include "web/rest/sign_ins.hpp"
 
 #include <algorithm>
@@ -21,7 +20,7 @@ std::string digest_of(std::string_view identifier) {
   return hash.digest();
 }
 
-// Returns the value of a cookie in a header "a=1; b=2"; empty if it is not there.
+// Returns the value of a cookie in a header "a=1; b=2"; empty if it is missing.
 std::string_view cookie_of(std::string_view header, std::string_view name) {
   while (!header.empty()) {
     auto const end = std::min(header.find(';'), header.size());
@@ -34,7 +33,7 @@ std::string_view cookie_of(std::string_view header, std::string_view name) {
   return {};
 }
 
-// Returns the port of a `Host` header; empty if it names none.
+// Returns the port of a `Host` header; empty if it has none.
 std::string_view port_of(std::string_view host) {
   auto const colon = host.rfind(':');
   if (colon == std::string_view::npos) return {};

@@ -1,5 +1,5 @@
 // Remembers which browsers have signed in. A browser keeps a random identifier in a cookie; the
-// server keeps the identifier's digest and the token it stands for. Web thread.
+// server keeps the identifier's digest and the token that belongs to it. Web thread.
 #pragma once
 
 #include <chrono>
@@ -22,16 +22,17 @@ struct web_options;
 class sign_in_table {
  public:
   using clock = std::chrono::steady_clock;
-  /// A new sign-in replaces the one that was used least recently: of all, and of its token.
+  /// At a limit, a new sign-in replaces the least recently used one: of all, or of the same token.
   static constexpr std::size_t sign_ins_max = 4'096, of_one_token_max = 64;
   /// A sign-in ends this long after it was made.
   static constexpr std::chrono::hours lifetime{30 * 24};
 
-  /// Remembers a sign-in with this token.
+  /// Adds a sign-in with this token.
   /// @return the identifier for the cookie: 43 characters.
   std::string add(core::caller who, clock::time_point now);
-  /// @return the token, as it is now; null if the identifier is unknown, or if the sign-in or its
-  ///   token has ended. A token ends when it is revoked, rotated or expired. Counts as a use.
+  /// Finds the token of a sign-in; counts as a use of the sign-in.
+  /// @return the token in its current state; null if the identifier is unknown, or if the sign-in
+  ///   or its token has ended. A token ends when it is revoked, rotated or expired.
   core::caller find(std::string_view identifier, server::gate const& gate, clock::time_point now);
   /// Ends a sign-in. Does nothing if the identifier is unknown.
   void remove(std::string_view identifier);
@@ -49,10 +50,10 @@ class sign_in_table {
   std::uint64_t uses_ = 0;
 };
 
-/// Returns the name of the sign-in cookie. Browsers send a cookie to all ports of a host, so the
-/// name holds the port of the address that the browser uses: two servers on one host do not replace
-/// each other's cookie. Over TLS the prefix `__Host-` lets no other host and no plaintext page set
-/// it.
+/// Returns the name of the sign-in cookie. Browsers send a cookie to all ports of a host. The name
+/// therefore contains the port of the address that the browser uses, so that servers on one host do
+/// not replace each other's cookie. Over TLS, the prefix `__Host-` prevents other hosts and
+/// plaintext pages from setting it.
 std::string sign_in_cookie_name(web_options const& options, request const& req);
 /// Returns the identifier in the request's sign-in cookie; empty if there is none.
 std::string_view sign_in_of(web_options const& options, request const& req);

@@ -1,4 +1,4 @@
-// What the task stream and its trace are asked for.
+// The parameters of the task stream and its trace.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace muster::web {
 
 struct stream_query {
   core::activity_filter filter;
-  std::string cluster;  // where no job is named; empty: the main one
+  std::string cluster;  // used if no job is given; empty: the main one
 
   /// Runs `work(hub)` on the engine, in the job's cluster or the named one.
   template <class Work>
@@ -36,7 +36,8 @@ struct stream_query {
 };
 
 std::vector<query_parameter> stream_parameters();
-/// Names at most 100 tasks. The problem of a text that is none of its kind, or cannot be.
+/// Parses the query, which may name at most 100 tasks. Returns a problem if a value is malformed or
+/// impossible.
 std::optional<problem> parse_stream_query(query_check& query, stream_query& into);
 
 /// GET /api/v1/stream/trace

@@ -1,5 +1,5 @@
-// Streams trace events. Pages of spans, or of a job's closures, are written in pieces of about
-// 64 KiB; the next page is read after the piece is written.
+// Streams trace events. Pages of spans, or of a job's closures, are written in pieces of about 64
+// KiB; the next page is read after the piece is written.
 #include <algorithm>
 #include <memory>
 
@@ -117,7 +117,8 @@ class spans_trace final : public trace_stream {
   std::uint64_t next_ = 0;
 };
 
-// Trace of a job's closures. Contains every attempt, also the short ones that spans only sum up.
+// Trace of a job's closures. Contains every attempt, including short ones, which spans only
+// summarise.
 class closures_trace final : public trace_stream {
  public:
   closures_trace(web_context& context, exchange& ex, core::session_id job, std::string file)
@@ -194,7 +195,7 @@ core::time_point time_of(std::uint64_t ms) {
   return core::time_point(std::chrono::milliseconds(static_cast<std::int64_t>(ms)));
 }
 
-// This is in the year 33658.
+// in the year 33658
 constexpr std::uint64_t ms_max = 1'000'000'000'000'000;
 
 }  // namespace

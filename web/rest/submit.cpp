@@ -1,4 +1,3 @@
-// Submits jobs: reads the JSON, passes the closures to the engine, and answers with their ids.
 #include "web/rest/submit.hpp"
 
 #include <algorithm>
@@ -53,7 +52,7 @@ struct appending {
   }
 };
 
-/// Hands closures to the hub that runs them. `Event` makes the event of the submission, on the
+/// Passes closures to the hub that runs them. `Event` makes the event of the submission, on the
 /// engine thread.
 template <class Event>
 coro::task<schedule_result> take_in(web_context& context, core::caller who, target at,
@@ -92,7 +91,7 @@ response submitted(scheduled const& now) {
   json_out out(text);
   write(out, now);
   text += '\n';
-  // A job that was found by its idempotency key is not created again.
+  // 200: the job was found by its idempotency key and already existed.
   auto r = json_response(std::move(text), now.created ? 201 : 200);
   r.headers.emplace_back("Location", "/api/v1/jobs/" + core::text(now.job.id));
   return r;

@@ -1,4 +1,4 @@
-// How REST hands closures to the engine, and how it shows what became of them. Web thread.
+// Passes closures from REST to the engine, and writes the answer. Web thread.
 #pragma once
 
 #include <vector>
@@ -13,23 +13,23 @@ namespace muster::web {
 struct scheduled {
   core::job_view job;
   std::vector<core::closure_id> closures;
-  bool created = false;  // the job, by this request
+  bool created = false;  // the job was created by this request
 };
 
-/// Appends closures to an open job: all of them or none; those that it has already at the positions
-/// from `first` on are passed over. Errors: the core's; RESOURCE_EXHAUSTED, the caller's limits;
-/// UNAVAILABLE.
+/// Appends closures to an open job: all of them or none. Closures at positions from `first` on that
+/// the job already has are skipped. Errors: those of the core; RESOURCE_EXHAUSTED, the caller's
+/// limits; UNAVAILABLE.
 coro::task<muster::result<scheduled>> schedule(web_context& context, core::caller who,
                                                core::session_id job, server::submission closures,
                                                std::optional<std::uint64_t> first = {});
 
-/// What the core finds wrong with a field fits the description and cannot be: 422. The rest is
-/// about the job or the server.
+/// Returns the problem of a submission. An error about a field is 422: the value matches the schema
+/// but is impossible. Other errors are about the job or the server.
 problem submission_problem(muster::status const& s);
 
-/// Its job, with the ids of the closures.
+/// Writes the job, with the ids of the closures.
 void members(member_list const& m, scheduled const& now);
-/// After an append: of so many closures, with their ids or without.
+/// Writes the answer to an append of `accepted` closures, with or without their ids.
 void appended_members(member_list const& m, scheduled const& now, std::uint64_t accepted,
                       bool with_ids);
 

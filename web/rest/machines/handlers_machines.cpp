@@ -1,5 +1,4 @@
-// The machines of workers and of the server, and what they were like within the last hour, or
-// before.
+// The machines of workers and of the server: current data, the last hour, and history.
 #include <map>
 
 #include "server/core/programs/controller.hpp"
@@ -14,7 +13,7 @@ namespace muster::web {
 namespace {
 
 constexpr std::uint64_t samples_max = history::machines::samples_max;
-// Of one page with samples.
+// For a page with samples.
 constexpr std::size_t charted_max = 50;
 constexpr std::size_t past_samples_default = 300;
 
@@ -35,7 +34,7 @@ seen_machine copy(server::hub& h, std::string const& task, history::machines::ro
   return s;
 }
 
-// `at`: the position in the whole listing, counted up.
+// `at`: position in the whole listing; incremented for each machine.
 void take(server::hub& h, machine_query const& q, std::uint64_t& at, past_machines& to) {
   std::set<std::string> shown;
   for (auto const& [task, row] : h.machines().all()) {
@@ -67,7 +66,7 @@ muster::result<std::map<std::string, std::set<std::string>>> hosts_of(server::hu
   return hosts;
 }
 
-// Its hosts, which are of its cluster.
+// Sets the hosts and the cluster of a program.
 muster::status find_hosts(engine_services& services, server::cluster_scope const& scope,
                           core::program_id id, std::string& cluster, machine_filter& into) {
   auto& h = services.pools.of(id);
@@ -91,7 +90,8 @@ coro::task<response> list_past_machines(web_context& context, exchange& ex, mach
     if (until.from == core::time_point{})
       until.from = std::max(until.from, until.to - std::chrono::hours(1));
     until.to = std::max(until.to, until.from);
-    std::map<std::string, std::string> clusters;  // for people, by what machines have
+    // Displayed names, by the names that machines have.
+    std::map<std::string, std::string> clusters;
     services.pools.for_each(
         [&](server::hub& h) { clusters.emplace(h.cluster(), h.state().configuration().cluster); });
     auto wrong = muster::status{};

@@ -16,10 +16,11 @@ constexpr std::array figures{&machine_sample::cpu,      &machine_sample::memory,
                              &machine_sample::gpu,      &machine_sample::gpu_memory,
                              &machine_sample::received, &machine_sample::sent,
                              &machine_sample::read,     &machine_sample::written};
-// One is kept so often.
+// The interval of stored samples.
 constexpr core::duration least_step = std::chrono::seconds(5);
 
-// In the order in which they are first seen, which is the same whoever asks again.
+// Collects machines in the order in which they first occur. That order is stable, so it can be used
+// for pages.
 class machine_fold {
  public:
   machine_fold(past_query const& q, machine_filter const& filter, std::size_t samples,
@@ -53,7 +54,7 @@ class machine_fold {
   }
 
  private:
-  using counts = std::array<std::uint32_t, figures.size()>;  // of the last sample
+  using counts = std::array<std::uint32_t, figures.size()>;  // number of values in the last sample
 
   void add(seen_machine& to, counts& n, server::past_machine const& m, core::time_point at) const {
     to.newest.host = m.host;
@@ -80,7 +81,8 @@ class machine_fold {
   std::uint64_t const after_;
   core::duration step_{};
   std::map<std::pair<std::string, std::string>, std::uint64_t> places_;
-  std::map<std::pair<std::string, std::string>, std::string> shows_;  // the task of each host
+  // The task that represents each host.
+  std::map<std::pair<std::string, std::string>, std::string> shows_;
   std::vector<seen_machine> machines_;
   std::vector<counts> counts_;
 };

@@ -1,5 +1,4 @@
-// Machines as they were at a time, put together from what is on disk. Pure but for the store that
-// is read.
+// Machines in the past, from history on disk. Pure except for reading the store.
 #pragma once
 
 #include <functional>
@@ -13,12 +12,12 @@
 
 namespace muster::web {
 
-/// Which are wanted; what is empty takes all.
+/// Selects machines; an empty member matches all.
 struct machine_filter {
   std::string task, host;
-  /// Takes one machine of each of these hosts, since all workers of a host see the same. It is that
-  /// of one of the workers named here, or of any worker where none is named; never the server's,
-  /// whose control group may differ.
+  /// Takes one machine for each of these hosts, since all workers of a host report the same. It is
+  /// that of one of the listed workers, or of any worker if the list is empty. Never takes the
+  /// server's machine, since its control group may differ.
   std::optional<std::map<std::string, std::set<std::string>>> hosts{};
 
   bool takes(std::string const& of_task, std::string const& of_host) const {
@@ -36,12 +35,13 @@ struct machine_filter {
 
 struct past_machines {
   core::page<seen_machine, std::uint64_t> page;
-  core::time_point until{};  // what is later was not looked at; epoch: it was asked for no time
+  // Data after this time was not read; epoch: the query has no time range.
+  core::time_point until{};
 };
 void members(member_list const& m, past_machines const& all);
 
-/// `samples` at most of each machine, means of what there was. `shown`: the cluster's name for
-/// people; none: it is not to be told.
+/// Returns at most `samples` means for each machine. `shown` returns the displayed name of a
+/// cluster, or nothing if the cluster must be hidden.
 past_machines read_machines(
     server::history_store const& store, past_query const& q, machine_filter const& filter,
     std::size_t samples, std::uint64_t after,

@@ -1,4 +1,4 @@
-// What has ended and what was, from disk: runs of clusters, jobs and sessions, what workers did.
+// History from disk: runs of clusters, ended jobs and sessions, and worker activity.
 #include "server/history/store/records.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/rest/cluster_access.hpp"
@@ -11,7 +11,8 @@ namespace {
 
 using generation = coordination::generation_view;
 
-// Runs and jobs are few, so a row is written within a second of its end.
+// Makes a response from a page of runs or jobs. These are few, so a row is written within a second
+// of its end.
 template <class Row>
 auto as_past_page(std::string_view name) {
   return [name](past_page<Row> const& page) {
@@ -21,7 +22,7 @@ auto as_past_page(std::string_view name) {
   };
 }
 
-// Without a store: those that are in memory.
+// Without a store, returns the runs that are in memory.
 muster::result<past_page<generation>> runs_in_memory(engine_services& services,
                                                      std::string const& name, past_query const& q) {
   auto const c = find_cluster(services, name);
@@ -90,7 +91,7 @@ coro::task<response> get_past_stream(web_context& context, exchange& ex) {
   bool const since = !query.text("from_ms").empty();
   auto prepare = [q, cluster, steps, since](engine_services& services) {
     auto const pool = services.pools.named(cluster);
-    using names = std::pair<std::string, std::string>;  // as spans and as people have it
+    using names = std::pair<std::string, std::string>;  // the name in spans, and the displayed name
     auto const name = pool ? muster::result<names>(names{(*pool)->cluster(),
                                                          (*pool)->state().configuration().cluster})
                            : pool.error();

@@ -1,5 +1,5 @@
-// GET /api/v1/logs/search: which lines have a text. Those of closures are on disk; see rank_search
-// for those of ranks.
+// GET /api/v1/logs/search: finds lines that contain a text. Reads lines of closures from disk; see
+// rank_search for ranks.
 #include "web/rest/past/log_matches.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ coro::task<response> search_closures(web_context& context, exchange& ex, wanted_
   }
   auto prepare = [q, job, wanted = std::move(wanted), cluster = std::string(query.text("cluster")),
                   scope = scope_of(context, ex.req)](engine_services& services) {
-    std::optional<std::string> only;  // as lines have it: the main one has no name
+    std::optional<std::string> only;  // as lines store it: the main cluster has an empty name
     if (!cluster.empty()) {
       auto const pool = services.pools.named(cluster);
       only = pool ? (*pool)->cluster() : cluster;

@@ -1,4 +1,4 @@
-// What a search for lines is asked for and finds. Plain data.
+// The parameters and results of a search in logs. Plain data.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ void members(member_list const& m, found_line const& l);
 
 struct found_rank_line {
   std::uint32_t rank = 0, attempt = 0;
-  std::uint64_t offset = 0;  // of the line in what the rank has printed
+  std::uint64_t offset = 0;  // of the line in the rank's output
   std::string task, text;
 };
 void members(member_list const& m, found_rank_line const& l);
@@ -36,11 +36,11 @@ struct log_matches {
   std::vector<found_line> lines;
   std::vector<found_rank_line> rank_lines;
   std::vector<std::string> unread;
-  std::string next;  // a token; empty: all was looked at
+  std::string next;  // a token; empty: the search is complete
 };
 void members(member_list const& m, log_matches const& found);
 
-/// The lines that a program's ranks have printed, which are on their workers.
+/// Searches the output of a program's ranks, which is stored on their workers.
 coro::task<response> search_ranks(web_context& context, exchange& ex, wanted_text wanted);
 
 }  // namespace muster::web

@@ -13,10 +13,10 @@ namespace {
 using namespace std::chrono_literals;
 using point = sample_history::point;
 
-// Spans are written when they end; what ran for longer than this behind the time is not found.
+// Spans are stored when they end. A span that ends later than this after the chart is not found.
 constexpr core::duration ends_within = 1h;
 
-// Steps of a picture are whole seconds, or whole steps of a series.
+// Returns the step of a chart: whole seconds, or a multiple of the series' step.
 core::duration step_for(past_query const& q, std::size_t steps, core::duration least) {
   auto const n = static_cast<std::int64_t>(steps);
   auto const whole = std::chrono::floor<std::chrono::milliseconds>(q.to - q.from);
@@ -28,13 +28,13 @@ std::size_t steps_of(past_query const& q, core::duration step) {
   return static_cast<std::size_t>((q.to - q.from) / step) + 1;
 }
 
-// Which series has about as many points as are wanted.
+// Selects the series whose number of points suits the time.
 std::uint32_t series_for(core::duration time) {
   return time <= 1h ? 0 : time <= 24h ? 1 : 2;
 }
 constexpr std::array<core::duration, 3> series_step{1s, 10s, 60s};
 
-// Goes on until it is over, or for too long; then says how far it has come.
+// Reads records until `latest` or the time limit. Returns the time up to which it has read.
 template <class Decode, class Take>
 core::time_point scan_for(server::history_store const& store, server::history_kind kind,
                           core::time_point from, core::time_point to, core::time_point latest,
@@ -64,7 +64,7 @@ past_samples read_samples(server::history_store const& store, past_query const& 
   auto const which = series_for(q.to - q.from);
   past_samples all;
   all.step = step_for(q, steps, series_step[which]);
-  std::uint32_t seen = 0;  // points of the last step
+  std::uint32_t seen = 0;  // number of points in the last step
   all.until = scan_for(store, server::history_kind::points, q.from, q.to, q.to + series_step[which],
                        server::point_from, [&](server::past_point const& p) {
                          if (p.series != which || !q.takes(p.at)) return;
@@ -93,7 +93,7 @@ void members(member_list const& m, past_samples const& s) {
 
 namespace {
 
-// Folds spans into lanes and functions.
+// Combines spans into lanes and functions.
 class stream_fold {
  public:
   stream_fold(past_stream& to, std::size_t steps)
@@ -122,7 +122,7 @@ class stream_fold {
   std::size_t place_of(core::time_point t) const {
     return static_cast<std::size_t>(std::max(core::duration{}, t - to_.from) / to_.step);
   }
-  // What it was busy for goes to the steps in the share of it that they have.
+  // Divides the busy time of a span among the steps, in proportion to its overlap with each.
   void spread(past_stream::lane& l, core::span_view const& s, core::time_point ended) const {
     auto const busy = s.closure == core::closure_id{} && s.busy.count() > 0 ? s.busy : s.lasted;
     auto const last = std::min(place_of(ended), steps_ - 1);

@@ -1,5 +1,5 @@
-// Charts of the past: what is on disk as points and spans, put together into as many steps as a
-// picture has room for. Pure but for the store that is read.
+// Charts of the past: points and spans from disk, combined into the number of steps that a chart
+// has. Pure except for reading the store.
 #pragma once
 
 #include <deque>
@@ -12,23 +12,23 @@
 
 namespace muster::web {
 
-/// Of one picture.
+/// Steps of one chart.
 inline constexpr std::size_t steps_default = 300, steps_max = 1'000;
 
 struct past_samples {
   core::duration step = std::chrono::seconds(1);
   std::deque<sample_history::point> points;
-  core::time_point until{};  // what is later was not looked at
+  core::time_point until{};  // data after this time was not read
 };
 void members(member_list const& m, past_samples const& s);
 
-/// REQUIRES: it ends.
+/// Returns the points within the time of `q`. REQUIRES: the end of `q` is set.
 past_samples read_samples(server::history_store const& store, past_query const& q,
                           std::size_t steps);
 
-/// What workers of a cluster did.
+/// The activity of the workers of a cluster.
 struct past_stream {
-  /// Cells of all lanes together; what more lanes did is counted.
+  /// Cells of all lanes together; the activity of further lanes is only counted.
   static constexpr std::size_t cells_max = 100'000, functions_max = 200;
 
   struct lane {
@@ -37,7 +37,7 @@ struct past_stream {
     std::vector<std::uint64_t> ended, failed;
   };
   struct function {
-    std::string name;  // empty: of several, or of those for which there was no room
+    std::string name;  // empty: several functions, or those beyond functions_max
     std::uint64_t ended = 0, failed = 0;
     core::duration busy{};
   };
@@ -47,11 +47,11 @@ struct past_stream {
   core::duration step{};
   std::vector<lane> lanes;
   std::vector<function> functions;
-  std::uint64_t left_out = 0;  // closures of lanes for which there was no room
+  std::uint64_t left_out = 0;  // closures of lanes beyond the limit
 };
 void members(member_list const& m, past_stream const& s);
 
-/// REQUIRES: it ends.
+/// Returns the activity within the time of `q`. REQUIRES: the end of `q` is set.
 past_stream read_stream(server::history_store const& store, std::string cluster,
                         past_query const& q, std::size_t steps);
 

@@ -10,7 +10,7 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::size_t place_bytes = 16;  // µs, number of the record, rows of it
+constexpr std::size_t place_bytes = 16;  // µs, number of the record, number of its rows
 
 std::uint64_t number_in(std::string_view bytes) {
   std::uint64_t n = 0;
@@ -34,7 +34,7 @@ bool asks_for_past(query_check const& query) {
 
 std::optional<problem> read_past_time(query_check& query, past_query& into) {
   into.from = from_ms(query.number("from_ms", 0));
-  // A millisecond has a thousand moments.
+  // The last microsecond of the millisecond is included.
   if (!query.text("to_ms").empty())
     into.to = from_ms(query.number("to_ms", 0)) + std::chrono::microseconds(999);
   if (into.to < into.from) return impossible("to_ms", "is before from_ms");
@@ -47,7 +47,7 @@ std::optional<problem> read_past_query(query_check& query, past_query& into) {
   into.place.at = into.from;
   std::string_view const token = query.text("page_token");
   if (token.empty()) return {};
-  // What fits the description is taken: a place where nothing stands gives nothing.
+  // Any token of the right form is accepted; a position without a record returns nothing.
   auto bytes = query.page_text('y');
   if (query.failed()) return query.failure();
   bytes.resize(place_bytes);

@@ -1,6 +1,6 @@
-// Answers from what is on disk of the past. They are read on the store's own thread, so neither the
-// engine nor the web waits, and are bounded: rows and bytes of a page, and the time of a read,
-// after which a page ends with a token to go on by, and a summary says until when it is told.
+// Answers from history on disk. They are read on the store's own thread, so neither the engine nor
+// the web thread waits. Rows and bytes of a page and the time of a read are bounded. After that
+// time, a page ends with a token, and a summary reports the time up to which it is complete.
 #pragma once
 
 #include <chrono>
@@ -17,18 +17,18 @@
 
 namespace muster::web {
 
-/// Of one page; of a summary, which has nothing to show before it is through.
+/// Time limits for a page, and for a summary, which has no partial result.
 inline constexpr std::chrono::milliseconds page_read_for{250}, summary_read_for{2'000};
-/// Of the records that rows of a page are from.
+/// Limit for the records that the rows of a page are from.
 inline constexpr std::size_t past_bytes_max = std::size_t{4} << 20;
-/// A row is written with others of its second, and later while much is written.
+/// Rows are written within about a second, or later under heavy load.
 inline constexpr auto written_within = std::chrono::minutes(1);
 
-/// From when to when, and where a page begins.
+/// A range of time, and the start of a page.
 struct past_query {
   core::time_point from{}, to = core::never;
   server::history_place place{};
-  std::uint32_t passed = 0;  // rows of that record
+  std::uint32_t passed = 0;  // number of rows of that record already returned
   std::size_t limit = 0;
 
   bool takes(core::time_point at) const { return at >= from && at <= to; }
@@ -47,22 +47,22 @@ inline constexpr query_parameter to_parameter{.name = "to_ms",
                                               .max = 9'000'000'000'000};
 inline constexpr query_parameter past_token_parameter =
     page_token_parameter("y", query_kind::page_text);
-/// Whether it asks for a time.
+/// Returns whether the query has a time range.
 bool asks_for_past(query_check const& query);
-/// from_ms and to_ms.
+/// Reads from_ms and to_ms.
 std::optional<problem> read_past_time(query_check& query, past_query& into);
-/// The same, page_token and limit.
+/// Reads from_ms, to_ms, page_token and limit.
 std::optional<problem> read_past_query(query_check& query, past_query& into);
 std::string token_behind(server::history_place at, std::uint32_t rows);
 
 template <class Row>
 struct past_page {
   std::vector<Row> items;
-  std::string next;  // a token; empty: that is all
+  std::string next;  // a token; empty: no further page
 };
 
 /// Returns rows of records of a kind: `rows_of(bytes, unreadable)` decodes a record, `takes(row)`
-/// selects its rows. Rows that cannot be read are left out and counted by the store.
+/// selects its rows. Rows that cannot be read are omitted and counted by the store.
 template <class RowsOf, class Takes>
 auto read_page(server::history_store const& store, server::history_kind kind, past_query const& q,
                RowsOf rows_of, Takes takes) {
@@ -89,12 +89,13 @@ auto read_page(server::history_store const& store, server::history_kind kind, pa
   return page;
 }
 
-/// Engine thread: of which clusters its caller may be told, for any thread; empty: of the main one.
-/// A program's cluster that is gone is for those who see the whole server.
+/// Returns a predicate for the clusters that the caller may see; an empty name is the main cluster.
+/// The deleted cluster of a program is visible only to callers that see the whole server. Call on
+/// the engine thread; the predicate may be called on any thread.
 std::function<bool(std::string_view cluster)> sight(engine_services& services,
                                                     server::shared_scope const& scope);
 
-/// `prepare(services)` on the engine gives `read(store)`, whose R is told.
+/// Calls `prepare(services)` on the engine, which returns `read(store)`, and answers with its R.
 template <class R, class Prepare, class Tell>
 coro::task<response> look_back(web_context& context, exchange& ex, Prepare prepare, Tell tell) {
   auto work = [past = context.options.outlets.past, prepare = std::move(prepare)](
@@ -104,7 +105,7 @@ coro::task<response> look_back(web_context& context, exchange& ex, Prepare prepa
         past->ask([slot, read = std::move(read)](auto const& store) { slot->send(read(store)); });
     if (!taken.ok()) slot->send(taken);
   };
-  // All that may wait before it, and itself.
+  // Enough time for all requests queued before this one, and for itself.
   constexpr auto patience = summary_read_for * (server::past_reader::questions_max + 1);
   return wait<R>(context, ex, patience, std::move(work), std::move(tell));
 }
@@ -113,7 +114,7 @@ inline bool keeps_past(web_context const& context) {
   auto const* const past = context.options.outlets.past;
   return past && past->there();
 }
-/// 409: there is nothing on disk.
+/// Returns 409: the server keeps no history on disk.
 problem no_past();
 
 }  // namespace muster::web

@@ -1,6 +1,6 @@
-// Searches the output of ranks. The output is in files on the workers, which are read piece by
-// piece. One request stops after `searched_bytes_max` bytes or after `summary_read_for`. Its answer
-// then contains a token with which the next request continues.
+// Searches the output of ranks, which is in files on the workers and is read piece by piece. A
+// request stops after `searched_bytes_max` bytes or after `summary_read_for`. Its answer then
+// contains a token for the next request.
 #include <chrono>
 
 #include "base/overwritten.hpp"

@@ -12,7 +12,7 @@ namespace timeline {
 
 using meeting = core::attempt_record::meeting;
 
-/// Most arrivals in an answer. Beyond this, those of older barriers are left out.
+/// Most arrivals in an answer. Beyond this, those of older barriers are omitted.
 constexpr std::size_t arrivals_max = 20'000;
 
 struct barrier {
@@ -25,7 +25,7 @@ struct known {
   picture_query q;
   std::vector<doctor::step_log::segment> segments;
   std::vector<barrier> barriers;  // the newest first
-  core::time_point since{};       // what ended before this time is only on disk
+  core::time_point since{};       // steps that ended before this time are only on disk
 };
 
 struct view {
@@ -69,7 +69,7 @@ void add_barriers(known& to, std::vector<meeting> const& all, std::uint32_t atte
   }
 }
 
-// The cluster knows the barriers of a running attempt; the record knows those of an ended one.
+// The cluster has the barriers of a running attempt; the record has those of an ended one.
 muster::result<known> look(server::hub& h, core::program_id id, picture_query q) {
   auto const attempts = h.state().programs().attempts_of(id);
   if (!attempts) return attempts.error();

@@ -1,7 +1,7 @@
-// Steps of a program's ranks as a picture: each one where there are few, else sums by rank and
-// piece of time. Pure: what is folded comes from memory and from the disk, and is read once.
+// A chart of the steps of a program's ranks: single steps if there are few, otherwise sums by rank
+// and time bucket. Pure. Steps are added once, from memory and from disk.
 //
-// Limits: those of the picture, and 64 bytes of samples for each of its cells.
+// Memory: bounded by the limits of the chart, with 64 bytes of samples for each cell.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,7 @@
 
 namespace muster::web {
 
-/// Some of many numbers, of equal distance in their order, so that half of them is about half of
-/// all.
+/// Keeps evenly spaced samples of a long sequence, whose median approximates that of the sequence.
 template <std::size_t most>
 class spread_samples {
  public:
@@ -40,7 +39,7 @@ class spread_samples {
   }
 
  private:
-  // Every other one stays.
+  // Keeps every second sample.
   void thin() {
     for (std::uint32_t i = 0; 2 * i < kept_; ++i) all_[i] = all_[2 * i];
     kept_ = (kept_ + 1) / 2;
@@ -63,17 +62,17 @@ struct picture_query {
 class step_picture {
  public:
   static constexpr std::uint32_t ranks_max = 1'000, buckets_max = 1'000, cells_max = 100'000;
-  /// More: they are added up.
+  /// At the limit, steps are summed up.
   static constexpr std::size_t spans_max = 10'000;
-  /// What takes so many times as long as usual is slow.
+  /// Steps that take this many times the median are slow.
   static constexpr int slow_times = 2;
 
-  /// REQUIRES: it ends behind its beginning. Fewer buckets where so many ranks have no room for
-  /// them.
+  /// Reduces the number of buckets if there are too many ranks for them. REQUIRES: the end of `q`
+  /// is after its start.
   explicit step_picture(picture_query const& q);
 
   void add(doctor::step_segment const& s);
-  /// What is later was not looked at.
+  /// Sets the time after which data was not read.
   void ends_at(core::time_point until) { until_ = until; }
   core::time_point until() const { return until_; }
 
@@ -94,7 +93,7 @@ class step_picture {
   core::duration bucket_{};
   core::time_point until_{}, since_ = core::never;
   std::vector<doctor::step_span> spans_;
-  bool many_ = false;                    // there are more than those
+  bool many_ = false;                    // there are more than spans_max
   std::map<std::uint32_t, lane> lanes_;  // by rank
   spread_samples<1'023> all_;
 };

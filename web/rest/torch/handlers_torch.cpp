@@ -1,5 +1,5 @@
-// A cluster's store of torch.distributed: who is there and waits for whom, its keys, and a fresh
-// key space. The stores have a thread of their own, which answers the slot.
+// The TCPStore of a cluster: its clients and their waits, its keys, and a new key space. The stores
+// have a thread of their own, which answers the slot.
 #include "base/utf8.hpp"
 #include "server/torch/torch_stores.hpp"
 #include "web/rest/answers.hpp"
@@ -17,7 +17,8 @@ struct torch_look {
   torch::station_view view;
 };
 
-// Keys are bytes of the clients': what is no UTF-8 is shown with marks, and whole in base64.
+// Keys are arbitrary bytes. Invalid UTF-8 is shown with replacement characters, and completely in
+// base64.
 void key_members(member_list const& m, std::string const& key) {
   m("key", to_utf8(key));
   m.some("key_base64", is_utf8(key) ? std::string() : base64(key), "of a key that is no UTF-8");
@@ -87,7 +88,7 @@ muster::status no_store(engine_services& services, cluster_id c) {
           "server with --torch; a program has one with \"store\": \"server\", while it goes on"};
 }
 
-// `then(station)` gives what the slot is sent, on the thread of the stores.
+// Answers with `then(station)`, which runs on the thread of the stores.
 template <class R, class Then>
 auto at_station(exchange const& ex, Then then) {
   return asking_cluster<R>(

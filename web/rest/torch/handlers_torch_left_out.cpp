@@ -1,4 +1,4 @@
-// For builds without stores of torch.distributed (MUSTER_WITH_TORCH_STORE=OFF).
+// Stubs for builds without TCPStores (MUSTER_WITH_TORCH_STORE=OFF).
 #include "web/rest/handlers.hpp"
 
 namespace muster::web {
