@@ -1,4 +1,4 @@
-// What workers did, as readers see it: spans of executions and sums of minutes. Plain data.
+// The activity of workers for readers: spans of executions, and sums of minutes. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -23,39 +23,39 @@ constexpr auto enum_names(span_state) {
                                  lost, "LOST");
 }
 
-/// Of what several functions did together, of which none is told alone.
+/// Stands for several functions whose activity is shown together.
 inline constexpr function_id several_functions{~std::uint32_t{0}};
 
 /// One execution that has ended.
 struct execution {
   closure_id closure{};
-  session_id job{};  // none: the core's own
+  session_id job{};  // none: one of the core's own
   function_id function{};
   span_state state{};
   time_point started{};
   time_point ended{};
 };
 
-/// A task that executes, or has executed. Its number stays with its name as long as it is known.
+/// A task that executes, or has executed. Its number belongs to its name while it is known.
 struct lane_view {
   std::uint32_t lane = 0;
   std::string job;
   std::int64_t index = 0;
-  std::uint32_t slots = 0;  // most that a worker of it has had
+  std::uint32_t slots = 0;  // the most that a worker of it has had
 };
 
-/// One execution, or the short ones of a function on a lane within activity_log::sum_span.
+/// One execution, or the sum of a function's short ones on a lane within activity_log::sum_span.
 struct span_view {
   std::uint32_t lane = 0;
-  function_id function{};  // of a sum: that all of it are of, or several_functions
-  span_state state{};      // of a sum: FAILED when one has
+  function_id function{};  // of a sum: the function of all executions, or several_functions
+  span_state state{};      // of a sum: FAILED if one has failed
   time_point started{};
   duration lasted{};        // of a sum: from the first start to the last end
-  duration busy{};          // of a sum: what its executions took together
-  std::uint32_t count = 1;  // of a sum: how many
+  duration busy{};          // of a sum: total time of its executions
+  std::uint32_t count = 1;  // of a sum: number of executions
   std::uint32_t failed = 0;
-  closure_id closure{};  // of a sum: none
-  session_id job{};      // of a sum, and of the core's own: none
+  closure_id closure{};  // none for a sum
+  session_id job{};      // none for a sum, and for the core's own executions
   bool operator==(span_view const&) const = default;
 };
 
@@ -67,27 +67,27 @@ struct running_view {
   session_id job{};
 };
 
-/// What a lane did in a minute.
+/// The activity of a lane in one minute.
 struct minute_view {
   std::uint32_t lane = 0;
-  function_id function{};  // the only one that ran then, or several_functions
+  function_id function{};  // the only one that ran, or several_functions
   time_point begin{};
-  std::uint32_t count = 0;  // that ended then
+  std::uint32_t count = 0;  // executions that ended in it
   std::uint32_t failed = 0;
-  duration busy{};  // of all that ran then, ended or not
+  duration busy{};  // of all executions in it, ended or not
 };
 
-/// A lane by its name. Pages by lane go on behind one.
+/// A lane by its name. A page of lanes continues after one.
 using lane_key = std::pair<std::string, std::int64_t>;
 
-/// What of it somebody wants to see. Sums are of no job.
+/// The filter of a query. Sums have no job.
 struct activity_filter {
   time_point from{}, to = never;
   session_id job{};                  // none: any
   std::vector<lane_key> lanes = {};  // sorted; empty: all
 };
 
-/// Names for the numbers of a page.
+/// Names for the numbers in a page.
 struct activity_names {
   std::vector<lane_view> lanes;  // by number
   std::vector<std::pair<function_id, std::string>> functions;
@@ -95,10 +95,10 @@ struct activity_names {
 
 struct span_page {
   std::vector<span_view> spans;
-  std::uint64_t next = 0;  // where to go on
+  std::uint64_t next = 0;  // where to continue
   bool more = false;
-  time_point complete_since{};  // what ended before may be missing…
-  bool all = true;              // …or would, if anything had been recorded then
+  time_point complete_since{};  // spans that ended earlier may be missing
+  bool all = true;              // no span was removed: recording began at complete_since
   activity_names names;
 };
 

@@ -1,5 +1,5 @@
-// How one attempt to run a closure ended, as data. `words/attempt_words.hpp` makes the text of it
-// that people read; nothing reads that text again.
+// The result of one attempt to run a closure, as data. `words/attempt_words.hpp` converts it into
+// text for people, which is never parsed.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@ namespace muster::core {
 using muster::name;
 
 enum class attempt_end : std::uint8_t {
-  running = 0,           ///< it has not ended
+  running = 0,           ///< not ended
   succeeded = 1,         ///< the closure ended with it
-  failed = 2,            ///< the same
-  cancelled = 3,         ///< the same
-  worker_lost = 4,       ///< its worker died, or stayed away for too long
+  failed = 2,            ///< the closure ended with it
+  cancelled = 3,         ///< the closure ended with it
+  worker_lost = 4,       ///< its worker died, or was away for too long
   connection_broke = 5,  ///< it was only prefetched when the connection to its worker broke
-  not_there = 6,         ///< its worker came back without it
+  not_there = 6,         ///< its worker reconnected without it
   stale_handle = 7,      ///< its worker does not know the function
-  dependency_lost = 8,   ///< something that it relies on is gone for a while
-  timed_out = 9,         ///< the function reported a time-out that is tolerated
-  user_error = 10,       ///< the function raised, and is tried again
+  dependency_lost = 8,   ///< a dependency is temporarily lost
+  timed_out = 9,         ///< the function reported a tolerated timeout
+  user_error = 10,       ///< the function raised, and is retried
   value_lost = 11,       ///< it succeeded, its value was lost, and the closure ran again
-  retracted = 12,  ///< it was only prefetched, and given back: nobody's loss, and not remembered
-  earlier = 13,    ///< an earlier version of the server wrote the text alone
+  retracted = 12,  ///< it was only prefetched, and returned; neither counted as a loss nor recorded
+  earlier = 13,    ///< stored by an older server, which wrote only the text
 };
 constexpr auto enum_names(attempt_end) {
   using enum attempt_end;
@@ -40,7 +40,7 @@ constexpr auto enum_names(attempt_end) {
                                   "VALUE_LOST", retracted, "RECALLED", earlier, "EARLIER");
 }
 
-/// What an attempt of a closure may have ended, which then counts as a loss.
+/// The cause of an attempt's end that counts as a loss of the closure.
 enum class blame : std::uint8_t {
   none = 0,
   worker = 1,   ///< its worker was lost, or could not run it
@@ -53,13 +53,13 @@ constexpr auto enum_names(blame) {
 
 struct attempt_outcome {
   attempt_end how = attempt_end::running;
-  std::string detail{};  ///< what was said of it: by the transport, the function, the worker
-  closure_id again{};    ///< value_lost: the closure that made the value again
+  std::string detail{};  ///< reported by the transport, the function or the worker
+  closure_id again{};    ///< value_lost: the closure that computed the value again
 
   bool operator==(attempt_outcome const&) const = default;
 };
 
-/// How the last attempt of a closure in this state ended.
+/// Returns how the last attempt of a closure in this state ended.
 constexpr attempt_end end_of(closure_state s) {
   switch (s) {
     case closure_state::succeeded:

@@ -1,6 +1,5 @@
-// The black box of a program's attempt: what was seen of it while it ran, for people, when it is
-// long over. No decision rests on it. Plain data; server/history/programs/black_box.hpp fills it,
-// and says how much of everything is kept.
+// The record of a program's attempt: observations for later diagnosis by people. No decision
+// depends on it. Plain data; server/history/programs/black_box.hpp fills it and sets its limits.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +17,14 @@ using muster::name;
 enum class stack_state : std::uint8_t {
   unknown = 0,  ///< it has not begun, or has ended
   taken = 1,
-  not_python = 2,  ///< no process of it has registered, and nobody could look from outside
-  stopped = 3,     ///< by a signal or a debugger
-  in_kernel = 4,   ///< in a call that cannot be interrupted
-  no_answer = 5,   ///< it has registered, and wrote nothing
-  off = 6,         ///< worker --stack-signal off
-  away = 7,        ///< its worker is
-  busy = 8,        ///< its worker answers as many questions as it may
-  native = 9,      ///< it is no Python; the frames are of native code
+  not_python = 2,  ///< no process of it has registered, and its stack cannot be read from outside
+  stopped = 3,     ///< stopped by a signal or a debugger
+  in_kernel = 4,   ///< in an uninterruptible system call
+  no_answer = 5,   ///< it has registered, but wrote nothing
+  off = 6,         ///< disabled by worker --stack-signal off
+  away = 7,        ///< its worker is disconnected
+  busy = 8,        ///< its worker serves its maximum number of requests
+  native = 9,      ///< not a Python process; the frames are native
 };
 constexpr auto enum_names(stack_state) {
   using enum stack_state;
@@ -37,11 +36,11 @@ constexpr auto enum_names(stack_state) {
 
 enum class attempt_event : std::uint8_t {
   task_failed = 0,     ///< in the program's coordination cluster
-  barrier_failed = 1,  ///< there
-  worker_lost = 2,     ///< one with ranks of it is out of sight
-  worker_back = 3,     ///< it is there again
-  hangs = 4,           ///< nothing of it has moved, since then
-  moves_again = 5,     ///< it does, after that
+  barrier_failed = 1,  ///< in the program's coordination cluster
+  worker_lost = 2,     ///< a worker with ranks of the attempt was disconnected
+  worker_back = 3,     ///< that worker has reconnected
+  hangs = 4,           ///< no progress since then
+  moves_again = 5,     ///< progress after a hang
 };
 constexpr auto enum_names(attempt_event) {
   using enum attempt_event;
@@ -54,24 +53,24 @@ struct attempt_record {
   struct event {
     time_point at{};
     attempt_event kind{};
-    std::string about{};  ///< "worker:3", of the program or of the cluster's workers; or none
+    std::string about{};  ///< "worker:3", of the program or of the cluster's workers; may be empty
     std::string text{};
 
     bool operator==(event const&) const = default;
   };
-  /// A barrier of its coordination cluster that all came to.
+  /// A barrier of its coordination cluster that all tasks have reached.
   struct meeting {
     std::string barrier{};
     std::int64_t counter = 0;
     time_point ended{};
     std::uint32_t participants = 0;
-    std::string last{}, host{};  ///< the task that came last
+    std::string last{}, host{};  ///< the task that arrived last
     duration late{};             ///< after the median
-    duration spread{};           ///< from the first to the last
-    /// When each came, if there was room for all of them.
+    duration spread{};           ///< from the first to the last arrival
+    /// Times of arrival, if there was space for all of them.
     struct arrival {
       std::uint32_t rank = 0;
-      std::uint32_t after_us = 0;  ///< the first of them
+      std::uint32_t after_us = 0;  ///< after the first arrival
 
       bool operator==(arrival const&) const = default;
     };
@@ -79,16 +78,16 @@ struct attempt_record {
 
     bool operator==(meeting const&) const = default;
   };
-  /// Over these barriers.
+  /// Statistics of a late task over these barriers.
   struct latecomer {
     std::string task{}, host{};
-    std::uint32_t last = 0;  ///< how often it was
+    std::uint32_t last = 0;  ///< number of times it was last
     std::uint32_t barriers = 0;
     duration late_mean{}, late_max{};
 
     bool operator==(latecomer const&) const = default;
   };
-  /// Of ranks with equal stacks, just before they were killed.
+  /// Ranks with equal stacks, taken just before they were killed.
   struct stack {
     stack_state state{};
     std::string text{};
@@ -97,7 +96,7 @@ struct attempt_record {
 
     bool operator==(stack const&) const = default;
   };
-  /// One that has ended, with the last that it has printed.
+  /// A rank that has ended, with the last lines of its output.
   struct ended_rank {
     std::uint32_t rank = 0;
     std::string task{}, host{};
@@ -106,17 +105,17 @@ struct attempt_record {
     std::string not_started{};
     bool stopped = false, lease_ran_out = false, out_of_memory = false;
     std::vector<std::string> stderr_lines{}, stdout_lines{};
-    time_point started{};  ///< epoch: not known, or it never was
+    time_point started{};  ///< epoch: unknown, or never started
 
     bool operator==(ended_rank const&) const = default;
   };
 
-  std::vector<event> events{};          ///< the oldest first
-  std::vector<meeting> barriers{};      ///< the newest first
-  std::vector<latecomer> latecomers{};  ///< the worst first
+  std::vector<event> events{};          ///< oldest first
+  std::vector<meeting> barriers{};      ///< newest first
+  std::vector<latecomer> latecomers{};  ///< worst first
   std::vector<stack> stacks{};
   std::vector<ended_rank> ranks{};  ///< in the order of their ends
-  /// What had no room: events, ranks without stack, ranks.
+  /// Numbers of events, stacks of ranks, and ranks that were left out for lack of space.
   std::uint32_t events_left_out = 0, stacks_left_out = 0, ranks_left_out = 0;
 
   bool operator==(attempt_record const&) const = default;

@@ -1,7 +1,8 @@
-// An immutable, shared run of bytes with its encoding: arguments and results on their way through.
+// An immutable, shared byte string with its encoding: arguments and results.
 //
-// One allocation of size + 8 bytes, one pointer to hold it: a queued closure keeps its arguments in
-// 8 + (8 + size) bytes. The reference count is atomic, so a blob may be handed to another thread.
+// It needs one allocation of size + 8 bytes and one pointer, so a queued closure keeps its
+// arguments in 8 + (8 + size) bytes. The reference count is atomic, so a blob can be passed to
+// another thread.
 #pragma once
 
 #include <atomic>
@@ -31,7 +32,7 @@ class blob {
   static constexpr std::size_t size_max = (std::size_t{1} << 31) - 1;
 
   blob() = default;
-  /// REQUIRES: text.size() <= size_max (shells refuse larger input long before).
+  /// REQUIRES: text.size() <= size_max (shells refuse larger input much earlier).
   explicit blob(std::string_view text, core::encoding e = encoding::json) {
     void* p = ::operator new(sizeof(header) + text.size());
     head_ = new (p)
@@ -58,7 +59,7 @@ class blob {
   core::encoding encoding() const {
     return head_ ? static_cast<core::encoding>(head_->word & 1) : encoding::json;
   }
-  /// False for a default-constructed blob; an empty run of bytes is a value too.
+  /// Returns false for a default-constructed blob; a blob of no bytes is a value.
   explicit operator bool() const { return head_ != nullptr; }
 
   bool operator==(blob const& o) const {
@@ -70,7 +71,8 @@ class blob {
     std::atomic<std::uint32_t> references;
     std::uint32_t word;  // size << 1 | encoding
   };
-  // Who has the only reference need not say that it goes: nobody else can make another one.
+  // The owner of the only reference need not decrement the count, because no other owner can copy
+  // it.
   void release() {
     if (head_ && (head_->references.load(std::memory_order_acquire) == 1 ||
                   head_->references.fetch_sub(1, std::memory_order_acq_rel) == 1))

@@ -1,12 +1,12 @@
-// What became of what in a step, and why: the only word that readers get of the core. Effects are
-// what somebody waits for; a change is what nobody waits for. Changes are complete: who folds them
-// from the start knows every closure, session, task and value as the core does
-// (tests/core/changes_model.hpp does, after every step of the simulators).
+// State changes of a step and their reasons: all that readers learn of the core. Effects are
+// outputs that a client or worker waits for; changes are only observed. Changes are complete. A
+// reader that applies them from the start knows every closure, session, task and value as the core
+// does; tests/core/changes_model.hpp checks this after every step of the simulators.
 //
-// Written where the state changes, valid until the next step. Within one of these lists they stand
-// in the order in which they happened; of one closure, `created` comes before `moved`, `ended` and
-// `released` in this order. Limit: what one step changes, which its event's limits bound. A list
-// gives its memory back when one step has made it large.
+// Written where the state changes, valid until the next step. Each list is in chronological order.
+// For one closure, apply `created` before `moved`, `ended` and `released`, in this order. Limit:
+// the changes of one step, which the limits of its event bound. A list that one step has made large
+// frees its memory.
 #pragma once
 
 #include <cstdint>
@@ -26,44 +26,46 @@ namespace muster::core {
 
 struct closure_created {
   closure_id closure{};
-  session_id session{};     ///< none: of the core's own, to build a value or make one again
+  /// None: one of the core's own sessions, which builds or recomputes a value.
+  session_id session{};
   std::uint32_t order = 0;  ///< position in its session
   function_id function{};
-  bool restored = false;  ///< known from an earlier process: no news for alerts and counts
+  bool restored = false;  ///< known from an earlier process; not news for alerts and counts
 
   bool operator==(closure_created const&) const = default;
 };
 
 enum class move_reason : std::uint8_t {
   waits_for_input,
-  waits_for_start,  ///< a delay, a pause before it is tried again, or its worker's return
+  waits_for_start,  ///< a delay, a pause before a retry, or its worker's return
   waits_to_gather,  ///< for its gang, or for a worker of its own
-  ready,            ///< what it waited for is there
-  dispatched,       ///< by name: what is sent is said by effects::dispatches
-  started,          ///< its worker works on what was prefetched to it
-  preempted,        ///< another has its slot: it was taken to run, and does not
-  taken_over,       ///< its worker's new stream has it
-  retracted,        ///< asked back for another worker
-  worker_lost,      ///< or its worker does not have it, or cannot run it now
-  retried,          ///< its function failed, and it is tried again
-  runs_long,        ///< long enough that its worker is waited for if the server goes
-  unwanted,         ///< its client has released it: it goes on, its value is for nobody
+  ready,            ///< its condition is met
+  dispatched,       ///< a reconnected worker continues it; other dispatches: effects::dispatches
+  started,          ///< its worker executes the closure that was prefetched to it
+  preempted,        ///< it was running, and another closure has taken its slot
+  taken_over,       ///< its worker's new stream holds it
+  retracted,        ///< taken back for another worker
+  worker_lost,      ///< its worker is lost, does not have it, or cannot run it now
+  retried,          ///< its function failed, and it is retried
+  runs_long,        ///< it runs long enough to wait for its worker if the server restarts
+  unwanted,         ///< its client has released it; it continues, and its value is dropped
 };
 
 struct closure_moved {
   closure_id closure{};
   std::uint32_t attempt = 0;
-  worker_number worker{};  ///< that has it now; none: nobody
+  worker_number worker{};  ///< that holds it now; none: no worker
   closure_phase to{};
   move_reason why{};
 
   bool operator==(closure_moved const&) const = default;
 };
 
-/// A worker has executed a closure, or is lost with it: those that no closure_ended tells of, since
-/// the closure goes on, or since the times are estimated from what the worker has measured.
+/// An attempt that is not reported by closure_ended: the closure continues, or the attempt's times
+/// are estimated from the worker's measurements. The worker has executed the closure, or was lost
+/// with it.
 struct attempt_ended {
-  /// Times of those that took this long are estimated.
+  /// Times of attempts that took at least this long are estimated.
   static constexpr duration estimated_from = std::chrono::milliseconds(1);
 
   closure_id closure{};
@@ -78,7 +80,7 @@ struct attempt_ended {
   bool operator==(attempt_ended const&) const = default;
 };
 
-/// What is known of a closure that has ended.
+/// A summary of an ended closure.
 struct closure_outline {
   static constexpr std::uint32_t no_failure = ~0u;
 
@@ -91,24 +93,24 @@ struct closure_outline {
   std::uint32_t order = 0;
   std::uint32_t attempt = 0;           ///< 0: it never ran
   std::uint32_t place = ~0u;           ///< of the last attempt; see place_named
-  std::uint32_t failure = no_failure;  ///< position in changes::failures
+  std::uint32_t failure = no_failure;  ///< index into changes::failures
   closure_state as{};
 
   bool operator==(closure_outline const&) const = default;
 };
 
-/// Its state is its last.
+/// A closure has reached its final state.
 struct closure_ended {
   closure_outline of{};
   worker_number worker{};  ///< that executed it from `started` to `finished`; none: see `attempts`
-  bool released = false;   ///< its record is gone with it
+  bool released = false;   ///< its record was removed at the same time
   bool restored = false;
 
   bool operator==(closure_ended const&) const = default;
 };
 
-/// Nobody asks for its outcome any more: its record is gone. Closures that go with their session
-/// are not told of one by one.
+/// A closure's record was removed, because its outcome is no longer needed. Closures that are
+/// removed with their session are not reported one by one.
 struct closure_released {
   closure_outline of{};
   release_reason why{};
@@ -116,7 +118,7 @@ struct closure_released {
   bool operator==(closure_released const&) const = default;
 };
 
-/// What a session or job is called, from its beginning to its end.
+/// The name of a session or job, reported when it begins and when it ends.
 struct session_named {
   session_id session{};
   std::string name;
@@ -124,34 +126,34 @@ struct session_named {
   bool operator==(session_named const&) const = default;
 };
 
-/// All that a session or job is, but for counts, which its closures say.
+/// The complete state of a session or job, except counts, which follow from its closures.
 struct session_changed {
   session_id session{};
   delivery kind{};
   job_state state = job_state::running;
   std::uint32_t generation = 1;
   bool sealed = false;
-  bool stopping = false;  ///< an error or a cancel is being drained
+  bool stopping = false;  ///< an error or a cancel is being processed
   bool attached = false;
-  bool closed = false;  ///< its client is gone
+  bool closed = false;  ///< its client has left
   bool restored = false;
   time_point finished{};
-  bool full = false;  ///< told to hold back
+  bool full = false;  ///< its client was asked to stop sending
 
   bool operator==(session_changed const&) const = default;
 };
 
-/// With all closures that it has left.
+/// A session was removed with all its remaining closures.
 struct session_released {
   session_id session{};
   release_reason why{};
-  std::uint64_t values = 0;  ///< so many of its closures had succeeded
+  std::uint64_t values = 0;  ///< number of its closures that had succeeded
 
   bool operator==(session_released const&) const = default;
 };
 
-/// All that a task is, but for what it holds, which closures say, and its heartbeats, which are no
-/// changes. `gone`: its row was forgotten.
+/// The complete state of a task, except what it holds, which follows from closures, and heartbeats,
+/// which are not reported. `gone`: its row was forgotten.
 struct task_changed {
   std::string job;
   std::int64_t index = 0;
@@ -165,7 +167,7 @@ struct task_changed {
   bool operator==(task_changed const&) const = default;
 };
 
-/// A stream of a worker, from when it attaches until it is dismissed. Ids are used again.
+/// A worker's stream, from attaching to dismissal. Ids are reused.
 struct worker_changed {
   worker_number worker{};
   bool here = false;
@@ -176,7 +178,7 @@ struct worker_changed {
   bool operator==(worker_changed const&) const = default;
 };
 
-/// Where attempts run: numbers are used again once a place is gone.
+/// A place where attempts run. Numbers are reused after a place is removed.
 struct place_named {
   std::uint32_t place = 0;
   bool here = true;
@@ -187,37 +189,37 @@ struct place_named {
   bool operator==(place_named const&) const = default;
 };
 
-/// A number of a function, or of what a function is asked to call. Numbers are used again.
+/// The number of a function or callable. Numbers are reused.
 struct function_named {
   function_id function{};
   bool here = true;
   bool callable = false;
-  function_id served{};  ///< its function, that workers have; of a function itself
+  function_id served{};  ///< the function that workers provide; a function serves itself
   std::string name;
-  std::string hash;  ///< of a callable; or empty
+  std::string hash;  ///< of a callable; may be empty
 
   bool operator==(function_named const&) const = default;
 };
 
-/// Where the value of an ended closure is now.
+/// The present place of an ended closure's value.
 struct value_moved_to {
   closure_id closure{};
   value_place where{};
-  release_reason why{};  ///< gone: why
+  release_reason why{};  ///< if gone: why
   bool restored = false;
-  bool made_again = false;  ///< it was gone
+  bool made_again = false;  ///< the value was lost before
 
   bool operator==(value_moved_to const&) const = default;
 };
 
-/// One worker's component of a value that each builds for itself.
+/// One worker's component of a per-worker value.
 struct component_changed {
   per_worker_id value{};
   std::string job;
   std::int64_t index = 0;
   value_state state{};
   bool failed = false;
-  bool gone = false;  ///< nobody knows its task any more
+  bool gone = false;  ///< its task is no longer known
 
   bool operator==(component_changed const&) const = default;
 };
@@ -245,9 +247,9 @@ struct changes {
   std::vector<closure_ended> ended;
   std::vector<failure> failures;
   std::vector<value_moved_to> values;
-  std::vector<closure_id> values_read;  ///< back from the disk, where they stay
+  std::vector<closure_id> values_read;  ///< read back from disk, where they remain
   struct waits_over {
-    std::vector<duration> queue;  ///< of attempts that began: ready to run for so long
+    std::vector<duration> queue;  ///< of attempts that began: time they were ready to run
     std::vector<duration> value;  ///< of calls for a value that were answered with it
 
     bool operator==(waits_over const&) const = default;
@@ -256,7 +258,8 @@ struct changes {
   std::vector<per_worker_changed> per_worker;
   std::vector<component_changed> components;
   std::vector<session_released> sessions_released;
-  std::vector<session_id> let_go;  ///< were durable: nothing of them outlives the process any more
+  /// Were durable; none of their state survives the process any longer.
+  std::vector<session_id> let_go;
   std::vector<program_changed> programs;
   std::vector<incident> incidents;
 

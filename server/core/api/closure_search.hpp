@@ -1,4 +1,4 @@
-// What a listing's query takes, of records as of rows of history: one look, whoever keeps them.
+// The matching of closures with a listing's query, for records and for rows of ended sessions.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline value_state value_of(closure_state s, failure const* f) {
   return f && f->kind == failure_kind::worker_lost ? value_state::aborted : value_state::ready;
 }
 
-/// What a query looks at, of a record or of a row.
+/// The properties of a record or a row that a query examines.
 struct candidate {
   closure_id id{};
   closure_state state{};
@@ -41,12 +41,13 @@ struct candidate {
   core::failure const* failed = nullptr;
 };
 
-/// A query made ready for one step. Names: how many `functions()` there are, what of one is `shown`
-/// and `served`, and the `worker` of a place; all by the numbers that candidates have.
+/// A query prepared for one step. `Names` gives the number of `functions()`, the `shown` and
+/// `served` names of a function, and the name of the `worker` at a place, all by the numbers in
+/// candidates.
 template <class Names>
 class closure_search {
  public:
-  /// All outlive it.
+  /// All parameters outlive the search.
   closure_search(closure_query const& q, closure_bounds const& within, Names const& names)
       : query_(q), within_(within), listed_(names) {
     if (!q.text.empty() || !q.function.empty()) names_.resize(names.functions());
@@ -62,7 +63,7 @@ class closure_search {
   bool unsatisfiable() const { return unsatisfiable_; }
   bool full() const { return found.size() >= within_.room; }
 
-  /// What it cost.
+  /// Adds the candidate to `found` if it matches. Returns the cost in units; see step_units.
   std::size_t look_at(candidate const& c) {
     if (!(query_.states & bit(c.state))) return 0;
     if (!query_.function.empty() && !names_[raw(c.function)].wanted) return 0;
@@ -123,9 +124,9 @@ class closure_search {
   Names const& listed_;
   bool unsatisfiable_ = false;
   struct named {
-    bool wanted = false;     // of the query's function
-    bool looked_at = false;  // for the query's text, and…
-    bool has_text = false;   // …found
+    bool wanted = false;     // is the query's function
+    bool looked_at = false;  // compared with the query's text
+    bool has_text = false;   // the result of that comparison
   };
   std::vector<named> names_;  // by function
 };

@@ -1,4 +1,4 @@
-// Every limit and time of the core, in one place. What happens at a limit is said beside it.
+// All limits and times of the core. Each states what happens at the limit.
 #pragma once
 
 #include <cstddef>
@@ -12,146 +12,156 @@
 
 namespace muster::core {
 
-/// A closure counts lost workers this far.
+/// Largest number of lost workers that a closure counts.
 inline constexpr std::uint32_t worker_failures_max = 255;
 
-/// From this many lost workers on that it is blamed for, a closure runs alone on its worker.
+/// After this many lost workers that a closure is blamed for, it runs alone on its worker.
 inline constexpr std::uint32_t exclusive_after = 3;
 
 struct config {
-  /// Whose closures these are, for views and texts.
+  /// Name of the cluster, for views and messages.
   std::string cluster = "default";
-  /// What changes is written down: jobs are durable unless they say otherwise.
+  /// Changes are written to a journal. Jobs are durable unless they request otherwise.
   bool durable = false;
 
-  /// Silent for this long: the task is lost and its closures go back. A worker is told to beat
-  /// three times as often; it is LATE at 2.5 of those intervals.
+  /// A task that is silent for this long is lost, and its closures are requeued. Workers are asked
+  /// to send heartbeats three times as often. A task is LATE after 2.5 of those intervals.
   duration heartbeat_timeout = std::chrono::seconds(15);
   duration heartbeat_interval() const { return heartbeat_timeout / 3; }
   duration late_after() const { return heartbeat_interval() * 5 / 2; }
-  /// A tick that comes later than this was our own stall: every task gets the lost time back.
+  /// A tick that is late by more than this indicates a stall of the server itself. All tasks are
+  /// then granted the lost time.
   duration stall_grace = std::chrono::seconds(1);
 
-  /// A worker whose connection broke may come back with the same incarnation for this long and goes
-  /// on with what it runs. A closure waits no longer than a quarter of the time it has run there,
-  /// so that what is staked stays small beside what may be saved. 0: off. Less than
-  /// heartbeat_timeout.
+  /// A worker whose connection broke may reconnect with the same incarnation within this time and
+  /// continue its closures. A closure waits for its worker at most a quarter of the time it has run
+  /// there, so that the wait is short compared with the work that it may save. 0: off. Must be less
+  /// than heartbeat_timeout.
   duration reconnect_grace = std::chrono::seconds(5);
-  /// A task that is gone for this long is given up: what waits only for it fails.
+  /// A task that is lost for longer than this is given up: closures that can run only there fail.
   duration recovery_timeout = std::chrono::hours(1);
 
-  /// The worker with index i gets no closures for i times `start_delay`, at most `start_delay_max`
-  /// (0: no cap), after it came.
+  /// The worker with index i gets its first closure i times `start_delay` after it attached, but at
+  /// most after `start_delay_max` (0: no maximum).
   duration start_delay{};
   duration start_delay_max{};
 
-  /// Nothing finished for this long with closures running, or queued beside workers: a log event,
-  /// and again after twice that time, four times and so on, at least once an hour. 0: off.
+  /// A log event is written if nothing finishes for this long while closures run, or are queued
+  /// although workers are connected. Repeated after twice that time, four times and so on, at least
+  /// once an hour. 0: off.
   duration watchdog{};
 
-  /// A session puts closures back whose function says that a dependency is lost; the report of the
-  /// same dependency that is this one's number within the window is fatal. 0: the first one is.
+  /// A session requeues closures that report a lost dependency. A dependency that is reported this
+  /// many times within the window becomes a fatal error. 0: the first report is fatal.
   std::uint32_t transient_dependency_failures = 3;
-  /// The same for TIMEOUT reported by functions, whatever timed out: fatal at this number.
-  /// `timeouts_by_workers`: a tenth of the workers at that time, so off below ten.
+  /// Likewise for TIMEOUT reported by functions, whatever timed out. `timeouts_by_workers`: a tenth
+  /// of the workers at that time, so timeouts are fatal at once with fewer than ten workers.
   std::uint32_t transient_timeouts = timeouts_by_workers;
   static constexpr std::uint32_t timeouts_by_workers = ~0u;
   duration transient_window = std::chrono::minutes(10);
-  /// Dependencies of one failure, and those a session counts at one time. More: the failure is an
-  /// error of its own; the one counted longest ago is forgotten.
+  /// Dependencies of one failure, and those that a session counts at one time. At the limit the
+  /// failure is an ordinary error, and the dependency counted longest ago is forgotten.
   std::size_t dependencies_max = 64;
-  /// Tasks that exist by declaration ("ps" has 2): a dependency beyond them is an error of its own.
-  /// Empty: any job, any index.
+  /// Declared numbers of tasks ("ps" has 2): a lost dependency outside of them is an ordinary
+  /// error. Empty: any job, any index.
   std::vector<std::pair<std::string, std::uint32_t>> declared_jobs{};
 
-  /// Jobs whose tasks hold state, such as parameter servers: closures go there by name alone, and
-  /// when such a task is lost, the sessions that relied on it end. Lost: another incarnation took
-  /// its place, it said good-bye, or it was away for longer than reconnect_grace.
+  /// Jobs whose tasks hold state, such as parameter servers. Only closures that name such a task
+  /// run there. When the task is lost, the sessions that relied on it end. It counts as lost if
+  /// another incarnation took its place, it deregistered, or it was away for longer than
+  /// reconnect_grace.
   std::vector<std::string> stateful_jobs{"ps"};
 
-  /// A dead or departed task stays listed this long, then its row is forgotten.
+  /// Time for which a lost or deregistered task stays listed.
   duration task_retention = std::chrono::minutes(10);
-  /// Rows of tasks. Full: the oldest dead row makes room, else the worker is refused.
+  /// Rows of tasks. At the limit, the oldest row of a lost task is removed; if there is none, the
+  /// worker is refused.
   std::size_t tasks_max = 20'000;
-  /// Distinct function names. Full: the request that names a new one is refused.
+  /// Distinct function names. At the limit, a request with a new name is refused.
   std::size_t functions_max = 65'536;
   std::size_t function_name_bytes_max = 256;
-  /// Names and hashes of callables, such as "train.step" of "python:3.11". Full: those that nothing
-  /// refers to are forgotten; closures of others show their function alone.
+  /// Names and hashes of callables, such as "train.step" of "python:3.11". At the limit, unused
+  /// ones are forgotten; closures of others show only their function.
   std::size_t callables_max = 4'096;
-  /// Hashes of one name that are told apart. More: closures show the name without a hash.
+  /// Hashes that are distinguished for one name. At the limit, closures show the name without a
+  /// hash.
   std::size_t callable_versions_max = 16;
-  /// Functions one worker may declare. More: the worker is refused.
+  /// Functions that one worker may declare. At the limit, the worker is refused.
   std::size_t functions_per_worker_max = 4'096;
-  /// Closures a worker may hold unanswered, whatever it asks for.
+  /// Unanswered closures that a worker may hold, whatever it requests.
   std::uint32_t credits_max = 4'096;
 
-  /// Queued closures of a session unless it asks for another capacity (up to queue_capacity_max).
-  /// Full: a REST submission is refused (429), a stream is not read from until there is room.
+  /// Queued closures of a session, unless it requests another capacity (up to queue_capacity_max).
+  /// At the limit, a REST submission is refused (429), and a stream is not read until there is
+  /// space.
   std::size_t queue_capacity = 262'144;
   std::size_t queue_capacity_max = 16'777'216;
-  /// All closures known to the server. Full: as above.
+  /// All closures known to the server. At the limit, as queue_capacity.
   std::size_t closures_max = 33'554'432;
-  /// Sessions and jobs known at one time. Full: the oldest ended session is forgotten, then the
-  /// oldest finished job, else refused.
+  /// Sessions and jobs known at one time. At the limit, the oldest ended session is forgotten, or
+  /// else the oldest finished job; if there is none, a new session is refused.
   std::size_t sessions_max = 20'000;
-  /// Finished jobs kept for look-up. More: the oldest is forgotten.
+  /// Finished jobs that are kept. At the limit, the oldest is forgotten.
   std::size_t finished_jobs_max = 10'000;
-  /// Bytes of values kept in memory. More: the oldest finished job is forgotten; with none left,
-  /// submissions are refused (429) until values are released. With `spill` single values are
-  /// dropped instead, the oldest first.
+  /// Bytes of values in memory. At the limit, the oldest finished job is forgotten. If there is
+  /// none, submissions are refused (429) until values are released. With `spill`, single values are
+  /// dropped instead, oldest first.
   std::size_t value_bytes_max = std::size_t{1} << 30;
-  /// Finished jobs, and values that a session holds, are kept for this long; 0: no limit.
+  /// Time for which finished jobs, and values held by a session, are kept. 0: no limit.
   duration value_age = std::chrono::hours(24 * 7);
-  /// Values one session may hold, and their bytes. More: its oldest is dropped. 0: no limit.
+  /// Values that one session may hold, and their bytes. At the limit, its oldest value is dropped.
+  /// 0: no limit.
   std::size_t session_values_max = 1'000'000;
   std::size_t session_value_bytes_max = 0;
-  /// Ended sessions that had closures are listed, with their rows, for this long and this many of
-  /// them. More: the one that ended first is forgotten. 0 of either: none.
+  /// Time for which ended sessions that had closures are listed with their rows, and their number.
+  /// At the limit, the session that ended first is forgotten. 0 of either: none are listed.
   duration ended_session_age = std::chrono::hours(24);
   std::size_t ended_sessions_max = 1'000;
   bool keeps_ended_sessions() const {
     return ended_sessions_max > 0 && ended_session_age > duration{};
   }
-  /// A gRPC session's closures leave a row, without value, when their record goes: of each session
-  /// that is known at least as many of the newest, and beyond them as many of the newest that
-  /// failed. 0: none.
+  /// Rows that closures of a gRPC session leave, without value, when their records are removed. For
+  /// each known session, at least this many of the newest rows are kept, and beyond them this many
+  /// of the newest failures. 0: none.
   std::size_t session_rows_max = 10'000;
   std::size_t session_failures_max = 1'000;
-  /// Bytes of the rows of all sessions, with what their failures say. More: the oldest go.
+  /// Bytes of the rows of all sessions, including failure messages. At the limit, the oldest rows
+  /// are removed.
   std::size_t session_rows_bytes_max = std::size_t{64} << 20;
-  /// Arguments of closures that ended without a value are kept for this many bytes, so that their
-  /// job can be retried. More: those of the job that ended first are forgotten, and it cannot be
-  /// retried any more.
+  /// Bytes of arguments that are kept for closures without a value, so that their job can be
+  /// retried. At the limit, the arguments of the job that ended first are dropped, and it can no
+  /// longer be retried.
   std::size_t retry_bytes_max = std::size_t{64} << 20;
-  /// The shell can keep values on a disk: beyond `spill_above` bytes in memory (0: half of
-  /// value_bytes_max) the oldest are written there, as far as they have spill_value_bytes_min.
+  /// Whether the shell can store values on disk. Beyond `spill_above` bytes in memory (0: half of
+  /// value_bytes_max) the oldest values are written there, unless they are smaller than
+  /// spill_value_bytes_min.
   bool spill = false;
   std::size_t spill_above = 0;
   std::size_t spill_value_bytes_min = 256;
-  /// Bytes of values on the disk. More: the oldest there is dropped.
+  /// Bytes of values on disk. At the limit, the oldest there is dropped.
   std::size_t spill_bytes_max = std::size_t{64} << 30;
-  /// Nothing is written for this long after a write that failed.
+  /// Pause after a failed write, during which no value is written.
   duration spill_retry = std::chrono::seconds(10);
-  /// A resumable session whose client vanished is kept this long unless it asked for another time
-  /// (up to session_grace_max), then cancelled.
+  /// Time for which a resumable session is kept after its client disconnected, unless it requests
+  /// another time (up to session_grace_max). Then it is cancelled.
   duration session_grace = std::chrono::seconds(60);
   duration session_grace_max = std::chrono::hours(24);
-  /// A detached one is kept for as long as it has work, and after that for at least this.
+  /// A detached session is kept while it has work, and at least this long afterwards.
   duration detached_grace = std::chrono::hours(1);
-  /// Bytes of all inputs of one closure. More: it fails with INPUT.
+  /// Bytes of all inputs of one closure. Above it, the closure fails with INPUT.
   std::size_t input_bytes_max = std::size_t{32} << 20;
-  /// PerWorkerValues at one time. Full: a new one is refused.
+  /// PerWorkerValues at one time. At the limit, a new one is refused.
   std::size_t per_worker_values_max = 10'000;
-  /// Calls parked on a join or a value. Full: refused at once.
+  /// Calls parked on a join or a value. At the limit, they are refused at once.
   std::size_t parked_calls_max = 100'000;
-  /// Bytes of spans of what workers did in the last hour, of all clusters together. Full: the
-  /// oldest 4,096 of the cluster that writes go; readers are told since when spans are complete.
-  /// The sums of each task's minutes stay: 2 KiB each, so 40 MiB more for tasks_max of them.
+  /// Bytes of activity spans of the last hour, of all clusters together. At the limit, the oldest
+  /// 4,096 spans of the cluster that adds one are removed; readers get the time since which spans
+  /// are complete. The sums of each task's minutes are kept: 2 KiB each, so 40 MiB more for
+  /// tasks_max tasks.
   std::size_t activity_bytes_max = std::size_t{88} << 20;
-  /// Lost workers after which a closure fails, where its session sets no limit of its own; 0: no
-  /// limit. At most worker_failures_max, as far as a closure counts. Closures of a client's
-  /// generation, as `schedule` makes them, only count ends of their own process towards it.
+  /// Lost workers after which a closure fails, unless its session sets a limit. 0: no limit. At
+  /// most worker_failures_max, the largest number that a closure counts. For closures of a client's
+  /// generation, created by `schedule`, only ends of their own process count.
   std::uint32_t max_worker_failures = 3;
   /// Pause before a closure that has lost its worker is queued again. It doubles with each loss, up
   /// to `loss_pause_max`.
@@ -160,9 +170,10 @@ struct config {
 
   program_limits programs{};
 
-  /// A worker whose closures come back faster than this may have twice as many prefetched, up to
-  /// its credits; slower than `window_shrink_above`, half as many, down to its slots. Keeps long
-  /// closures in the shared queue and short ones flowing.
+  /// Adaptive prefetching. A worker whose closures finish faster than window_grow_below may have
+  /// twice as many prefetched, up to its credits. Above window_shrink_above it may have half as
+  /// many, down to its slots. This keeps long closures in the shared queue, and workers with short
+  /// closures busy.
   duration window_grow_below = std::chrono::milliseconds(10);
   duration window_shrink_above = std::chrono::milliseconds(50);
 };

@@ -1,13 +1,13 @@
-// One table a struct: the number, the name and the limits of each field. The journal, REST and
-// /openapi.json read these tables, so a field is stated once. Plain data, no I/O.
+// Descriptions of structs: number, name and limits of each field. The journal, REST and
+// /openapi.json use them, so that a field is declared once. Plain data, no I/O.
 //
 //   constexpr auto fields_of(std::type_identity<agreed_stop>) {
 //     return fields(field(1, "attempt", &agreed_stop::attempt), field(2, "step",
 //     &agreed_stop::step));
 //   }
 //
-// A number is the field's number in the journal and never changes its meaning. The order of the
-// rows is the order of the members in REST.
+// A field's number identifies it in the journal; its meaning never changes. REST shows the fields
+// in the order of the rows.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace muster::core {
 
-// Limits that several tables have.
+// Limits that several structs use.
 inline constexpr std::uint64_t most_uint32 = 0xffff'ffff;
 inline constexpr auto most_hour =
     static_cast<std::uint64_t>(duration(std::chrono::hours(1)).count());
@@ -32,30 +32,30 @@ inline constexpr auto most_year =
 /// How REST shows a field.
 enum class shown : std::uint8_t {
   always,
-  if_set,    ///< left out while it is empty, zero or false
-  if_known,  ///< left out while it is negative
+  if_set,    ///< omitted if empty, zero or false
+  if_known,  ///< omitted if negative
   unless_default,
-  by_hand,   ///< by code of its own
-  in_input,  ///< accepted in requests only
+  by_hand,   ///< by separate code
+  in_input,  ///< accepted only in requests
   never,
 };
 
-/// What the table says about a field besides its type.
+/// The description of a field besides its type.
 struct field_facts {
   std::uint32_t number = 0;  ///< in the journal; 0: not stored
   std::string_view name{};
   std::int64_t least = 0;   ///< of a number
-  std::uint64_t most = 0;   ///< of a number, of characters, of microseconds; 0: not in requests
-  std::uint64_t names = 0;  ///< the most names that a map can have; 0: any number
-  std::string_view help{};  ///< for readers of /openapi.json
+  std::uint64_t most = 0;   ///< of a number, of characters, or of microseconds; 0: not in requests
+  std::uint64_t names = 0;  ///< most names in a map; 0: any number
+  std::string_view help{};  ///< description for /openapi.json
   core::shown shown = core::shown::always;
-  bool fixed = false;          ///< stored with eight bytes a number
-  bool bytes = false;          ///< text that need not be UTF-8
-  bool can_be_absent = false;  ///< stored unless it is `absent`, and also if it is zero
+  bool fixed = false;          ///< each number is stored in eight bytes
+  bool bytes = false;          ///< text that may not be UTF-8
+  bool can_be_absent = false;  ///< stored unless it equals `absent`, even if it is zero
   std::uint64_t absent = 0;
 };
 
-/// `Access`: a member pointer, or what composes several.
+/// `Access` is a member pointer, or a composition of several.
 template <class Access>
 struct described_field : field_facts {
   Access access;
@@ -133,16 +133,16 @@ concept described = requires {
   fields_of(std::type_identity<T>{});
 };
 
-/// The fields of `T`, in the order of its table.
+/// The fields of `T`, in the order of its description.
 template <described T>
 inline constexpr auto table_of = fields_of(std::type_identity<T>{});
 
-/// Whether a list of `T` is stored as one column for each field of `T`, whose numbers belong to the
-/// struct with the list.
+/// Whether a list of `T` is stored as one column for each field of `T`. The numbers of the columns
+/// belong to the struct that contains the list.
 template <class T>
 inline constexpr bool in_columns = false;
 
-/// The fields of a member, as if they were the struct's own.
+/// Returns the fields of a member, as if they were the struct's own.
 template <class T, class M>
 constexpr auto flat(M T::*member) {
   return std::apply(
@@ -167,13 +167,14 @@ constexpr auto fields(Rows const&... rows) {
   return std::tuple_cat(rows_of(rows)...);
 }
 
-/// Calls `f(field)` for each field in the order of the table.
+/// Calls `f(field)` for each field in the order of the description.
 template <described T, class F>
 constexpr void each_field(F&& f) {
   std::apply([&f](auto const&... one) { (f(one), ...); }, table_of<T>);
 }
 
-/// The positions of the stored fields by number. Does not compile if two have the same number.
+/// Returns the indices of the stored fields, ordered by number. Does not compile if two have the
+/// same number.
 template <described T>
 consteval auto by_number() {
   constexpr auto numbers =

@@ -1,5 +1,5 @@
-// What comes out of a step: what the shells are to send, tell and answer. Plain data; valid until
-// the next step.
+// The output of a step: messages, orders and replies for the shells. Plain data; valid until the
+// next step.
 #pragma once
 
 #include <memory>
@@ -20,11 +20,14 @@ struct welcome {
   std::int64_t index = 0;
   std::uint32_t credits = 0;
   duration heartbeat_interval{};
-  /// Positions in worker_attached::held, rising, that go on under this stream; the rest are void.
+  /// Indices into worker_attached::held, ascending, of closures that continue on this stream. The
+  /// others are void.
   std::vector<std::uint32_t> kept{};
   duration reconnect_grace{};
-  std::uint32_t nested_max = 0;  // so many of what it holds may wait for values at one time
-  /// Positions in programs_offer::held of ranks that go on, or whose end is taken; none: no offer.
+  // Most closures that may wait for values on this worker at one time.
+  std::uint32_t nested_max = 0;
+  /// Indices into programs_offer::held of ranks that continue, or whose end was recorded; none: no
+  /// offer.
   std::optional<std::vector<std::uint32_t>> kept_ranks{};
 
   bool operator==(welcome const&) const = default;
@@ -36,15 +39,15 @@ struct assignment {
   function_id function{};
   blob args;
   std::shared_ptr<std::vector<blob> const> inputs{};  // values for the gaps, or null
-  std::shared_ptr<closure_extras const> extras{};     // with inputs or per-worker values
+  std::shared_ptr<closure_extras const> extras{};     // if there are inputs or per-worker values
   per_worker_id builds{};         // keep the output under this handle instead of sending it
-  std::uint32_t num_workers = 0;  // what the function is told; 0: coordinator::tasks_of its job
+  std::uint32_t num_workers = 0;  // passed to the function; 0: coordinator::tasks_of its job
 
   bool operator==(assignment const&) const = default;
 };
 
 /// `count` assignments from `first` on in effects::assignments, all for one stream. The first
-/// `running` of them run at once, the others are prefetched.
+/// `running` of them run at once; the others are prefetched.
 struct dispatch {
   stream_id stream{};
   std::uint32_t first = 0;
@@ -55,7 +58,7 @@ struct dispatch {
   bool operator==(dispatch const&) const = default;
 };
 
-/// Ask the worker to stop this closure; it still has to answer.
+/// Asks the worker to stop a closure, which the worker still has to answer.
 struct stop_request {
   stream_id stream{};
   closure_id closure{};
@@ -64,7 +67,8 @@ struct stop_request {
   bool operator==(stop_request const&) const = default;
 };
 
-/// Ask the worker to give this closure back unless it has started it. No answer but that.
+/// Asks the worker to return a closure unless it has started it. The worker answers only if it
+/// returns the closure.
 struct retract_request {
   stream_id stream{};
   closure_id closure{};
@@ -73,7 +77,7 @@ struct retract_request {
   bool operator==(retract_request const&) const = default;
 };
 
-/// The worker may forget its component.
+/// Allows the worker to forget its component.
 struct drop_request {
   stream_id stream{};
   per_worker_id value{};
@@ -87,7 +91,7 @@ struct drain_request {
   bool operator==(drain_request const&) const = default;
 };
 
-/// End the stream with this status. `final`: the worker should not come back by itself.
+/// Ends the stream with this status. `final`: the worker should not reconnect by itself.
 struct disconnect {
   stream_id stream{};
   muster::status status;
@@ -96,41 +100,43 @@ struct disconnect {
   bool operator==(disconnect const&) const = default;
 };
 
-/// The end of one closure of a session that takes its outcomes as they come.
+/// The end of one closure, for a session that receives outcomes as they occur.
 struct outcome {
   session_id session{};
   std::uint64_t token = 0;
   bool ok = true;
   blob value;
-  std::optional<core::failure> failure{};  // unless ok; most have none to carry or to clear
-  closure_id closure{};                    // of a resumable session: the record that stays
+  // If not ok; an optional, because most outcomes have none to carry or to clear.
+  std::optional<core::failure> failure{};
+  closure_id closure{};  // of a resumable session: the record that is kept
 
   bool operator==(outcome const&) const = default;
 };
 
 enum class notice_kind : std::uint8_t {
-  room,     ///< the queue was full and has room again
+  room,     ///< the queue was full and has space again
   failed,   ///< first error of this generation; everything queued was cancelled
-  drained,  ///< nothing of this session is queued or running any more
-  suspect,  ///< a closure has lost worker after worker; from now on it runs alone
+  drained,  ///< no closure of this session is queued or running
+  suspect,  ///< a closure has lost several workers, and runs alone from now on
 };
 
 struct session_notice {
   session_id session{};
   notice_kind kind{};
-  std::uint32_t generation = 0;  // that failed or drained
-  core::failure failure{};  // failed; suspect: type is its function, attempt how many were lost
-  closure_id closure{};     // suspect
+  std::uint32_t generation = 0;  // the one that failed or drained
+  // If failed; suspect: `type` is its function, `attempt` the number of lost workers.
+  core::failure failure{};
+  closure_id closure{};  // if suspect
 
   bool operator==(session_notice const&) const = default;
 };
 
-/// Move a value out of memory, back, or off the disk. In order: what is asked of one value later is
-/// done later. `write` and `read` are each answered by one values_moved.
+/// Moves a value from memory to disk or back, or removes it from disk. Moves of one value must be
+/// done in order. `write` and `read` are each answered by one values_moved.
 struct value_move {
   move_kind kind{};
   closure_id closure{};
-  blob value;  // write
+  blob value;  // for write
 
   bool operator==(value_move const&) const = default;
 };
@@ -143,7 +149,7 @@ struct session_reply {
   bool operator==(session_reply const&) const = default;
 };
 
-/// In the order of the names; after an error those before the one that could not be taken.
+/// Numbers in the order of the names. After an error, those of the names before the refused one.
 struct functions_reply {
   std::vector<function_id> ids;
 
@@ -158,7 +164,7 @@ struct per_worker_reply {
 
 struct resume_reply {
   std::uint32_t generation = 0;
-  std::uint32_t failed_generation = 0;  // the newest that failed; 0: none
+  std::uint32_t failed_generation = 0;  // the newest failed one; 0: none
   core::failure failure;
 
   bool operator==(resume_reply const&) const = default;
@@ -169,7 +175,7 @@ struct join_reply {
   job_state state = job_state::running;
   bool has_error = false;
   core::failure error;
-  std::uint32_t generation = 0;  // of a stream: the one that goes on
+  std::uint32_t generation = 0;  // of a stream: the current one
 
   bool operator==(join_reply const&) const = default;
 };
@@ -177,13 +183,13 @@ struct join_reply {
 struct value_reply {
   closure_state state{};
   value_state value{};
-  blob data;              // when succeeded
+  blob data;              // if it succeeded
   core::failure failure;  // otherwise
 
   bool operator==(value_reply const&) const = default;
 };
 
-/// Exactly one for each event that carries a call, unless call_gone came first.
+/// The reply to an event with a call. There is exactly one for each, unless call_gone came first.
 struct reply {
   call_id call{};
   muster::status status;
@@ -206,14 +212,14 @@ struct effects {
   std::vector<core::rank_orders> rank_orders;
   std::vector<outcome> outcomes;
   std::vector<session_notice> notices;
-  std::vector<session_id> released;  // sessions that were forgotten, with all they had
+  std::vector<session_id> released;  // sessions that were forgotten with all their state
   std::vector<value_move> value_moves;
-  // To be written down before anybody hears of the replies, and of programs before orders about
-  // ranks leave, but for leases.
+  // To be stored before replies are sent. Facts about programs are also stored before orders about
+  // ranks are sent, except orders that only renew leases.
   std::vector<fact> facts;
   std::vector<programs::fact> program_facts;
   std::vector<reply> replies;
-  core::changes changes;  // for readers: nobody waits for them
+  core::changes changes;  // for readers; no caller waits for them
 
   void clear();
   bool operator==(effects const&) const = default;

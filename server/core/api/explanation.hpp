@@ -1,6 +1,6 @@
-// Why a closure waits, moved or failed, as data: what `coordinator::explain` answers. The sentence
-// is made by words/explanation_words.hpp; clients get the reason's name beside it and need not read
-// it.
+// Why a closure waits, moved or failed, as data: the result of `coordinator::explain`.
+// words/explanation_words.hpp makes a sentence of it. Clients also get the reason's name, so they
+// need not parse the sentence.
 #pragma once
 
 #include <cstdint>
@@ -19,38 +19,38 @@ namespace muster::core {
 
 using muster::name;
 
-/// Why a closure is where it is. Names are those of REST's `reason`.
+/// Why a closure is in its state. Names are those of REST's `reason`.
 enum class closure_reason : std::uint8_t {
   // BLOCKED
   input_not_ready = 0,   ///< an input has not ended
-  input_read_back = 1,   ///< an input's value comes back from the disk
+  input_read_back = 1,   ///< an input's value is being read from disk
   input_made_again = 2,  ///< an input's value was lost, and its closure runs again; also RUNNING
   // QUEUED
-  delay = 3,       ///< it was scheduled with a delay
-  retry = 4,       ///< the function raised, and is tried again after a pause
-  pause = 5,       ///< it was requeued, and goes on after a pause
-  may_return = 6,  ///< it ran when the server was started again: its worker may come back with it
-  prefetched = 7,  ///< a worker has it beside what its slots work on
-  gang_not_ready = 8,    ///< others of its gang are not ready to start
-  gang_too_large = 9,    ///< the connected workers could not hold its gang, even when idle
-  gang_waits = 10,       ///< its gang waits for as many idle slots
-  exclusive = 11,        ///< it waits for a worker that does nothing else
-  server_stops = 12,     ///< the server is shutting down
-  no_worker = 13,        ///< none is connected
-  function_unseen = 14,  ///< no worker has had the function
-  function_absent = 15,  ///< no connected worker has the function
-  workers_closed = 16,   ///< those with the function drain, are cordoned, or lost their connection
-  workers_start = 17,    ///< those with the function came lately, and start staggered
-  unsatisfiable = 18,    ///< no connected worker has all that it asks for
-  workers_held_back = 19,  ///< those that could run it drain or are cordoned
-  busy = 20,               ///< workers could run it, and have other work
-  // The others have one reason each.
+  delay = 3,               ///< it was scheduled with a delay
+  retry = 4,               ///< the function raised, and is retried after a pause
+  pause = 5,               ///< it was requeued, and is dispatched after a pause
+  may_return = 6,          ///< it ran when the server restarted, and its worker may return with it
+  prefetched = 7,          ///< a worker holds it in addition to those that its slots execute
+  gang_not_ready = 8,      ///< other closures of its gang are not ready to start
+  gang_too_large = 9,      ///< the connected workers cannot hold its gang, even when idle
+  gang_waits = 10,         ///< its gang waits for enough idle slots
+  exclusive = 11,          ///< it waits for a worker that executes nothing else
+  server_stops = 12,       ///< the server is shutting down
+  no_worker = 13,          ///< no worker is connected
+  function_unseen = 14,    ///< no worker has provided the function
+  function_absent = 15,    ///< no connected worker provides the function
+  workers_closed = 16,     ///< workers with the function are draining, cordoned, or disconnected
+  workers_start = 17,      ///< workers with the function attached recently, and start staggered
+  unsatisfiable = 18,      ///< no connected worker meets all its requirements
+  workers_held_back = 19,  ///< workers that could run it are draining or cordoned
+  busy = 20,               ///< workers that could run it are busy
+  // The other states have one reason each.
   running = 21,
   succeeded = 22,
   failed = 23,
   cancelled = 24,
   // RUNNING, and it waits for a value.
-  input_elsewhere = 25,  ///< an input is in the memory of others, and not of its worker
+  input_elsewhere = 25,  ///< an input is in the memory of other processes
 };
 constexpr auto enum_names(closure_reason) {
   using enum closure_reason;
@@ -66,63 +66,64 @@ constexpr auto enum_names(closure_reason) {
       "INPUT_ELSEWHERE");
 }
 
-/// Of a closure that has ended. REQUIRES: ended(s).
+/// Returns the reason for an ended closure. REQUIRES: ended(s).
 constexpr closure_reason reason_of(closure_state s) {
   return s == closure_state::succeeded ? closure_reason::succeeded
          : s == closure_state::failed  ? closure_reason::failed
                                        : closure_reason::cancelled;
 }
 
-/// What a closure asks for that no worker with its function has.
+/// A requirement of a closure that no worker with its function meets.
 struct unmet_need {
   enum class kind : std::uint8_t {
-    by_name,     ///< to name the task: what these workers hold is state
-    task,        ///< to be the task `name`
-    label,       ///< `name`=`value`
-    resource,    ///< `amount` of `name`
-    free,        ///< the same, and it has it, but not free
-    per_worker,  ///< to have built the per-worker value `name`; `value`: why it failed, if it did
+    by_name,   ///< the closure must name its task, because these workers hold state
+    task,      ///< to be the task `name`
+    label,     ///< the label `name`=`value`
+    resource,  ///< `amount` of the resource `name`
+    free,      ///< `amount` of the resource `name`, which exists there but is in use
+    /// To have built the per-worker value `name`; `value`: why the build failed, if it did.
+    per_worker,
   };
   kind what{};
   std::string name{};
   std::string value{};
   std::uint32_t amount = 0;
-  std::uint64_t of = 0;  ///< so many workers met what was looked at before
+  std::uint64_t of = 0;  ///< number of workers that met the previous requirements
 
   bool operator==(unmet_need const&) const = default;
 };
 
-/// Why no worker can have a queued closure just now.
+/// Why no worker can take a queued closure at present.
 struct worker_lack {
   closure_reason why = closure_reason::no_worker;
   std::string function{};
-  bool ever_had = true;                                ///< some worker has had the function
-  std::uint64_t connected = 0;                         ///< workers
-  std::uint64_t draining = 0, cordoned = 0, away = 0;  ///< of those that could
-  std::string cordoned_task{};                         ///< the first of them: "worker:3"
-  std::uint64_t starting = 0;                          ///< workers that start later…
-  duration starts_in{};                                ///< …the first of them
-  std::optional<unmet_need> need{};                    ///< unsatisfiable
+  bool ever_had = true;                                ///< some worker has provided the function
+  std::uint64_t connected = 0;                         ///< number of workers
+  std::uint64_t draining = 0, cordoned = 0, away = 0;  ///< of the workers that could run it
+  std::string cordoned_task{};                         ///< the first cordoned one: "worker:3"
+  std::uint64_t starting = 0;                          ///< number of workers that start later…
+  duration starts_in{};                                ///< …and time until the first of them does
+  std::optional<unmet_need> need{};                    ///< if unsatisfiable
 
   bool operator==(worker_lack const&) const = default;
 };
 
-/// How far a gang is that has not started.
+/// The state of a gang that has not started.
 struct gang_wait {
   std::string name{};
   std::size_t size = 0;
-  std::size_t ready = 0;  ///< members that wait for nothing but the others and a worker
-  bool possible = true;   ///< the connected workers could hold it, were they idle
+  std::size_t ready = 0;  ///< members that wait only for the others and for a worker
+  bool possible = true;   ///< the connected workers could hold it when idle
 
   bool operator==(gang_wait const&) const = default;
 };
 
-/// A function such as "python:3.11" whose family is there in other versions alone.
+/// A function such as "python:3.11" that connected workers provide only in other versions.
 struct version_wait {
   std::string family{};
   std::string wanted{};
   std::vector<std::string> present{};  ///< empty: no worker of the family is connected
-  duration fails_in{};                 ///< unless a worker with it comes
+  duration fails_in{};                 ///< unless a worker with the function attaches
 
   bool operator==(version_wait const&) const = default;
 };
@@ -131,18 +132,19 @@ struct version_wait {
 struct input_place {
   std::uint64_t bytes = 0;
   bool at_server = false;
-  std::vector<std::string> holders{};  ///< tasks that have it in memory; input_made_again: had
-  closure_id made_by{};                ///< input_made_again: the closure that does it…
-  duration made_for{};                 ///< …since so long
+  /// Tasks that hold it in memory; input_made_again: that held it.
+  std::vector<std::string> holders{};
+  closure_id made_by{};  ///< input_made_again: the closure that computes it again…
+  duration made_for{};   ///< …and for how long it has done so
 
   bool operator==(input_place const&) const = default;
 };
 
-/// A closure that has begun waits for a value; its slot is free meanwhile.
+/// The wait of a running closure for a value; its slot is free while it waits.
 struct value_wait {
   static constexpr std::size_t large_max = 16;
-  /// Of its inputs some that are names of large values, by 64 hexadecimal digits. Where these are
-  /// is known outside of the core.
+  /// Some of its inputs that refer to large values, by 64 hexadecimal digits. Their places are not
+  /// known to the core.
   std::vector<std::pair<closure_id, std::string>> large{};
 
   bool operator==(value_wait const&) const = default;
@@ -152,42 +154,42 @@ struct explanation {
   closure_id closure{};
   closure_state state{};
   closure_reason why{};
-  duration lasted{};  ///< waits: since it was created; runs or ran: so long
+  duration lasted{};  ///< waiting: since its creation; running or ended: its execution time
   std::string worker{};
   std::uint32_t attempt = 0;
 
-  // Waiting for inputs.
+  // Set while it waits for inputs.
   std::uint64_t inputs = 0, inputs_missing = 0;
-  closure_id input{};                  ///< the first that is missing
-  closure_state input_state{};         ///< input_not_ready
-  std::optional<input_place> place{};  ///< of it, where that is known
-  // Waiting for a time.
+  closure_id input{};                  ///< the first missing one
+  closure_state input_state{};         ///< if input_not_ready
+  std::optional<input_place> place{};  ///< of `input`, if known
+  // Set while it waits for a time.
   duration starts_in{};
   std::uint32_t retries = 0, retries_max = 0;
-  std::uint32_t losses = 0;  ///< pause: after so many lost workers or processes; 0: another reason
-  // Waiting for workers.
+  std::uint32_t losses = 0;  ///< pause: number of lost workers or processes; 0: another reason
+  // Set while it waits for workers.
   std::optional<worker_lack> lack{};
   std::optional<gang_wait> gang{};
   duration prefetched_for{};
-  std::uint32_t slots = 0;          ///< prefetched: of the worker that has it
-  bool retracted = false;           ///< prefetched: it was asked back
-  std::string emptied{};            ///< exclusive: the worker that is being emptied for it…
-  std::uint64_t emptied_holds = 0;  ///< …still has so many closures
-  std::string function{};           ///< busy
+  std::uint32_t slots = 0;  ///< if prefetched: slots of the worker that holds it
+  bool retracted = false;   ///< if prefetched: it was asked back
+  std::string emptied{};    ///< if exclusive: the worker that finishes its other closures first…
+  std::uint64_t emptied_holds = 0;  ///< …and their number
+  std::string function{};           ///< if busy
   std::uint64_t function_workers = 0, function_queued = 0, function_running = 0;
   std::optional<version_wait> version{};
-  // Running.
+  // Set while it runs.
   std::optional<value_wait> waits{};
   bool stop_requested = false;
   std::optional<duration> away_for{};  ///< its worker's connection broke
-  duration requeue_in{};               ///< unless that comes back
-  // Ended.
+  duration requeue_in{};               ///< unless that worker reconnects
+  // Set when it has ended.
   std::optional<core::failure> error{};
-  std::string released{};  ///< why its value is gone; empty: it is not
+  std::string released{};  ///< why its value was dropped; empty: it was not
   bool is_row = false;     ///< only a row of its session is left
 
-  std::uint32_t workers_lost = 0;  ///< that it is blamed for, while it is to run alone
-  // The last attempt that was not the last.
+  std::uint32_t workers_lost = 0;  ///< lost workers that it is blamed for, if it must run alone
+  // The last attempt before the present one.
   std::uint32_t lost_attempt = 0;  ///< 0: there is none
   std::string lost_worker{};
   duration lost_ago{};

@@ -1,8 +1,9 @@
-// What a restart must know of durable jobs and sessions: what each step changed, as data to be
-// written down, and the same data to begin again with. A fact replaces what was said of the same
-// thing before. "Job" is either here.
+// Facts about durable jobs and sessions that a restart needs: the changes of each step, written to
+// the journal, and the same data when it is restored. A fact replaces the previous fact about the
+// same thing. Here "job" means a job or a session.
 //
-// Not among them, since it follows from those who come back: workers, what runs where, who waits.
+// Workers, running closures and waiting calls are not stored. They are learned from workers and
+// clients that reconnect.
 #pragma once
 
 #include <memory>
@@ -16,20 +17,21 @@
 
 namespace muster::core {
 
-/// A session of the core has this as it is.
+/// The stored part of a session; the core's sessions have it as a member.
 struct job_fact {
   session_id id{};
   session_spec spec{};
   job_state state = job_state::running;
   bool sealed = false;
-  bool stopping = false;  ///< an error or a cancel is being drained
+  bool stopping = false;  ///< an error or a cancel is being processed
   bool user_cancelled = false;
-  bool closed = false;  ///< a session's client is gone; erased when drained
+  bool closed = false;  ///< a session's client has left; removed when no closure of it runs
   std::uint32_t generation = 1;
   std::optional<failure> first_error{};  ///< of this generation
-  std::optional<failure> raised{};       ///< of the newest that failed and has drained
+  /// Of the newest failed generation none of whose closures runs any longer.
+  std::optional<failure> raised{};
   std::uint32_t raised_generation = 0;
-  std::string client{};  ///< who opened a session, or came back to it last
+  std::string client{};  ///< address of the client that opened the session or resumed it last
   time_point created{};
   time_point finished{};
 
@@ -38,11 +40,11 @@ struct job_fact {
 
 struct accepted_closure {
   closure_id id{};
-  std::uint32_t function = 0;  ///< position in the fact's names
+  std::uint32_t function = 0;  ///< index into the fact's function names
   blob args{};
   std::shared_ptr<closure_extras const> extras{};  ///< inputs by id; null: none
   std::uint64_t token = 0;
-  bool forgotten = false;  ///< of one that is restored: see closure_gone
+  bool forgotten = false;  ///< of a restored closure: see closure_gone
   bool own_error = false;
 
   bool operator==(accepted_closure const& o) const {
@@ -52,35 +54,34 @@ struct accepted_closure {
   }
 };
 
-/// One request's closures, in schedule order.
+/// The closures of one request, in schedule order.
 struct accepted_fact {
   session_id job{};
   std::uint32_t first = 0;  ///< position of the first in its job
   time_point created{};
   std::vector<std::string> functions{};
   std::vector<accepted_closure> closures{};
-  /// What the functions call, by their positions; those that call nothing that has a name have an
-  /// empty one. Empty when all have.
+  /// Callables of the functions, by the same indices. A function without a named callable has an
+  /// empty one. Empty if none has.
   std::vector<callable_name> callables{};
 
   bool operator==(accepted_fact const&) const = default;
 };
 
-/// It has ended, has run for a while (`newest` says where), or is queued, back from a worker or
-/// `released`.
+/// The closure has ended, has run for a while (see `newest`), or was requeued or `released`.
 struct closure_fact {
   session_id job{};
   std::uint32_t order = 0;
   closure_state state = closure_state::queued;
   blob value{};
-  std::optional<release_reason> dropped{};  ///< why there is no value any more
+  std::optional<release_reason> dropped{};  ///< why the value was dropped
   std::optional<core::failure> failure{};
   std::uint32_t attempt = 0;
   std::uint32_t worker_failures = 0;
   std::uint32_t retries = 0;
   std::uint32_t workers_lost = 0;
   std::uint32_t processes_ended = 0;
-  bool released = false;   ///< of a session: nobody wants its value
+  bool released = false;   ///< of a session: its client no longer needs the value
   bool exclusive = false;  ///< it runs alone on its worker
   time_point started{};
   time_point finished{};
@@ -90,7 +91,7 @@ struct closure_fact {
   bool operator==(closure_fact const&) const = default;
 };
 
-/// A session's client has released it; others of its request are still there.
+/// A session's client has released a closure; others of its request remain.
 struct closure_gone {
   session_id job{};
   std::uint32_t order = 0;
@@ -98,7 +99,7 @@ struct closure_gone {
   bool operator==(closure_gone const&) const = default;
 };
 
-/// The last of its closures was released.
+/// The last closure of the request was released.
 struct request_gone {
   session_id job{};
   std::uint32_t first = 0;
@@ -109,13 +110,13 @@ struct request_gone {
 
 /// A value that each worker builds for itself.
 struct per_worker_fact {
-  session_id job{};  ///< none: it lives until it is deleted
+  session_id job{};  ///< none: it exists until it is deleted
   per_worker_id id{};
   std::string name{};
   std::string function{};
   blob args{};
   std::uint64_t token = 0;
-  bool released = false;  ///< goes when nobody uses it any more
+  bool released = false;  ///< removed when no closure uses it any longer
   time_point created{};
   std::string submitted_by{};
 
@@ -129,7 +130,7 @@ struct per_worker_gone {
   bool operator==(per_worker_gone const&) const = default;
 };
 
-/// It was forgotten, with all that was said of it.
+/// The job was forgotten, with all facts about it.
 struct job_gone {
   session_id job{};
 
@@ -139,7 +140,7 @@ struct job_gone {
 using fact = std::variant<job_fact, accepted_fact, closure_fact, closure_gone, request_gone,
                           per_worker_fact, per_worker_gone, job_gone>;
 
-/// Whose it is; none: a value of nobody.
+/// Returns the job that a fact is about; none: a per-worker value without an owner.
 inline session_id session_of(fact const& f) {
   return std::visit(
       [](auto const& one) {
@@ -151,17 +152,17 @@ inline session_id session_of(fact const& f) {
       f);
 }
 
-/// All that is known of a job. Without an id: the per-worker values that are of none.
+/// All stored facts about a job. Without an id: the per-worker values without an owner.
 struct restored_job {
   job_fact job;
   std::vector<per_worker_fact> per_worker;
   std::vector<accepted_fact> accepted;
-  std::vector<closure_fact> closures;  ///< one of a position at most
+  std::vector<closure_fact> closures;  ///< at most one for each position
 };
 
-/// An event, the first of a coordinator: these jobs are known from before, with their ids, which
-/// nothing else has, in any order. Deadlines go on from when they were set. What cannot be taken up
-/// again, since something that it needs is gone, fails and says so.
+/// An event, the first of a coordinator: restores jobs of an earlier process with their ids, which
+/// are not in use, in any order. Deadlines still count from when they were set. Work that cannot
+/// continue, because something that it needs is lost, fails with that reason.
 struct restore_jobs {
   std::vector<restored_job> jobs;  // consumed
 };

@@ -1,5 +1,5 @@
-// Which generations of slots belong to one start of the server, so that an id of an earlier start
-// is never given to another closure.
+// Ranges of slot generations for each start of the server, so that the id of an earlier start is
+// never given to another closure.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct generations {
   std::uint32_t end = 0;  ///< the first of the next start
 };
 
-/// Returns the generations of the start with this number, which counts from 1. Each start has a
-/// million of its own; they come round after 4,095 starts.
+/// Returns the generations of a start; starts count from 1. Each start has about a million of its
+/// own. The ranges repeat after 4,095 starts.
 inline generations generations_of(std::uint64_t epoch) {
   constexpr std::uint64_t starts = 4'095;
   generations g;
@@ -23,7 +23,7 @@ inline generations generations_of(std::uint64_t epoch) {
   return g;
 }
 
-/// Returns the start that a generation belongs to, of the first 4,095.
+/// Returns the start, 1 to 4,095, that a generation belongs to.
 inline std::uint64_t epoch_of(std::uint32_t generation) {
   return (generation - 1) / generations_per_start + 1;
 }

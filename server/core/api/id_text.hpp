@@ -1,4 +1,4 @@
-// Ids as people see them. Pure functions.
+// Ids as strings for people. Pure functions.
 #pragma once
 
 #include <string>

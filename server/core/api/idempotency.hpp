@@ -9,12 +9,12 @@
 
 namespace muster::core {
 
-/// A longer idempotency key of a job or a program is refused.
+/// Longest idempotency key of a job or a program; longer ones are refused.
 inline constexpr std::size_t idempotency_key_bytes_max = 256;
 
-/// Returns OK if both digests are equal or one of them is not known, which is so for jobs and
-/// programs of older servers. Otherwise returns INVALID_ARGUMENT on the field `idempotency_key`;
-/// `known` is the id of what the earlier request made.
+/// Returns OK if both digests are equal, or if one of them is unknown, as for jobs and programs of
+/// older servers. Otherwise returns INVALID_ARGUMENT on the field `idempotency_key`. `known` is the
+/// id that the earlier request created.
 inline status same_request(std::string const& known, std::string_view earlier,
                            std::string_view now) {
   if (earlier.empty() || now.empty() || earlier == now) return {};

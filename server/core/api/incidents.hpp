@@ -1,6 +1,6 @@
-// What happened that people should learn of and that no other change says whole, as data: listeners
-// decide what is told of it, and in which words. A value that was released to stay within a limit
-// is told by value_moved_to.
+// Incidents: events that people should know and that no other change describes completely. Plain
+// data; listeners decide which to report, and in which words. A value that was released because of
+// a limit is reported by value_moved_to instead.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace muster::core {
 
-/// One of the closures that have run for longest.
+/// One of the closures that have run longest.
 struct stalled_closure {
   closure_id closure{};
   std::string function;
@@ -26,7 +26,7 @@ struct stalled_closure {
 
 namespace incidents {
 
-/// Its connection broke; what it may be running is kept for a while.
+/// A worker's connection broke. Its closures are kept for a while.
 struct worker_away {
   std::string task;  ///< "worker:3"
   std::string why;
@@ -35,7 +35,7 @@ struct worker_away {
   bool operator==(worker_away const&) const = default;
 };
 
-/// A worker attached whose index delays its first closure.
+/// A worker has attached; its first closure is delayed because of its index.
 struct worker_start_delayed {
   std::string task;
   duration delay{};
@@ -43,16 +43,16 @@ struct worker_start_delayed {
   bool operator==(worker_start_delayed const&) const = default;
 };
 
-/// The same incarnation came back in time.
+/// A worker reconnected in time with the same incarnation.
 struct worker_returned {
   std::string task;
-  std::uint64_t kept = 0;  ///< closures that go on there…
+  std::uint64_t kept = 0;  ///< closures that continue there…
   std::uint64_t had = 0;   ///< …of those that it had been sent
 
   bool operator==(worker_returned const&) const = default;
 };
 
-/// One that was away did not come back.
+/// A disconnected worker did not reconnect in time.
 struct worker_lost {
   std::string task;
   std::string why;
@@ -60,13 +60,13 @@ struct worker_lost {
   bool operator==(worker_lost const&) const = default;
 };
 
-/// Lost, or gone, for longer than recovery_timeout.
+/// A worker was lost or disconnected for longer than recovery_timeout.
 struct worker_given_up {
   std::string task;
-  bool lost = true;  ///< else it had said good-bye
+  bool lost = true;  ///< false: it had deregistered
   duration away{};
   std::string why;
-  std::uint64_t waited = 0;  ///< closures that can only run there
+  std::uint64_t waited = 0;  ///< closures that can run only there
 
   bool operator==(worker_given_up const&) const = default;
 };
@@ -78,7 +78,7 @@ struct task_cordoned {
   bool operator==(task_cordoned const&) const = default;
 };
 
-/// A function says that something it relies on is gone.
+/// A function reports that one of its dependencies is lost.
 struct dependency_reported {
   std::string name;  ///< "ps:1"
   std::string by;
@@ -90,7 +90,7 @@ struct dependency_reported {
   bool operator==(dependency_reported const&) const = default;
 };
 
-/// A task that held state is lost, and sessions ended with it.
+/// A task with state was lost, and the sessions that relied on it have ended.
 struct state_lost {
   std::string task;
   std::string why;
@@ -99,30 +99,30 @@ struct state_lost {
   bool operator==(state_lost const&) const = default;
 };
 
-/// A closure has lost worker after worker; from now on it runs alone.
+/// A closure has lost several workers and runs alone from now on.
 struct closure_exclusive {
   closure_id closure{};
   std::string function;
   std::uint32_t workers_lost = 0;
-  std::string worker;  ///< the last
+  std::string worker;  ///< the last one
 
   bool operator==(closure_exclusive const&) const = default;
 };
 
-/// A builder of a per-worker value has lost too many workers in a row: it is built with pauses.
+/// A builder of a per-worker value has lost too many workers in a row. Further builds are delayed.
 struct builder_quarantined {
   per_worker_id value{};
   std::string name;  ///< of the value; may be empty
   std::uint32_t workers_lost = 0;
-  std::string worker;  ///< the last
-  std::string why;     ///< that one was lost
+  std::string worker;  ///< the last one
+  std::string why;     ///< why the last one was lost
   duration again_in{};
   bool fails = false;  ///< closures that need the value fail until it is built
 
   bool operator==(builder_quarantined const&) const = default;
 };
 
-/// Nothing has finished for as long as the watchdog waits.
+/// Nothing has finished for the time that the watchdog allows.
 struct no_progress {
   duration quiet{};
   std::uint64_t running = 0;
@@ -132,14 +132,14 @@ struct no_progress {
   bool operator==(no_progress const&) const = default;
 };
 
-/// The first value in a while that could not be written to the disk.
+/// The first value in a while that could not be written to disk.
 struct spill_failed {
   std::string error;
 
   bool operator==(spill_failed const&) const = default;
 };
 
-/// A value could not be read from the disk.
+/// A value could not be read from disk.
 struct value_unreadable {
   closure_id closure{};
   std::string error;
@@ -147,7 +147,7 @@ struct value_unreadable {
   bool operator==(value_unreadable const&) const = default;
 };
 
-/// Its value was released, and is needed.
+/// A closure runs again because its value was released and is needed.
 struct closure_runs_again {
   closure_id closure{};
   closure_id by{};
@@ -157,20 +157,20 @@ struct closure_runs_again {
   bool operator==(closure_runs_again const&) const = default;
 };
 
-/// A job has ended FAILED, or an error has ended a generation of a client program's session.
+/// A job has ended FAILED, or an error has ended a generation of a client's session.
 struct session_failed {
   session_id session{};
   bool job = true;
   std::string name;
-  std::string type;  ///< of the first error, as its message
+  std::string type;  ///< of the first error, as is `message`
   std::string message;
-  std::uint64_t failed = 0;  ///< of a job: closures…
+  std::uint64_t failed = 0;  ///< of a job: failed ones of its closures
   std::uint64_t closures = 0;
 
   bool operator==(session_failed const&) const = default;
 };
 
-/// For good.
+/// A program has failed finally.
 struct program_failed {
   program_id program{};
   std::string name;

@@ -1,7 +1,7 @@
-// What listings ask of the coordinator and what a step of one gives. A listing goes over many
-// records, so it goes in steps: each looks at a bounded number of them from a cursor on and gives
-// little more than ids, of which the reader keeps the best. Plain data that may leave the engine
-// thread.
+// Queries of listings, and the results of their steps. A listing scans many records, so it is done
+// in steps. Each step examines a bounded number of records from a cursor on and returns little more
+// than ids; the reader keeps the first of them in the query's order. Plain data that may leave the
+// engine thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ namespace muster::core {
 
 using muster::name;
 
-/// What one step may do: going past a record costs 1, looking at one 4, at its texts 16.
+/// Cost limit of one step. Skipping a record costs 1 unit, examining one 4, and searching its texts
+/// 16.
 inline constexpr std::size_t step_units = 40'000;
 
 /// A set of states.
@@ -43,37 +44,38 @@ constexpr auto enum_names(value_whereabouts) {
 value_whereabouts whereabouts(closure_view const& c);
 
 enum class listing_order : std::uint8_t {
-  by_index,     ///< as they were scheduled; over all sessions by number
+  by_index,     ///< in schedule order; over all sessions by number
   by_start,     ///< of the newest attempt
-  by_duration,  ///< from that to its end, or to the query's time
-  by_age,       ///< since the value came, or since the closure was scheduled
+  by_duration,  ///< from the start to the end, or to the query's time
+  by_age,       ///< since the value was stored, or since the closure was scheduled
   by_size,      ///< bytes of the value
 };
 
 struct closure_query {
-  session_id session{};  // none: of all
+  session_id session{};  // none: all sessions
   closure_states states = any_state;
-  std::string function{}, worker{};          // empty: any; "worker:3"
-  std::string text{};                        // lower case; in function, error and id. Empty: any
-  std::optional<value_state> value{};        // with these two only closures…
-  std::optional<value_whereabouts> place{};  // …with such a value
-  bool rows = true;                          // of a gRPC session: also what has left its records
+  std::string function{}, worker{};    // empty: any; "worker:3"
+  std::string text{};                  // lower case; searched in function, error and id. Empty: any
+  std::optional<value_state> value{};  // only closures with this value state
+  std::optional<value_whereabouts> place{};  // only closures whose value is there
+  bool rows = true;                          // of a gRPC session: include rows of removed records
   listing_order order = listing_order::by_index;
   bool descending = false;
-  time_point at{};  // durations and ages are up to then
+  time_point at{};  // end of durations and ages of unfinished closures
 };
 
-/// Where a step begins. Records come before rows: what becomes a row meanwhile is seen twice rather
-/// than never.
+/// Where a step begins. Records precede rows, so that a record that becomes a row between two steps
+/// is seen twice rather than missed.
 struct closure_cursor {
   enum part_kind : std::uint8_t { records, rows, old_failures, end };
   part_kind part = records;
-  std::uint64_t at = 0;  // place in the job, slot, or number of a row
+  std::uint64_t at = 0;  // position in the job, slot, or number of a row
 
   bool operator==(closure_cursor const&) const = default;
 };
 
-/// `key` is as the query's order wants it, the smallest is the first; what has none comes last.
+/// A result. `key` follows the query's order; the smallest is the first. Closures without the
+/// property come last.
 struct found_closure {
   std::uint64_t key = 0;
   closure_id id{};
@@ -81,28 +83,29 @@ struct found_closure {
   auto operator<=>(found_closure const&) const = default;
 };
 
-/// What a step may find.
+/// The range of results that a step may return.
 struct closure_bounds {
-  found_closure after{};  // nothing: from the first
+  found_closure after{};  // default: from the first
   found_closure before{UINT64_MAX, closure_id{UINT64_MAX}};
-  std::size_t room = SIZE_MAX;  // a walk in order ends with so many
+  std::size_t room = SIZE_MAX;  // a scan in order ends after this many
 };
 
 struct closure_look {
   std::vector<found_closure> found;
   closure_cursor next;
-  bool in_order = false;        // the walk goes in the order of the keys
+  bool in_order = false;        // the scan follows the order of the keys
   std::uint64_t looked_at = 0;  // in this step
-  std::uint64_t of = 0;         // how many there are
+  std::uint64_t of = 0;         // total
 };
 
-/// A session's closures by function, and how often one of a function waits for one of another.
+/// A session's closures by function, and the number of waits of closures of one function for
+/// closures of another.
 struct closure_groups {
-  static constexpr std::size_t groups_max = 1'000;  // more: the rest is one group, ""
-  static constexpr std::size_t edges_max = 10'000;  // more: left out
+  static constexpr std::size_t groups_max = 1'000;  // further functions form one group, ""
+  static constexpr std::size_t edges_max = 10'000;  // further edges are left out
 
   std::vector<std::pair<std::string, closure_counts>> groups;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;  // by place in groups
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;  // by index into `groups`
   std::unordered_map<std::uint32_t, std::uint32_t> place_of;               // of functions
   std::uint64_t next = 0, looked_at = 0, of = 0;
   bool done = false;
@@ -114,7 +117,7 @@ struct graph_nodes {
   struct node {
     closure_id id{};
     std::uint32_t index = 0;
-    std::uint32_t function = 0;  // in functions
+    std::uint32_t function = 0;  // index into `functions`
     closure_state state{};
     std::vector<closure_id> inputs;
   };
@@ -125,27 +128,27 @@ struct graph_nodes {
   bool done = false;
 };
 
-/// A session and what it keeps of values.
+/// A session and the values that it keeps.
 struct value_holder {
   session_id job{};
   std::string name;
   bool streaming = false;
   job_state state{};
   std::uint64_t values = 0, bytes = 0, spilled_bytes = 0;
-  std::uint64_t blob_bytes = 0;  // of the blobs that values name
+  std::uint64_t blob_bytes = 0;  // of the blobs that values refer to
 };
 
-/// What a worker holds.
+/// The closures that a worker holds.
 struct worker_hands {
   struct held {
     closure_id id{};
     session_id job{};  // none: the core's own
     std::uint32_t index = 0;
     std::string function;
-    time_point since{};  // when it was started; of those prefetched, when they were sent
+    time_point since{};  // when it was started; for prefetched ones, when it was sent
   };
   std::vector<held> running, prefetched;
-  std::uint64_t more = 0;  // beyond these
+  std::uint64_t more = 0;  // number of further ones
 };
 
 }  // namespace muster::core

@@ -1,4 +1,4 @@
-// The words for states and kinds, and ids as people see them.
+// Names of states and kinds, and ids as strings.
 #include "base/text.hpp"
 #include "server/core/api/effects.hpp"
 #include "server/core/api/explanation.hpp"
@@ -39,7 +39,7 @@ void effects::clear() {
 
 void changes::clear() {
   auto const empty = [](auto&... lists) {
-    constexpr std::size_t kept = 16'384;  // a million closures that end in one step stay no memory
+    constexpr std::size_t kept = 16'384;  // frees lists that one exceptionally large step has grown
     ((lists.clear(),
       lists.capacity() > kept ? std::decay_t<decltype(lists)>().swap(lists) : void()),
      ...);

@@ -1,5 +1,5 @@
-// Objects on tasks: what callers ask, what their workers are ordered and report, and what readers
-// see of them. Plain data.
+// Objects on tasks: requests of callers, orders and reports of their workers, and views for
+// readers. Plain data.
 #pragma once
 
 #include <array>
@@ -16,13 +16,14 @@
 
 namespace muster::core {
 
-/// One object (`obj_…`); never used again, so it also says which incarnation of its task has it.
+/// The id of an object (`obj_…`). Ids are never reused, so an id also identifies the incarnation of
+/// the task that has the object.
 enum class object_id : std::uint64_t {};
 
 std::string text(object_id id);
 
-/// The session relies on what the task has just now: an event where the task's job is one of
-/// config::stateful_jobs, whose loss the coordinator itself tells.
+/// The session relies on the present state of a task. An event if the task's job is one of
+/// config::stateful_jobs, whose losses the coordinator detects itself.
 struct use_task {
   session_id session{};
   std::string job{};
@@ -30,7 +31,7 @@ struct use_task {
 
   bool operator==(use_task const&) const = default;
 };
-/// An event about a task of another job: what the session relied on is gone with it.
+/// An event about a task of another job: state that the session relied on was lost with it.
 struct task_state_lost {
   session_id session{};
   std::string job{};
@@ -44,7 +45,8 @@ namespace objects {
 
 using muster::name;
 
-/// Who numbers calls: a session by its id, functions of a worker by its incarnation.
+/// The caller that numbers its calls: a session, by its id, or the functions of a worker, by its
+/// incarnation.
 struct caller_id {
   std::uint64_t number = 0;
   bool of_worker = false;
@@ -59,7 +61,7 @@ inline caller_id caller_of(incarnation i) {
   return {raw(i), true};
 }
 
-/// One call: unique while its caller is known.
+/// The name of one call, unique while its caller is known.
 struct call_name {
   caller_id caller{};
   std::uint64_t number = 0;
@@ -68,15 +70,15 @@ struct call_name {
 };
 
 struct object_spec {
-  std::string name{};        // empty: none
+  std::string name{};        // may be empty
   std::string class_name{};  // for people
   std::string job{};
   std::int64_t index = 0;
   bool detached = false;  // outlives its session
   std::uint32_t concurrency = 1;
-  std::string function{};  // that makes it, which its worker has to serve
+  std::string function{};  // constructor function, which the object's worker must serve
   blob args{};
-  bool json = false;  // they were JSON, as those of its calls are
+  bool json = false;  // the arguments were JSON, like those of its calls
 
   bool operator==(object_spec const&) const = default;
 };
@@ -88,32 +90,35 @@ struct call_spec {
   blob args{};
 };
 
-/// What is said at each limit stands beside it.
+/// Limits of objects. Each states what happens at the limit.
 struct object_limits {
-  std::size_t objects_max = 10'000;  // with those that are lost. More: refused
-  std::size_t lost_max = 1'000;      // that are remembered. More: the oldest is forgotten
-  std::size_t calls_max = 16'384;    // of one caller: not answered, or not taken. More: they fail
-  std::size_t waiting_bytes_max = 256u << 20;  // of arguments and values, all callers; twice that
-                                               // with values of what was taken. As above
-  std::size_t left_max = 16'384;  // calls of sessions that have ended, which detached objects are
-                                  // still to execute, of all. More: those of the next are dropped
+  std::size_t objects_max = 10'000;  // including lost ones; above it, refused
+  std::size_t lost_max = 1'000;      // lost ones that are kept; above it, the oldest is forgotten
+  // Of one caller: unanswered, or the answer was not taken; above it, calls fail.
+  std::size_t calls_max = 16'384;
+  // Of arguments and values of all callers; twice that including values of taken answers; above it,
+  // calls fail.
+  std::size_t waiting_bytes_max = 256u << 20;
+  // Calls of ended sessions that detached objects still have to execute, in total; above it, calls
+  // of the next session are dropped.
+  std::size_t left_max = 16'384;
   std::size_t waits_max =
-      1'000;  // of one call for others that are known. More: circles are not found
-  std::size_t name_bytes_max = 256;        // of names, classes and methods. More: refused
-  std::size_t args_bytes_max = 32u << 20;  // of one call. As above
-  std::uint32_t concurrency_max = 1'000;   // As above
+      1'000;  // known waits of one call for other calls; above it, cycles are not found
+  std::size_t name_bytes_max = 256;        // of names, classes and methods; above it, refused
+  std::size_t args_bytes_max = 32u << 20;  // of one call; above it, refused
+  std::uint32_t concurrency_max = 1'000;   // above it, refused
   std::size_t ticket_bytes_min = 16, ticket_bytes_max = 64;
-  duration grace{};  // how long objects wait for their task to come back
+  duration grace{};  // how long objects wait for their task to return
   /// How long names stay reserved for a client that has lost its connection.
   duration name_grace = std::chrono::seconds(3);
 };
 
 enum class object_state : std::uint8_t {
-  pending = 0,   ///< its task is not here yet
-  starting = 1,  ///< it is being made
+  pending = 0,   ///< its task is not connected yet
+  starting = 1,  ///< it is being created
   ready = 2,
-  failed = 3,  ///< it could not be made
-  lost = 4,    ///< with its task
+  failed = 3,  ///< it could not be created
+  lost = 4,    ///< lost with its task
 };
 constexpr auto enum_names(object_state) {
   using enum object_state;
@@ -121,15 +126,15 @@ constexpr auto enum_names(object_state) {
                                    "FAILED", lost, "LOST");
 }
 
-/// Why it failed, or is lost.
+/// Why an object failed or was lost.
 enum class object_end : std::uint8_t {
-  none = 0,       ///< it did not, and is not
-  raised = 1,     ///< its class raised when it was made
+  none = 0,       ///< it neither failed nor was lost
+  raised = 1,     ///< its class raised an exception when it was created
   unable = 2,     ///< its worker cannot hold objects
-  slow = 3,       ///< its worker did not take what was sent to it
+  slow = 3,       ///< its worker did not accept messages in time
   task_left = 4,  ///< its worker has ended
-  task_away = 5,  ///< its task did not come back in time
-  replaced = 6,   ///< another process has the place of its task
+  task_away = 5,  ///< its task did not return in time
+  replaced = 6,   ///< another process has taken over its task
 };
 constexpr auto enum_names(object_end) {
   using enum object_end;
@@ -138,29 +143,29 @@ constexpr auto enum_names(object_end) {
                                  "REPLACED");
 }
 
-/// How calls end, as readers count them.
+/// How a call ended, for counts.
 enum class call_end : std::uint8_t { ok = 0, failed = 1, cancelled = 2, lost = 3 };
 constexpr auto enum_names(call_end) {
   using enum call_end;
   return enumerators<call_end>(ok, "OK", failed, "FAILED", cancelled, "CANCELLED", lost, "LOST");
 }
-/// The same failure, with why the server says it.
+/// Returns the failure with the server's reason set.
 inline failure because(failure_reason reason, failure of) {
   of.reason = reason;
   return of;
 }
 
-/// How a call, or the making of an object, has ended.
+/// The result of a call, or of an object's creation.
 struct call_answer {
   call_name name{};
   bool ok = true;
   blob value{};
-  failure why{};  // unless ok
+  failure why{};  // if not ok
 
   bool operator==(call_answer const&) const = default;
 };
 
-/// What the worker of an object is to do, in order.
+/// Orders for the worker of an object, in sequence.
 struct build_order {
   stream_id stream{};
   object_id object{};
@@ -180,7 +185,7 @@ struct drop_order {
 
   bool operator==(drop_order const&) const = default;
 };
-/// The first word on each stream of a worker: it has these and no others.
+/// The first message on each stream of a worker: it keeps these objects and no others.
 struct begin_order {
   stream_id stream{};
   std::vector<object_id> kept{};
@@ -188,18 +193,19 @@ struct begin_order {
   bool operator==(begin_order const&) const = default;
 };
 
-/// A task was lost with objects.
+/// A task was lost together with objects.
 struct objects_lost {
   std::string job{};
   std::int64_t index = 0;
   std::size_t count = 0;
-  std::vector<std::string> first{};  // names, or classes, of a few that are nobody's own
+  std::vector<std::string> first{};  // names, or classes, of a few objects without an owner
   std::string why{};
 
   bool operator==(objects_lost const&) const = default;
 };
 
-/// What one event has led to. Begins come first, then builds, calls, drops; answers are for others.
+/// The results of one event. Orders are sent in the sequence begins, builds, calls, drops; answers
+/// go to callers.
 struct output {
   std::vector<begin_order> begins{};
   std::vector<build_order> builds{};
@@ -222,30 +228,30 @@ struct object_view {
   object_state state{};
   object_end end{};
   session_id owner{};
-  std::string submitter{};          // id of a token; empty: nobody was asked
-  core::incarnation incarnation{};  // of the process that has it or makes it; none: it is away
+  std::string submitter{};          // id of a token; empty: without authentication
+  core::incarnation incarnation{};  // of the process that has or creates it; none: the task is away
   time_point created{}, since{};    // `since`: of the state
-  std::uint64_t waiting = 0;        // calls behind others, or for it
-  std::uint64_t executing = 0;      // as far as the server has heard
+  std::uint64_t waiting = 0;        // calls that are queued for it
+  std::uint64_t executing = 0;      // as far as reported to the server
   std::uint64_t answered = 0;
-  std::string error{};       // failed, lost
-  std::string last_error{};  // of the last call that its class has failed; its beginning
+  std::string error{};       // if failed or lost
+  std::string last_error{};  // beginning of the error of the last failed call
 };
 
-/// Which a reader wants.
+/// The filter of a listing.
 struct object_query {
-  std::string submitter{};  // those of this token, and of nobody; empty: all
+  std::string submitter{};  // objects of this token, and objects without a submitter; empty: all
   std::string job{};        // empty: any
   std::optional<std::int64_t> index{};
   std::string class_name{};  // empty: any
   session_id owner{};        // none: any
   std::optional<object_state> state{};
-  std::string text{};  // in the name or the id, whatever the case; empty: any
+  std::string text{};  // in the name or the id, ignoring case; empty: any
 };
 
 struct object_counts {
   std::array<std::size_t, 5> by_state{};
-  std::array<std::uint64_t, enum_size<call_end>> calls{};  // by how they ended, ever
+  std::array<std::uint64_t, enum_size<call_end>> calls{};  // since the start, by result
 };
 
 }  // namespace objects

@@ -1,4 +1,4 @@
-// The numbers of several coordinators as those of one.
+// Adds the overviews of several coordinators.
 #include <algorithm>
 
 #include "server/core/api/views.hpp"

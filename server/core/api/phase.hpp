@@ -1,4 +1,4 @@
-// Where a closure stands, more finely than clients are told, and where its value is.
+// Phases of a closure, more detailed than the states that clients see, and the place of its value.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace muster::core {
 
-/// Where a closure stands. What is so far away from a slot of a worker counts, and shows, as
-/// queued.
+/// The phase of an unfinished or ended closure. All phases between `blocked` and `running` are
+/// counted and shown as QUEUED.
 enum class closure_phase : std::uint8_t {
   blocked,     ///< waits for an input
-  delayed,     ///< waits for its start
+  delayed,     ///< waits for its start time
   gathering,   ///< waits for its gang, or for a worker of its own
   queued,      ///< waits for a worker
-  prefetched,  ///< a worker has it, and none of its slots works on it
+  prefetched,  ///< a worker holds it, but no slot executes it
   running,
   succeeded,
   failed,
@@ -40,7 +40,7 @@ constexpr closure_state state_of(closure_phase p) {
       return closure_state::queued;
   }
 }
-/// REQUIRES: `s` is that of an ended closure.
+/// REQUIRES: `s` is the state of an ended closure.
 constexpr closure_phase phase_of(closure_state s) {
   return s == closure_state::succeeded ? closure_phase::succeeded
          : s == closure_state::failed  ? closure_phase::failed

@@ -1,7 +1,7 @@
-// Arguments with the outputs of other closures in them. The references are cut out of the text when
-// it is scheduled and leave gaps, so that putting the values in needs no parser. Arguments in bytes
-// have no gaps: the values go beside them, in the order of the inputs, and an input's offset says
-// what a value in bytes is.
+// Arguments that contain outputs of other closures. The references are cut out of the text when a
+// closure is scheduled and leave gaps, so that inserting the values needs no parser. Arguments in
+// bytes have no gaps: the values are sent separately, in the order of the inputs, and an input's
+// offset gives the encoding of a value in bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@
 
 namespace muster::core {
 
-/// Offsets beside arguments in bytes: the value's bytes are opaque, or a pickle of Python.
+/// Offsets for arguments in bytes: the value is opaque, or a Python pickle.
 inline constexpr std::uint32_t beside_opaque = 0;
 inline constexpr std::uint32_t beside_pickled = 1;
 
-/// `args` with text_of(i) put into the gap of inputs[i]. REQUIRES: offsets ascend and are within.
+/// Returns `args` with text_of(i) inserted into the gap of inputs[i]. REQUIRES: offsets ascend and
+/// are within `args`.
 template <class TextOf>
 std::string fill_gaps(std::string_view args, std::vector<input_ref> const& inputs,
                       TextOf&& text_of) {

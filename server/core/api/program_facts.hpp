@@ -1,8 +1,8 @@
-// What a restart must know of programs: what each step changed, as data to be written down, and the
-// same data to begin again with. A fact replaces what was said of the same thing before; those of a
-// step are written as one.
+// Facts about programs that a restart needs: the changes of each step, written to the journal, and
+// the same data when it is restored. A fact replaces the previous fact about the same thing; the
+// facts of a step are written together.
 //
-// Not among them, since it follows from workers that come back: which ranks run, and their pids.
+// Running ranks and their pids are not stored. They are learned from workers that reconnect.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ namespace muster::core::programs {
 
 using muster::name;
 
-/// What becomes of the program when nothing of its attempt is alive any more.
+/// The next step of a program when no rank of its attempt is alive any longer.
 enum class goal : std::uint8_t {
-  run = 0,  ///< it goes on
+  run = 0,  ///< it continues
   again = 1,
   succeed = 2,
   fail = 3,
   cancel = 4,
-  stop = 5,  ///< as its ranks end
+  stop = 5,  ///< as its ranks' exit statuses decide
 };
 constexpr auto enum_names(goal) {
   using enum goal;
@@ -70,7 +70,7 @@ struct attempt_fact {
   bool operator==(attempt_fact const&) const = default;
 };
 
-/// Of the oldest, when there are more than are kept.
+/// The oldest attempt was removed, because only a limited number is kept.
 struct attempt_gone {
   program_id program{};
   std::uint32_t attempt = 0;
@@ -78,7 +78,7 @@ struct attempt_gone {
   bool operator==(attempt_gone const&) const = default;
 };
 
-/// Where the ranks of the last attempt run. What was said of ranks of the one before goes with it.
+/// Where the ranks of the last attempt run. It removes facts about ranks of the previous attempt.
 struct placement_fact {
   struct place {
     std::string job{};
@@ -91,9 +91,9 @@ struct placement_fact {
     bool operator==(place const&) const = default;
   };
   struct seat {
-    std::uint32_t group = 0;  // in the program's tasks
-    std::uint32_t index = 0;  // of its type
-    std::uint32_t place = 0;  // in `places`
+    std::uint32_t group = 0;  // index into the program's tasks
+    std::uint32_t index = 0;  // among tasks of its type
+    std::uint32_t place = 0;  // index into `places`
     std::uint32_t port = 0;
 
     bool operator==(seat const&) const = default;
@@ -101,19 +101,20 @@ struct placement_fact {
   program_id program{};
   std::uint32_t attempt = 0;
   std::vector<place> places{};
-  std::vector<seat> ranks{};  // by number
+  std::vector<seat> ranks{};  // by rank
   std::string own_service{}, meeting_point{};
-  bool tunnels = false;                                        // all its workers open tunnels
-  bool store = false;                                          // as attempt_sheet has it
-  std::vector<std::pair<std::string, std::uint16_t>> ports{};  // those two's: address, port
+  bool tunnels = false;  // all its workers open tunnels
+  bool store = false;    // as attempt_sheet::store
+  // Of own_service and meeting_point: address, port.
+  std::vector<std::pair<std::string, std::uint16_t>> ports{};
 
   bool operator==(placement_fact const&) const = default;
 };
 
-/// It is dead.
+/// A rank has ended.
 struct rank_fact {
   rank_name name{};
-  bool well = false;  // it ended by itself or was asked to, with status 0
+  bool well = false;  // it ended by itself or on request, with status 0
   rank_state state{};
   std::uint32_t pid = 0;
   time_point started = never, ended = never;
@@ -124,7 +125,7 @@ struct rank_fact {
   bool operator==(rank_fact const&) const = default;
 };
 
-/// It was forgotten, with all that was said of it.
+/// The program was forgotten, with all facts about it.
 struct program_gone {
   program_id program{};
 
@@ -134,18 +135,18 @@ struct program_gone {
 using fact = std::variant<submitted_fact, course_fact, attempt_fact, attempt_gone, placement_fact,
                           rank_fact, program_gone>;
 
-/// All that is known of a program.
+/// All stored facts about a program.
 struct restored_program {
   submitted_fact submitted;
   course_fact course;
-  std::vector<program_attempt_view> attempts;  // that are kept, the last one last
-  std::optional<placement_fact> placement;     // of the last one; none: nothing was placed
-  std::vector<rank_fact> ended;                // of the last one, one of a rank at most
+  std::vector<program_attempt_view> attempts;  // kept ones, the last one last
+  std::optional<placement_fact> placement;     // of the last attempt; none: nothing was placed
+  std::vector<rank_fact> ended;                // of the last attempt, at most one for each rank
 };
 
-/// An event, before all of workers and clients: these programs are known from before, with their
-/// ids, which nothing else has. Workers that may have their ranks are away until they come.
-/// REQUIRES: each is consistent, see server/journal/fact_encoding.hpp.
+/// An event, before all events of workers and clients: restores programs of an earlier process with
+/// their ids, which are not in use. Workers that may still run their ranks are away until they
+/// reconnect. REQUIRES: each program is consistent, see server/journal/fact_encoding.hpp.
 struct restore_programs {
   std::vector<restored_program> programs;  // consumed
 };

@@ -1,4 +1,5 @@
-// The tables of programs, see described.hpp. The numbers are those of the journal's entries.
+// Field descriptions of programs; see described.hpp. The numbers are those of the journal's
+// entries.
 #pragma once
 
 #include "server/core/api/described.hpp"

@@ -1,4 +1,4 @@
-// The words for programs' states and kinds, and their ids as people see them.
+// Names of programs' states and kinds, and their ids as strings.
 #include <algorithm>
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// Programs: what somebody wants to run as ranks on workers, what became of it, and the events about
-// it. Plain data. What workers offer, are ordered and report: api/ranks.hpp.
+// Programs, which run as ranks on workers: specification, state, and events. Plain data. See
+// api/ranks.hpp for offers, orders and reports of workers.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ enum class program_state : std::uint8_t {
   pending = 0,
   starting = 1,
   running = 2,
-  restarting = 3,  ///< an attempt has ended, or is being stopped, and another follows
+  restarting = 3,  ///< an attempt has ended or is being stopped, and another follows
   stopping = 4,
   succeeded = 5,
   failed = 6,
@@ -48,13 +48,13 @@ constexpr bool ended(program_state s) {
 
 /// How an attempt has ended.
 enum class program_end : std::uint8_t {
-  none = 0,  ///< it has not
+  none = 0,  ///< not ended
   succeeded = 1,
   failed = 2,     ///< a rank failed
   lost = 3,       ///< a worker was lost, or left
-  cancelled = 4,  ///< somebody stopped or restarted it
-  preempted = 5,  ///< a worker was to leave, and its ranks ended by themselves after a step
-  hung = 6,       ///< it came to a stand
+  cancelled = 4,  ///< stopped or restarted on request
+  preempted = 5,  ///< a worker was about to leave, and the ranks ended by themselves after a step
+  hung = 6,       ///< hung: no progress
 };
 constexpr auto enum_names(program_end) {
   using enum program_end;
@@ -63,17 +63,16 @@ constexpr auto enum_names(program_end) {
                                   "HUNG");
 }
 enum class cause_kind : std::uint8_t {
-  exit_status = 0,    ///< a rank ended with one that is not 0
+  exit_status = 0,    ///< a rank ended with a status other than 0
   signal = 1,         ///< a rank was killed
-  out_of_memory = 2,  ///< by the kernel, for that
+  out_of_memory = 2,  ///< a rank was killed by the kernel for lack of memory
   not_started = 3,    ///< a rank could not be started
-  worker_lost = 4,    ///< its worker was away for longer than its lease
-  worker_left = 5,    ///< its worker has stopped it to leave
+  worker_lost = 4,    ///< its worker was disconnected for longer than its lease
+  worker_left = 5,    ///< its worker stopped it in order to leave
   deadline = 6,
-  request = 7,  ///< somebody cancelled, stopped or restarted it
-  coordination =
-      8,     ///< its coordination service knew a task to have failed; others ended after that
-  hang = 9,  ///< it came to a stand
+  request = 7,       ///< cancelled, stopped or restarted on request
+  coordination = 8,  ///< its coordination service reported a failed task before other ranks ended
+  hang = 9,          ///< no progress
 };
 constexpr auto enum_names(cause_kind) {
   using enum cause_kind;
@@ -83,16 +82,16 @@ constexpr auto enum_names(cause_kind) {
                                  request, "REQUEST", coordination, "COORDINATION", hang, "HANG");
 }
 
-/// What the program's coordination service had told of a failure.
+/// A failure that the program's coordination service reported.
 struct coordination_failure {
   muster::code code = muster::code::unknown;
-  std::string task{};  // that failed, "worker:3"; empty: none in particular
+  std::string task{};  // that failed, "worker:3"; empty: no particular task
   std::string message{};
 
   bool operator==(coordination_failure const&) const = default;
 };
 
-/// Why an attempt, or the program, ended as it did: the first thing that went wrong.
+/// Why an attempt, or the program, ended: the first thing that went wrong.
 struct program_cause {
   cause_kind kind{};
   std::int64_t rank = -1;  // -1: none
@@ -102,7 +101,7 @@ struct program_cause {
   std::uint32_t signal = 0;
   std::string text{};  // for people, one line
   std::vector<std::string> stderr_lines{};
-  std::optional<coordination_failure> coordination{};  // that was told before, in the attempt
+  std::optional<coordination_failure> coordination{};  // reported earlier in the attempt
   std::optional<core::hang> hang{};
 
   bool operator==(program_cause const&) const = default;
@@ -114,15 +113,15 @@ using named_texts = std::vector<std::pair<std::string, std::string>>;
 /// Tasks of one type.
 struct program_tasks {
   std::string type = "worker";
-  std::uint32_t min = 1, max = 1;      // how many
-  std::vector<std::string> command{};  // empty: that of the program
-  named_amounts resources{};           // of each
-  named_texts labels{};                // of the workers that run them
+  std::uint32_t min = 1, max = 1;      // number of tasks
+  std::vector<std::string> command{};  // empty: the program's command
+  named_amounts resources{};           // of each task
+  named_texts labels{};                // required of the workers that run them
 
   bool operator==(program_tasks const&) const = default;
 };
 
-/// Who has its store of torch.distributed.
+/// Where the program's TCPStore of torch.distributed runs.
 enum class store_place : std::uint8_t { rank0 = 0, server = 1 };
 constexpr auto enum_names(store_place) {
   using enum store_place;
@@ -133,59 +132,65 @@ struct program_spec {
   std::string name{};
   std::vector<std::string> command{};
   std::vector<program_tasks> tasks{};
-  std::uint32_t per_worker = 0;  // ranks on one worker at most; 0: as many as fit
+  std::uint32_t per_worker = 0;  // most ranks on one worker; 0: as many as fit
   named_texts env{};
   std::string working_dir{};
-  std::string upload{};  // SHA-256 of a blob, 64 hexadecimal digits: what working directories have
+  // SHA-256 of a blob with the contents of working directories, 64 hexadecimal digits
+  std::string upload{};
   std::vector<std::string> preload{};  // Python modules that are imported before ranks are forked
   std::uint32_t max_restarts = 0;
   duration grace = std::chrono::seconds(10);
   duration restart_grace = std::chrono::seconds(1);
-  duration deadline{};       // not ended this long after it was submitted: FAILED; 0: none
-  duration notice{};         // before the deadline its ranks are asked to end; killed at it
-  std::uint32_t spares = 0;  // further places for its tasks that are put by while it runs
+  duration deadline{};  // time from submission until it fails if it has not ended; 0: none
+  // Time before the deadline at which ranks are asked to end; they are killed at the deadline.
+  duration notice{};
+  std::uint32_t spares = 0;  // additional places reserved for its tasks while it runs
   std::int32_t priority = 0;
-  std::uint32_t weight = 1;              // the more, the larger its submitter's share; not 0
-  std::vector<std::string> ends_with{};  // types, or "worker:0"; empty: all but ps
+  std::uint32_t weight = 1;              // larger: a larger share for its submitter; not 0
+  std::vector<std::string> ends_with{};  // task types, or "worker:0"; empty: all except ps
   store_place store = store_place::rank0;
   hang_policy on_hang = hang_policy::tell;
-  duration hang_after = std::chrono::seconds(60);  // nothing has moved for this long
-  /// RE2 whose first group is the step in a line that a rank prints; empty: ranks report steps.
+  duration hang_after = std::chrono::seconds(60);  // time without progress
+  /// RE2 pattern whose first group is the step in a line that a rank prints; empty: ranks report
+  /// steps themselves.
   std::string step_pattern{};
-  std::string idempotency_key{};  // a second one with it returns the first program
+  std::string idempotency_key{};  // a second submission with the same key returns the first program
   std::string request_digest{};   // of the request that carries the key; empty: not compared
-  std::string metadata{};         // JSON object text, returned as it came
-  std::string submitted_by{};     // id of a token; empty: nobody was asked
+  std::string metadata{};         // JSON object as text, returned unchanged
+  std::string submitted_by{};     // id of a token; empty: without authentication
 
   bool operator==(program_spec const&) const = default;
 };
 
-/// Returns the number of ranks that a program can have.
+/// Returns the largest number of ranks that a program can have.
 inline std::uint64_t most_ranks(program_spec const& spec) {
   std::uint64_t n = 0;
   for (auto const& t : spec.tasks) n += t.max;
   return n;
 }
 
-/// What is said at each limit stands beside it.
+/// Limits of programs. Each states what happens at the limit.
 struct program_limits {
-  std::size_t programs_max = 10'000;       // known at one time. Full of unfinished ones: refused
-  std::size_t finished_max = 1'000;        // kept to be looked at. More: the oldest is forgotten
-  std::uint32_t ranks_max = 4'096;         // of one program. More: refused
-  std::uint32_t spares_max = 64;           // of one program. More: refused
-  std::uint32_t worker_ranks_max = 1'024;  // on one worker. No more are placed there
+  // Known at one time; if none of them has ended, a new one is refused.
+  std::size_t programs_max = 10'000;
+  std::size_t finished_max = 1'000;  // kept after their end; at the limit, the oldest is forgotten
+  std::uint32_t ranks_max = 4'096;   // of one program; above it, refused
+  std::uint32_t spares_max = 64;     // of one program; above it, refused
+  std::uint32_t worker_ranks_max = 1'024;  // on one worker; no more are placed there
   std::size_t types_max = 32;
-  std::size_t names_max = 64;  // resources, labels of a type; ends. More: refused, as all below
-  std::size_t command_bytes_max = 128u << 10;  // with its words' ends; of each command
-  std::size_t orders_bytes_max = 4u << 20;     // commands of all ranks that one worker may get
+  // Resources, labels of a type, ends_with; above it, refused, as all below.
+  std::size_t names_max = 64;
+  // Bytes of one command, including the terminators of its arguments.
+  std::size_t command_bytes_max = 128u << 10;
+  std::size_t orders_bytes_max = 4u << 20;  // commands of all ranks that one worker may get
   std::size_t env_bytes_max = 128u << 10;
   std::size_t metadata_bytes_max = 64u << 10;
   duration hang_after_min = std::chrono::seconds(1);  // a shorter hang_after is refused
-  std::size_t attempts_kept = 32;                 // of one program. More: the oldest is forgotten
-  duration port_rest = std::chrono::seconds(60);  // a port is not used again for so long
+  std::size_t attempts_kept = 32;  // of one program; at the limit, the oldest is forgotten
+  duration port_rest = std::chrono::seconds(60);  // a port is not reused for this long
 };
 
-/// Events about programs.
+/// Events about programs begin here.
 struct submit_program {
   call_id call{};
   program_spec spec;
@@ -193,10 +198,10 @@ struct submit_program {
 
 enum class program_wish : std::uint8_t {
   cancel,   ///< ends CANCELLED
-  stop,     ///< ends SUCCEEDED where all ranks end well when they are asked to, else CANCELLED
-  restart,  ///< another attempt, which is not counted
-  forget,   ///< an ended one
-  stop_at,  ///< `at`, which its ranks of now have agreed on: remembered for attempts after this one
+  stop,     ///< ends SUCCEEDED if all ranks exit successfully when asked to; otherwise CANCELLED
+  restart,  ///< starts another attempt that does not count as a restart
+  forget,   ///< removes an ended program
+  stop_at,  ///< stores `at`, the step that the present ranks have agreed on, for later attempts
 };
 
 /// The step after which all ranks of an attempt end.
@@ -211,27 +216,27 @@ struct change_program {
   call_id call{};
   program_id program{};
   program_wish wish{};
-  agreed_stop at{};  // of stop_at
+  agreed_stop at{};  // for stop_at
 };
 
-/// Which of the blobs that programs of this core name as their `upload` the server has.
+/// The blobs on the server that programs of this core refer to in `upload`.
 struct uploads_seen {
   std::vector<std::string> there{};
 };
 
-/// The coordination service of the attempt has told of a failure.
+/// The coordination service of the attempt has reported a failure.
 struct coordination_failed {
   program_id program{};
   std::uint32_t attempt = 0;
   coordination_failure what{};
 };
 
-/// What is known of the steps that ranks of the attempt say.
+/// Reports whether the attempt's ranks report steps and can stop at one.
 struct program_steps_said {
   enum class kind : std::uint8_t {
-    some,       ///< ranks say steps: they can be asked to end by them
-    preempted,  ///< all are about to end after a step, as a worker of theirs leaves
-    none,       ///< they are to end by a step, and could not agree on one: a signal has to do
+    some,       ///< ranks report steps, so they can be asked to end after one
+    preempted,  ///< all are about to end after a step, because one of their workers leaves
+    none,       ///< they could not agree on a step to end after, so they are stopped by a signal
   };
   program_id program{};
   std::uint32_t attempt = 0;
@@ -246,7 +251,7 @@ struct program_reply {
   bool operator==(program_reply const&) const = default;
 };
 
-/// All that a program is, to who follows it. `gone`: it was forgotten.
+/// The state of a program, for readers. `gone`: it was forgotten.
 struct program_changed {
   program_id program{};
   program_state state{};

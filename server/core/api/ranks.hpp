@@ -1,6 +1,5 @@
-// Ranks, the processes of programs' attempts, between the core and workers: what a worker offers
-// and reports, and what it is ordered. Plain data; proto/muster/v1/programs.proto says what each
-// means.
+// Ranks, the processes of programs' attempts: offers and reports of workers, and orders to them.
+// Plain data; proto/muster/v1/programs.proto documents each field.
 #pragma once
 
 #include <compare>
@@ -43,49 +42,49 @@ struct held_rank {
   std::string not_preloaded{};
 };
 
-/// A worker takes ranks.
+/// A worker accepts ranks.
 struct programs_offer {
   std::uint32_t first_port = 0, last_port = 0;  // both inclusive
   duration lease{};
   std::string address{};
   std::vector<held_rank> held{};
-  bool unpacks = false;      // program_spec::upload
-  std::string tunnel_key{};  // it opens tunnels with it; empty: none
-  bool preloads = false;     // program_spec::preload
-  bool torch = false;        // it opens tunnels to stores of torch, too
+  bool unpacks = false;      // supports program_spec::upload
+  std::string tunnel_key{};  // key with which it opens tunnels; empty: none
+  bool preloads = false;     // supports program_spec::preload
+  bool torch = false;        // opens tunnels to TCPStores as well
 };
 
-/// Event: what a worker says of its ranks.
+/// Event: reports of a worker about its ranks.
 struct rank_reports {
   stream_id stream{};
   struct start {
     rank_name name{};
     std::uint32_t pid = 0;
-    std::string not_preloaded{};  // why; empty: it was, or nobody has asked for it
+    std::string not_preloaded{};  // why preloading failed; empty: it succeeded or was not requested
   };
   std::vector<start> started{};
   std::vector<rank_end> ended{};
   std::uint64_t lease = 0;
 };
 
-/// What all ranks of an attempt are told. Shared by its orders.
+/// Information for all ranks of an attempt. Shared by its orders.
 struct attempt_sheet {
   std::shared_ptr<program_spec const> spec;
   program_id program{};
   std::uint32_t attempt = 0;
-  std::uint32_t restart = 0;  // attempts before it
+  std::uint32_t restart = 0;  // number of earlier attempts
   struct task {
-    std::uint32_t group = 0;  // in spec->tasks
-    std::uint32_t index = 0;  // of its type
+    std::uint32_t group = 0;  // index into spec->tasks
+    std::uint32_t index = 0;  // among tasks of its type
     std::string address{};    // host:port
   };
-  std::vector<task> tasks{};  // by rank; those of one type are next to each other
+  std::vector<task> tasks{};  // by rank; those of one type are adjacent
   std::string own_service{}, meeting_point{};
   bool tunnels = false;  // all of its workers open tunnels to a coordination cluster
-  bool store = false;    // and to its store of torch, which the server has
+  bool store = false;    // and to its TCPStore, which runs on the server
 };
 
-/// Effect: what one worker is ordered. To be done in this order: stops, forgets, starts, prepares.
+/// Effect: orders to one worker, executed in the sequence stops, forgets, starts, prepares.
 struct rank_orders {
   stream_id stream{};
   struct stop {
@@ -93,7 +92,7 @@ struct rank_orders {
     std::uint32_t attempt = 0;
     std::vector<std::uint32_t> ranks{};  // empty: all of the attempt
     duration grace{};
-    bool by_step = false;  // they are not asked to end by it: a step is agreed on with them
+    bool by_step = false;  // the order does not ask ranks to end: they agree on a step to end after
 
     bool operator==(stop const&) const = default;
   };
@@ -103,7 +102,7 @@ struct rank_orders {
 
     bool operator==(start const&) const = default;
   };
-  /// Ranks of the program may be started there later: what takes time then is done now.
+  /// Ranks of the program may be started there later, so slow preparations begin now.
   struct prepare {
     program_id program{};
     std::string upload{};

@@ -1,6 +1,6 @@
-// What all coordinators of one server share, one for each cluster with closures: the numbers, so
-// that an id tells one thing in the whole server, and the bytes that values may take. Owned by who
-// owns the coordinators, and outlives them; engine thread only.
+// State shared by all coordinators of a server (one for each cluster with closures): counters, so
+// that ids are unique in the server, and the budgets for values. Owned by the owner of the
+// coordinators, and outlives them; engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 namespace muster::core {
 
 struct server_wide {
-  /// Closures' slots are given out in chunks, never twice.
+  /// Slots of closures are assigned in chunks; no chunk is assigned twice.
   static constexpr std::uint32_t chunk_size = 4096;
   static constexpr std::uint32_t chunks_max = (std::uint64_t{1} << 32) / chunk_size;
 
-  /// Handles of per-worker values begin above the time of the start: workers outlive a server, and
-  /// a handle of the one before must not pass for one of this.
+  /// Handles of per-worker values begin at the start time. Workers outlive a server, and a handle
+  /// of the previous server must not be valid in this one.
   explicit server_wide(time_point start)
       : first_per_worker(static_cast<std::uint64_t>(start.time_since_epoch().count())),
         last_per_worker(first_per_worker),
@@ -25,14 +25,15 @@ struct server_wide {
 
   std::uint32_t coordinators = 0;
   std::uint32_t chunks = 0;
-  std::uint32_t first_generation = 1;  // of slots that are new: ids of an earlier process differ
-  std::uint32_t end_generation = 0;  // of the next one's: a slot that comes there is not used again
-  std::uint32_t last_row = 0;        // of a task
+  // Of new slots, so that ids differ from those of an earlier process.
+  std::uint32_t first_generation = 1;
+  std::uint32_t end_generation = 0;   // of the next process; a slot that reaches it is not reused
+  std::uint32_t last_row = 0;         // of a task
   std::uint32_t activity_chunks = 0;  // of spans; see activity_log
   std::uint64_t last_session = 0;
   std::uint64_t first_per_worker;
   std::uint64_t last_per_worker;
-  std::uint64_t last_program;  // begins above the time of the start for the same reason
+  std::uint64_t last_program;  // begins at the start time for the same reason
   shared_budget value_bytes, spilled_bytes, row_bytes;
 };
 

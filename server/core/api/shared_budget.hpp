@@ -1,20 +1,22 @@
-// Bytes that several keep within one limit: each may have what the others leave, and an even share
-// of it whatever the others have. So one that was full before another came is over its limit then,
-// and makes room in its next step.
+// A limit on bytes that several users share. Each user may have what the others leave, and always
+// an even share. A user can therefore exceed its share when another one is added; it then frees
+// memory in its next step.
 //
-// The limits, what happens when one is reached, and where:
+// The limits, the action at each limit, and the function that enforces it:
 //
-//   --value-bytes-max         of values in memory: the oldest are dropped, single ones with a disk,
-//                             else finished jobs; without any nothing more is taken (429).
-//                             session_ends::keep_within_limits
-//   --spill-above             of them, with a disk: the oldest go there. value_store::write
-//   --spill-bytes-max         of values on the disk: the oldest are dropped. keep_within_limits
-//   --blob-bytes-max          of blobs, wherever they are: those go that nobody needs; if that is
-//                             not enough, the new one is refused (429). blob_table::reserve
-//   --session-rows-bytes-max  of rows: the oldest go. ended_rows
+//   --value-bytes-max         values in memory. The oldest are dropped: single values with a disk,
+//                             otherwise finished jobs. If there are none, submissions are refused
+//                             (429). session_ends::keep_within_limits
+//   --spill-above             values in memory, with a disk. The oldest are written to it.
+//                             value_store::write
+//   --spill-bytes-max         values on disk. The oldest are dropped. keep_within_limits
+//   --blob-bytes-max          all blobs. Unused ones are removed; if that is not enough, the new
+//                             one is refused (429). blob_table::reserve
+//   --session-rows-bytes-max  rows. The oldest are removed. ended_rows
 //
-// A disk that is full before takes no value, so that it stays in memory (value_store::written), and
-// no blob (507, blob_files). Owned by server_wide, that of blobs by the blob_table; one thread.
+// If the disk is full earlier, values stay in memory (value_store::written), and blobs are refused
+// (507, blob_files). Owned by server_wide, except the one for blobs, owned by the blob_table; one
+// thread.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +29,7 @@ class shared_budget {
   void add(std::uint64_t bytes) { used_ += bytes; }
   void take(std::uint64_t bytes) { used_ -= bytes; }
   std::uint64_t used() const { return used_; }
-  /// Whether there is room for so many more.
+  /// Returns whether `bytes` more fit within `limit`.
   bool fits(std::uint64_t bytes, std::uint64_t limit) const { return used_ + bytes <= limit; }
 
  private:
@@ -36,7 +38,8 @@ class shared_budget {
   std::uint64_t shares_ = 0;
 };
 
-/// What one of them has, which goes with it. REQUIRES: the budget outlives it.
+/// The part of one user, which is returned to the budget on destruction. REQUIRES: the budget
+/// outlives it.
 class budget_share {
  public:
   explicit budget_share(shared_budget& all) : all_(all) { ++all_.shares_; }
@@ -46,7 +49,7 @@ class budget_share {
   void add(std::uint64_t bytes) { used_ += bytes, all_.add(bytes); }
   void take(std::uint64_t bytes) { used_ -= bytes, all_.take(bytes); }
   std::uint64_t used() const { return used_; }
-  /// How much of `limit` it may have now.
+  /// Returns how much of `limit` this user may have now.
   std::uint64_t most(std::uint64_t limit) const {
     auto const others = all_.used_ - used_;
     return std::max(limit / all_.shares_, limit - std::min(limit, others));

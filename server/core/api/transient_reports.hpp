@@ -1,6 +1,5 @@
-// When failures that are borne for a while were reported. Whose they are is known to who keeps
-// them: a session, or a component of a PerWorkerValue. What they mean is
-// policies/transient_failures.hpp.
+// Times at which tolerated failures were reported. Owned by a session, or by a component of a
+// PerWorkerValue. See policies/transient_failures.hpp for their meaning.
 #pragma once
 
 #include <deque>
@@ -12,7 +11,7 @@
 namespace muster::core {
 
 struct transient_reports {
-  using times = std::deque<time_point>;       // oldest first, up to the one that is fatal
+  using times = std::deque<time_point>;       // oldest first, up to the fatal one
   std::map<std::string, times> dependencies;  // at most config::dependencies_max
   times timeouts;
 };

@@ -1,4 +1,4 @@
-// States, kinds and failures: the words that events, effects, views and texts share.
+// States, kinds and failures that events, effects, views and messages share.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ using muster::name;
 enum class closure_state : std::uint8_t {
   blocked = 0,    ///< waits for an input
   queued = 1,     ///< waits for a worker
-  running = 2,    ///< sent to a worker and not answered
+  running = 2,    ///< sent to a worker and unanswered
   succeeded = 3,  ///< has a value
   failed = 4,     ///< has an error
   cancelled = 5,
@@ -27,7 +27,7 @@ constexpr auto enum_names(closure_state) {
                                     "CANCELLED");
 }
 
-/// Succeeded, failed or cancelled: nothing more happens to it.
+/// Returns whether the state is final: succeeded, failed or cancelled.
 constexpr bool ended(closure_state s) {
   return s == closure_state::succeeded || s == closure_state::failed ||
          s == closure_state::cancelled;
@@ -35,27 +35,27 @@ constexpr bool ended(closure_state s) {
 
 enum class value_state : std::uint8_t {
   not_ready = 0,  ///< the closure has not finished
-  ready = 1,      ///< a value, or the error the function ended with
-  aborted = 2,    ///< its producer was lost and will not be tried again
+  ready = 1,      ///< a value, or the error of the function
+  aborted = 2,    ///< its producer was lost and will not be retried
 };
 constexpr auto enum_names(value_state) {
   using enum value_state;
   return enumerators<value_state>(not_ready, "NOT_READY", ready, "READY", aborted, "ABORTED");
 }
 
-/// Why a value is not kept any more.
+/// Why a value is no longer kept.
 enum class release_reason : std::uint8_t {
-  client = 0,          ///< its client released it, or took it as it came
+  client = 0,          ///< its client released it, or received it at once
   session_end = 1,     ///< its session has ended
-  job_deleted = 2,     ///< somebody deleted its job
-  jobs = 3,            ///< its job was the oldest of too many finished ones
-  bytes = 4,           ///< values took too much memory
-  age = 5,             ///< kept for too long
-  session_values = 6,  ///< its session kept too many
-  session_bytes = 7,   ///< its session's took too many bytes
-  spill_bytes = 8,     ///< values took too much of the disk
-  unreadable = 9,      ///< the disk did not give it back
-  holder_lost = 10,    ///< it was in the memory of a worker alone, which is gone
+  job_deleted = 2,     ///< its job was deleted on request
+  jobs = 3,            ///< its job was the oldest when there were too many finished ones
+  bytes = 4,           ///< values used too much memory
+  age = 5,             ///< kept for the maximum time
+  session_values = 6,  ///< its session kept too many values
+  session_bytes = 7,   ///< values of its session used too many bytes
+  spill_bytes = 8,     ///< values used too much disk space
+  unreadable = 9,      ///< it could not be read from disk
+  holder_lost = 10,    ///< it was only in the memory of a worker, which was lost
 };
 constexpr auto enum_names(release_reason) {
   using enum release_reason;
@@ -65,10 +65,11 @@ constexpr auto enum_names(release_reason) {
       spill_bytes, "spill_bytes", unreadable, "unreadable", holder_lost, "holder_lost");
 }
 enum class failure_kind : std::uint8_t {
-  user = 0,          ///< the function raised
-  worker_lost = 1,   ///< its worker was lost, too often
-  stale_handle = 2,  ///< the worker no longer knows the function or handle; retried. Or nobody does
-  dependency_lost = 3,  ///< something the function relies on is gone
+  user = 0,         ///< the function raised
+  worker_lost = 1,  ///< its workers were lost too often
+  /// The worker no longer knows the function or handle, which is retried; or no worker does.
+  stale_handle = 2,
+  dependency_lost = 3,  ///< something that the function relies on is lost
   timeout = 4,
   cancelled = 5,
   input = 6,  ///< one of its inputs failed
@@ -80,23 +81,23 @@ constexpr auto enum_names(failure_kind) {
                                    "TIMEOUT", cancelled, "CANCELLED", input, "INPUT");
 }
 
-/// Why the server itself has failed a call of an object, for callers that act upon it.
+/// Why the server itself failed a call of an object. Callers act on it.
 enum class failure_reason : std::uint8_t {
   unsaid,
-  no_room_for_call,   ///< it was not executed
-  no_room_for_value,  ///< it was executed
-  server_restarted,   ///< an earlier process of the server had the object
-  object_gone,        ///< deleted, or its session has ended
-  ticket_refused,     ///< of no session, or the object is another token's
-  call_circle,        ///< it could never be answered
-  call_forgotten,     ///< whether it was executed is not known
+  no_room_for_call,   ///< the call was not executed
+  no_room_for_value,  ///< the call was executed
+  server_restarted,   ///< the object belonged to an earlier process of the server
+  object_gone,        ///< the object was deleted, or its session has ended
+  ticket_refused,     ///< the ticket is of no session, or the object belongs to another token
+  call_circle,        ///< calls wait for each other, so this one could never be answered
+  call_forgotten,     ///< it is unknown whether the call was executed
 };
 
 enum class task_state : std::uint8_t {
   connected = 0,
-  late = 1,          ///< silent for longer than it should
-  error = 2,         ///< lost: its connection broke or it fell silent
-  disconnected = 3,  ///< said good-bye
+  late = 1,          ///< silent for longer than expected
+  error = 2,         ///< lost: its connection broke, or it fell silent
+  disconnected = 3,  ///< deregistered
 };
 constexpr auto enum_names(task_state) {
   using enum task_state;
@@ -109,7 +110,7 @@ enum class job_state : std::uint8_t {
   succeeded = 1,
   failed = 2,
   cancelled = 3,
-  queued = 4,  ///< a REST job of which no closure was sent to a worker yet; never in the journal
+  queued = 4,  ///< a REST job without a dispatched closure; never in the journal
 };
 constexpr auto enum_names(job_state) {
   using enum job_state;
@@ -123,7 +124,7 @@ constexpr bool ended(job_state s) {
 }
 
 enum class on_error : std::uint8_t {
-  fail_fast = 0,     ///< the first error cancels what is left
+  fail_fast = 0,     ///< the first error cancels the remaining closures
   continue_all = 1,  ///< every closure runs
 };
 constexpr auto enum_names(on_error) {
@@ -133,14 +134,14 @@ constexpr auto enum_names(on_error) {
 
 struct failure {
   failure_kind kind = failure_kind::user;
-  std::string type;       // class of the error in its own language, may be empty
+  std::string type;       // class of the error in its own language; may be empty
   std::string message;    // one line
   std::string traceback;  // may be empty
-  std::string worker;     // "worker:3", empty when no worker was involved
+  std::string worker;     // "worker:3"; empty if no worker was involved
   std::uint32_t attempt = 0;
-  std::vector<std::string> dependencies{};  // DEPENDENCY_LOST: what is gone, "ps:1"
-  std::string exception{};  // for the client that had the function run; nobody else reads it
-  failure_reason reason{};  // the server's word; never a worker's
+  std::vector<std::string> dependencies{};  // DEPENDENCY_LOST: what was lost, such as "ps:1"
+  std::string exception{};  // serialized exception, for the client that submitted the call only
+  failure_reason reason{};  // set by the server, never by a worker
 
   bool operator==(failure const&) const = default;
 };

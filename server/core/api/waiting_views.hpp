@@ -1,4 +1,4 @@
-// Copies of what waits for workers that are not there, for readers; see views.hpp.
+// Views of closures that wait for workers that are not connected; see views.hpp.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,28 @@ struct gang_view {
   session_id job{};
   gang_wait waits;
   closure_id first{};
-  std::string function;               // of the first
-  time_point since{};                 // when the first was scheduled
-  std::optional<worker_lack> lack{};  // of the first, where the workers have no room for the gang
+  std::string function;  // of the first closure
+  time_point since{};    // when the first closure was scheduled
+  // Of the first closure, if the workers have no capacity for the gang.
+  std::optional<worker_lack> lack{};
 };
 
 struct gangs_view {
   static constexpr std::size_t max = 100;
-  std::vector<gang_view> items;  // the oldest first
+  std::vector<gang_view> items;  // oldest first
   std::uint64_t more = 0;
 };
 
-/// Queued closures that ask for what no connected worker that takes closures has.
+/// Queued closures whose requirements no connected, accepting worker meets.
 struct demand_view {
-  closure_options needs;               // task, labels and resources alone
-  std::vector<std::string> functions;  // at most functions_max of them
+  closure_options needs;               // only task, labels and resources
+  std::vector<std::string> functions;  // at most functions_max
   std::uint64_t queued = 0;
-  std::uint64_t workers = 0;  // connected, and would do, but they are draining or cordoned
-  closure_id first{};         // the oldest of the session that was looked at first
+  std::uint64_t workers = 0;  // connected workers that match but are draining or cordoned
+  closure_id first{};         // the oldest closure of the first session that was examined
   session_id job{};
-  time_point since{};  // when the first was scheduled
-  worker_lack lack;    // why the first of them has no worker
+  time_point since{};  // when that closure was scheduled
+  worker_lack lack;    // why that closure has no worker
 
   static constexpr std::size_t functions_max = 10;
 };
@@ -44,7 +45,7 @@ struct demand_view {
 struct unmet_demand_view {
   static constexpr std::size_t max = 200;
   std::vector<demand_view> items;  // in the order of the jobs
-  bool complete = true;            // false: there was no time to look at all that is queued
+  bool complete = true;            // false: not all queued closures could be examined in time
 };
 
 }  // namespace muster::core

@@ -58,7 +58,7 @@ void closure_book::change(slot c, closure_phase to, move_reason why) {
 }
 
 std::uint32_t closure_book::tell_failure(failure const& f) {
-  // keeps the beginning of a message, and the end of a traceback
+  // Keeps the beginning of a message, and the end of a traceback.
   constexpr std::size_t text_max = 4096;
   auto const first = [](std::string const& text) { return shortened(text, text_max); };
   auto const last = [](std::string const& text) {

@@ -78,8 +78,8 @@ class closure_book {
   void stop(slot c);
   /// Puts a closure that a worker held back to QUEUED.
   void requeue(slot c, requeue_cause why);
-  /// Forgets a build that was interrupted. This does not count as a failure or in any state. REQUIRES:
-  /// the closure was requeued, and is in no list.
+  /// Forgets a build that was interrupted. This does not count as a failure or in any state.
+  /// REQUIRES: the closure was requeued, and is in no list.
   void withdraw(slot c);
   /// Moves a closure to another stream of its worker.
   void take_over(slot c, worker_number w);
@@ -141,7 +141,7 @@ class closure_book {
   bool restoring_ = false;
   numbered<session_number, tally> tallies_;
   closure_counts counts_;
-  // blocked, or queued and waiting for a time, a gang or a free worker
+  // Blocked, or queued and waiting for a time, a gang or a free worker.
   std::uint64_t deferred_ = 0;
   std::uint64_t requeued_ = 0;
   std::uint64_t retried_ = 0;

@@ -33,7 +33,7 @@ struct function_entry {
   bool callable = false;
   function_id served{};  // the function that workers provide; a function serves itself
   std::string hash{};    // may be empty
-  // of a callable without a hash: number of callables with its name and a hash
+  // Of a callable without a hash: number of callables with its name and a hash.
   std::uint32_t versions = 0;
 };
 
