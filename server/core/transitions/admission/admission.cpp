@@ -1,4 +1,4 @@
-// Into the queue, or blocked until the inputs are there.
+// Queues closures, or blocks them until their inputs are available.
 #include "server/core/transitions/admission/admission.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace muster::core {
 
 namespace {
 
-/// Returns whether an attempt of the closure has begun: then it has left its gang for good.
+/// Returns whether an attempt of the closure has started; it then no longer belongs to its gang.
 bool has_started(closure_record const& r) {
   return r.restored || r.attempt > 0;
 }
@@ -39,7 +39,7 @@ void admission::form_gangs(session const& s, std::vector<closure_spec> const& sp
     if (!spec.extras || spec.extras->options.gang.empty()) continue;
     if (restored ? has_started(core_.closures[(*restored)[k]])
                  : s.traits().resumable && s.by_token.contains(spec.token))
-      continue;  // it is in its gang, or that has started
+      continue;  // it is already in its gang, or has started
     core_.scheduler.gangs.expect(spec.extras->options.gang);
   }
 }
@@ -50,7 +50,7 @@ bool admission::repeat(session& s, std::uint64_t token) {
   slot const c = core_.closures.find(it->second);
   if (!ended(core_.closures[c].state())) return true;
   if (core_.closures[c].where != value_place::disk) {
-    keeping_.do_not_repeat(s, it->second);  // a read that is under way is for others then
+    keeping_.do_not_repeat(s, it->second);  // a read in progress then serves only others
     core_.step.fx.outcomes.push_back(keeping_.outcome_of(c));
     return true;
   }
@@ -61,15 +61,15 @@ bool admission::repeat(session& s, std::uint64_t token) {
   return true;
 }
 
-// Scheduled and failed, not refused: what cannot be taken is an error of the session, or a join
-// would pass over it.
+// Scheduled closures fail instead of being refused: this makes the problem an error of the session,
+// which a join would otherwise miss.
 void admission::fail_all(session& s, std::vector<closure_spec>& specs, failure_kind kind,
                          std::string const& why) {
   std::vector<closure_id> created;
   begin_request(s, specs.size());
   for (auto& spec : specs) {
     if (repeat(s, spec.token)) continue;
-    if (!core_.book.functions.knows(spec.function)) {  // no place in any queue
+    if (!core_.book.functions.knows(spec.function)) {  // belongs to no queue
       core_.step.fx.outcomes.push_back(
           {s.id, spec.token, false, {}, failure{kind, "", why, "", "", 0}, {}});
       continue;
@@ -110,7 +110,7 @@ std::optional<failure> admission::take_extras(slot c, std::shared_ptr<closure_ex
     }
     slot const i =
         ref.closure == closure_id{} ? request[ref.position] : core_.closures.find(ref.closure);
-    if (i == no_slot) {  // of a stream, where one bad input is no reason to refuse the rest
+    if (i == no_slot) {  // in a stream, a bad input does not refuse the others
       failed = input_failure(texts_.unknown_value(ref.closure).message);
       d.input_ids.push_back(ref.closure);
       continue;
@@ -160,7 +160,7 @@ std::optional<failure> admission::take_extras(slot c, std::shared_ptr<closure_ex
   return failed;
 }
 
-// Failures come last, because one may stop the session.
+// Failures are applied last, because one may stop the session.
 void admission::end_request(std::vector<std::pair<closure_id, failure>>& unfit) {
   core_.scheduler.gangs.end_of_request();
   for (auto& [id, why] : unfit)
@@ -200,7 +200,7 @@ void admission::resume(session& s, std::vector<closure_spec>& specs,
 void admission::schedule_closures(session& s, std::vector<closure_spec>& specs,
                                   std::vector<closure_id>* ids) {
   begin_request(s, specs.size());
-  std::vector<slot> request;  // only kept while somebody may refer to it
+  std::vector<slot> request;  // kept only while inputs may refer to it
   std::vector<std::pair<closure_id, failure>> unfit;
   bool const extras =
       std::any_of(specs.begin(), specs.end(), [](auto const& spec) { return spec.extras; });

@@ -1,7 +1,6 @@
-// New closures: whether a request can be taken, and what each brings into its queue; and closures
-// that run again since their values were lost against everybody's will. Such a one is a closure of
-// its own that belongs to no client's session, so that nothing is counted, cancelled or told twice;
-// its inputs may be lost as well and are made again first.
+// Admits new closures: checks requests and queues their closures. Also runs closures again whose
+// values were lost. Such a rebuild is a separate closure that belongs to no client's session, so
+// that nothing is counted, cancelled or reported twice. Lost inputs are rebuilt first.
 //
 // Owned by the coordinator, used within a step; engine thread only.
 #pragma once
@@ -25,55 +24,61 @@ class admission {
             lifecycle& life)
       : core_(core), texts_(texts), flow_(flow), keeping_(keeping), life_(life) {}
 
-  /// True: the token is known, so the closure is not scheduled again.
+  /// Returns whether the token is known, so that its closure must not be scheduled again. Repeats
+  /// the outcome of an ended closure, after reading it back if necessary.
   bool repeat(session& s, std::uint64_t token);
-  /// Creates closures that fail at once, for a stream, whose joins must not pass over them.
+  /// Creates closures of a stream that fail at once, so that a join reports them.
   void fail_all(session& s, std::vector<closure_spec>& specs, failure_kind kind,
                 std::string const& why);
-  /// Creates and queues the closures, or lets them wait for inputs. `ids`: null, or where theirs
-  /// go, in order. Consumes the specs. REQUIRES: valid, and there is room.
+  /// Creates the closures and queues them or lets them wait for inputs. Consumes the specs.
+  /// REQUIRES: they are valid and there is room.
+  /// @param ids receives the closures' ids in order; may be null.
   void schedule_closures(session& s, std::vector<closure_spec>& specs,
                          std::vector<closure_id>* ids);
-  /// Those of one request that have not ended and were restored into these slots, which are queued
-  /// and in no queue yet. Inputs are named by id. Consumes the specs.
+  /// Queues the unfinished closures of one request that were restored into these slots; their phase
+  /// is queued, but they are in no queue. Inputs are named by id. Consumes the specs.
   void resume(session& s, std::vector<closure_spec>& specs, std::vector<slot> const& closures);
-  /// Empty when the closure, whose value is lost, can run again; else why not.
+  /// Returns why a closure with a lost value cannot run again; empty if it can.
   std::string why_not_again(slot c) const;
-  /// Has it run again, with its lost inputs. Null: it cannot. REQUIRES: its value is gone.
+  /// Runs the closure again, after rebuilding its lost inputs. Returns null if it cannot. REQUIRES:
+  /// its value is lost.
   value_store::rebuilding* run_again(slot c);
-  /// Empties the queues of closures that ran again, when nothing of them is left.
+  /// Clears the queues of the rebuilders' session once it has no closures left.
   void tidy_rebuilders();
-  /// The disk has done, or failed to do, what it was told; or holders of values are gone.
+  /// Handles results of the shell's moves of values, and values whose holders are gone.
   void moved(values_moved& e);
-  /// Drops a value whose holder is gone. Does nothing where it has another one by now.
+  /// Drops a value whose holder is gone. Does nothing if the closure has another value by now.
   void lost(value_moved const& m);
-  /// The server has what the value names: it is not made again.
+  /// Notes that the server has a copy of the closure's blob, so that it need not be rebuilt.
   void copied(closure_id id);
-  /// Whether the session's own options are possible. INVALID_ARGUMENT names the field.
+  /// Checks the session's options. INVALID_ARGUMENT names the field.
   status valid(session_spec const& spec) const;
-  /// The same of closures, each by its position.
+  /// Checks the options of closures; errors name the position.
   status valid(std::vector<closure_spec> const& specs, session_spec const& session) const;
-  /// Whether the session's demand for functions that some worker has is met. Of closures that come
-  /// by a stream, which refuses nothing, those for which it is not fail one by one. REQUIRES:
-  /// valid.
+  /// Checks that connected workers provide the closures' functions, if the session demands that;
+  /// else FAILED_PRECONDITION. Closures of a stream, which refuses no request, fail individually
+  /// instead. REQUIRES: valid.
   status served(std::vector<closure_spec> const& specs, session_spec const& session) const;
 
  private:
   slot create(session& s, closure_spec& spec);
-  /// Before the closures that one request creates, n at most: they are written down as one.
+  /// Chooses the positions of the up to `n` closures of one request, which share a fact.
   void begin_request(session& s, std::size_t n);
-  /// Why nobody can run it now though the session demands that somebody can; or empty.
+  /// Returns why no worker provides the function although the session demands it; empty otherwise.
   std::string unserved(function_id f, session_spec const& session) const;
-  /// `restored`: their records, which is when those that ran already are in no gang any more.
+  /// Announces the gangs of a request.
+  /// @param restored records of restored closures; those that have already run are in no gang.
   void form_gangs(session const& s, std::vector<closure_spec> const& specs,
                   std::vector<slot> const* restored = nullptr);
-  /// Gives a new closure its options and inputs. `request`: closures of the same request by
-  /// position. `former`: of the closure that it makes again. Nothing, or what it fails with at
-  /// once.
+  /// Gives a new closure its options and inputs. Returns the error with which it must fail at once,
+  /// if any.
+  /// @param request closures of the same request, by position.
+  /// @param former details of the closure that it rebuilds, if any.
   std::optional<failure> take_extras(slot c, std::shared_ptr<closure_extras const> extras,
                                      std::vector<slot> const& request,
                                      closure_details const* former = nullptr);
-  /// The value of an input that was kept with the closure; null: there is none, or it is large.
+  /// Returns the value of an input that was kept with the closure; null if there is none or it is
+  /// large.
   static blob const* small_input(closure_details const& d, std::size_t k);
   void end_request(std::vector<std::pair<closure_id, failure>>& unfit);
   std::string lost_for_good(closure_id id) const;
@@ -87,7 +92,7 @@ class admission {
   session_flow& flow_;
   value_keeping& keeping_;
   lifecycle& life_;
-  std::uint32_t rebuild_depth_ = 0;  // while one takes its extras
+  std::uint32_t rebuild_depth_ = 0;  // depth of nested take_extras calls
 };
 
 }  // namespace muster::core

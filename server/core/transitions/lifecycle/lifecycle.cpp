@@ -1,4 +1,4 @@
-// Dispatch, loss, failure and cancel.
+// Dispatch, loss, failure and cancellation of closures.
 #include "server/core/transitions/lifecycle/lifecycle.hpp"
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 namespace muster::core {
 
 namespace {
-// When it could be sent last.
+// Returns when the closure last became ready for dispatch.
 time_point ready_at(closure_record const& r) {
   return r.details && r.details->ready_at != time_point{} ? r.details->ready_at : r.created;
 }
 }  // namespace
 
-// What every closure goes through is inline, here and in lifecycle_ends.cpp: a call each would be
-// felt.
+// Functions that every closure passes through are inline, here and in lifecycle_ends.cpp, because
+// calls would cost noticeable time.
 [[gnu::always_inline]] inline void lifecycle::give(worker_slots& w, slot c, closure_record& r) {
   bool const runs = core_.scheduler.hold(w, c);
   core_.book.send(c, w.number, runs, core_.step.now);
@@ -43,7 +43,7 @@ void lifecycle::take_up(worker_slots& w, slot c, std::uint32_t attempt) {
   } else {
     core_.scheduler.unqueue(c);
   }
-  // A worker that holds others beside it was given them while it waited for a value.
+  // If its worker holds other closures, these were sent while it waited for a value.
   if (r.exclusive && w.held() > 0) stop_being_exclusive(c);
   if (r.exclusive) core_.scheduler.run_exclusively_on(w);
   r.attempt = attempt - 1;
@@ -51,7 +51,7 @@ void lifecycle::take_up(worker_slots& w, slot c, std::uint32_t attempt) {
   core_.book.tell(c, move_reason::dispatched);
 }
 
-// One that makes a lost value again is told what the lost one's was told.
+// A rebuild gets the same number of workers as the lost closure.
 std::uint32_t lifecycle::declared_for_lost(closure_record const& r) const {
   slot const lost = core_.closures.find(closure_id{r.token});
   return lost == no_slot ? 0 : core_.sessions.of(core_.closures[lost].owner).spec.num_workers;
@@ -109,7 +109,7 @@ void lifecycle::start_waiting(worker_slots& w) {
 void lifecycle::remember_attempt(slot c, attempt_outcome outcome) {
   auto& r = core_.closures[c];
   auto& lost = r.with_details().lost;
-  if (lost.size() >= 16) {  // the newest sixteen tell the story
+  if (lost.size() >= 16) {  // keep only the newest sixteen
     core_.places.release(lost.front().place);
     lost.erase(lost.begin());
   }
@@ -147,7 +147,8 @@ void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& 
                  r.attempt});
   }
   if (suspect && lost) {
-    // What shared a worker with the culprit is suspected as well. It has its last try alone.
+    // Closures that shared a worker with the culprit are suspected as well, so each makes its last
+    // attempt in isolation.
     bool const shared = !process_ended && core_.scheduler.of(w.number).slots > 1;
     auto const limit = s.forgives_lost_workers && !r.own_error ? 0 : s.max_worker_failures;
     run_alone_after(c, shared && limit > 1 ? std::min(limit - 1, exclusive_after) : exclusive_after,
@@ -170,7 +171,7 @@ void lifecycle::succeed(slot c, blob&& value) {
   finish(c, closure_state::succeeded);
 }
 
-// The first failure of a fail_fast session stops it: see stop_session.
+// The first failure of a fail_fast session stops it; see stop_session.
 void lifecycle::fail(slot c, closure_state as, core::failure f) {
   auto& r = core_.closures[c];
   auto& s = core_.sessions.of(r.owner);
@@ -195,7 +196,7 @@ void lifecycle::fail_session(session& s, core::failure f, std::string_view why, 
     core_.step.fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
     flow_.tell_failed(s);
   }
-  auto const error = *s.first_error;  // the session's own may be raised, and gone, meanwhile
+  auto const error = *s.first_error;  // copied, because stopping may move the session's own error
   stop_session(s, why, stops::but_own_errors, all_fail ? &error : nullptr);
 }
 
@@ -223,8 +224,8 @@ bool lifecycle::lose_state_of(session& s, stateful_tasks::task_key const& t,
   return first;
 }
 
-// A closure that has an error of its own goes on when its session fails, unless it can only run on
-// the lost task: it was to use the state that is lost.
+// A closure with an error of its own continues when its session fails. It fails only if it can run
+// on no task but the lost one, whose state it was to use.
 void lifecycle::fail_bound(session& s, stateful_tasks::task_key const& t,
                            core::failure const& why) {
   std::vector<slot> bound;
@@ -255,14 +256,15 @@ void lifecycle::ask_to_stop(slot c) {
   auto& r = core_.closures[c];
   if (r.stop_requested) return;
   r.stop_requested = true;
-  // It is being lost: its closures are about to come back. Or it is away: told if it returns.
+  // A worker that is being lost returns its closures anyway; a disconnected one is asked if it
+  // returns.
   auto const& w = core_.registry.of(r.worker);
   if (!core_.scheduler.of(w.number).placed || w.away) return;
   core_.step.fx.stop_requests.push_back({w.stream, core_.closures.id_of(c), r.attempt});
 }
 
-// Queued closures end at once. Closures that a worker holds are asked to stop and end with its
-// answer. So nothing that is to stop still executes when the session has drained.
+// Queued closures end at once. Held closures are asked to stop and end with their worker's answer,
+// so that none still executes when the session has drained.
 void lifecycle::stop_session(session& s, std::string_view why, stops which,
                              core::failure const* with) {
   bool const spares = which == stops::but_own_errors && flow_.of(s).own_errors > 0;

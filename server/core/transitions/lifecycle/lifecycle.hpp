@@ -1,6 +1,6 @@
-// What happens to one closure from its dispatch to its end, and what follows from it at once. Every
-// way to an end goes through `finish`, whose comment says in which order what follows is done; what
-// could nest (dependents, gangs, queues without a worker) is noted in the step and told at its end.
+// The life of a closure from dispatch to end, with its direct consequences. Every end goes through
+// `finish`, which documents the order of the consequences. Consequences that could nest
+// (dependents, gangs, queues without a worker) are deferred to the end of the step.
 //
 //   queued ──assign──► prefetched ──start──► running ──succeed | fail | cancel──► ended
 //     ▲  ▲                │                     │
@@ -25,138 +25,142 @@ class lifecycle {
   lifecycle(engine_state& core, session_flow& flow, value_keeping& keeping)
       : core_(core), flow_(flow), keeping_(keeping) {}
 
-  /// The worker holds the closure from now on, and an assignment says so. REQUIRES: it was just
-  /// taken out of its queue.
+  /// Sends the closure to the worker as an assignment. REQUIRES: it was just taken out of its
+  /// queue.
   void assign(worker_slots& w, slot c);
-  /// Queued, or delayed, as far as we know; but this worker has it since before we were started.
+  /// Takes over a queued or delayed closure that this worker has held since before the server
+  /// started.
   void take_up(worker_slots& w, slot c, std::uint32_t attempt);
-  /// A slot of its worker works on it, since then.
+  /// Notes that a slot of its worker has been running the closure since `at`.
   void start(worker_slots& w, slot c, time_point at, bool reported);
-  /// Prefetched, and answered before anybody knew that it ran: only the times are noted. Since
-  /// when.
+  /// Records the start of a prefetched closure that was answered before its start was known.
+  /// Returns that time.
   time_point began(slot c, time_point at);
-  /// No slot works on it any more, since another closure has it: it is prefetched again.
+  /// Marks the closure as prefetched again, because another closure has its slot.
   void stop(slot c);
-  /// It waits for a value: another may run in its slot, and beside it, were it to run alone.
-  /// REQUIRES: its worker holds it, and one more may wait.
+  /// Lets the closure wait for a value: its slot is free for another closure, and it is no longer
+  /// isolated. REQUIRES: its worker holds it, and may_yield().
   void let_wait(worker_slots& w, slot c);
-  /// Slots of the worker may have become free for what was prefetched to it.
+  /// Starts prefetched closures of the worker in slots that have become free.
   void start_waiting(worker_slots& w);
-  /// Adds the attempt that is over to those that the record keeps, sixteen at most: the newest.
+  /// Adds an attempt that is over to the record, which keeps the newest sixteen.
   void remember_attempt(slot c, attempt_outcome outcome);
-  /// `suspect`: the closure may be why. `pause`: before it is queued again; a suspect that lost its
-  /// worker pauses longer with each loss. `process_ended`: its own process has ended, which is
-  /// counted even where lost workers are not.
+  /// Requeues a closure that the worker holds, or ends it if it has reached a limit.
+  /// @param suspect whether the closure may have caused the loss. Its pause then grows with each
+  ///   loss.
+  /// @param pause time before it is queued again.
+  /// @param process_ended whether the process that ran it ended; counted even where lost workers
+  ///   are not.
   void requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause = {},
                bool process_ended = false);
-  /// The closure has ended with this value.
+  /// Ends the closure with this value.
   void succeed(slot c, blob&& value);
-  /// The closure has ended, FAILED or CANCELLED. The first failure of a session that fails fast
-  /// stops it.
+  /// Ends the closure as FAILED or CANCELLED. The first failure of a fail-fast session stops it.
   void fail(slot c, closure_state as, core::failure f);
-  /// Fails it as CANCELLED.
+  /// Ends the closure as CANCELLED.
   void cancel(slot c, std::string_view why);
-  /// Has its worker asked to stop it, once; the answer ends it. REQUIRES: a worker holds it.
+  /// Asks the closure's worker to stop it, once; the worker's answer ends it. REQUIRES: a worker
+  /// holds it.
   void ask_to_stop(slot c);
-  /// Which closures of a session a stop ends. Only its client ends closures with errors of their
-  /// own, by a cancel or by leaving; no error of the session does.
+  /// The closures of a session that a stop ends. Closures with errors of their own are ended only
+  /// by their client, when it cancels them or leaves, and never by an error of the session.
   enum class stops : std::uint8_t { all, but_own_errors };
-  /// Ends the closures that are queued and asks workers to stop the others. `with`: the failure of
-  /// the queued ones; null: they are cancelled.
+  /// Ends queued closures of the session and asks workers to stop the others.
+  /// @param with failure of the queued ones; null: they are cancelled.
   void stop_session(session& s, std::string_view why, stops which = stops::all,
                     core::failure const* with = nullptr);
-  /// Stops the session, but for closures with errors of their own, for this error. `all_fail`:
-  /// queued closures fail with it too, instead of being cancelled. REQUIRES: neither terminal nor
-  /// stopping.
+  /// Stops the session because of this error, except for closures with errors of their own.
+  /// REQUIRES: it is neither terminal nor stopping.
+  /// @param all_fail whether queued closures fail with the error instead of being cancelled.
   void fail_session(session& s, core::failure f, std::string_view why, bool all_fail = false);
-  /// Fails the sessions that relied on the state of the task, and forgets that state.
+  /// Fails the sessions that relied on the task's state, and forgets that state.
   void lose_state(stateful_tasks::task_key const& t, std::string const& why);
-  /// Fails one session that relied on the state of the task. Returns whether that ended its
-  /// generation.
+  /// Fails one session that relied on the task's state. Returns whether that ended its generation.
   bool lose_state_of(session& s, stateful_tasks::task_key const& t, std::string const& why);
-  /// Its session goes in this step, too, and says so for all of them.
+  /// Deletes the closure's record together with its session, which reports this for all closures.
   void forget_with_session(slot c, release_reason why);
-  /// Its record and value go. REQUIRES: it has ended.
+  /// Deletes the closure's record and value. REQUIRES: it has ended.
   void forget(slot c, release_reason why);
-  /// The same of one that a resumable session holds, with its token.
+  /// Deletes an ended closure that a resumable session holds, with its token.
   void forget_held(slot c, release_reason why = release_reason::client);
-  /// The value of an input is there, for the closure that waits for it or is new.
+  /// Stores the value of an input for a closure that waits for it or is new.
   void use_input(slot c, std::size_t k, blob const& value);
-  /// Nobody wants its value any more. True: others cannot be made again without it, so its record
-  /// stays, without its token. REQUIRES: a resumable session holds it.
+  /// Handles the release of a value. Returns true if the record must be kept, without its token,
+  /// because other values depend on it. REQUIRES: a resumable session holds it.
   bool keep_for_others(slot c);
-  /// Forgets closures that no other needs any more, and values that are not needed just now, of
-  /// those that are kept for others; the end of a step.
+  /// Forgets closures and values that were kept only for others and are no longer needed. Called at
+  /// the end of a step.
   void let_go_of_inputs();
-  /// Fails the closures that this step has noted to lack an input for good.
+  /// Fails the closures whose input was found lost in this step.
   void end_failed_inputs();
-  /// Fails it with TIMEOUT and says where it was. REQUIRES: its deadline has passed and no worker
+  /// Fails the closure with TIMEOUT and its state. REQUIRES: its deadline has passed and no worker
   /// executes it.
   void expire(slot c);
-  /// Why the inputs that are there cannot go with its arguments; empty when they can.
+  /// Returns why the received inputs cannot be combined with its arguments; empty if they can.
   std::string unfit_inputs(closure_record const& r) const;
-  /// What a dependent of the failed closure fails with: always the first failure of a chain, with
-  /// the class of that error, its worker and the end of its traceback.
+  /// Returns the failure for dependents of the failed closure: the first failure of a chain, with
+  /// its class, its worker and the end of its traceback.
   failure ended_as_input(slot c) const;
-  /// Gives inputs that have ended to the closures that wait for them, which are queued, or fail,
-  /// until nothing follows any more.
+  /// Passes ended inputs to the closures that wait for them, which are queued or fail, until no
+  /// more follow.
   void tell_dependents();
-  /// Nobody may use the value any more: its components go at once, or with the last closure that
+  /// Releases a per-worker value. Its components are deleted at once, or with the last closure that
   /// uses it.
   void release(per_worker_entry& v);
-  /// What the closure of a build makes; null when its value was released meanwhile.
+  /// Returns the component that the closure builds; null if its value was released.
   per_worker_component* component_of(worker const& w, slot c);
-  /// The build has failed and that is borne: another one follows after a pause. REQUIRES:
+  /// Schedules another build after a pause, because a failure of this one is tolerated. REQUIRES:
   /// component_of.
   void build_again(worker& w, slot c, core::failure why);
-  /// Counts a user of each per-worker value that the closure names. REQUIRES: they are there.
+  /// Counts a user of each per-worker value that the closure names. REQUIRES: they exist.
   void use_per_worker(closure_extras const& x);
-  /// Takes the gang out of the table, with its alarm and the workers kept free for it, and gives
-  /// it.
+  /// Removes the gang, its alarm and its reserved workers, and returns it.
   gang forget_gang(std::uint64_t id);
-  /// Cancels the other members of gangs of which one has ended before they could start.
+  /// Cancels the other members of gangs that lost a member before they started.
   void tell_gangs();
-  /// What is said of a task that was given up: since when it is away, and why.
+  /// Returns since when and why a given-up task is absent.
   std::string absence(task_row const& t) const;
-  /// Why no worker can come that meets it; nothing when one may.
+  /// Returns why no worker that meets the requirement can ever attach; nothing if one may.
   std::optional<failure> unsatisfiable(requirement const& r) const;
-  /// Why no worker that meets the requirement will have the value: the builder has lost one worker
-  /// after the other. Nothing when some worker has built it, is building it, or may return.
+  /// Returns why no worker that meets the requirement will have the value: its builds have lost too
+  /// many workers. Nothing if a worker has built it, is building it, or may return.
   std::optional<failure> unbuildable(per_worker_entry const& v, requirement const& r) const;
-  /// The closure has come to its queue: it fails at the end of the step if nobody is left for it.
+  /// Schedules a check, at the end of the step, of whether any worker can ever run the closure.
   void check_later(slot c);
-  /// Fails noted closures that wait for a worker, or a value, that can never come.
+  /// Fails scheduled closures that wait for a worker, or a value, that can never appear.
   void check_feasible();
-  /// Notes all waiting closures that wait for something that can never come. Returns how many.
-  /// Walks all queues: for many events of one step set step_frame::check_all instead.
+  /// Schedules all waiting closures that can never run for check_feasible, and returns their
+  /// number. Visits all queues: for many events in one step, set step_frame::check_all instead.
   std::size_t check_all_later();
-  /// From nowhere into its queue, or apart until its start.
+  /// Queues a closure that is in no queue, or defers it until its start.
   void enqueue(slot c);
-  /// Whether a user error is tried again; then it is on its way.
+  /// Retries the closure after a user error if its options allow it. Returns whether it did.
   bool retry(worker& w, slot c, core::failure const& f);
-  /// Its worker is asked to stop it, or, where none has it, it fails with TIMEOUT.
+  /// Asks its worker to stop it, or fails it with TIMEOUT if no worker holds it.
   void deadline_passed(slot c);
-  /// Queues the delayed closures of step_frame::starts_due. A closure that lost its worker goes to
-  /// the head of its queue, any other to the tail. Closures of one queue keep their order. Closures
-  /// of gangs, and closures that run alone, wait for their workers instead.
+  /// Queues the delayed closures in step_frame::starts_due: at the head if they lost a worker, else
+  /// at the tail. Closures of one queue keep their order. Isolated closures and members of gangs
+  /// wait for their workers instead.
   void start_delays_elapsed();
-  /// The closure is blamed for a lost worker: once it has lost `limit` of them it runs alone.
+  /// Isolates the closure once it has lost `limit` workers.
   void run_alone_after(slot c, std::uint32_t limit, std::string const& worker);
   /// Returns how long a closure waits after its `losses`-th loss.
   duration pause_after_loss(std::uint32_t losses) const;
   /// Returns how long a closure waits before its `retry`-th retry after an error of its function.
   static duration pause_before_retry(closure_options const& o, std::uint32_t retry,
                                      std::uint64_t id);
-  /// Makes the closure run alone on its worker from now on. REQUIRES: it does not yet.
+  /// Isolates the closure: it runs alone on its worker. REQUIRES: it is not isolated.
   void run_alone(slot c);
-  /// The worker lives after all. Where it was the third, the closure runs with others again.
+  /// Takes back a loss that the closure was blamed for, because the worker has returned. Ends its
+  /// isolation if it is below the limit again.
   void forgive_lost_worker(slot c);
 
  private:
-  /// Fails the session's closures with errors of their own that can run on this task alone.
+  /// Fails the session's closures with errors of their own that can run only on this task.
   void fail_bound(session& s, stateful_tasks::task_key const& t, core::failure const& why);
   void give(worker_slots& w, slot c, closure_record& r);
-  /// How many workers the function of a closure that runs again is told of: as many as at first.
+  /// Returns the number of workers reported to the function of a rebuild: the same as in the first
+  /// run.
   std::uint32_t declared_for_lost(closure_record const& r) const;
   /// Counts a loss that the closure is blamed for.
   void count_loss(slot c, bool process_ended);
@@ -165,25 +169,26 @@ class lifecycle {
   /// Returns the message of a closure that has had `losses`, which is its limit.
   std::string text_of_losses(session const& s, closure_record const& r, std::uint32_t losses) const;
   enum class queue_end : std::uint8_t { head, tail };
-  /// Ends the delay of one closure. `to`: the end of its queue that it joins.
+  /// Ends the delay of one closure.
+  /// @param to end of its queue that it joins.
   void start_delay_elapsed(slot c, queue_end to);
-  /// Takes the closure out of its queue or off its worker.
+  /// Removes the closure from its queue or worker.
   void unlink(slot c, closure_record const& r);
   void finish(slot c, closure_state as);
-  /// Its record is about to go: its session remembers a row.
+  /// Deletes the record of a closure.
   void forget_record(slot c, closure_record& r, release_reason why);
-  /// An ended closure of a resumable session: its outcome goes out, its record stays.
+  /// Sends the outcome of a closure of a resumable session, and keeps its record.
   void hold(slot c);
   void unuse_per_worker(closure_extras const& x);
   void built(slot c, stream_id on);
-  /// The worker has lost the build, or has given it back: the build is forgotten and its value
-  /// built anew. `suspect`: the builder may be why the worker was lost.
+  /// Forgets a build that its worker has lost or returned, and schedules a new one.
+  /// @param suspect whether the build may have caused the loss of the worker.
   void lose_build(worker& w, slot c, bool suspect, closure_book::requeue_cause cause);
-  /// Forgets the closure of a build that did not come to its end. It is no failure.
+  /// Forgets the closure of an unfinished build. This does not count as a failure.
   void withdraw_build(worker& w, slot c, closure_book::requeue_cause cause);
-  /// It has ended, or need not run alone any more.
+  /// Ends the isolation of a closure that has ended or may run with others.
   void stop_being_exclusive(slot c);
-  /// The closure waits for nothing but its gang, or a worker of its own.
+  /// Defers a closure that waits only for its gang or for an empty worker.
   void wait_for_others(slot c);
 
   engine_state& core_;

@@ -1,4 +1,4 @@
-// The end of a closure, and what it means for others.
+// The end of a closure and its consequences.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace muster::core {
 
 namespace {
 
-// Any number of closures may wait for one input; its end says most of a traceback.
+// Returns the end of the traceback, which says most; it is copied to every dependent.
 std::string end_of(std::string const& traceback) {
   constexpr std::size_t bytes_max = 4 << 10;
   if (traceback.size() <= bytes_max) return traceback;
@@ -46,8 +46,8 @@ std::string end_of(std::string const& traceback) {
   if (core_.sessions.held_back() > 0) flow_.on_free_place();
 }
 
-// What follows from an end, in this order: the calls that wait for it, its alarm, its gang, what it
-// used, who waits for its value; then its session's kind decides what becomes of the record.
+// Consequences of an end, in this order: parked calls, the alarm, the gang, used values,
+// dependents. Then the kind of session decides what becomes of the record.
 void lifecycle::finish(slot c, closure_state as) {
   auto& r = core_.closures[c];
   auto& s = core_.sessions.of(r.owner);
@@ -103,7 +103,8 @@ void lifecycle::finish(slot c, closure_state as) {
   } else if (s.traits().resumable) {
     hold(c);
   } else {
-    auto& o = core_.step.fx.outcomes.emplace_back();  // in place: most have no failure to move
+    // In place, because most have no failure to move.
+    auto& o = core_.step.fx.outcomes.emplace_back();
     o.session = s.id;
     o.token = r.token;
     o.ok = as == closure_state::succeeded;
@@ -150,7 +151,6 @@ void lifecycle::end_failed_inputs() {
       fail(c, closure_state::failed, std::move(why));
 }
 
-// Its deadline has passed and it does not run (any more).
 void lifecycle::expire(slot c) {
   auto const& r = core_.closures[c];
   auto const limit =
@@ -190,8 +190,9 @@ failure lifecycle::ended_as_input(slot c) const {
   auto said = f.kind == failure_kind::input
                   ? f.message
                   : "input " + text(core_.closures.id_of(c)) + " failed: " + f.message;
-  return {failure_kind::input, f.type,   std::move(said),
-          end_of(f.traceback), f.worker, f.attempt};  // its exception is for its own client
+  return {failure_kind::input, f.type, std::move(said),
+          // The exception is sent only to its own client.
+          end_of(f.traceback), f.worker, f.attempt};
 }
 
 void lifecycle::tell_dependents() {
@@ -221,7 +222,7 @@ void lifecycle::tell_dependents() {
       core_.book.unblock(c);
       enqueue(c);
     }
-    // For readers, as long as the record stays.
+    // Kept for readers while the record exists.
     slot const input = core_.closures.find(ended.id);
     if (input != no_slot && core_.closures[input].details &&
         core_.closures[input].details->dependents.empty())
@@ -238,7 +239,7 @@ void lifecycle::release(per_worker_entry& v) {
     auto* w = core_.scheduler.find(part.stream);
     if (!w) continue;
     keepers.push_back(w);
-    // Of one that failed its worker keeps the failure.
+    // A worker keeps the failure of a failed build, so it must drop that.
     if (core_.builds.do_not_build(part.stream, v.id) && part.built_again == 0) continue;
     if (slot const c = core_.closures.find(part.build); c != no_slot) ask_to_stop(c);
     core_.step.fx.drop_requests.push_back({part.stream, v.id});
@@ -267,11 +268,11 @@ void lifecycle::unuse_per_worker(closure_extras const& x) {
   }
 }
 
-// Called when the closure of a build has ended; the record is forgotten afterwards.
+// Called when the closure of a build has ended, before its record is forgotten.
 void lifecycle::built(slot c, stream_id on) {
   auto& r = core_.closures[c];
   auto* v = core_.builds.find(per_worker_id{r.token});
-  if (!v) return;  // released meanwhile
+  if (!v) return;  // released during the build
   auto* w = core_.registry.find(on);
   if (!w) return;
   auto& part = v->components.at({w->task->job, w->task->index});

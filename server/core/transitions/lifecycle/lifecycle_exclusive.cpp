@@ -1,5 +1,5 @@
-// What lost workers mean for the closures that they executed: how many count, how long a closure
-// waits before it runs again, and which run alone until a worker turns out to live.
+// Effects of lost workers on the closures that they executed: which losses count, how long a
+// closure pauses, and which ones are isolated until the worker returns.
 #include <algorithm>
 #include <vector>
 
@@ -25,7 +25,7 @@ std::string lifecycle::text_of_losses(session const& s, closure_record const& r,
   constexpr std::size_t shown = 3;
   bool const only_processes = s.forgives_lost_workers && !r.own_error;
   bool all_lost = true;
-  std::vector<std::string> ends;  // the newest first
+  std::vector<std::string> ends;  // newest first
   for (auto it = r.details->lost.rbegin(); it != r.details->lost.rend(); ++it) {
     if (it->blamed == blame::none || (only_processes && it->blamed != blame::process)) continue;
     bool const lost = it->outcome.how == attempt_end::worker_lost;

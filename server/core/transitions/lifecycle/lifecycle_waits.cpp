@@ -1,4 +1,4 @@
-// Closures that wait for a time, their gang, or a worker that may never come.
+// Closures that wait for a time, their gang, or a worker that may never attach.
 #include <algorithm>
 #include <utility>
 
@@ -8,8 +8,8 @@
 
 namespace muster::core {
 
-// Doubled with each retry up to the limit, less up to a quarter of it, so that closures that failed
-// together do not come back together.
+// Doubles with each retry up to the limit, minus up to a quarter, so that closures that failed
+// together are not retried together.
 duration lifecycle::pause_before_retry(closure_options const& o, std::uint32_t retry,
                                        std::uint64_t id) {
   auto pause = o.retry_initial;
@@ -53,7 +53,6 @@ void lifecycle::tell_gangs() {
   }
 }
 
-// What is said of a task that is given up.
 std::string lifecycle::absence(task_row const& t) const {
   return core::absence(t.lost_since != never, core_.step.now - t.since, t.error);
 }
@@ -121,7 +120,7 @@ std::size_t lifecycle::check_all_later() {
   return core_.step.to_check.size() - before;
 }
 
-// At the end of a step, because a failure may stop the session.
+// Runs at the end of a step, because a failure may stop the session.
 void lifecycle::check_feasible() {
   if (std::exchange(core_.step.check_all, false)) check_all_later();
   for (auto const id : std::exchange(core_.step.to_check, {})) {
@@ -169,7 +168,7 @@ bool lifecycle::retry(worker& w, slot c, core::failure const& f) {
 
 void lifecycle::deadline_passed(slot c) {
   auto& r = core_.closures[c];
-  r.details->deadline = never;  // it has rung
+  r.details->deadline = never;  // the alarm has fired
   r.timed_out = true;
   if (r.worker != worker_number{}) return ask_to_stop(c);
   expire(c);
@@ -184,7 +183,7 @@ void lifecycle::start_delay_elapsed(slot c, queue_end to) {
   to == queue_end::head ? core_.scheduler.push_front(c) : core_.scheduler.push_back(c);
 }
 
-// Each closure that began before goes to the head of its queue, so the last of them goes first.
+// Closures that ran before go to the head of their queues, the oldest last.
 void lifecycle::start_delays_elapsed() {
   std::vector<slot> begun;
   for (auto const id : std::exchange(core_.step.starts_due, {})) {

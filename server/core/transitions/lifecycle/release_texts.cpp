@@ -1,4 +1,3 @@
-// The texts.
 #include "server/core/transitions/lifecycle/release_texts.hpp"
 
 #include <algorithm>
@@ -24,10 +23,10 @@ std::string release_texts::released_text(closure_id id) const {
          (note ? " " + when_and_why(*note) : std::string());
 }
 
-// As much as is known of a closure without a record, or without its value.
+// Returns as much as is known of a closure without a record or value.
 status release_texts::unknown_value(closure_id id) const {
   if (core_.values.note_of(id)) return {code::not_found, released_text(id)};
-  // A record that nobody has used yet has a note without a time.
+  // The note of an unused record has no time.
   if (auto const note = core_.closures.note_of(id); note && note->at != time_point{})
     return {code::not_found, "the value of " + text(id) + " was released " + when_and_why(*note)};
   if (core_.closures.is_elsewhere(id))

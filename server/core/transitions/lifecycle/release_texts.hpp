@@ -1,4 +1,4 @@
-// What people are told of values and sessions that are not there any more, and why. Reads only.
+// Texts about values and sessions that no longer exist. Read-only.
 //
 // Owned by the coordinator, used within a step; engine thread only.
 #pragma once
@@ -15,14 +15,14 @@ class release_texts {
  public:
   explicit release_texts(engine_state& core) : core_(core) {}
 
-  /// NOT_FOUND, with what is still known of why it is gone. The same below.
+  /// The unknown_* functions return NOT_FOUND and, as far as known, why the object was removed.
   status unknown_per_worker(per_worker_id id) const;
   std::string released_text(closure_id id) const;
   status unknown_value(closure_id id) const;
   status unknown_session(session_id id) const;
 
  private:
-  /// "12 s ago: …"
+  /// Returns a text such as "12 s ago: …".
   std::string when_and_why(release_note const& n) const;
 
   engine_state& core_;

@@ -1,4 +1,4 @@
-// Full queues, leases, and settling later.
+// Full queues, leases, and deferred settling.
 #include "server/core/transitions/lifecycle/session_flow.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ void session_flow::renew_lease(session& s, time_point until) {
                                                           : core_.step.config.session_grace;
   auto const end = std::min(until, core_.step.now + core_.step.config.session_grace_max) + grace;
   s.lease_until = s.lease_until == never ? end : std::max(s.lease_until, end);
-  if (s.lease_alarm == never) set_lease_alarm(s);  // else it goes off early and is set again
+  if (s.lease_alarm == never) set_lease_alarm(s);  // an earlier alarm is set again when it fires
 }
 
 void session_flow::set_lease_alarm(session& s) {
@@ -29,7 +29,7 @@ void session_flow::set_age_alarm(session& s, time_point kept_since) {
   core_.step.alarms.set(s.age_alarm, alarm_kind::value_age, raw(s.id));
 }
 
-// With some slack, so that a stream is not stopped and started for every closure.
+// The margin avoids stopping and restarting a stream for every closure.
 bool session_flow::has_reason_to_hold_back(session const& s) const {
   return of(s).waiting() > s.capacity - s.capacity / 4 || of(s).waiting() >= s.capacity ||
          (core_.closures.size() >= core_.step.config.closures_max && !s.traits().resumable);
@@ -41,9 +41,9 @@ void session_flow::relieve(session& s) {
   core_.step.fx.notices.push_back({s.id, notice_kind::room});
 }
 
-// A stream is looked at when its own closures move, but it may have none left that could: so all
-// are, each time that the table ceases to be full. That is not often, as a stream that was relieved
-// is held back again only when it has scheduled more.
+// Checks all held-back streams whenever the table is no longer full, because some may have no
+// closures whose moves would relieve them. This is rare: a relieved stream is held back again only
+// after it has scheduled more.
 void session_flow::on_free_place() {
   if (core_.closures.size() + 1 != core_.step.config.closures_max) return;
   for (auto const& [id, s] : core_.sessions.all())

@@ -1,4 +1,4 @@
-// Keeping, dropping and telling of values.
+// Keeps, drops and sends values.
 #include "server/core/transitions/lifecycle/value_keeping.hpp"
 
 #include <algorithm>
@@ -39,13 +39,13 @@ outcome value_keeping::outcome_of(slot c) const {
   return o;
 }
 
-// The closure that ran again has ended; its record is forgotten afterwards.
+// Called when the closure that ran again has ended, before its record is forgotten.
 void value_keeping::rebuilt(slot b) {
   auto& made = core_.closures[b];
   auto const id = closure_id{made.token};
   bool const ok = made.state() == closure_state::succeeded;
-  // Of a chain of lost values the one is named that could not be made. A function that has run may
-  // say as well that it lacks an input.
+  // In a chain of lost values, the message names the one that could not be rebuilt. A function that
+  // ran can fail with an input error of its own, hence the check of the attempt.
   bool const for_input =
       !ok && made.attempt == 0 && made.details->failure.kind == failure_kind::input;
   std::string why;
@@ -97,7 +97,7 @@ void value_keeping::written(value_moved& m) {
   if (done.worth_a_line) core_.step.tell(incidents::spill_failed{m.error});
 }
 
-// Those who asked: calls, closures that need it, a client that wants the outcome again.
+// Answers calls, closures that need the value, and a client that wants the outcome again.
 void value_keeping::tell_readers(closure_id id, value_store::reading reading, blob const* value,
                                  std::string why, bool for_input) {
   for (auto const call : core_.step.waiters.of(id)) {

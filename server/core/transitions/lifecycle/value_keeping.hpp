@@ -1,4 +1,4 @@
-// Values of ended closures: kept, dropped to stay within a limit, and told to those who asked.
+// Values of ended closures: keeps them, drops them at a limit, and sends them to those who asked.
 //
 // Owned by the coordinator, used within a step; engine thread only.
 #pragma once
@@ -18,24 +18,26 @@ class value_keeping {
   value_keeping(engine_state& core, release_texts& texts, session_flow& flow)
       : core_(core), texts_(texts), flow_(flow) {}
 
-  /// REQUIRES: its value is in memory, gone, or an error.
+  /// REQUIRES: the value is in memory, dropped, or an error.
   value_reply value_of(slot c) const;
-  /// What a resumable session is told of a closure that has ended; why there is no value, where it
-  /// is gone.
+  /// Returns the outcome of an ended closure for a resumable session; for a dropped value, the
+  /// reason.
   outcome outcome_of(slot c) const;
-  /// A closure that ran again has ended: who waits for the value gets it, or why there is none.
+  /// Ends a rebuild: sends the value, or why there is none, to those that wait for it.
   void rebuilt(slot b);
-  /// The closure has ended and its record stays.
+  /// Keeps the value of an ended closure whose record stays.
   void keep_value(slot c);
-  /// The record stays without its value and says why.
+  /// Drops the value of a closure whose record stays, and notes the reason.
   void drop_value(slot c, release_reason why);
-  /// Drops its oldest values until the session holds no more than it may.
+  /// Drops the session's oldest values until it is within its limits.
   void limit_values(session& s);
-  /// The session does not wait any more for this value to be read back.
+  /// Cancels the session's wait for this value to be read back.
   void do_not_repeat(session& s, closure_id id);
-  /// A value is on the disk, or could not be written.
+  /// Handles the result of writing a value to disk.
   void written(value_moved& m);
-  /// `why`: there is no value. `for_input`: that is what is said of an input already.
+  /// Sends a value, or why there is none, to all that wait for it.
+  /// @param why set if there is no value.
+  /// @param for_input whether `why` is already worded as the failure of an input.
   void tell_readers(closure_id id, value_store::reading reading, blob const* value, std::string why,
                     bool for_input = false);
 

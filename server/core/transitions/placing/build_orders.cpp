@@ -1,4 +1,4 @@
-// Components: expected, sent, released.
+// Components of per-worker values: which are expected, sent, released.
 #include "server/core/transitions/placing/build_orders.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t value_name_bytes_max = 256;
 }  // namespace
 
-// Components of tasks that nobody knows any more.
+// Deletes components of tasks that are no longer known.
 void build_orders::forget_components() {
   for (auto& [id, v] : core_.builds.all())
     std::erase_if(v.components, [&, this](auto const& entry) {
@@ -98,15 +98,15 @@ std::int64_t build_orders::reckoned_with(std::string const& job) const {
   return n;
 }
 
-// Where the session has no limit the server's holds: such a builder would take down every worker
-// that comes, whatever else they have to do.
+// Without a limit of the session, the server's applies: otherwise the build could take down every
+// new worker.
 std::uint32_t build_orders::losses_max(per_worker_entry const& v) const {
   auto const* const owner = core_.sessions.find(v.owner);
   return owner && owner->max_worker_failures > 0 ? owner->max_worker_failures
                                                  : core_.step.config.max_worker_failures;
 }
 
-// Here or there, as closures have named it.
+// Adds the components on tasks that closures have named.
 void build_orders::expect_named() {
   for (auto const id : core_.builds.take_named()) {
     auto* v = core_.builds.find(id);
@@ -118,8 +118,9 @@ void build_orders::expect_named() {
   }
 }
 
-// A worker without the function gets no component: what needs the value runs elsewhere. One that
-// has the value goes on with it: what closures have named is forgotten when the server restarts.
+// A worker without the function gets no component; closures that need the value run elsewhere. A
+// worker that has the value keeps it, since a restarted server has forgotten which tasks closures
+// named.
 void build_orders::expect_component(worker& w, per_worker_entry& v) {
   auto const& kept = w.task->spec.per_worker;
   bool const has_it = std::find(kept.begin(), kept.end(), v.id) != kept.end();
@@ -132,7 +133,7 @@ void build_orders::expect_component(worker& w, per_worker_entry& v) {
   part.stream = w.stream;
   part.since = core_.step.now;
   part.build = {};
-  // One that comes back has not died, and whether one that stays away has, nobody can know.
+  // An incarnation that returns has not died; of an absent one this is unknown.
   auto const suspect = std::exchange(part.suspect, {});
   bool const died = suspect != incarnation{} && suspect != w.task->spec.incarnation;
   part.losses += died;
@@ -151,8 +152,8 @@ void build_orders::expect_component(worker& w, per_worker_entry& v) {
   core_.builds.build_later(w.stream, v.id);
 }
 
-// It is built until it works, with pauses. Since the next attempt may find an innocent builder,
-// which somebody else has taken the workers from, closures fail only after that attempt.
+// Repeats the build with pauses until it succeeds. Closures fail only after the next attempt, which
+// may show that something else killed the workers.
 void build_orders::expect_quarantined(worker& w, per_worker_entry& v, per_worker_component& part,
                                       bool died) {
   auto const before = part.losses - part.losses_max;
@@ -181,7 +182,7 @@ void build_orders::send_builds() {
   expect_named();
   for (auto const stream : core_.builds.take_waiting()) {
     auto* w = core_.registry.find(stream);
-    if (!w || !w->open()) continue;  // away: all of it comes again with its return
+    if (!w || !w->open()) continue;  // disconnected: all builds are scheduled again when it returns
     auto& at = core_.scheduler.of((*w).number);
     auto& pending = core_.builds.to_build(stream);
     std::size_t sent = 0;
@@ -218,10 +219,10 @@ void build_orders::send_build(worker& w, per_worker_entry& v) {
   part.build = core_.closures.id_of(c);
 }
 
-// The build came over from the worker's broken stream; it was about to be sent anew.
+// The build was moved from the worker's broken stream and must not be sent again.
 void build_orders::go_on_building(worker const& w, slot c) {
   auto* v = core_.builds.find(per_worker_id{core_.closures[c].token});
-  if (!v) return;  // released meanwhile
+  if (!v) return;  // released during the build
   auto& part = v->components.at({w.task->job, w.task->index});
   part.build = core_.closures.id_of(c);
   core_.builds.do_not_build(w.stream, v->id);

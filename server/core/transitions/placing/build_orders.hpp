@@ -1,6 +1,7 @@
-// PerWorkerValues: who has to build what, and when it is sent. A build is a closure of the core's
-// own: sent before anything else, past the window (never past the credits). When its worker is lost
-// it is forgotten and the next one builds anew; its outcome is a component's state.
+// PerWorkerValues: decides which workers build which values, and sends the builds. A build is a
+// closure of the core itself. It is sent before all others and may exceed the window, but never the
+// credits. If its worker is lost, it is forgotten and the worker's successor builds again. Its
+// outcome becomes the state of a component.
 //
 // Owned by the coordinator, used within a step; engine thread only.
 #pragma once
@@ -21,35 +22,36 @@ class build_orders {
   build_orders(engine_state& core, release_texts& texts, session_flow& flow, lifecycle& life)
       : core_(core), texts_(texts), flow_(flow), life_(life) {}
 
-  /// Drops components of tasks that the registry has forgotten.
+  /// Deletes components of tasks that the registry has forgotten.
   void forget_components();
-  /// Declares a value and has it built wherever it is expected. Takes the event. Errors go to its
-  /// call.
+  /// Declares a value and schedules builds on all workers that need it. Errors are returned to the
+  /// call. Consumes the event.
   void create_value(create_per_worker& e);
-  /// Releases it. NOT_FOUND.
+  /// Releases a value; NOT_FOUND if it is unknown.
   void delete_value(delete_per_worker const& e);
-  /// Those of the session but for these tokens.
+  /// Releases the session's values, except those with the tokens in `but`.
   void release_per_worker(session const& s, std::vector<std::uint64_t> const& but = {});
-  /// Notes what a worker that has come must build, and has dropped what it need not keep.
+  /// Schedules the builds that a newly attached worker needs, and drops values that it need not
+  /// keep.
   void expect_components(worker& w);
-  /// Dispatches the builds that were noted, to workers that are open.
+  /// Dispatches scheduled builds to workers that are open.
   void send_builds();
-  /// As many tasks of the job as a declaration, a session or a value counts by index: a worker that
-  /// comes without one takes a lost one's place there.
+  /// Returns how many tasks of the job a declaration, a session or a value counts by index. A
+  /// worker without an index takes the place of a lost one below that.
   std::int64_t reckoned_with(std::string const& job) const;
-  /// The build did not come to its end; tried again where its worker is or comes back.
+  /// Continues a build that was handed over to the worker's new stream.
   void go_on_building(worker const& w, slot c);
 
  private:
-  /// Whether the task is one of those that build the value.
+  /// Returns whether the task is one of those that build the value.
   bool builds_it(task_row const& t, per_worker_entry const& v) const;
   std::uint32_t declared_for(per_worker_entry const& v) const;
-  /// How many workers in a row its builder may lose before it is built with pauses only. 0: any
-  /// number.
+  /// Returns how many workers in a row a build may lose before it is repeated only with pauses; 0:
+  /// no limit.
   std::uint32_t losses_max(per_worker_entry const& v) const;
   void expect_component(worker& w, per_worker_entry& v);
-  /// The same for one whose builder has lost too many workers in a row: it is built after a pause.
-  /// `died`: the last of them just now.
+  /// Schedules, after a pause, a build that has lost too many workers in a row.
+  /// @param died whether the last of them was lost just now.
   void expect_quarantined(worker& w, per_worker_entry& v, per_worker_component& part, bool died);
   void expect_named();
   void send_build(worker& w, per_worker_entry& v);

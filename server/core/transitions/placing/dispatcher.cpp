@@ -1,5 +1,4 @@
-// Gangs and closures that run alone first, then turn by turn; and what is said when nothing
-// finishes.
+// Dispatches gangs and isolated closures first, then turn by turn; reports stalls.
 #include "server/core/transitions/placing/dispatcher.hpp"
 
 #include <algorithm>
@@ -9,8 +8,7 @@
 
 namespace muster::core {
 
-// Hands out closures until nothing fits any more. Consecutive turns for one worker become one
-// dispatch.
+// Dispatches until no more closures fit. Consecutive turns of one worker become one dispatch.
 void dispatcher::dispatch() {
   if (core_.builds.any_waits()) building_.send_builds();
   if (core_.scheduler.gangs.any_waits()) start_gangs();
@@ -41,7 +39,7 @@ void dispatcher::retract() {
                                          core_.closures.id_of(c), core_.closures[c].attempt});
 }
 
-// The oldest of each worker come first in what it holds.
+// The closures that a worker holds are ordered oldest first.
 std::vector<stalled_closure> dispatcher::oldest_running() const {
   constexpr std::size_t shown = 5;
   std::vector<slot> oldest;
@@ -68,7 +66,7 @@ std::vector<stalled_closure> dispatcher::oldest_running() const {
 }
 
 void dispatcher::report_stall() {
-  std::uint64_t queued = 0;  // for a worker; not those that wait for a time
+  std::uint64_t queued = 0;  // excludes closures that wait for a time
   for (auto const& f : core_.book.functions.all()) queued += f.queued;
   auto const running = core_.book.counts().running;
   if (!core_.watchdog.on_alarm(running + queued > 0, core_.step.now)) return;
@@ -95,8 +93,8 @@ void dispatcher::keep_free_for(gang const& g) {
   core_.scheduler.keep_free(std::move(wanted));
 }
 
-// Those that are set apart are tried as well, one in a step: the plan is greedy, so what is idle
-// may hold a gang that all workers do not.
+// Also tries one gang per step that is set apart. The plan is greedy, so idle workers may hold a
+// gang that all workers together appear not to.
 void dispatcher::start_gangs() {
   auto& gangs = core_.scheduler.gangs;
   std::uint64_t turn = 0;

@@ -1,4 +1,4 @@
-// The last part of a step: closures go to workers until nothing fits any more.
+// The last part of a step: dispatches closures to workers until no more fit.
 //
 // Owned by the coordinator, used within a step; engine thread only.
 #pragma once
@@ -19,19 +19,18 @@ class dispatcher {
       : core_(core), life_(life), building_(building) {}
 
   void dispatch();
-  /// Workers with an idle slot have waited for long enough: what was prefetched to others and they
-  /// can run is asked back.
+  /// Retracts closures prefetched to other workers that workers with long-idle slots can run.
   void retract();
-  /// The closures that have run for longest, five at most.
+  /// Returns the up to five closures that have run longest.
   std::vector<stalled_closure> oldest_running() const;
-  /// Tells people that nothing has finished for a while, if anything is waited for.
+  /// Reports that no closure has finished for a while, if any is expected to.
   void report_stall();
-  /// Closures that run alone have waited for long enough: a worker is kept empty for one of them.
+  /// Keeps a worker empty for an isolated closure that has waited long enough.
   void keep_a_worker_empty();
 
  private:
   void start_gangs();
-  /// True: it has started.
+  /// Returns whether the gang has started.
   bool start_gang(std::uint64_t id);
   void keep_free_for(gang const& g);
   void start_exclusive_ones();
@@ -42,7 +41,8 @@ class dispatcher {
   build_orders& building_;
   std::vector<slot> run_;  // scratch
 
-  static constexpr duration idle_for = std::chrono::milliseconds(50);  // before a retraction
+  // Idle time before a retraction.
+  static constexpr duration idle_for = std::chrono::milliseconds(50);
 };
 
 }  // namespace muster::core

@@ -1,5 +1,4 @@
-// Who is here is counted when workers come or go; the rest is looked at by version, few as they
-// are.
+// Counts workers when they attach or leave; everything else visits all versions, which are few.
 #include "server/core/transitions/placing/version_watch.hpp"
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 namespace muster::core {
 
 namespace {
-/// Closures that end within one step; others follow a moment later.
+/// Maximum number of closures failed in one step; the rest follow after a_moment.
 constexpr std::size_t closures_a_step = 5'000;
 constexpr duration a_moment = std::chrono::milliseconds(1);
 
@@ -41,7 +40,7 @@ void version_watch::learn_names() {
     if (at == families_.end()) at = families_.insert(at, {std::string(family), 0});
     versions_.push_back({static_cast<function_id>(functions_seen_),
                          static_cast<std::uint32_t>(at - families_.begin())});
-    workers_seen_ = ~std::uint64_t{0};  // some may have it
+    workers_seen_ = ~std::uint64_t{0};  // recount: some workers may have it
   }
 }
 
@@ -61,7 +60,7 @@ void version_watch::count_workers() {
   for (std::size_t i = 0; i < versions_.size(); ++i) {
     auto& v = versions_[i];
     if (before[i].present > 0 && v.present == 0) v.left = core_.step.now;
-    bool const first = families_before[v.family].present == 0;  // of its family
+    bool const first = families_before[v.family].present == 0;  // its family's first worker
     if (first && is_missing(v) && waits(v))
       v.expected = core_.step.now + core_.step.config.reconnect_grace;
   }
@@ -80,7 +79,8 @@ time_point version_watch::there_until(version const& v) const {
 }
 
 bool version_watch::refuse() {
-  if (refused_ >= closures_a_step && due_ > core_.step.now) return false;  // in the next step
+  // Continued in the next step.
+  if (refused_ >= closures_a_step && due_ > core_.step.now) return false;
   refused_ = 0;
   due_ = never;
   learn_names();

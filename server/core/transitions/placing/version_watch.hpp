@@ -1,12 +1,14 @@
-// Closures that ask for a version which workers do not have, while they have others: "python:3.12"
-// beside workers of "python:3.11". Such a one fails and says so, instead of waiting for a worker
-// that nobody has started. A version counts as there for reconnect_grace after its last worker has
-// gone, as that may be restarting, and after the server has come back with jobs. What waited before
-// any worker of the family came gives the others as long to come, too. While there is none at all,
-// it waits. Workers that drain, are away or cordoned are there.
+// Fails closures that ask for a version which no worker has while workers have other versions of
+// the same family: "python:3.12" when only "python:3.11" is connected. If no worker of the family
+// is connected, they wait.
 //
-// Owned by the coordinator, which asks at the end of each step; engine thread only. As many
-// versions as functions have such names (config::functions_max).
+// A version counts as present for reconnect_grace after its last worker has left, since that may be
+// restarting, and after the server has restarted with jobs. Closures that waited before any worker
+// of the family attached get the same time. Workers that are draining, disconnected or cordoned
+// count.
+//
+// Owned by the coordinator, which calls it at the end of each step; engine thread only. Bounded by
+// the number of functions with such names (config::functions_max).
 #pragma once
 
 #include <optional>
@@ -20,42 +22,42 @@
 
 namespace muster::core {
 
-/// What stands before the colon of "python:3.11"; empty when a name does not end with a version,
-/// which begins with a digit and has digits and dots.
+/// Returns the part before the colon of "python:3.11"; empty if the name does not end with a
+/// version. A version starts with a digit and consists of digits and dots.
 std::string_view family_of(std::string_view function);
 
 class version_watch {
  public:
   version_watch(engine_state& core, lifecycle& life) : core_(core), life_(life) {}
 
-  /// Fails what nobody will run, 5,000 closures at one time; whether there were any. Others follow
-  /// when it is due.
+  /// Fails up to 5,000 closures that no worker will run, and returns whether there were any. The
+  /// rest follow at due().
   bool refuse();
-  /// It has to be asked again then.
+  /// Returns when `refuse` must be called again.
   time_point due() const { return due_; }
-  /// Workers that were there before a restart may not have come back until then.
+  /// Sets until when workers from before a restart may still reconnect.
   void trust_until(time_point t) { trusted_until_ = t; }
-  /// Beside what else is said of a queued closure; nothing when its function is no version, or
-  /// there.
+  /// Returns the missing version that a queued closure waits for; nothing if its function has no
+  /// version or a worker has it.
   std::optional<version_wait> why_it_waits(slot c, time_point now) const;
 
  private:
   struct version {
     function_id function{};
     std::uint32_t family = 0;
-    std::uint32_t present = 0;  // workers
-    time_point left{};          // when the last of them had gone; epoch: none ever did
-    time_point expected{};      // it may come until then; epoch: nobody waited
+    std::uint32_t present = 0;  // number of workers
+    time_point left{};          // when its last worker left; epoch: it never had one
+    time_point expected{};      // it may appear until then; epoch: no closure waited
   };
   struct version_family {
     std::string name;
-    std::uint32_t present = 0;  // workers, of all its versions
+    std::uint32_t present = 0;  // number of workers, all versions
   };
 
   void learn_names();
   void count_workers();
   version const* find(function_id f) const;
-  /// It counts as there until then.
+  /// Returns until when the version counts as present.
   time_point there_until(version const& v) const;
   bool is_missing(version const& v) const {
     return v.present == 0 && families_[v.family].present > 0;
@@ -65,17 +67,17 @@ class version_watch {
     return f.queued + f.waiting > 0;
   }
   std::vector<closure_id> waiting_for(function_id f, std::size_t most) const;
-  /// Those of the family that connected workers have: "python:3.10", "python:3.11".
+  /// Returns the versions of the family that connected workers have: "python:3.10", "python:3.11".
   std::vector<std::string> versions_there(std::uint32_t family) const;
 
   engine_state& core_;
   lifecycle& life_;
 
   std::vector<version_family> families_;
-  std::vector<version> versions_;  // as they were named first
+  std::vector<version> versions_;  // in order of first use
   std::uint64_t functions_seen_ = 0;
   std::uint64_t workers_seen_ = 0;
-  std::uint64_t refused_ = 0;  // by the last question
+  std::uint64_t refused_ = 0;  // closures failed by the last refuse()
   time_point trusted_until_{};
   time_point due_ = never;
 };

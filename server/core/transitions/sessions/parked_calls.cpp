@@ -1,4 +1,4 @@
-// Calls that wait: for a job, for a value.
+// Parks calls that wait for a job or a value.
 #include "server/core/transitions/sessions/parked_calls.hpp"
 
 #include <algorithm>

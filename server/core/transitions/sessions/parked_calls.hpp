@@ -1,6 +1,6 @@
-// Calls that wait for a job to end, for a session to drain or for a value, and are answered at once
-// when there is nothing to wait for. Limit: config::parked_calls_max; a call beyond it is refused
-// with RESOURCE_EXHAUSTED.
+// Calls that wait for a job to end, a session to drain, or a value. They are answered at once if
+// there is no need to wait. Limit: config::parked_calls_max; a further call is refused with
+// RESOURCE_EXHAUSTED.
 //
 // Owned by the coordinator, used within a step; engine thread only.
 #pragma once
@@ -21,10 +21,10 @@ class parked_calls {
         admission_(admitting),
         ends_(ends) {}
 
-  /// Answered when the job has ended or the stream has drained, with DEADLINE_EXCEEDED at the
-  /// call's deadline, or NOT_FOUND.
+  /// Answers when the job has ended or the stream has drained. DEADLINE_EXCEEDED at the call's
+  /// deadline; NOT_FOUND.
   void join(join_session const& e);
-  /// Answered with the value once there is one: read back from the disk or made again if need be.
+  /// Answers with the value once there is one. Reads it back from disk or rebuilds it if necessary.
   void await(await_value const& e);
 
  private:

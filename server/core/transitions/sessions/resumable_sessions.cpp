@@ -1,4 +1,4 @@
-// What is released, and clients that leave and come back.
+// Releases, and clients that leave and return.
 #include "server/core/transitions/sessions/resumable_sessions.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ void resumable_sessions::release_one(slot c) {
   if (ended(r.state()) && told) return life_.keep_for_others(c) ? void() : life_.forget_held(c);
   r.released = true;
   core_.book.tell(c, move_reason::unwanted);
-  if (ended(r.state())) core_.values.forget_value(c);  // its outcome is still to come again
+  if (ended(r.state())) core_.values.forget_value(c);  // its outcome is still to be repeated
 }
 
 void resumable_sessions::release_held(release_values const& e) {
@@ -65,7 +65,7 @@ void resumable_sessions::resume(resume_session const& e) {
   std::vector<closure_id> unwanted;
   for (auto const& [token, id] : s->by_token)
     if (!std::binary_search(wanted.begin(), wanted.end(), token)) unwanted.push_back(id);
-  std::sort(unwanted.begin(), unwanted.end());  // the order of a hash table is nobody's business
+  std::sort(unwanted.begin(), unwanted.end());  // makes the order independent of the hash table
   for (auto const id : unwanted) {
     slot const c = core_.closures.find(id);
     keeping_.do_not_repeat(*s, id);

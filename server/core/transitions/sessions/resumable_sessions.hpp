@@ -1,8 +1,7 @@
-// Sessions that keep the outcomes for their client: what it releases, and how it leaves and comes
-// back.
+// Sessions that keep outcomes for their client: releases, suspension and resumption.
 //
 //   attached ──suspend──► on a lease ──resume──► attached
-//                             │ nobody came back
+//                             │ lease expired
 //                             ▼
 //                    closed: cancelled, then forgotten
 //
@@ -26,11 +25,13 @@ class resumable_sessions {
         life_(life),
         building_(building) {}
 
-  /// Forgets what has ended and was told of; drops the value of the rest once it ends.
+  /// Forgets ended closures whose outcome was sent. Marks the others, so that their value is
+  /// dropped when they end.
   void release_held(release_values const& e);
-  /// The stream is gone: the session waits on a lease. REQUIRES: the session is a resumable one.
+  /// Puts a session whose stream has ended on a lease. REQUIRES: the session is resumable.
   void suspend(suspend_session const& e);
-  /// The client is back: releases what it does not name, and answers with the failure it missed.
+  /// Attaches the client again. Releases what it does not name, and replies with the failure that
+  /// it missed.
   void resume(resume_session const& e);
 
  private:

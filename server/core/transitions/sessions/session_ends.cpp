@@ -1,4 +1,4 @@
-// Draining, finishing, forgetting.
+// Drains, finishes and forgets sessions.
 #include "server/core/transitions/sessions/session_ends.hpp"
 
 #include <algorithm>
@@ -37,8 +37,8 @@ join_reply session_ends::collect(session& s) {
   return j;
 }
 
-// In the order in which they came, so the first of them gets the error. A join that gets none goes
-// on waiting for what the error has not stopped.
+// Answers joins in order of arrival, so that the first one gets the error. A `drain` join without
+// an error keeps waiting for closures that the error has not stopped.
 void session_ends::answer_drained(session& s) {
   bool const idle = flow_.idle(s);
   std::vector<call_id> waiting;
@@ -110,7 +110,7 @@ void session_ends::settle(session& s) {
   }
   if (s.stopping || s.sealed)
     core_.step.fx.notices.push_back({s.id, notice_kind::drained, s.generation, {}});
-  if (s.stopping) {  // the next generation starts clean
+  if (s.stopping) {  // the next generation starts without errors
     s.stopping = false;
     if (s.traits().resumable && s.first_error) {
       s.raised = std::move(s.first_error);
@@ -144,7 +144,7 @@ void session_ends::finish_job(session& s) {
   flow_.set_age_alarm(s, core_.step.now);
 }
 
-// As a job, it has failed when one of its closures has, whatever its client did about it.
+// A session has failed, like a job, if one of its closures failed, however the client handled it.
 void session_ends::end_session(session& s) {
   auto const& counts = flow_.of(s).counts;
   if (!core_.step.config.keeps_ended_sessions() || counts.total() == 0)
@@ -176,12 +176,12 @@ void session_ends::release_session(session& s, release_reason why) {
 
 void session_ends::release_contents(session& s, release_reason why) {
   check(flow_.idle(s), "a session is forgotten when nothing of it is left");
-  // Of a stream: a job has answered them when it ended.
+  // Joins of a stream; those of a job were answered when it ended.
   for (auto const call : std::exchange(s.joins, {})) {
     core_.step.waiters.remove(call);
     core_.step.answer(call, texts_.unknown_session(s.id));
   }
-  // Said once of all that it has.
+  // One fact for all it has.
   if (std::exchange(s.durable, false)) core_.step.fx.changes.let_go.push_back(s.id);
   for (slot const c : flow_.of(s).closures) {
     core_.values.let_go(c);

@@ -1,4 +1,4 @@
-// How sessions and jobs drain, finish and are forgotten, and which go first when there is too much.
+// How sessions and jobs drain, finish and are forgotten, and which are forgotten first at a limit.
 //
 // Owned by the coordinator, used within a step; engine thread only.
 #pragma once
@@ -27,36 +27,38 @@ class session_ends {
         life_(life),
         building_(building) {}
 
-  /// Its client has not come back: the session stops, unless its lease was renewed or it works on
+  /// Stops a session whose client has not returned, unless its lease was renewed or it works
   /// detached.
   void on_lease_expired(session& s);
-  /// What `drain` and `settle` are told; takes the error.
+  /// Returns the reply to `drain` and `settle`, and clears the error that it reports.
   join_reply collect(session& s);
-  /// The job's deadline has passed: it fails and stops.
+  /// Fails and stops the job, because its deadline has passed.
   void expire_session(session& s);
-  /// What a call that waits for the session is told: whether it has ended, and its first error.
+  /// Returns the reply to a call that waits for the session: whether it has ended, and its first
+  /// error.
   join_reply joined(session const& s) const;
-  /// What is too old goes: the session, if it has ended, else the values it has held for too long.
+  /// Forgets a session that ended long ago, or the values that an unfinished one has held too long.
   void on_age_limit(session_id id);
-  /// Drains, finishes or ends a session of which nothing is left to run. Does nothing to others.
+  /// Drains, finishes or ends a session with no closures left to run. Does nothing to other
+  /// sessions.
   void settle(session& s);
-  /// The session goes with all that it has. REQUIRES: none of its closures is unfinished.
+  /// Deletes the session and all it has. REQUIRES: none of its closures is unfinished.
   void release_session(session& s, release_reason why);
-  /// Forgets the job that ended first. False: none has ended.
+  /// Forgets the job that ended first. Returns false if none has ended.
   bool forget_oldest_job(release_reason why);
-  /// The same of sessions that are kept to be looked at.
+  /// Forgets the streaming session that ended first. Returns false if none has ended.
   bool forget_oldest_ended();
-  /// Whether values or ended jobs are more than the configuration allows.
+  /// Returns whether values or ended jobs exceed the configured limits.
   bool over_a_limit() const;
-  /// Drops or spills values and forgets ended jobs, the oldest first, until they are not.
+  /// Drops or spills values and forgets ended jobs, oldest first, until they are within the limits.
   void keep_within_limits();
 
  private:
   void answer_drained(session& s);
   void finish_job(session& s);
-  /// Its client is gone: it stays to be looked at, or goes at once.
+  /// Ends a session whose client has left. Keeps its record for display, or deletes it at once.
   void end_session(session& s);
-  /// What it holds and waits for goes; the session itself and its rows stay.
+  /// Deletes everything that the session holds or waits for; keeps the session and its rows.
   void release_contents(session& s, release_reason why);
   void clear(time_point& alarm, alarm_kind kind, session const& s);
   bool drop_oldest_in_memory();

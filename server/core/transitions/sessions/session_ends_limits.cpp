@@ -1,5 +1,5 @@
-// What is released goes the oldest first: a finished job as a whole, a value of a session alone,
-// its record staying, so that its client does not run the closure again.
+// The oldest data is released first: finished jobs entirely, but of a session only the value. The
+// record stays, so that the client does not run the closure again.
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +21,7 @@ bool session_ends::forget_oldest_ended() {
   return s != nullptr;
 }
 
-// Of all sessions and jobs, unfinished ones too: only when the disk does not take them.
+// Affects all sessions and jobs, even unfinished ones; used only when the disk cannot take values.
 bool session_ends::drop_oldest_in_memory() {
   slot const c = core_.values.pop_oldest_in_memory();
   if (c == no_slot) return false;

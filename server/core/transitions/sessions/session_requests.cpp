@@ -1,4 +1,4 @@
-// Opening, scheduling, and ending on request.
+// Opens, schedules, and ends on request.
 #include "server/core/transitions/sessions/session_requests.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ void session_requests::cancel_all(cancel_session const& e) {
   auto* s = core_.sessions.find_open(e.session);
   if (!s) return core_.step.answer(e.call, texts_.unknown_session(e.session));
   if (!s->terminal() && !s->user_cancelled) {
-    s->user_cancelled = !s->traits().generations && !s->first_error;  // else it is failing already
+    s->user_cancelled = !s->traits().generations && !s->first_error;  // else it is already failing
     life_.stop_session(*s, "cancelled");
   }
   core_.step.answer(e.call, {});
@@ -41,7 +41,7 @@ void session_requests::cancel_one(cancel_closure const& e) {
       life_.cancel(c, "cancelled");
       break;
     default:
-      break;  // ended already; cancelling it again is no error
+      break;  // already ended; cancelling again is not an error
   }
   core_.step.answer(e.call, {});
 }
@@ -58,7 +58,7 @@ void session_requests::delete_job(delete_session const& e) {
   auto* s = core_.sessions.find(e.session);
   if (!s) return core_.step.answer(e.call, texts_.unknown_session(e.session));
   if (s->traits().resumable && !s->attached &&
-      !s->terminal()) {  // nobody serves it: an operator may end it
+      !s->terminal()) {  // no stream serves it: an operator may end it
     s->closed = true;
     life_.stop_session(*s, "deleted");
     return core_.step.answer(e.call, {});
@@ -193,7 +193,7 @@ status session_requests::appendable(session const& s, core::schedule const& e) c
   return room_for(s, flow_.of(s).waiting(), specs.size());
 }
 
-// Inputs of those that are left name the ones before them by id then.
+// Inputs of the remaining closures then refer to the removed ones by id.
 status session_requests::pass_over(session const& s, core::schedule& e,
                                    std::vector<closure_id>& known) const {
   if (!e.first) return {};

@@ -1,4 +1,4 @@
-// What did not succeed in a job becomes a job of its own.
+// Creates a new job from the failed and cancelled closures of another.
 #include <algorithm>
 
 #include "server/core/transitions/sessions/session_requests.hpp"

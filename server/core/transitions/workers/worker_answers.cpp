@@ -1,4 +1,4 @@
-// One message of results after the other.
+// Applies messages of results one by one.
 #include "server/core/transitions/workers/worker_answers.hpp"
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace muster::core {
 
 namespace {
 
-/// Workers may answer so often that they do not know what a closure needs, before it fails: about
-/// ten seconds, in which a worker of another version may come.
+/// Number of times that workers may answer that they lack what a closure needs before it fails.
+/// This takes about ten seconds, in which a worker of another version may attach.
 constexpr unsigned stale_answers_max = 8;
 
 unsigned stale_answers(closure_record const& r) {
@@ -27,11 +27,11 @@ std::string in_minutes(duration d) {
   return s % 60 == 0 ? std::to_string(s / 60) + " min" : std::to_string(s) + " s";
 }
 
-// The type of a DEPENDENCY_LOST failure that names no dependency: the worker could not reach the
+// Type of a DEPENDENCY_LOST failure without a named dependency: the worker could not reach the
 // server for an argument or a value.
 constexpr std::string_view connection_lost_type = "muster::connection_lost";
 
-// At once for the first time, as another worker may do better; then less and less often.
+// The first retry is immediate, since another worker may succeed; later ones are ever more delayed.
 std::chrono::milliseconds pause_before_retry(unsigned losses) {
   auto const before = std::min(losses, 6U);
   return std::chrono::milliseconds(before == 0 ? 0 : 50 << before);
@@ -39,7 +39,7 @@ std::chrono::milliseconds pause_before_retry(unsigned losses) {
 
 }  // namespace
 
-// What every answer goes through is inline.
+// Functions that every answer passes through are inline.
 [[gnu::always_inline]] inline slot worker_answers::held_by(worker const& w, closure_id id,
                                                            std::uint32_t attempt) const {
   slot const c = core_.closures.find(id);
@@ -71,11 +71,11 @@ session* worker_answers::owner_of(slot c) {
   return v ? core_.sessions.find(v->owner) : nullptr;
 }
 
-// What the worker could not reach is this server: a loss of the worker, and no error of the
-// closure.
+// The worker could not reach this server. That counts as a loss of the worker, not as an error of
+// the closure.
 void worker_answers::connection_lost(worker& w, slot c, failure f) {
   if (builds(c)) {
-    // The value may have been released while its builder waited for the server.
+    // The value may have been released while its build waited for the server.
     if (!life_.component_of(w, c)) return life_.fail(c, closure_state::failed, std::move(f));
     return life_.build_again(w, c, std::move(f));
   }
@@ -148,7 +148,7 @@ bool worker_answers::tolerate_timeout(worker& w, slot c, failure const& f) {
 
 void worker_answers::results(worker_results& e) {
   auto* w = core_.registry.find(e.stream);
-  if (!w || w->away) return;  // disconnected a moment ago; its work is elsewhere by now
+  if (!w || w->away) return;  // just disconnected; its closures are elsewhere
   core_.registry.tasks.seen(core_.step.now, *w->task);
   auto const refuse = [&](std::string wrong) {
     workers_.disconnect(*w, {code::invalid_argument, std::move(wrong)}, false, task_state::error);
@@ -164,10 +164,10 @@ void worker_answers::results(worker_results& e) {
     if (&r == &e.results.back()) wait = wait_told_by(at, c, r);
     apply_result(*w, c, r);
   }
-  // To the head of the queue, the oldest last.
+  // Requeued at the head, the oldest last.
   for (auto it = e.returned.rbegin(); it != e.returned.rend(); ++it)
     if (auto wrong = apply_returned(*w, *it); !wrong.empty()) return refuse(std::move(wrong));
-  // Behind the answers, which end waits: another may have begun since.
+  // Applied after the answers, which end waits, so that another closure may yield within the limit.
   for (auto const& e_wait : e.waits)
     if (auto wrong = apply_wait(*w, e_wait); !wrong.empty()) return refuse(std::move(wrong));
   life_.start_waiting(at);
@@ -179,8 +179,8 @@ void worker_answers::results(worker_results& e) {
   workers_.note_running(*w);
 }
 
-// One at a time, since nothing is sent before all are taken: each finds the worker's resources
-// free.
+// Takes answers one at a time: no closure is sent before all are taken, so each finds the worker's
+// resources free.
 void worker_answers::earlier(worker_events::newcomer const& from,
                              std::vector<worker_result>& answers) {
   message_ = &answers;
@@ -195,11 +195,12 @@ void worker_answers::earlier(worker_events::newcomer const& from,
       life_.take_up(at, c, r.attempt);
       by = from.now;
     }
-    if (held_by(*by, r.closure, r.attempt) == c) apply_result(*by, c, r);  // else another attempt's
+    // Otherwise the answer is for another attempt.
+    if (held_by(*by, r.closure, r.attempt) == c) apply_result(*by, c, r);
   }
 }
 
-// Of one that nobody saw starting, it is how long it was there itself.
+// If its start was not observed, uses the time that the closure itself spent at the worker.
 duration worker_answers::wait_told_by(worker_slots const& at, slot c,
                                       worker_result const& r) const {
   bool const measured = r.execution >= duration{};
@@ -216,7 +217,7 @@ std::string worker_answers::unheld(worker const& w, char const* said, closure_id
          ", it holds attempt " + std::to_string(core_.closures[c].attempt);
 }
 
-// What it does not hold any more it may have reported before it knew.
+// Ignores closures that the worker no longer holds: its report may have crossed a message.
 void worker_answers::apply_started(worker& w, started_closure const& e) {
   slot const c = held_by(w, e.closure, e.attempt);
   if (c == no_slot) return;
@@ -234,7 +235,7 @@ void worker_answers::apply_started(worker& w, started_closure const& e) {
   r.reported = true;
 }
 
-// The same.
+// Ignores closures that the worker no longer holds, for the same reason as apply_started.
 std::string worker_answers::apply_wait(worker& w, closure_wait const& e) {
   slot const c = held_by(w, e.closure, e.attempt);
   if (c == no_slot || core_.closures[c].waits == e.begins) return {};
@@ -270,9 +271,9 @@ void worker_answers::note_long(worker const& w, slot c, worker_result const& r, 
                           started, started + took);
 }
 
-// They came together, and the worker's slots took them in turn. So they are laid out backwards from
-// now over the slots that were not busy with something else, each where a slot is free the latest:
-// or a worker of two slots would have done five things at once.
+// The results arrived together, but the worker's slots ran them in turn. Therefore they are laid
+// out backwards from now over the slots that were not otherwise busy, each in the slot that is free
+// latest. Otherwise a worker with two slots would seem to have run five closures at once.
 void worker_answers::lay_out(worker const& w, std::size_t first) {
   auto const& all = *message_;
   ends_.assign(all.size(), core_.step.now);
@@ -285,7 +286,7 @@ void worker_answers::lay_out(worker const& w, std::size_t first) {
       --others;
   auto const slots = others < at.slots ? at.slots - others : 1;
   if (all.size() - first <= slots) return;
-  free_from_.assign(slots, core_.step.now);  // a heap, the latest first
+  free_from_.assign(slots, core_.step.now);  // a heap, latest first
   for (auto i = all.size(); i-- > first;) {
     std::pop_heap(free_from_.begin(), free_from_.end());
     ends_[i] = free_from_.back();
@@ -312,7 +313,8 @@ void worker_answers::apply_result(worker& w, slot c, worker_result& r) {
   why.worker = w.task->name();
   why.attempt = record.attempt;
   if (why.kind == failure_kind::stale_handle && !builds(c)) {
-    // At once for the first time, since another worker may know it; then less and less often.
+    // The first retry is immediate, since another worker may know it; later ones are ever more
+    // delayed.
     auto const before = stale_answers(record);
     auto const pause = std::chrono::milliseconds(before == 0 ? 0 : 50 << std::min(before, 6u));
     if (before < stale_answers_max || record.stop_requested)
@@ -327,7 +329,7 @@ void worker_answers::apply_result(worker& w, slot c, worker_result& r) {
   if (why.kind == failure_kind::user && life_.retry(w, c, why)) return;
   bool const stopped = why.kind == failure_kind::cancelled && record.stop_requested;
   auto const& s = core_.sessions.of(record.owner);
-  // An error that the function raised itself while it stopped is kept.
+  // Keeps an error that the function itself raised while it stopped.
   if (stopped && (why.type.empty() || why.type == "muster.errors.Cancelled") && !record.own_error &&
       !s.user_cancelled && !s.stopped_because.empty())
     why.message = s.stopped_because;

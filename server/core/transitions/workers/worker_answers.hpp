@@ -1,4 +1,4 @@
-// What workers answer: what runs, values, errors, and failures that are borne for a while.
+// Messages of workers about closures: starts, values, errors, and failures that are tolerated.
 //
 // Owned by the coordinator, used within a step; engine thread only.
 #pragma once
@@ -18,52 +18,53 @@ class worker_answers {
   worker_answers(engine_state& core, lifecycle& life, worker_events& workers)
       : core_(core), life_(life), workers_(workers) {}
 
-  /// What one message of a worker says: closures that have started, ended, were given back or wait
-  /// for a value. Consumes the event.
+  /// Handles one message: closures that have started, ended, been returned, or wait for a value.
+  /// Consumes the event.
   void results(worker_results& e);
-  /// Of earlier streams, which may not have been taken. What nobody waits for is passed over.
+  /// Handles answers of earlier streams, which may not have arrived. Ignores those of unknown
+  /// closures.
   void earlier(worker_events::newcomer const& from, std::vector<worker_result>& answers);
 
  private:
-  /// Requeues the closure, or ends it when it was reported too often, or badly. A build that is
-  /// requeued is one that is made again.
+  /// Requeues the closure, or fails it if a dependency was reported too often or the report is
+  /// invalid. A build is repeated instead.
   void dependency_lost(worker& w, slot c, failure f);
   void connection_lost(worker& w, slot c, failure f);
-  /// Where the failure is counted; null: nowhere, it is of a build that nobody wants any more.
+  /// Returns where the failure is counted; null for a build whose value was released.
   transient_reports* reports_of(worker const& w, slot c);
-  /// The session that asked for it; of a build the value's owner, null: none.
+  /// Returns the session of the closure, or of a build the owner of its value; null if it has none.
   session* owner_of(slot c);
   bool builds(slot c) const {
     return core_.sessions.of(core_.closures[c].owner).delivery() == delivery::build;
   }
-  /// Whether a reported time-out was requeued.
+  /// Returns whether a reported timeout was tolerated and the closure requeued.
   bool tolerate_timeout(worker& w, slot c, failure const& f);
-  /// The answer is noted among what its worker did.
+  /// Records the answer in the activity of its worker.
   void note(worker const& w, slot c, worker_result const& r);
-  /// The same of one that was not short.
+  /// Records the answer of a closure that was not short.
   void note_long(worker const& w, slot c, worker_result const& r, bool ok);
-  /// When results of the message ended, from number `first` on.
+  /// Computes when the message's results ended, from number `first` on.
   void lay_out(worker const& w, std::size_t first);
   /// REQUIRES: the worker holds the attempt that it answers.
   void apply_result(worker& w, slot c, worker_result& r);
   void apply_started(worker& w, started_closure const& e);
-  /// What is wrong with it, or empty.
+  /// Returns what is wrong with the message; empty if nothing.
   std::string apply_wait(worker& w, closure_wait const& e);
   std::string apply_returned(worker& w, held_closure const& e);
-  /// The closure when the worker holds this attempt of it, else none.
+  /// Returns the closure if the worker holds this attempt of it, else no_slot.
   slot held_by(worker const& w, closure_id id, std::uint32_t attempt) const;
-  /// What is wrong with its saying so. REQUIRES: it does not hold it.
+  /// Returns why the worker's report is wrong. REQUIRES: it does not hold the attempt.
   std::string unheld(worker const& w, char const* said, closure_id id, std::uint32_t attempt) const;
-  /// How long the newest of what its worker may be sent waits, by what this answer has taken.
+  /// Estimates, from this answer, how long the newest closure waits that the worker may be sent.
   duration wait_told_by(worker_slots const& at, slot c, worker_result const& r) const;
 
   engine_state& core_;
   lifecycle& life_;
   worker_events& workers_;
 
-  // Of one message. Bounded by its results.
+  // State of one message. Bounded by its results.
   std::vector<worker_result> const* message_ = nullptr;
-  std::vector<time_point> ends_;  // by number of the result; empty: nobody asked yet
+  std::vector<time_point> ends_;  // by number of the result; empty: not computed yet
   std::vector<time_point> free_from_;
 };
 

@@ -9,7 +9,8 @@
 namespace muster::core {
 namespace {
 
-// A worker whose connection broke, or that is silent, may have moved to another host.
+// Returns whether another host serves the task. A worker that is disconnected or silent may have
+// moved.
 bool lives_elsewhere(task_row const& t, std::string const& host) {
   return t.state == task_state::connected && !t.worker->away && !host.empty() &&
          !t.spec.host.empty() && t.spec.host != host;
@@ -20,7 +21,7 @@ std::string connected_from(task_row const& t) {
   return t.name() + " is connected from host '" + t.spec.host + "'" + pid;
 }
 
-// Such a value may have nobody else that builds it.
+// Returns whether the task has a component that is hard to build; it may be the only builder.
 bool builds_a_troubled_value(component_builds const& builds, task_row const& t) {
   return std::any_of(builds.troubled().begin(), builds.troubled().end(), [&](per_worker_id v) {
     return builds.find(v)->components.contains({t.job, t.index});
@@ -55,10 +56,10 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
   if (!row) return refuse(row.error());
   auto& t = **row;
 
-  // The newest incarnation holds the task. The same one coming back means that its old stream is
-  // dead, though perhaps nobody has told us yet.
+  // The newest incarnation holds the task. If the same one attaches again, its old stream is dead,
+  // even if this was not noticed yet.
   bool const returns = t.spec.incarnation == spec.incarnation;
-  // A hello that was overtaken, by one on another connection, says what was held before that.
+  // A hello overtaken by one on another connection describes an older state.
   if (returns && spec.stream != 0 && spec.stream <= t.spec.stream)
     return refuse({code::aborted, t.name() + " has attached again since"});
   if (t.worker && returns && core_.step.config.reconnect_grace == duration{})
@@ -72,7 +73,7 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
                                      "'muster drain " +
                                      t.name() + "'"},
           true);
-    // Its host may have failed a moment ago. Only a message that comes after this can tell.
+    // The other host may have just failed; only a message that arrives later shows that it has not.
     t.add_claim(core_.step.now, spec.incarnation);
     return refuse({code::unavailable,
                    connected_from(t) + "; this worker waits for it to fall silent, and exits if " +
@@ -150,7 +151,7 @@ void worker_events::go_on(newcomer const& n, std::vector<held_closure> const& he
     take_up(*n.now, held);
 }
 
-// No two processes of the server give the same id, so it is this closure that the worker has.
+// No two server processes assign the same id, so the worker has this very closure.
 bool worker_events::may_take_up(slot c, std::uint32_t attempt) const {
   auto const& r = core_.closures[c];
   return core_.closures.is_of_before(c) && r.state() == closure_state::queued && !r.sent() &&
@@ -174,7 +175,7 @@ void worker_events::take_up(worker& w, std::vector<held_closure> const& held) {
   core_.scheduler.update(at);
 }
 
-// So that the next process of the server waits for this worker.
+// Lets the next server process wait for this worker.
 void worker_events::note_running(worker& w) {
   if (!core_.step.config.durable || core_.step.now < w.noted_at + worth_noting) return;
   w.noted_at = core_.step.now;
@@ -187,7 +188,7 @@ void worker_events::note_running(worker& w) {
   }
 }
 
-// The worker's new stream takes the place of its old one.
+// The worker's new stream replaces its old one.
 void worker_events::come_back(worker& old, worker& w, std::vector<held_closure> const& held) {
   auto& t = *w.task;
   if (!old.away)
@@ -204,23 +205,23 @@ void worker_events::come_back(worker& old, worker& w, std::vector<held_closure> 
   core_.step.tell(incidents::worker_returned{t.name(), kept.size(), had});
 }
 
-// Another incarnation has the task now; nobody waits for the old one.
+// Another incarnation now has the task, so the old one is not waited for.
 void worker_events::replace(worker& old, std::string why) {
   if (old.away) return lose(old, task_state::error, std::move(why));
   disconnect(old, {code::already_exists, std::move(why)}, true, task_state::error);
 }
 
-// From the newest to the oldest, each to the head: the queue ends up in its old order. Only what
-// the worker was executing counts as a suspect in its death, not what waited for a value, and only
-// the closure of a process that has ended. A worker that was leaving, or that goes with this
-// server, is nobody's loss.
+// Requeues from newest to oldest, each at the head, which restores the order of the queue. A
+// closure is suspected of killing the worker only if it was executing and not waiting for a value.
+// If a process ended, only its closure is suspected. Workers that were draining, or that stop with
+// this server, do not count as lost.
 void worker_events::lose(worker& w, task_state as, std::string why, bool blamed,
                          held_closure const* process) {
   auto& t = *w.task;
   bool const clean = as == task_state::disconnected;
   bool const was_away = w.away;
   blamed = blamed && !clean && !w.draining && !core_.step.stopping;
-  retire(w);  // before anything is queued again
+  retire(w);  // before any closure is queued again
   auto& at = core_.scheduler.of(w.number);
   while (at.held() > 0) {
     slot const c = at.newest();
@@ -235,7 +236,7 @@ void worker_events::lose(worker& w, task_state as, std::string why, bool blamed,
   dismiss(w);
   on_state_gone(t, why, clean);
   core_.registry.tasks.left(core_.step.now, t, as, std::move(why));
-  // Any other lost worker may come back, or is given up later, when all queues are checked.
+  // Any other lost worker may return, or is given up later, when all queues are checked.
   core_.step.check_all |= clean && builds_a_troubled_value(core_.builds, t);
 }
 
@@ -304,7 +305,7 @@ void worker_events::lose_silent(task_row& t) {
     core_.step.tell(incidents::worker_lost{t.name(), why});
   else
     core_.step.fx.disconnects.push_back({t.worker->stream, {code::deadline_exceeded, why}, false});
-  // A host that falls silent has lost its power or its network: nothing that it ran did that.
+  // A host that falls silent has lost its power or network, which no closure causes.
   lose(*t.worker, task_state::error, std::move(why), false);
 }
 
@@ -371,7 +372,7 @@ void worker_events::cordon(cordon_task const& e) {
 }
 
 void worker_events::retract_prefetched(worker& w) {
-  if (w.away) return;  // it holds nothing that it does not work on
+  if (w.away) return;  // it has no prefetched closures
   auto const& prefetched = core_.scheduler.of(w.number).prefetched;
   for (slot c = prefetched.front; c != no_slot; c = core_.closures[c].next) {
     auto& r = core_.closures[c];

@@ -1,10 +1,10 @@
-// Workers come, fall silent, leave and come back. The rule behind all of it: a closure is held by
-// at most one stream, and only that stream may answer it.
+// Workers attach, fall silent, leave and return. At most one stream holds a closure, and only that
+// stream may answer it.
 //
-//   attached ──broke──► away ──same incarnation──► attached: what both sides have goes on
+//   attached ──broke──► away ──same incarnation──► attached: closures known to both sides continue
 //                        │ │
-//                        │ └── a closure has waited long enough ──► back to the queue
-//                        └── nothing left to wait for, or another incarnation ──► lost
+//                        │ └── a closure has waited long enough ──► requeued
+//                        └── no closures left, or another incarnation ──► lost
 //
 // Owned by the coordinator, used within a step; engine thread only.
 #pragma once
@@ -24,84 +24,90 @@ class worker_events {
   worker_events(engine_state& core, lifecycle& life, build_orders& building)
       : core_(core), life_(life), building_(building) {}
 
-  /// Until when a closure waits for its worker, which is away.
+  /// Returns until when a closure waits for its disconnected worker.
   time_point waits_until(worker const& w, slot c) const;
-  /// Puts back what has waited long enough; the worker is lost when that was the last.
+  /// Requeues closures that have waited long enough. The worker is lost with the last one.
   void stop_waiting(worker& w);
-  /// Looks for workers that are silent, or have been lost for too long. `pause`: how long the
-  /// server itself stood still, which is nobody's silence.
+  /// Finds workers that are silent, or lost for too long.
+  /// @param pause how long the server itself stood still, which does not count as silence.
   void sweep(duration pause);
-  /// A task that holds state has been away for too long.
+  /// Handles the alarm of a task that holds state and was disconnected for too long.
   void state_lost(std::uint64_t number);
   struct newcomer {
     worker* now = nullptr;
-    worker* before = nullptr;  // the same incarnation's stream until now; null: there is none
+    worker* before = nullptr;  // previous stream of the same incarnation, or null
   };
-  /// Nothing in it: it was refused. Else `go_on` follows in the same step.
+  /// Attaches a worker. Returns an empty result if it was refused; otherwise call `go_on` in the
+  /// same step.
   newcomer attach(worker_attached& e);
-  /// With what it says that it has.
+  /// Takes over the closures that the worker reports to hold.
   void go_on(newcomer const& n, std::vector<held_closure> const& held);
-  /// Whether an attempt of an earlier process of the server may become that of this closure: nobody
-  /// else has it, and the attempt is not known to be lost.
+  /// Returns whether an attempt from an earlier server process may become that of this closure: no
+  /// worker holds the closure, and the attempt is not known to be lost.
   bool may_take_up(slot c, std::uint32_t attempt) const;
-  /// Its staggered start has come.
+  /// Ends the wait for the worker's staggered start.
   void start(worker& w);
-  /// Ends its stream with this status, as one that is lost. `final`: it must not come back.
+  /// Ends its stream with this status, and treats it as lost.
+  /// @param final whether it must not reconnect.
   void disconnect(worker& w, status why, bool final, task_state as);
-  /// A sign of life without content.
+  /// Handles a sign of life without content.
   void alive(worker_alive const& e);
-  /// Durable closures that have run there for this long are said to, once each.
+  /// Run time after which a fact records that a durable closure runs, once.
   static constexpr duration worth_noting = std::chrono::seconds(1);
-  /// Says of durable closures there, once each, that they have run for `worth_noting`.
+  /// Records durable closures that have run there for `worth_noting`, once each.
   void note_running(worker& w);
-  /// Its stream is over: it has left, is lost, or may come back within its grace.
+  /// Handles the end of a stream: the worker has left, is lost, or may return within its grace
+  /// period.
   void disconnected(worker_disconnected const& e);
-  /// It gets nothing new, and leaves when it holds nothing.
+  /// Sends the worker no more closures; it leaves when it holds none.
   void drain(worker_drain const& e);
-  /// The same, asked for by an operator. NOT_FOUND.
+  /// Drains a worker on an operator's request. NOT_FOUND.
   void drain_by_name(drain_task const& e);
-  /// The task gets nothing new, or may again; its worker stays. NOT_FOUND.
+  /// Stops or resumes dispatch to the task; its worker stays. NOT_FOUND.
   void cordon(cordon_task const& e);
-  /// What was prefetched to the worker is asked back: it is cordoned, or something there waits for
-  /// a value, and what it was sent may have to come after that.
+  /// Retracts what was prefetched to the worker. It is cordoned, or a closure there waits for a
+  /// value and prefetched closures may have to run after the awaited one.
   void retract_prefetched(worker& w);
 
  private:
   void on_connection_lost(worker& w, std::string why);
-  /// The closure counts this loss; see forgive.
+  /// Notes that the closure counts this loss; see forgive.
   void blame(worker& w, slot c);
   void forgive(task_row& t);
-  /// What the same incarnation still has goes on with `to`, the rest goes back. `kept`: positions
-  /// in `held`.
+  /// Moves closures that the incarnation still has to `to` and requeues the others.
+  /// @param kept receives the positions in `held` of those moved.
   void hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
                  std::vector<std::uint32_t>& kept);
-  /// Something waits that can run only there.
+  /// Returns whether a closure waits that can run only on this task.
   bool awaited(task_row const& t);
-  /// Lost for longer than the recovery timeout: what can run only there fails.
+  /// Gives up a task that was lost longer than recovery_timeout: closures that can run only there
+  /// fail.
   void give_up(task_row& t);
   void take_up(worker& w, std::vector<held_closure> const& held);
   void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
   worker_slots slots_of(worker const& w, worker const* old) const;
   void replace(worker& old, std::string why);
-  /// The worker leaves the registry; what it held goes back to the head of the queues. `blamed`:
-  /// what it can have been executing may be why. `process`: the worker's process has ended, and the
-  /// closure that it executed may be why; null: the worker is lost.
+  /// Removes the worker from the registry and requeues its closures at the head.
+  /// @param blamed whether the closures that it executed may have caused the loss.
+  /// @param process the closure that an ended process executed, and that may have ended it; null:
+  ///   the worker is lost.
   void lose(worker& w, task_state as, std::string why, bool blamed = true,
             held_closure const* process = nullptr);
-  /// A task that holds state came; it is lost if it is another incarnation than before.
+  /// Handles a new worker of a task that holds state; another incarnation means that it is lost.
   void on_state_attached(task_row const& t);
-  /// Its worker is gone: lost with it, or when it stays away.
+  /// Handles the loss of a worker of a task that holds state: now, or when it stays away.
   void on_state_gone(task_row const& t, std::string const& why, bool final);
-  /// No more closures for it.
+  /// Removes the worker from dispatch.
   void retire(worker& w);
-  /// Forgets it; the row stays. REQUIRES: it is retired and holds nothing.
+  /// Deletes the worker but keeps its row. REQUIRES: it is retired and holds no closures.
   void dismiss(worker& w);
   duration start_delay(std::int64_t index) const;
-  /// After `draining` or `away` changed: whether it is one of those that have its functions.
+  /// Updates the workers of its functions after `draining` or `away` changed.
   void count(worker& w);
   void lose_silent(task_row& t);
   void set_draining(worker& w);
-  /// After its task was cordoned, or is not any more, or its staggered start has come.
+  /// Updates dispatch after the task was cordoned or uncordoned, or its staggered start was
+  /// reached.
   void reopen(worker& w);
   engine_state& core_;
   lifecycle& life_;

@@ -1,8 +1,8 @@
-// A worker whose connection broke without a good-bye is away: shown LATE, sent nothing, and what
-// its slots work on stays RUNNING. What was only prefetched goes back at once. A closure waits for
-// a quarter of the time it has run, at most reconnect_grace: whether the worker lives cannot be
-// known, so what is staked on it stays small beside the work that is saved. `running` is in the
-// order of dispatch, so the newest stops waiting first.
+// A worker whose connection broke without deregistration is away: shown as LATE and sent nothing.
+// Closures in its slots stay RUNNING; prefetched ones are requeued at once. A closure waits for a
+// quarter of its run time, at most reconnect_grace. It is unknown whether the worker is alive, so
+// the time risked stays small compared with the work saved. `running` is in dispatch order, so the
+// newest closure stops waiting first.
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
@@ -57,20 +57,20 @@ void worker_events::blame(worker& w, slot c) {
   w.task->suspects.push_back(core_.closures.id_of(c));
 }
 
-// Its process lives, so nothing that it ran has killed it.
+// The process is alive, so no closure has killed it.
 void worker_events::forgive(task_row& t) {
   for (auto const id : t.suspects)
     if (slot const c = core_.closures.find(id); c != no_slot) life_.forgive_lost_worker(c);
   t.suspects.clear();
 }
 
-// From the newest to the oldest, so that what goes back is in its old order at the head of the
-// queue. What the worker does not have never reached it, or its answer was lost on the way.
+// Works from newest to oldest, so that requeued closures keep their order at the head of the queue.
+// Closures that the worker lacks never reached it, or their answers were lost.
 void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
                               std::vector<std::uint32_t>& kept) {
   std::unordered_map<closure_id, std::uint32_t> position;
   for (std::uint32_t i = 0; i < held.size(); ++i) position.emplace(held[i].closure, i);
-  // Nobody reads its stream: stop requests are noted and sent on the new one.
+  // The old stream is not read any longer: stop requests are noted and sent on the new one.
   from.away = true;
   auto& old_slots = core_.scheduler.of(from.number);
   auto& new_slots = core_.scheduler.of(to.number);
@@ -95,8 +95,8 @@ void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure
     kept.push_back(it->second);
     if (r.stop_requested) to_stop.push_back(c);
   }
-  // It has come back with fewer slots. What it has said of itself that it runs does run: also more
-  // than there are slots, once a wait has ended.
+  // The worker may return with fewer slots. Closures that it reported as running do run, possibly
+  // more than there are slots after a wait has ended.
   while (new_slots.running.size > new_slots.slots) {
     slot const other = core_.scheduler.stop_one_unreported(new_slots);
     if (other == no_slot) break;

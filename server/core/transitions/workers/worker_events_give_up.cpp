@@ -1,7 +1,7 @@
-// What waits for a worker that stays away. A task that is lost for longer than recovery_timeout is
-// given up: whatever can run only there fails, in its queue, BLOCKED, delayed or in a gang alike,
-// and so does what comes later while the row says so. The row stays for as long as something waits
-// for it, and task_retention beyond that; once it is forgotten, the task is one that has not come
+// Closures that wait for a worker that stays away. A task that is lost for longer than
+// recovery_timeout is given up. Closures that can run only there fail, whether queued, blocked,
+// delayed or in a gang, and so do later ones. The row is kept while a closure waits for it, and for
+// task_retention after that. Once it is forgotten, the task counts as one that has not attached
 // yet.
 #include <algorithm>
 #include <utility>
