@@ -1,5 +1,5 @@
-// Which of several servers leads, from what each one answered last. Pure: times come in. The relay
-// owns it; one thread.
+// Chooses the leader from the last answers of several servers. Pure; the caller passes the time.
+// Owned by the relay; one thread.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@ class leader_choice {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  /// `patience`: a leader that has not answered for so long gives way to a server that says that it
-  /// serves; with no such server it stays, until the question itself has failed.
+  /// @param patience A leader that does not answer for this time is replaced by a server that
+  ///   reports readiness. If there is none, it stays the leader until its check fails.
   leader_choice(std::size_t servers, std::chrono::steady_clock::duration patience)
       : servers_(servers), patience_(patience) {}
 
   void asked(std::size_t server, time_point now) { servers_.at(server).asked = now; }
-  /// `serves`: it said so. False also when it could not be reached or gave no answer in time.
+  /// @param serves Whether the server reported readiness; false if it was unreachable or too slow.
   void answered(std::size_t server, bool serves, time_point now) {
     servers_.at(server) = {serves, {}};
     auto const good = [&](state const& s) { return s.serves && !silent(s, now); };
@@ -32,13 +32,14 @@ class leader_choice {
       leader_.reset();
   }
 
-  /// The leader stays while it serves, so that of several that all say so it is one and the same.
+  /// Returns the leader. It does not change while it is ready, even if several servers report
+  /// readiness.
   std::optional<std::size_t> leader() const { return leader_; }
 
  private:
   struct state {
     bool serves = false;
-    std::optional<time_point> asked;  // and has not answered yet
+    std::optional<time_point> asked;  // the time of an unanswered check
   };
   bool silent(state const& s, time_point now) const {
     return s.asked && now - *s.asked > patience_;

@@ -1,4 +1,4 @@
-// The question is written by hand, since all that matters of the answer is three digits.
+// The request is written by hand, since only the status code of the answer matters.
 #include "server/relay/probe.hpp"
 
 #include <netinet/tcp.h>
@@ -24,7 +24,7 @@ namespace {
 using tcp = asio::ip::tcp;
 using boost::system::error_code;
 constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
-constexpr std::size_t status_line_bytes_max = 1024;  // longer first lines are no answer
+constexpr std::size_t status_line_bytes_max = 1024;  // longer status lines are rejected
 
 coro::task<error_code> look_up_and_connect(tcp::socket& socket, host_port const& where) {
   tcp::resolver resolver(socket.get_executor());
@@ -34,7 +34,7 @@ coro::task<error_code> look_up_and_connect(tcp::socket& socket, host_port const&
   co_return error;
 }
 
-// The address and not the name stands in `Host`, as names have to be allowed at the server.
+// `Host` contains the address, because the server accepts names only if they are configured.
 std::string question_for(tcp::socket const& socket) {
   error_code ignored;
   std::ostringstream text;
@@ -45,7 +45,7 @@ std::string question_for(tcp::socket const& socket) {
 
 template <class Stream>
 coro::task<std::string> ask(Stream& stream, std::string question) {
-  // What cannot be written cannot be read either.
+  // A write error also appears when reading.
   co_await asio::async_write(stream, asio::buffer(question), as_tuple);
   std::string answer;
   auto const [error, length] = co_await asio::async_read_until(
@@ -56,7 +56,7 @@ coro::task<std::string> ask(Stream& stream, std::string question) {
   auto const status = status_of_line(std::string_view(answer).substr(0, length));
   if (!status) co_return "no HTTP server";
   auto const why = "HTTP status " + std::to_string(*status);
-  // What a server with TLS says to a question in plaintext.
+  // a TLS server answers a plaintext request with 400
   bool const plain = std::is_same_v<Stream, tcp::socket>;
   co_return *status == 200 ? "" : plain&&* status == 400 ? why + ", does it speak TLS?" : why;
 }

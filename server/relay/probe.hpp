@@ -1,5 +1,5 @@
-// Asks a server whether it serves: one connection, `GET /readyz`, its first line. Also how the
-// relay dials. Any executor; its thread only.
+// Readiness checks of servers: one connection, `GET /readyz`, first line of the answer. Also
+// connects for the relay. Any executor; on its thread only.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -16,22 +16,22 @@ namespace muster::relay {
 
 namespace asio = boost::asio;
 
-/// Empty: it answered 200. Else why it does not serve: "HTTP status 503", "connection refused",
-/// "no answer within 5 s". `tls`: it is asked over TLS; null: in plaintext.
+/// Checks a server. Returns an empty string if it answered 200, otherwise the reason: "HTTP status
+/// 503", "connection refused", "no answer within 5 s". `tls`: null for plaintext.
 coro::task<std::string> why_not_ready(host_port where, std::chrono::milliseconds limit,
                                       std::shared_ptr<tls_towards> tls = nullptr);
 
-/// Of the first line of an HTTP answer: "HTTP/1.1 503 Service Unavailable" is 503. Nothing: it is
-/// no such line. Pure.
+/// Returns the status code of an HTTP status line, such as 503 for "HTTP/1.1 503 Service
+/// Unavailable"; nothing if the line is malformed. Pure.
 std::optional<unsigned> status_of_line(std::string_view line);
 
-/// Looks the name up and connects. A lookup that the system does not end may take longer than
-/// `limit`.
+/// Resolves the name and connects. Takes longer than `limit` if the system's resolver does not
+/// return.
 coro::task<boost::system::error_code> dial(asio::ip::tcp::socket& socket, host_port where,
                                            std::chrono::milliseconds limit);
 
-/// Without Nagle's delay; a peer that is gone is noticed within half a minute, if anything was
-/// sent.
+/// Disables Nagle's algorithm, and sets timeouts that detect a failed peer within half a minute if
+/// data was sent.
 void prepare(asio::ip::tcp::socket& socket);
 
 }  // namespace muster::relay

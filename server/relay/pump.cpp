@@ -1,4 +1,3 @@
-// Reads and writes without waiting as long as both sides can, then waits for the one that cannot.
 #include "server/relay/pump.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -16,7 +15,7 @@ using tcp = asio::ip::tcp;
 namespace {
 
 constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
-// Then others have their turn.
+// Then other connections get their turn.
 constexpr unsigned reads_in_a_row = 8;
 
 coro::task<bool> write_all(tcp::socket& to, std::span<char> bytes) {

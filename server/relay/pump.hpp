@@ -1,7 +1,6 @@
-// Moves bytes from one socket to another until the first one has said its last. Bytes pass through
-// one buffer that all pumps of a thread share; what the receiver does not take at once is copied
-// aside, and nothing more is read until it has gone: at most one buffer's worth waits in each
-// direction, none while a connection is quiet.
+// Copies data from one socket to another until the first reaches its end. All pumps of a thread
+// share a buffer. Data that the receiver does not accept at once is copied, and reading stops until
+// it was sent. So each direction holds at most one buffer's worth, and idle connections hold none.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -11,9 +10,8 @@
 
 namespace muster::relay {
 
-/// The end of `from` is passed on: that half of `to` is closed, the other one goes on. False: the
-/// connection is broken. REQUIRES: both are non-blocking; `shared` is touched by nobody of another
-/// thread.
+/// Copies until the end of `from`, and then closes the sending half of `to`. Returns false if the
+/// connection broke. REQUIRES: both sockets are non-blocking; other threads do not use `shared`.
 coro::task<bool> pump(boost::asio::ip::tcp::socket& from, boost::asio::ip::tcp::socket& to,
                       std::span<char> shared);
 

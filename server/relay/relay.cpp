@@ -1,4 +1,3 @@
-// One task for each server that is asked, one that accepts, one for each connection.
 #include "server/relay/relay.hpp"
 
 #include <algorithm>
@@ -30,7 +29,7 @@ constexpr auto leader_patience = 1s;
 constexpr std::chrono::milliseconds dial_limit = 2s;
 constexpr auto dial_pause = 100ms;
 constexpr auto descriptor_pause = 100ms;
-// A line that says the same as the last one may follow it.
+// Minimum time between warnings.
 constexpr auto warning_pause = 10s;
 
 struct connection {
@@ -39,12 +38,12 @@ struct connection {
 
   tcp::socket client, server;
   std::shared_ptr<asio::ssl::context> tls;
-  std::optional<tls_stream> secured;    // over `server`, where the server is spoken to over TLS
-  asio::steady_timer timer;             // while it is held
-  std::optional<std::size_t> upstream;  // while it is relayed
+  std::optional<tls_stream> secured;    // TLS over `server`, if enabled
+  asio::steady_timer timer;             // wakes a held connection
+  std::optional<std::size_t> upstream;  // set while it is relayed
   bool over = false;
 
-  // RST and not an end that looks orderly: what was on its way is lost.
+  // Sends RST instead of an orderly end, because data in transit is lost.
   void reset() {
     over = true;
     error_code ignored;
@@ -58,7 +57,8 @@ struct connection {
 
 using connection_ptr = std::shared_ptr<connection>;
 
-// A client that broke its connection off gives up its place; one that has only said all is held.
+// Removes a held connection that the client has reset. A client that has only closed its sending
+// half stays connected.
 void watch_client(connection_ptr const& c) {
   c->client.async_wait(tcp::socket::wait_error, [c](error_code cancelled) {
     if (cancelled || c->over) return;
@@ -69,7 +69,7 @@ void watch_client(connection_ptr const& c) {
   });
 }
 
-// Some fifty bytes, for which a new connection's buffer always has room.
+// Sends the PROXY header. Its 50 bytes always fit into the buffer of a new connection.
 bool introduce(connection& c) {
   error_code no_client, no_end, failed;
   auto const client = c.client.remote_endpoint(no_client);
@@ -146,7 +146,7 @@ struct relay::state {
     room.cancel();
     if (connected) {
       error_code ignored;
-      c->client.cancel(ignored);  // the watch
+      c->client.cancel(ignored);  // end watch_client
       prepare(c->server);
       co_await carry(*c);
     } else {
@@ -156,7 +156,8 @@ struct relay::state {
     room.cancel();
   }
 
-  // True: it is connected to the leader.
+  // Connects to the leader, waiting for one if necessary. Returns false after hold_max, or if the
+  // client has disconnected.
   coro::task<bool> lead_on(connection& c) {
     auto const until = clock::now() + options.hold_max;
     while (!c.over && clock::now() < until) {
@@ -216,7 +217,7 @@ struct relay::state {
     }
     auto const broken = co_await carry_secured(c.client, *c.secured);
     if (broken.empty() || c.over) co_return;
-    // Also how a server tells, after the handshake, that it does not take our certificate.
+    // A server that rejects our certificate also ends the connection after the handshake.
     warn_now_and_then("a connection to " + options.upstreams[*c.upstream].where.text() +
                       " broke: " + broken);
     c.reset();
@@ -292,14 +293,14 @@ struct relay::state {
   tcp::acceptor acceptor;
   asio::steady_timer room, pause;
   leader_choice leaders;
-  std::vector<std::string> reasons;  // why each does not serve
-  bool all_answered = false;         // once at least
+  std::vector<std::string> reasons;  // why each server is not ready
+  bool all_answered = false;         // whether every server was checked
   clock::time_point leaderless_since = clock::now();
   std::optional<clock::time_point> warned;
   std::list<connection_ptr> connections;
   std::size_t held = 0;
   bool stopping = false;
-  std::array<char, std::size_t{64} << 10> buffer;  // of all pumps
+  std::array<char, std::size_t{64} << 10> buffer;  // shared by all pumps
   coro::task_group tasks;
 };
 

@@ -1,10 +1,10 @@
-// Accepts connections and leads each to the server that leads, of which it asks all `/readyz`.
-// While none does, new connections are held: accepted, not read. Runs on one thread, that of its
-// io_context; all members belong to it.
+// Accepts connections and forwards each to the leader among several servers, which it finds by
+// checking `/readyz` of all. While there is no leader, new connections are held: accepted, but not
+// read. Runs on the thread of its io_context, which is the only one to use it.
 //
 //   accepted --held--> connected to the leader --relayed--> both sides have closed
 //       \ no leader within hold_max, or the client broke it off       \ a side broke, or its server
-//        \--> reset                                                    \  does not lead any more
+//        \--> reset                                                    \  is no longer the leader
 //                                                                       \--> both sides reset
 #pragma once
 
@@ -26,28 +26,25 @@ namespace muster::relay {
 namespace asio = boost::asio;
 
 struct upstream {
-  host_port where;  // connections go there
-  host_port http;   // `/readyz` is asked there
+  host_port where;  // connections are forwarded to this address
+  host_port http;   // `/readyz` is checked at this address
 };
 
 struct relay_options {
   std::vector<upstream> upstreams;
-  /// Limits. At either one nothing is accepted until a place is free: who dials then waits in the
-  /// system's queue of the socket.
+  /// Limits. At either limit no connection is accepted; clients wait in the socket's backlog.
   std::size_t connections_max = 10'000;  // held and relayed
   std::size_t held_max = 4'096;
   std::chrono::milliseconds hold_max = std::chrono::seconds(60);
   std::chrono::milliseconds check_every = std::chrono::milliseconds(250);
   std::chrono::milliseconds check_timeout = std::chrono::seconds(5);
-  /// Questions are asked over TLS; null: in plaintext.
+  /// TLS for checks; null: plaintext.
   std::shared_ptr<tls_towards> tls = nullptr;
-  /// And connections are led on over it: what clients say in plaintext goes to the server within
-  /// TLS. REQUIRES: `tls`.
+  /// Forwards the plaintext connections of clients over TLS. REQUIRES: `tls`.
   bool connections_over_tls = false;
-  /// Each connection begins with a PROXY header (version 2) that says who dialled the relay; within
-  /// TLS nothing of it stands. Questions have none.
+  /// Begins each forwarded connection with a PROXY header (version 2) that names the client, before
+  /// any TLS handshake. Checks have no header.
   bool send_proxy = false;
-  /// `warning`: worth somebody's attention.
   std::function<void(bool warning, std::string const& line)> log = [](bool, std::string const&) {};
 };
 
@@ -55,15 +52,15 @@ class relay {
  public:
   /// REQUIRES: at least one upstream; `io` outlives it and runs on one thread.
   relay(asio::io_context& io, relay_options options);
-  /// REQUIRES: `io` does not run any more, or stop() was called and all its tasks have ended.
+  /// REQUIRES: `io` no longer runs, or stop() was called and all tasks have ended.
   ~relay();
   relay(relay const&) = delete;
 
-  /// Binds and listens; `where` then says the port if the system picked it.
+  /// Binds and listens. Sets the port in `where` if the system selected it.
   boost::system::error_code listen(asio::ip::tcp::endpoint& where);
-  /// Once, after listen().
+  /// Starts the checks and accepts connections. Called once, after listen().
   void start();
-  /// Accepts no more and resets all connections; io.run() returns soon.
+  /// Stops accepting and resets all connections. io.run() then returns soon.
   void stop();
 
  private:

@@ -1,6 +1,5 @@
-// TLS towards the servers: the settings of OpenSSL from files that are read again once they have
-// changed, the handshake, and bytes between a plaintext socket and a TLS one. One thread, that of
-// the relay.
+// TLS to the servers: settings from files that are reloaded when they change, the handshake, and
+// copying between a plaintext and a TLS socket. Only on the relay's thread.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -26,8 +25,8 @@ class tls_towards {
   static muster::result<std::shared_ptr<tls_towards>> from(https_options options);
 
   https_options const& options() const { return options_; }
-  /// What the files hold; they are looked at once a second, and what does not fit together, as
-  /// while they are being replaced, leaves what was there before.
+  /// Returns the settings. Checks the files at most once a second. If their contents do not match,
+  /// for example during a replacement, the old settings are kept.
   std::shared_ptr<asio::ssl::context> current();
 
  private:
@@ -41,17 +40,17 @@ class tls_towards {
   std::chrono::steady_clock::time_point looked_;
 };
 
-/// What is spoken within TLS: gRPC wants its name, and servers of HTTP/1.1 need none.
+/// The protocol inside TLS. gRPC requires ALPN; HTTP/1.1 does not.
 enum class inner { http, grpc };
 
-/// Empty: done, with a server that its certificate names `host`. Else why not. No limit of its own:
-/// the caller has one.
+/// Performs the handshake and verifies that the certificate is for `host`. Returns an empty string,
+/// or the reason of a failure. Has no time limit.
 coro::task<std::string> shake_hands(tls_stream& stream, std::string host, inner spoken,
                                     std::shared_ptr<tls_towards> tls);
 
-/// Until one side ends, which ends both: TLS has no half of a connection that could go on. Gives
-/// what broke it; empty: it ended in order, and what had come was passed on. Each direction has 16
-/// KiB of its own.
+/// Copies both ways until one side ends, which ends both, since TLS has no half-open connections.
+/// Returns an empty string after an orderly end, when all data was written, otherwise the error.
+/// Each direction has a buffer of 16 KiB.
 coro::task<std::string> carry_secured(asio::ip::tcp::socket& client, tls_stream& server);
 
 }  // namespace muster::relay

@@ -1,4 +1,4 @@
-// What a cluster's declaration says of its store of torch.distributed. Pure.
+// The TCPStore settings in the declaration of a cluster. Pure functions.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace muster::torch {
 
-/// On this address, else the server's own.
+/// Returns a specification with this port and address; an empty address means the server's.
 inline store_spec store_at(core::coordination::cluster_spec const& spec, std::uint16_t port,
                            std::string address = {}) {
   bool const b = spec.torch == core::coordination::torch_era::b;
   return {std::move(address), port, b ? numbering::b : numbering::a};
 }
 
-/// Nothing: it declares none.
+/// Returns nothing if the cluster declares no store.
 inline std::optional<store_spec> declared_store(core::coordination::cluster_spec const& spec) {
   if (!spec.torch_port) return std::nullopt;
   return store_at(spec, *spec.torch_port);

@@ -1,5 +1,5 @@
-// The semantics that torch's clients rely on, with their peculiarities: a key that came counts for
-// those who wait even if it goes again, numbers are texts, and queues are names of their own.
+// Reproduces the peculiarities that torch's clients rely on. A key that was set counts for its
+// waiters even if it is deleted again, numbers are stored as text, and queues have their own names.
 #include "server/torch/key_space.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace muster::torch {
 namespace {
 
-// As std::stoll reads it, on which torch's own server relies: "7x" is 7.
+// Parses like std::stoll, on which torch's own server relies: "7x" is 7.
 std::optional<std::int64_t> number_in(std::string_view text) {
   auto const begin = text.find_first_not_of(" \t\n\v\f\r");
   if (begin == std::string_view::npos) return std::nullopt;

@@ -1,8 +1,8 @@
-// Keys, queues and barriers of one attempt of a program, and who waits for them: what torch's store
-// does, without connections and their bytes.
+// The keys, queues and barriers of one attempt of a program, and their waiters: a TCPStore without
+// its connections and protocol.
 //
-// Owned by the connections that use it and by the station, on whose thread it lives. Pure. Limits:
-// keys and bytes of `limits`, which whoever changes something looks at first.
+// Owned by the station and by the connections that use it; used on their thread only. Pure. Callers
+// must check `limits` before they add anything.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace muster::torch {
 
 class key_space;
 
-/// One who may wait, for several keys at once or for one barrier. It must have withdrawn when it
-/// goes.
+/// A client that can wait for several keys or for one barrier. REQUIRES: it is withdrawn before it
+/// is destroyed.
 class waiter {
  public:
   waiter() = default;
@@ -29,29 +29,30 @@ class waiter {
 
   bool waits() const { return missing_ > 0; }
   core::time_point since() const { return since_; }
-  /// Keys that have not come, a key as often as it was asked for.
+  /// Returns the number of awaited keys that are not set; a key that was requested twice counts
+  /// twice.
   std::size_t keys() const { return missing_; }
   void each_key(std::function<void(std::string_view key)> const& f) const;
   bool at_barrier() const { return waits() && barrier_; }
 
  private:
   friend class key_space;
-  // By a number that rises: who came first is woken first.
+  // Waiters by an increasing number, so that they are woken in the order of arrival.
   using line = std::map<std::uint64_t, waiter*>;
   using lines = std::map<std::string, line, std::less<>>;
   struct place {
     lines::iterator line;
     std::uint64_t number = 0;
-    bool has_come = false;  // then its line is gone
+    bool has_come = false;  // the key was set, and `line` is invalid
   };
 
-  std::vector<place> places_;  // numbers rise
+  std::vector<place> places_;  // ordered by number
   std::size_t missing_ = 0;
   core::time_point since_{};
   bool barrier_ = false;
 };
 
-/// What all key spaces of a station take together.
+/// Totals of all key spaces of a station.
 struct usage {
   std::size_t entries = 0;
   std::size_t bytes = 0;
@@ -60,58 +61,60 @@ struct usage {
 
 class key_space {
  public:
-  /// Called for each who has all that it waited for; it waits no more. Must not call back.
+  /// Called for a waiter whose keys are all set; it no longer waits. Must not call the key space.
   using woken = std::function<void(waiter&)>;
   /// REQUIRES: `all` outlives it.
   key_space(woken on_woken, usage& all) : woken_(std::move(on_woken)), all_(all) {}
   ~key_space();
   key_space(key_space const&) = delete;
 
-  /// Sets it and wakes who waits for it.
+  /// Sets a key and wakes its waiters.
   void set(std::string_view key, std::string_view value);
-  /// Null: there is none. Valid until the space changes.
+  /// Returns null if there is no such key. Valid until the space changes.
   std::string const* find(std::string_view key) const;
-  /// What is there now, or what was expected of a key that is not there and should be.
+  /// Sets the key to `desired` if it has the expected value, or if it does not exist and `expected`
+  /// is empty. Returns the resulting value; `expected` if the key does not exist.
   std::string compare_set(std::string_view key, std::string_view expected,
                           std::string_view desired);
-  /// Kept as decimal digits; wraps. Nothing: what is there is no number.
+  /// Adds to a number, which is stored as decimal digits and wraps. Returns nothing if the value is
+  /// not a number.
   std::optional<std::int64_t> add(std::string_view key, std::int64_t delta);
-  /// Adds to the end of a value; to none, sets it.
+  /// Appends to the value of a key, which is created if necessary.
   void append(std::string_view key, std::string_view value);
-  /// False: there is no such key.
+  /// Returns false if there is no such key.
   bool erase(std::string_view key);
-  /// A key, or a queue that is not empty.
+  /// Returns whether there is such a key, or a queue that is not empty.
   bool is_there(std::string_view key) const;
 
-  /// Adds to the end of a queue, which is made where it is new.
+  /// Appends to a queue, which is created if necessary.
   void push(std::string_view queue, std::string_view value);
-  /// Of a queue; 0 where there is none.
+  /// Returns the length of a queue; 0 if it does not exist.
   std::size_t length(std::string_view queue) const;
-  /// REQUIRES: it is not empty.
+  /// REQUIRES: the queue is not empty.
   std::string pop(std::string_view queue);
 
-  /// True: all are there, nobody waits. REQUIRES: `w` does not wait.
+  /// Waits for keys. Returns true if all exist already. REQUIRES: `w` does not wait.
   bool wait(waiter& w, std::vector<std::string_view> const& keys, core::time_point now);
-  /// Counts one in. True: `world` have come, or more; those who wait are woken. Nothing: the key
-  /// holds no number. REQUIRES: `w` does not wait.
+  /// Arrives at a barrier. Returns true, and wakes the waiters, once `world` clients have arrived.
+  /// Returns nothing if the value of the key is not a number. REQUIRES: `w` does not wait.
   std::optional<bool> arrive(waiter& w, std::string_view key, std::int64_t world,
                              core::time_point now);
-  /// Harmless when it does not wait.
+  /// Stops waiting. Does nothing if `w` does not wait.
   void withdraw(waiter& w);
 
-  /// All keys in byte order; queues are none.
+  /// Returns all keys in byte order, without queues.
   std::map<std::string, std::string, std::less<>> const& all() const { return keys_; }
-  /// Lines of those who wait for keys, in byte order.
+  /// Calls `f` for each key with waiters, in byte order; barriers follow keys.
   void each_line(
       std::function<void(std::string_view key, std::vector<waiter*> const&)> const& f) const;
 
   std::size_t entries() const { return keys_.size() + queued_; }
   std::size_t bytes() const { return bytes_; }
 
-  /// What the description of its places says is so; empty when all is in order. For tests.
+  /// Returns a violated invariant; empty if there is none. For tests.
   std::string invalid() const;
 
-  /// What an entry costs beside its texts.
+  /// Estimated memory of an entry, in addition to its strings.
   static constexpr std::size_t entry_bytes = 128;
 
  private:

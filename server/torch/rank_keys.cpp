@@ -1,4 +1,4 @@
-// The forms of torch 1.13 to 2.15, behind whatever prefix.
+// Recognizes the keys of torch 1.13 to 2.15, with any prefix.
 #include "server/torch/rank_keys.hpp"
 
 #include <charconv>

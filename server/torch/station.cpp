@@ -1,4 +1,3 @@
-// Connections and attempts: who is in which key space, what came in part and what is to be sent.
 #include "server/torch/station.hpp"
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 namespace muster::torch {
 namespace {
 
-// Then no more commands of a connection are carried out until its client has read.
+// At this size, further commands of a connection wait until its client has read answers.
 constexpr std::size_t full_bytes = 1 << 20;
 
 std::string_view host_of(std::string_view peer) {
@@ -193,7 +192,8 @@ void station::move(connection& c, space_ptr const& to) {
   note_rank(c);
 }
 
-// Its first connection that is open stands for a rank, until one of it writes the address.
+// A rank is represented by its first open connection, until one of its connections writes the
+// address.
 void station::note_rank(connection& c) {
   if (!c.is_known) return;
   auto const it = c.space->ranks.find(*c.rank);
@@ -202,9 +202,9 @@ void station::note_rank(connection& c) {
     c.space->ranks[*c.rank] = {c.id, c.peer, c.pid};
 }
 
-// A process writes the address of its rank once. Whoever finds another's there is a rank that was
-// started again: what the old ones have left would mislead it. Its own second connection, while the
-// first is open, does not count as another.
+// A process writes the address of its rank once. If the address is already set by another process,
+// the rank was restarted, and old keys would mislead it. A second connection of the same process
+// counts as the same while the first is open.
 void station::write_address(connection& c, std::uint32_t rank, core::time_point now) {
   auto const is_anothers = [&](space const& s) {
     auto const it = s.ranks.find(rank);

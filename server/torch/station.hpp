@@ -1,9 +1,9 @@
-// One cluster's store of torch.distributed: connections with what they have sent and are to be
-// sent, the key spaces of attempts, and who is which rank.
+// The TCPStore of one cluster: connections with their input and output, the key spaces of attempts,
+// and the owners of ranks.
 //
-// Owned by the thread that serves it, which hands bytes in and takes bytes out; everything here is
-// called there. Pure: no socket, clock, thread or log. Limits: those of `limits`; whoever passes
-// one is refused, which the protocol knows no answer for: its connection is closed.
+// Owned and used by the thread that serves it, which passes bytes in and out. Pure: no sockets,
+// clocks, threads or logs. A client that exceeds a limit of `limits` is refused. The protocol has
+// no error answers, so its connection must be closed.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,17 @@ namespace muster::torch {
 
 using connection_id = std::uint64_t;
 
-/// Something that people are told.
+/// An event for the log.
 struct incident {
   enum class kind : std::uint8_t { attempt_began, refused, rank_left, rank_left_waiting };
   kind what{};
-  std::string about;  ///< the client's address, or empty
+  std::string about;  ///< the client's address; may be empty
   std::string text;
 };
 
-/// What becomes of connections. Called within the station's functions; must not call back.
+/// Notifications about connections. Called within the station's functions; must not call back.
 struct station_hooks {
-  /// There is something to send, or it is to be closed. At most once until `take_unsent` is asked.
+  /// A connection has output or must be closed. Called at most once before `take_unsent`.
   std::function<void(connection_id)> touched;
   std::function<void(incident)> tell = [](incident const&) {};
 };
@@ -49,39 +49,40 @@ class station {
   station(station const&) = delete;
 
   bool has_room() const { return connections_.size() < limits_.connections; }
-  /// `peer`: "10.0.0.3:4711". `rank`: whose it is, as its launcher says. REQUIRES: there is room.
+  /// Adds a connection from `peer`, "10.0.0.3:4711". `rank`: set by its launcher. REQUIRES:
+  /// has_room().
   connection_id open(std::string peer, core::time_point now,
                      std::optional<std::uint32_t> rank = {});
-  /// Bytes that its client has sent. True: `go_on` is to be called when its client has read what it
-  /// is sent, and nothing received before. REQUIRES: it is open.
+  /// Processes input. Returns true if input remains: call `go_on` once the client has read its
+  /// output, and `receive` nothing before. REQUIRES: the connection is open.
   bool receive(connection_id c, std::string_view bytes, core::time_point now);
-  /// The same for what waited meanwhile.
+  /// Processes remaining input; returns like `receive`.
   bool go_on(connection_id c, core::time_point now);
-  /// What is to be sent to it now. REQUIRES: it is open.
+  /// Takes the output of a connection. REQUIRES: it is open.
   std::string take_unsent(connection_id c);
-  /// What of that has not gone stays in memory; the caller says how much, each time anew.
+  /// Sets how many bytes of the taken output are not sent yet.
   void note_unread(connection_id c, std::size_t bytes);
-  /// Not empty: it is to be closed, and why. REQUIRES: it is open.
+  /// Returns why the connection must be closed; empty if it need not be. REQUIRES: it is open.
   std::string const& refusal(connection_id c) const;
-  /// The client went, or was made to.
+  /// Removes a connection that was closed by either side.
   void close(connection_id c, core::time_point now);
 
-  /// Who connects from now on finds an empty key space. Gives the attempt's number.
+  /// Gives new connections an empty key space. Returns the number of the attempt.
   std::uint64_t begin_attempt(attempt_cause cause, core::time_point now);
 
-  /// So many ranks are to come in each attempt; 0: nobody knows.
+  /// Sets the number of ranks in each attempt; 0: unknown.
   void expect(std::uint32_t ranks) { expected_ = ranks; }
 
   std::size_t connections() const { return connections_.size(); }
-  /// Of answers that clients have not read.
+  /// Returns the bytes of answers that clients have not read.
   std::size_t unread_bytes() const { return unread_; }
   station_view view(std::size_t limit) const;
-  /// Of the space of this attempt, those after `after` that begin with `prefix`; nothing: there is
-  /// no such attempt any more.
+  /// Returns up to `limit` keys of this attempt that begin with `prefix`, after the key `after`;
+  /// nothing if the attempt was dropped.
   std::optional<std::vector<key_view>> keys(std::uint64_t attempt, std::string_view prefix,
                                             std::string_view after, std::size_t limit) const;
 
-  /// Empty when all is in order. For tests.
+  /// Returns a violated invariant; empty if there is none. For tests.
   std::string invalid() const;
 
  private:
@@ -120,15 +121,15 @@ class station {
   limits const limits_;
   numbering const early_;
   station_hooks hooks_;
-  usage usage_;  // of all key spaces that live
+  usage usage_;  // of all existing key spaces
   std::unordered_map<connection_id, std::unique_ptr<connection>> connections_;
   connection_id last_id_ = 0;
   space_ptr current_, before_;
   std::uint64_t last_attempt_ = 0;
   std::uint32_t expected_ = 0;  // ranks
-  std::size_t unfinished_ = 0;  // bytes of commands that have come in part
+  std::size_t unfinished_ = 0;  // bytes of incomplete commands
   std::size_t unread_ = 0;      // bytes of answers
-  command command_;             // that is carried out
+  command command_;             // the current command
 };
 
 }  // namespace muster::torch

@@ -1,4 +1,3 @@
-// What each command does and is answered.
 #include "server/torch/rank_keys.hpp"
 #include "server/torch/station.hpp"
 #include "server/torch/station_state.hpp"
@@ -13,7 +12,8 @@ bool says_nothing_of_an_attempt(command const& c) {
 
 }  // namespace
 
-// Clients before torch 2.1 do not say when they have given up waiting: whatever comes next says it.
+// Clients before torch 2.1 do not report that they have stopped waiting, so any further command
+// implies it.
 void station::carry_out(connection& c, core::time_point now) {
   if (c.waits()) c.space->keys.withdraw(c);
   if (c.is_fresh && !says_nothing_of_an_attempt(command_)) {

@@ -1,4 +1,4 @@
-// What a station knows of a connection and of an attempt. For the station's own sources.
+// The station's state of connections and attempts. Used only by the station's sources.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace muster::torch {
 
-/// Who has written a rank's address, or is known to be of it.
+/// The connection that wrote a rank's address, or is known to belong to the rank.
 struct rank_owner {
   connection_id connection = 0;
   std::string peer;
@@ -42,18 +42,18 @@ struct station::connection : waiter {
   command_reader reader;
   space_ptr space;
   std::string out;
-  std::size_t unread = 0;          // bytes that were taken to be sent and have not gone
-  std::size_t counted_kept = 0;    // of its reader, as the station has counted them
-  std::size_t counted_unread = 0;  // of `out` and `unread`
+  std::size_t unread = 0;          // bytes of taken output that were not sent
+  std::size_t counted_kept = 0;    // of `reader`, as counted by the station
+  std::size_t counted_unread = 0;  // of `out` and `unread`, as counted by the station
   std::string refusal;
   std::optional<std::uint32_t> pid;
   std::optional<std::uint32_t> rank;
-  bool is_known = false;  // its rank: its launcher has said it
+  bool is_known = false;  // the launcher has set `rank`
   bool is_touched = false;
-  bool is_fresh = true;  // has said nothing that belongs to an attempt
+  bool is_fresh = true;  // no command concerned an attempt yet
 };
 
-/// As the wire has it.
+/// Appends a number in little-endian order.
 template <class Number>
 void put(std::string& out, Number n) {
   for (std::size_t i = 0; i < sizeof n; ++i)

@@ -1,4 +1,3 @@
-// What people see of a station.
 #include <algorithm>
 #include <set>
 
@@ -9,7 +8,7 @@
 namespace muster::torch {
 namespace {
 
-// Of those who wait for one key.
+// Maximum number of waiters listed per key.
 constexpr std::size_t named_waiters = 16;
 
 }  // namespace

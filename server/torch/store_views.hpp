@@ -1,4 +1,4 @@
-// What people see of a cluster's store of torch.distributed. Plain data, copied out of the station.
+// The state of a cluster's TCPStore for display. Plain data, copied from the station.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 namespace muster::torch {
 
 enum class attempt_cause : std::uint8_t {
-  first,      ///< nobody had connected before
-  asked,      ///< by POST …/torch/attempts
-  all_left,   ///< the last connection had closed, and somebody came
-  rank_anew,  ///< a rank that was there already has come again
+  first,      ///< the first connection
+  asked,      ///< requested by POST …/torch/attempts
+  all_left,   ///< a connection after all others were closed
+  rank_anew,  ///< a rank was restarted
   launched,   ///< its program has begun an attempt
 };
 std::string_view name(attempt_cause c);  ///< "first", "asked", "all_left", "rank_anew", "launched"
@@ -25,7 +25,7 @@ struct attempt_view {
   attempt_cause cause{};
   core::time_point began{};
   std::size_t connections = 0;
-  std::size_t keys = 0;  ///< entries of queues among them
+  std::size_t keys = 0;  ///< including queue entries
   std::size_t bytes = 0;
 };
 
@@ -34,22 +34,22 @@ struct connection_view {
   std::string peer;
   std::uint64_t attempt = 0;
   core::time_point since{};
-  std::string_view numbering;  ///< "A"; empty: it has said nothing
+  std::string_view numbering;  ///< "A"; empty: unknown
   std::optional<std::uint32_t> rank;
   std::optional<std::uint32_t> pid;
-  std::size_t waits_for = 0;  ///< keys
+  std::size_t waits_for = 0;  ///< number of keys
   core::time_point waits_since = core::never;
 };
 
-/// Who waits for a key, or at a barrier.
+/// The waiters of a key or barrier.
 struct wait_view {
   std::uint64_t attempt = 0;
   std::string key;
   bool barrier = false;
-  std::optional<std::uint32_t> rank;  ///< whose key that is
-  core::time_point since{};           ///< of who waits for longest
+  std::optional<std::uint32_t> rank;  ///< the rank that writes the key
+  core::time_point since{};           ///< of the longest wait
   std::size_t waiting = 0;
-  std::vector<std::uint64_t> connections;  ///< a few of them
+  std::vector<std::uint64_t> connections;  ///< some of them
 };
 
 struct rank_view {
@@ -66,15 +66,15 @@ struct key_view {
 };
 
 struct station_view {
-  std::vector<attempt_view> attempts;  ///< the newest first
+  std::vector<attempt_view> attempts;  ///< newest first
   std::size_t connections = 0;
-  // Each at most as many as was asked for.
+  // Each list is cut at the requested limit.
   std::vector<connection_view> shown;
   std::vector<wait_view> waits;
   std::vector<rank_view> ranks;        ///< of the newest attempt
-  std::vector<std::uint32_t> missing;  ///< that others wait for, or that were expected
-  std::uint32_t expected = 0;          ///< ranks; 0: nobody knows
-  bool more = false;                   ///< something was left out
+  std::vector<std::uint32_t> missing;  ///< expected or awaited, but not connected
+  std::uint32_t expected = 0;          ///< number of ranks; 0: unknown
+  bool more = false;                   ///< a list was cut
 };
 
 }  // namespace muster::torch

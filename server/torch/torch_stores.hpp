@@ -1,5 +1,5 @@
-// The stores of torch.distributed of all clusters, as whoever declares clusters or looks at them
-// sees them. Functions are called on the engine thread.
+// The TCPStores of all clusters, for declaring and displaying clusters. Functions are called on the
+// engine thread.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace muster::torch {
 
-/// Where one is served.
+/// Where a store is served.
 struct store_spec {
-  std::string address;     // an IP address; empty: the server's own
-  std::uint16_t port = 0;  // 0: whatever the system picks
+  std::string address;     // an IP address; empty: that of the server
+  std::uint16_t port = 0;  // 0: selected by the system
   numbering early = numbering::a;
 };
 
@@ -22,17 +22,17 @@ class torch_stores {
  public:
   virtual ~torch_stores() = default;
 
-  /// Serves the store of this cluster from now on and gives its address, "127.0.0.1:29500".
-  /// FAILED_PRECONDITION: the system's reason. REQUIRES: it has none.
+  /// Starts the store of a cluster and returns its address, "127.0.0.1:29500". Errors:
+  /// FAILED_PRECONDITION with the system's reason. REQUIRES: the cluster has none.
   virtual muster::result<std::string> open(std::uint64_t cluster, std::string const& name,
                                            store_spec const& where) = 0;
   virtual bool has(std::uint64_t cluster) const = 0;
-  /// Closes its connections, soon. Harmless when there is none.
+  /// Closes the store and, later, its connections. Does nothing if there is none.
   virtual void close(std::uint64_t cluster) = 0;
-  /// Empty: it has none, or it is a program's, which no port serves.
+  /// Returns an empty string if there is no store, or if it belongs to a program and has no port.
   virtual std::string address(std::uint64_t cluster) const = 0;
-  /// Runs `f` on the thread of the stores, with null if it has none any more; dropped unrun when
-  /// the server stops before.
+  /// Runs `f` on the thread of the stores, with null if the store no longer exists. Not run if the
+  /// server stops first.
   virtual void visit(std::uint64_t cluster, std::function<void(station*)> f) = 0;
 };
 

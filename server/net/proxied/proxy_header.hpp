@@ -11,7 +11,7 @@
 
 namespace muster::net {
 
-/// Maximum size of a header. Those of haproxy are shorter than 232 bytes; longer ones contain
+/// Maximum size of a header. Headers of haproxy are shorter than 232 bytes; longer ones contain
 /// padding.
 constexpr std::size_t proxy_header_bytes_max = 1'024;
 /// This many bytes distinguish a header from other data.

@@ -1,5 +1,4 @@
-// Sockets without Nagle's delay, read when there is something to read and written at once: what a
-// client is sent is small, and nearly always fits.
+// Answers are written at once, since they are small and nearly always fit into the socket's buffer.
 #include "server/torch/sockets/served_store.hpp"
 
 #include <netinet/in.h>
@@ -23,9 +22,9 @@ using boost::system::error_code;
 constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t piece_bytes = 64 << 10;
 constexpr auto pause_without_descriptors = std::chrono::milliseconds(100);
-// Of all stores: two a connection at most.
+// Limit of all stores; a connection has at most two tasks.
 constexpr std::size_t tasks_max = 2'000'000;
-// A process whose host has died is gone after a little more than two minutes.
+// Detects a peer whose host has failed within little more than two minutes.
 constexpr int idle_seconds = 60, probe_seconds = 15, probes = 5;
 
 void prepare(tcp::socket& socket) {
@@ -178,7 +177,7 @@ coro::task<void> served_store::serve(client_ptr c) {
 coro::task<void> served_store::go_on(client_ptr c) {
   for (bool more = true; more && c->socket.is_open();) {
     if (c->unsent.empty()) {
-      co_await asio::post(all_.context, asio::use_awaitable);  // others are heard, too
+      co_await asio::post(all_.context, asio::use_awaitable);  // let other connections run
     } else {
       c->has_read.expires_at(asio::steady_timer::time_point::max());
       co_await c->has_read.async_wait(awaited);
@@ -189,7 +188,7 @@ coro::task<void> served_store::go_on(client_ptr c) {
   }
 }
 
-// What is told of one client may touch others: those who waited for its key.
+// Sending to a client can affect other clients: those that waited for its key.
 void served_store::flush() {
   while (!touched_.empty()) {
     flushed_.swap(touched_);
@@ -212,7 +211,7 @@ void served_store::send(client_ptr const& c, std::string bytes) {
   if (c->unsent.empty()) {
     error_code ec;
     auto const n = c->socket.write_some(asio::buffer(bytes), ec);
-    if (ec && ec != asio::error::would_block) return;  // who reads will hear of it
+    if (ec && ec != asio::error::would_block) return;  // the reader reports the error
     if (n == bytes.size()) return;
     c->unsent = std::move(bytes);
     c->sent = n;

@@ -1,5 +1,5 @@
-// One store with its listening socket and its clients' sockets. For torch_server; the thread of the
-// stores.
+// A TCPStore with its listening socket and its clients' sockets. Used by torch_server on the thread
+// of the stores.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -17,13 +17,13 @@
 
 namespace muster::torch {
 
-/// What clients of all stores have in common.
+/// State shared by all stores.
 struct serving {
   serving(boost::asio::io_context& c, torch_server_options const& o);
 
   torch_server_options const& options;
   boost::asio::io_context& context;
-  std::vector<char> piece;  // what is read goes here, one client at a time
+  std::vector<char> piece;  // read buffer, used by one client at a time
   coro::task_group group;
   bool stopping = false;
 };
@@ -33,11 +33,11 @@ class served_store : public std::enable_shared_from_this<served_store> {
   served_store(serving& all, std::string name, numbering early,
                boost::asio::ip::tcp::acceptor acceptor);
 
-  /// Accepts until it is closed.
+  /// Accepts connections until `close`.
   void start();
-  /// A connection of a client that was let in elsewhere, whose rank is known.
+  /// Adds a connection that was authorized by the caller and whose rank is known.
   void adopt(file_descriptor socket, std::string peer, std::uint32_t rank);
-  /// Accepts nobody any more and closes all connections, whose tasks end soon.
+  /// Stops accepting and closes all connections. Their tasks end later.
   void close();
   torch::station& station() { return station_; }
 
@@ -49,9 +49,9 @@ class served_store : public std::enable_shared_from_this<served_store> {
     boost::asio::ip::tcp::socket socket;
     std::string const peer;
     connection_id id = 0;
-    std::string unsent;    // what the socket did not take
-    std::size_t sent = 0;  // of it
-    bool writing = false;  // a task waits for the socket to take more
+    std::string unsent;    // data that the socket did not accept
+    std::size_t sent = 0;  // bytes of `unsent` already sent
+    bool writing = false;  // a task waits to send more
     boost::asio::steady_timer has_read;
   };
   using client_ptr = std::shared_ptr<client>;
@@ -71,7 +71,7 @@ class served_store : public std::enable_shared_from_this<served_store> {
   serving& all_;
   std::string const name_;
   boost::asio::ip::tcp::acceptor acceptor_;
-  boost::asio::steady_timer place_;  // somebody has left
+  boost::asio::steady_timer place_;  // signals that a connection was closed
   torch::station station_;
   std::unordered_map<connection_id, client_ptr> clients_;
   std::vector<connection_id> touched_, flushed_;

@@ -1,11 +1,10 @@
-// Serves the stores of torch.distributed: ports, sockets and their bytes, on a thread of its own
-// that owns every station. A client's call is answered without another thread: two hops would take
-// longer than the call.
+// Serves the TCPStores of clusters. One thread owns all stations and sockets, since passing a call
+// to another thread and back would take longer than the call itself.
 //
-// Owned by the composition root; engine thread, or before that runs, unless it says otherwise.
-// Limits: those of `torch::limits` a store; at its limit of connections a store accepts no more
-// until one has closed, and clients wait in the system's backlog. No connection is closed for its
-// silence: torch 1.13 has a second one that never speaks, and spins when it is closed.
+// Owned by the composition root. Engine thread, or before that runs, unless stated otherwise.
+// Limits per store: those of `torch::limits`. At the limit of connections a store stops accepting,
+// and clients wait in the backlog. Silent connections are not closed, because torch 1.13 has a
+// second connection that stays silent, and it spins if that is closed.
 #pragma once
 
 #include <functional>
@@ -20,7 +19,7 @@
 
 namespace muster::torch {
 
-/// What people are told of one cluster's store.
+/// An incident of a cluster's store, for the log.
 struct told_incident {
   std::string cluster;
   incident what;
@@ -28,28 +27,28 @@ struct told_incident {
 
 struct torch_server_options {
   torch::limits limits;
-  std::string address = "127.0.0.1";  // of stores that name none
-  /// Whoever comes from elsewhere is closed at once.
+  std::string address = "127.0.0.1";  // for stores without an address
+  /// Clients from other networks are disconnected at once.
   std::vector<muster::server::network> from;
   // Any thread.
   std::function<core::time_point()> now;
-  // The thread of the stores.
+  // Called on the thread of the stores.
   std::function<void(told_incident)> tell = [](told_incident const&) {};
   std::function<void()> out_of_descriptors = [] {};
   std::function<void(std::string const& what)> failed = [](std::string const&) {};
 };
 
-/// Of a program: no port serves it, workers carry their ranks' connections to it.
+/// The store of a program. It has no port; workers forward the connections of their ranks to it.
 struct carried_store {
-  std::string name;         // of its cluster
-  std::uint32_t ranks = 0;  // that are expected; 0: nobody knows
+  std::string name;         // of the cluster
+  std::uint32_t ranks = 0;  // expected ranks; 0: unknown
   numbering early = numbering::a;
 };
 
 class torch_server final : public torch_stores {
  public:
   explicit torch_server(torch_server_options options);
-  /// Stops.
+  /// Calls stop().
   ~torch_server() override;
   torch_server(torch_server const&) = delete;
 
@@ -60,14 +59,15 @@ class torch_server final : public torch_stores {
   std::string address(std::uint64_t cluster) const override;
   void visit(std::uint64_t cluster, std::function<void(station*)> f) override;
 
-  /// An attempt of a program begins, with no keys.
+  /// Begins an attempt of a program with an empty store.
   void begin(std::uint64_t cluster, carried_store const& what);
-  /// A connection to that store, which speaks for this client, "10.0.0.3:4711", and is of this
-  /// rank. Begins one where there is none. RESOURCE_EXHAUSTED: no descriptors or ports are left.
+  /// Opens a connection to the store of a program for a client, "10.0.0.3:4711", of this rank.
+  /// Begins the store if there is none. Errors: RESOURCE_EXHAUSTED if no descriptor or port is
+  /// free.
   muster::result<file_descriptor> dial(std::uint64_t cluster, carried_store const& what,
                                        std::string peer, std::uint32_t rank);
 
-  /// Begins to accept. Once.
+  /// Starts to accept. Called once.
   void start(std::function<std::thread(std::function<void()>)> const& thread);
   /// Closes everything and ends the thread. Idempotent.
   void stop();

@@ -1,11 +1,11 @@
-// Reads as far as there are bytes and goes on there with the next piece, so that a command which
-// comes byte by byte costs no more than one that comes whole.
+// Parsing resumes where the last piece ended, so a command that arrives byte by byte costs no more
+// than one that arrives at once.
 #include "server/torch/wire/command_reader.hpp"
 
 namespace muster::torch {
 namespace {
 
-// A buffer that a large command has left is given back.
+// Larger buffers are freed after use.
 constexpr std::size_t idle_bytes = 4'096;
 constexpr std::size_t idle_spans = 64;
 
@@ -52,8 +52,8 @@ std::uint64_t command_reader::take_number(unsigned bytes) {
   return n;
 }
 
-// 0 is SET of an early client, whose next bytes are the length of a key. As a length, the magic
-// number is beyond every limit.
+// Byte 0 is SET of an early client, followed by the length of a key. As a length, the magic number
+// would exceed every limit.
 muster::result<bool> command_reader::recognise() {
   if (!has(1)) return false;
   if (input_[from_] == 0) {

@@ -1,8 +1,7 @@
-// Cuts what one client sends into commands, however it is cut into pieces on the way, and tells by
-// its first bytes which numbering it speaks.
+// Splits the input of a client into commands, and detects its numbering from the first bytes.
 //
-// Owned by the connection; the thread of its station. Pure. Limits: those of `limits` on each
-// length before anything is kept for it; what is kept is what has come of one command.
+// Owned by the connection; used on the thread of its station. Pure. Lengths are checked against
+// `limits` before memory is allocated; only one incomplete command is stored.
 #pragma once
 
 #include <string>
@@ -17,21 +16,22 @@ namespace muster::torch {
 
 struct command {
   op what{};
-  std::vector<std::string_view> words;  // keys, and values behind them
+  std::vector<std::string_view> words;  // keys, followed by values
   std::int64_t number = 0;
 };
 
 class command_reader {
  public:
-  /// `early`: the numbering of a client that does not say which. REQUIRES: `l` outlives it.
+  /// `early`: the numbering of clients that do not announce one. REQUIRES: `l` outlives the reader.
   command_reader(limits const& l, numbering early) : limits_(&l), numbering_(early) {}
 
-  /// What has come, behind what was kept. REQUIRES: valid until `keep`.
+  /// Adds input. REQUIRES: it is valid until `keep`.
   void feed(std::string_view bytes);
-  /// True: a command, whose words are valid until the next call. False: it takes more bytes.
-  /// INVALID_ARGUMENT: no command of a client's; nothing is read from then on.
+  /// Reads the next command, whose words are valid until the next call. Returns false if it is
+  /// incomplete. Errors: INVALID_ARGUMENT for an invalid command; the reader must not be used
+  /// afterwards.
   muster::result<bool> next(command& c);
-  /// Keeps what is left. Call it after the last `next` of a feed.
+  /// Stores the remaining input. Call it after the last `next` of a feed.
   void keep();
 
   numbering speaks() const { return numbering_; }
@@ -55,13 +55,13 @@ class command_reader {
 
   limits const* limits_;
   numbering numbering_;
-  bool has_begun_ = false;  // its first bytes have said the numbering
+  bool has_begun_ = false;  // the numbering was detected
 
-  std::string rest_;        // kept from earlier feeds
-  std::string_view input_;  // all that is there
-  std::size_t from_ = 0;    // where the command begins that is read
+  std::string rest_;        // input of earlier feeds
+  std::string_view input_;  // all input
+  std::size_t from_ = 0;    // start of the current command
 
-  // Of that command, with places counted from its beginning.
+  // State of the current command, with positions relative to its start.
   std::size_t at_ = 0;
   bool begun_ = false;
   op what_{};

@@ -2,7 +2,7 @@
 //
 //   numbering a   torch 1.13 and 2.0
 //   numbering b   torch 2.1
-//   numbering c   torch 2.2 and later, which say so by a first command of their own
+//   numbering c   torch 2.2 and later, which announce it by their first command
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ enum class op : std::uint8_t {
 };
 std::string_view name(op what);  ///< "COMPARE_SET"
 
-/// What follows the byte of a command: `words` texts, the first of them a key and the others
-/// values, `counted` times over if there is a count in front, then a number.
+/// The data after the byte of a command: `words` strings (a key, then values), then a number. With
+/// `counted`, a count precedes the strings and repeats them.
 struct shape {
   unsigned words = 0;
   bool counted = false;
@@ -48,7 +48,7 @@ struct shape {
 };
 shape shape_of(op what);
 
-/// Nothing: the numbering has no such command.
+/// Returns nothing if the numbering has no such command.
 std::optional<op> command_of(numbering n, std::uint8_t byte);
 
 /// The argument of VALIDATE.
