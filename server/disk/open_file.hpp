@@ -1,5 +1,5 @@
-// An open file by its descriptor, as whoever keeps data on a disk needs it, and what is said when
-// the disk refuses. Errors are errno's numbers; 0: none. One thread, but for reads.
+// An open file descriptor for code that stores data, and its error messages. Errors are errno
+// values; 0 means success. Not thread-safe, except for reads.
 #pragma once
 
 #include <fcntl.h>
@@ -24,8 +24,8 @@ inline std::string reason_of(int error) {
   return std::generic_category().message(error);
 }
 
-/// Returns no_room for a full disk, with the directory of `path` and what is free there. Otherwise
-/// INTERNAL: "path: what: why".
+/// Returns a status for a failed operation on `path`. For a full disk this is no_room with the
+/// directory and its free space, otherwise INTERNAL: "path: what: why".
 inline muster::status disk_error(std::filesystem::path const& path, int error,
                                  std::string const& what = {}) {
   if (is_full(error)) {
@@ -43,7 +43,8 @@ inline muster::status disk_error(std::filesystem::path const& path, int error,
 class open_file {
  public:
   open_file() = default;
-  /// False, and errno says why: it cannot be opened. A new one is for its user alone.
+  /// Opens the file; a new file is accessible only to its owner. On failure the object is false and
+  /// errno is set.
   open_file(std::filesystem::path const& path, int flags)
       : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
   open_file(open_file&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
@@ -65,7 +66,8 @@ class open_file {
     }
     return 0;
   }
-  /// How many bytes; fewer than asked for only at the end. Below 0: errno says why.
+  /// Reads up to `n` bytes at `at`. Returns the number read, which is less than `n` only at the end
+  /// of the file, or -1 with errno set.
   std::int64_t read(std::uint64_t at, char* into, std::size_t n) const {
     std::size_t got = 0;
     while (got < n) {
@@ -77,9 +79,9 @@ class open_file {
     }
     return static_cast<std::int64_t>(got);
   }
-  /// On the disk; of a directory: the names in it.
+  /// Flushes the file to disk; for a directory, its entries.
   int sync() const { return ::fsync(fd_) == 0 ? 0 : errno; }
-  /// A full disk may show itself only here.
+  /// Closes the file. Check the result: a full disk may be reported only here.
   int close() {
     auto const fd = std::exchange(fd_, -1);
     return fd < 0 || ::close(fd) == 0 ? 0 : errno;

@@ -1,7 +1,7 @@
-// The files that one server keeps in a directory, for its user alone. Their names tell them from
-// those of others, which are left alone; a lock keeps a second server out. One thread at a time.
-// Errors are errno's numbers, 0: none, and statuses are those of disk_error. What the files are
-// called stands here, too, for who copies them or must know them.
+// The files that one server keeps in a directory, accessible only to its user. They are recognised
+// by name, and other files are left alone. A lock keeps a second server out. Errors are errno
+// values (0: success); statuses are those of disk_error. Names are defined here for all code that
+// copies or recognises the files. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +16,34 @@
 
 namespace muster::server {
 
-/// Below --data-dir, or --spill-dir: one file for each blob, by its name.
+/// Folder below --data-dir or --spill-dir with one file for each blob, named after the blob.
 constexpr auto blob_folder = "blobs";
-/// Files of values in --spill-dir.
+/// Prefix of files with values in --spill-dir.
 constexpr std::string_view value_files = "muster-values-";
 
-/// A SHA-256: 64 hexadecimal digits in lower case.
+/// Returns whether the name is a SHA-256: 64 lower-case hexadecimal digits.
 inline bool is_blob_name(std::string_view name) {
   return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == name.npos;
 }
 
 using names_and_sizes = std::vector<std::pair<std::string, std::uint64_t>>;
 
-/// The files of a directory that are called so. INTERNAL.
+/// Returns the directory's files whose names satisfy `is_own`; INTERNAL if it cannot be read.
 muster::result<names_and_sizes> files_in(std::filesystem::path const& directory,
                                          bool (*is_own)(std::string_view name));
 
 class own_files {
  public:
   struct habits {
-    std::string_view what;  // is in them
+    std::string_view what;  // their contents, for messages
     bool (*is_own)(std::string_view name);
-    std::string_view lock = ".";  // a file, or the directory itself
-    /// They outlive the process: they are on the disk before they have their names.
+    std::string_view lock = ".";  // file to lock, or the directory itself
+    /// Whether the files must survive a crash: they are flushed to disk before they get their
+    /// names.
     bool durable = false;
   };
-  /// One that is written, if it could be made; else errno says why. It goes with this, unless it
-  /// was kept.
+  /// A file that is being written. It is false, with errno set, if it could not be created. The
+  /// destructor deletes the file unless it was passed to `keep`.
   struct unfinished {
     unfinished() = default;
     explicit unfinished(std::filesystem::path p)
@@ -58,23 +59,25 @@ class own_files {
 
   explicit own_files(habits h) : habits_(h) {}
 
-  /// Makes the directory unless it is there, and takes it. INTERNAL, too: another server has it.
+  /// Creates the directory if necessary and locks it. INTERNAL also if another server holds the
+  /// lock.
   muster::status open(std::filesystem::path directory);
   bool is_open() const { return static_cast<bool>(lock_); }
   std::filesystem::path const& directory() const { return directory_; }
   std::filesystem::path path_of(std::string_view name) const { return directory_ / name; }
 
   unfinished begin(std::string_view name) const { return unfinished(path_of(name)); }
-  /// It gets its name, now that it is complete; whatever had that name goes.
+  /// Renames a complete file to its final name, replacing any file of that name.
   int keep(unfinished& u, std::string_view name) const;
-  /// Fills `into` with what is there from `offset` on. EIO, too: the file is shorter.
+  /// Fills `into` from `offset` on. Returns EIO also if the file is too short.
   int read(std::string_view name, std::uint64_t offset, std::string& into) const;
   void remove(std::string_view name) const { ::unlink(path_of(name).c_str()); }
 
   muster::result<names_and_sizes> all() const { return files_in(directory_, habits_.is_own); }
-  /// Removes them all, as far as that can be done.
+  /// Removes all own files, ignoring errors.
   void clear() const;
-  /// Lets go of the directory; with `and_remove` it goes, unless there is something in it.
+  /// Unlocks the directory.
+  /// @param and_remove whether to remove it if it is empty.
   void close(bool and_remove = false);
 
  private:

@@ -1,5 +1,6 @@
-// A directory that is its owner's alone, whatever the umask: what lies in it is protected by it, as
-// RocksDB makes its files with modes of its own. Any thread. Errors are errno's numbers; 0: none.
+// A directory that only its owner can access, whatever the umask. This protects its contents, since
+// RocksDB creates files with modes of its own. Any thread. Errors are errno values; 0 means
+// success.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,20 +13,21 @@ namespace muster::server {
 
 constexpr mode_t others_bits = S_IRWXG | S_IRWXO;
 
-/// Its bits of permission; 0: it is not there.
+/// Returns the permission bits; 0 if the directory does not exist.
 inline mode_t mode_of(std::filesystem::path const& directory) {
   struct stat s {};
   return ::stat(directory.c_str(), &s) == 0 ? s.st_mode & 07777 : 0;
 }
 
-/// Takes it from everybody but its owner.
+/// Removes all permissions of users other than the owner.
 inline int make_private(std::filesystem::path const& directory) {
   auto const mode = mode_of(directory);
   if ((mode & others_bits) == 0) return 0;
   return ::chmod(directory.c_str(), mode & ~others_bits) == 0 ? 0 : errno;
 }
 
-/// Makes it for its owner alone, and above it what is missing; one that is there stays as it is.
+/// Creates the directory for its owner only, with its parents. An existing directory is left
+/// unchanged.
 inline int make_private_directory(std::filesystem::path const& directory) {
   auto const path = directory.has_filename() ? directory : directory.parent_path();
   std::error_code error;

@@ -1,6 +1,6 @@
-// RocksDB's diagnostics, in the file LOG of its directory. Lines that cannot be written are
-// dropped: RocksDB's own logger aborts the process when it goes on after a failed write, as on a
-// full disk. Any thread. Limit: `bytes_max` in LOG, and as many in LOG.old.
+// Writes RocksDB's diagnostics to LOG in its directory. Lines that cannot be written are dropped:
+// RocksDB's own logger aborts the process if it continues after a failed write, such as on a full
+// disk. Any thread. Limit: `bytes_max` each for LOG and LOG.old.
 #pragma once
 
 #include <rocksdb/env.h>
@@ -26,7 +26,7 @@ class rocks_log final : public rocksdb::Logger {
       : rocksdb::Logger(level), path_(directory / "LOG") {}
 
   using rocksdb::Logger::Logv;
-  /// Appends a line. The base class has filtered it by its level.
+  /// Appends a line. The base class has already filtered by level.
   void Logv(char const* format, std::va_list values) override {
     std::array<char, 4'096> text{};
     auto const n = std::vsnprintf(text.data(), text.size(), format, values);

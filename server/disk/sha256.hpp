@@ -1,4 +1,4 @@
-// The SHA-256 of bytes that come in pieces. One thread.
+// Incremental SHA-256. Not thread-safe.
 #pragma once
 
 #include <openssl/evp.h>
@@ -11,14 +11,14 @@ namespace muster::server {
 
 class sha256 {
  public:
-  // OpenSSL looks for an algorithm by name whenever it is not told which; that takes longer than
-  // the digest of a short text.
+  // Fetches the algorithm only once: OpenSSL otherwise looks it up by name each time, which takes
+  // longer than the digest of a short string.
   sha256() {
     static auto* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
     EVP_DigestInit_ex(context_.get(), algorithm, nullptr);
   }
   void add(std::string_view bytes) { EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()); }
-  /// Its 32 bytes. Nothing is added afterwards.
+  /// Returns the 32-byte digest. No more bytes may be added after that.
   std::string digest() {
     std::string made(32, '\0');
     EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(made.data()), nullptr);

@@ -1,5 +1,5 @@
-// The thread of a store: it does what it is asked for in that order, all that has gathered at one
-// time. What waits is bounded by who asks.
+// The thread of a store. It performs requests in order, in batches of all that are pending. Callers
+// bound the number of pending requests.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,9 @@ class store_thread {
   ~store_thread() { stop(true); }
   store_thread(store_thread const&) = delete;
 
-  /// REQUIRES: it does not run.
+  /// Starts the thread. REQUIRES: it is not running.
   void start(std::function<void(std::vector<Asked>)> perform) {
-    running_ = true;  // nobody else knows of this yet
+    running_ = true;  // no other thread accesses it yet
     thread_ = std::thread([this, perform = std::move(perform)] {
       std::unique_lock hold(mutex_);
       while (true) {
@@ -35,7 +35,8 @@ class store_thread {
       }
     });
   }
-  /// Any thread. False, before `start` and after `stop`: it does nothing with it.
+  /// Enqueues requests. Any thread. Returns false before `start` and after `stop`; the requests are
+  /// then dropped.
   bool ask(std::vector<Asked> more) {
     {
       std::lock_guard const hold(mutex_);
@@ -45,8 +46,9 @@ class store_thread {
     asked_.notify_one();
     return true;
   }
-  /// Waits until it has done what it is about to do, and with `finish` what it was asked for. Any
-  /// thread but that one. False: it did not run.
+  /// Waits for the current batch and stops the thread. Any other thread. Returns false if it was
+  /// not running.
+  /// @param finish whether to perform the pending requests, too.
   bool stop(bool finish) {
     if (!thread_.joinable()) return false;
     {

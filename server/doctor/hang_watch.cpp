@@ -1,4 +1,5 @@
-// What is seen becomes: moves, stands, in question. The verdict is hang_watch_verdict.cpp's.
+// Turns observations into states: moving, idle, suspected. hang_watch_verdict.cpp reaches the
+// verdict.
 #include "server/doctor/hang_watch.hpp"
 
 #include <algorithm>
@@ -9,15 +10,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Less than this is done by threads that only wait, as those of gRPC do, and by asking for stacks.
+// Activity up to these amounts is noise from idle threads, such as gRPC's, and from stack sampling.
 constexpr std::uint64_t io_noise = 64 << 10, io_noise_each_second = 64 << 10;
 constexpr std::uint64_t faults_noise = 32, faults_noise_each_second = 32;
 constexpr std::uint64_t spins_from_percent = 5;
-constexpr std::uint64_t wakeups_by_signals = 2;  // stacks are asked for by one
+constexpr std::uint64_t wakeups_by_signals = 2;  // stack sampling sends one signal
 
 constexpr duration every_min = 250ms, every_max = 15s, between_max = 5s;
 
-// Of processes that are gone nothing is counted any more: that is a change, too.
+// Returns whether a counter changed by more than noise. A decrease means that processes have ended,
+// which counts as a change.
 bool much(std::uint64_t is, std::uint64_t was, std::uint64_t noise, std::uint64_t each_second,
           duration over) {
   auto const ms = static_cast<std::uint64_t>(
@@ -65,11 +67,10 @@ void hang_watch::note(time_point now, watched& w, rank_vitals const& v) {
     auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(over).count();
     w.still = v.state == 'S' && v.wakeups <= l.wakeups + wakeups_by_signals;
     auto const cpu = v.cpu_ms > l.cpu_ms ? v.cpu_ms - l.cpu_ms : 0;
-    // On a busy machine one that is caught in a loop gets little of the processor, and waits for
-    // it.
+    // On a busy host, a rank in a loop gets little processor time and waits for it.
     w.spins = v.state == 'R' ||
               (cpu > 0 && cpu * 100 >= spins_from_percent * static_cast<std::uint64_t>(ms));
-    // After a restart of the server a worker says again which step its ranks have reached.
+    // After a server restart, workers report the steps of their ranks again.
     bool const steps = v.step != l.step && (l.step || !restored_);
     if (v.output != l.output || steps ||
         much(v.io_bytes, l.io_bytes, io_noise, io_noise_each_second, over) ||
@@ -91,7 +92,7 @@ hang_watch::ranks hang_watch::alive() const {
   return all;
 }
 
-// What nobody has seen just now may be at work.
+// A rank without a current observation may be working.
 bool hang_watch::all_seen() const {
   auto const those = alive();
   return !those.empty() && std::all_of(those.begin(), those.end(), [&](auto r) {
@@ -106,7 +107,7 @@ time_point hang_watch::quiet_since() const {
   return last;
 }
 
-// Who computes in one place for long looks like one that spins: he is given twice the time.
+// Spinning ranks get twice the time, because a long computation in one place looks like a loop.
 duration hang_watch::patience_with(watched const& w) const {
   return std::max(w.spins ? 2 * hang_after_ : hang_after_, late_times * usual_step_);
 }
@@ -119,7 +120,7 @@ std::optional<duration> hang_watch::patience() const {
   return std::max(spin > 0 ? 2 * hang_after_ : hang_after_, late_times * usual_step_);
 }
 
-// Late by what is usual for it, with nobody at work whom it waits for.
+// Returns a barrier that is late by its usual duration and whose missing ranks all appear stopped.
 late_barrier const* hang_watch::barrier_in_question(time_point now) const {
   for (auto const& b : barriers_) {
     if (b.missing.empty() || b.since + std::max(hang_after_, late_times * b.usual) > now) continue;
@@ -165,7 +166,7 @@ hang_watch::answer hang_watch::looked(time_point now, look l) {
     first_stacks_ = {};
     return a;
   }
-  // One that is undecided is looked at again: what stands may stand out later.
+  // An undecided verdict is reviewed later, when one rank may stand out.
   if (found_ && (found_->rank >= 0 || now < again_)) return a;
   auto const between = std::min(hang_after_ / 4, between_max);
   auto const second = first_stacks_ ? std::max(s->ripe, *first_stacks_ + between) : now;
@@ -174,7 +175,7 @@ hang_watch::answer hang_watch::looked(time_point now, look l) {
   return a;
 }
 
-// The first are to be compared with: who is elsewhere when they are taken again has moved.
+// The first stacks are kept for comparison: a rank whose second stack differs has moved.
 hang_news hang_watch::stacks(time_point now, std::vector<rank_stack> all) {
   bool const again = first_stacks_.has_value();
   for (auto& s : all) {
@@ -199,7 +200,7 @@ hang_news hang_watch::stacks(time_point now, std::vector<rank_stack> all) {
   return decide(now, *s);
 }
 
-// A rank that was named has to move itself: the others may print that they wait.
+// A named rank must move itself, since the others may print that they are waiting.
 hang_news hang_watch::check_over() {
   if (!found_) return hang_news::none;
   auto const since = found_->found;
@@ -223,7 +224,7 @@ hang_news hang_watch::decide(time_point now, suspicion const& s) {
   h.found = now;
   again_ = now + again_after_;
   again_after_ = std::min(2 * again_after_, again_times_max * hang_after_);
-  if (found_ && h.rank < 0) return hang_news::none;  // undecided as before
+  if (found_ && h.rank < 0) return hang_news::none;  // still undecided
   waiting_.clear();
   for (auto const r : alive())
     if (static_cast<std::int64_t>(r) != h.rank) waiting_.push_back(r);

@@ -1,4 +1,4 @@
-// Whom the others wait for, by the first evidence that tells of one.
+// Decides which rank the others wait for, by the first conclusive evidence.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -9,8 +9,8 @@
 namespace muster::doctor {
 namespace {
 
-// Where the kernel has those that wait for somebody else: at sockets, pipes, locks. Not so one that
-// sleeps, waits for a file lock, or for somebody to open a FIFO.
+// Returns whether the process waits for another one in the kernel: at a socket, pipe or lock.
+// Sleeping, file locks and opening a FIFO do not count.
 bool waits_for_others(std::string_view process) {
   for (std::string_view const word : {"poll", "select", "recv", "sk_wait", "wait_woken", "inet_",
                                       "unix_", "futex", "pipe_read", "do_wait", "eventfd"})
@@ -22,8 +22,9 @@ bool is_in(std::vector<std::uint32_t> const& some, std::uint32_t rank) {
   return std::find(some.begin(), some.end(), rank) != some.end();
 }
 
-// Who has left a barrier early, or has left one out, waits at another for all the others, and they
-// for it: the fewer are wrong, whoever came first. As many on both sides: none is known to be.
+// A rank that left a barrier early, or skipped it, waits for all others at another barrier while
+// they wait for it. The smaller group is wrong, whichever arrived first. Equal groups are
+// undecided.
 late_barrier const* of_the_many(std::vector<late_barrier> const& all, late_barrier const* b,
                                 std::vector<std::uint32_t> const& alive) {
   for (auto const& other : all) {
@@ -83,8 +84,8 @@ std::string hang_watch::two_lines(ranks const& of) const {
   return text;
 }
 
-// By whole stacks first; threads of which each rank has its own are passed over then. Of what has
-// no stack by where the kernel has it.
+// Compares whole stacks first, then only main threads, since each rank may have different other
+// threads. Ranks without a stack are compared by their state in the kernel.
 std::optional<hang_watch::ranks> hang_watch::odd_ones(ranks const& among) const {
   for (bool const whole : {true, false}) {
     std::map<std::pair<bool, std::string_view>, ranks> equal;
@@ -110,7 +111,7 @@ core::hang hang_watch::judged(suspicion const& s) const {
   using enum core::hang_evidence;
   core::hang h;
   auto const those = alive();
-  auto among = those;  // who may be the one
+  auto among = those;  // candidates
   auto const known = odd_ones(those);
   auto const odd = known.value_or(ranks());
   if (auto const one =
@@ -123,7 +124,7 @@ core::hang hang_watch::judged(suspicion const& s) const {
                  [&](auto r) { return is(r); });
     return some;
   };
-  // Of several barriers the one that waits for longest.
+  // Uses the barrier that has waited longest.
   auto const* b = s.barrier;
   for (auto const& one : barriers_)
     if (!b || (!s.barrier && one.since < b->since)) b = &one;
@@ -152,7 +153,7 @@ core::hang hang_watch::judged(suspicion const& s) const {
   if (name_one(h, stopped, only(stands))) return h;
   auto const in_call = only([&](auto r) { return ranks_[r].in_kernel > 1; });
   if (in_call.size() < those.size() && name_one(h, in_kernel, in_call)) return h;
-  // The only rank that waits in a collective operation may be the odd one, and is not to blame.
+  // The only rank in a collective operation may be the odd one, but is not at fault.
   auto const outside = outside_collective(among);
   if (!outside.empty()) among = outside;
   auto const elsewhere = only([&](auto r) { return is_in(odd, r); });
@@ -161,8 +162,8 @@ core::hang hang_watch::judged(suspicion const& s) const {
     if (!outside.empty() && h.waiting_line.empty() && !collective_of(ranks_[r].stack).empty())
       h.waiting_line = line_of_rank(r);
   if (name_one(h, collective, outside)) return h;
-  // Of several that are elsewhere, as the one that serves the others always is: one that is caught
-  // in a loop or sleeps for long, where all others wait for somebody.
+  // Several ranks may differ, since a rank that serves the others always does. Then a single rank
+  // that spins or sleeps long is named if all others wait for another process.
   auto const is_alone = [&](auto r) {
     auto const& w = ranks_[r];
     bool const blocked = w.still && w.process.find(" in ") != std::string::npos;

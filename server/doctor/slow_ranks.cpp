@@ -7,11 +7,11 @@
 namespace muster::doctor {
 namespace {
 
-// So many times the error of a median it must be away from nothing. Beside behind_min, and as a
-// program is looked at again and again, this makes false alarms rare (tests/doctor).
+// Number of standard errors that a median must be above zero. Together with behind_min this makes
+// false alarms rare although a program is checked repeatedly (tests/doctor).
 constexpr double errors_min = 5;
-// Where all ranks wait for each other, their arrivals do not wander: between two halves of what is
-// looked at they move by less than this share of what a step varies.
+// Maximum drift of arrivals of ranks that wait for each other: the shift between the first and
+// second half, as a share of the variation of step times.
 constexpr double wander_max = 0.5;
 
 double median_of(std::vector<double>& all) {
@@ -21,12 +21,12 @@ double median_of(std::vector<double>& all) {
   return *middle;
 }
 
-// In shares of a step; by rank, of the steps in which it is known.
+// Delays as shares of a step, by rank, for the steps in which the rank is known.
 struct behind {
   std::vector<std::vector<double>> takes, arrives;
 };
 
-// How sure it is that the median is above nothing, in errors of the median.
+// A median, and its distance from zero in standard errors.
 struct judged {
   double median = 0, errors = 0;
 };
@@ -45,7 +45,7 @@ double spread_of(std::vector<double> values) {
   return 1.4826 * median_of(values);
 }
 
-// Arrivals of ranks that do not wait for each other drift apart.
+// Returns whether ranks wait for each other; otherwise their arrivals drift apart.
 bool wait_for_each_other(std::vector<std::vector<double>> const& arrives,
                          std::vector<std::vector<double>> const& takes,
                          std::vector<std::uint32_t> const& who) {
@@ -83,7 +83,7 @@ std::vector<slow_rank> slow_ranks(std::span<step_column const> columns,
       auto const usual = median_of(values);
       lengths.push_back(usual);
       values.clear();
-      std::int64_t first = 0;  // any one's: numbers are small beside it
+      std::int64_t first = 0;  // an arbitrary rank's arrival, subtracted to keep numbers small
       for (auto const r : who) {
         if (c.at[r] == 0) continue;
         if (first == 0) first = c.at[r];

@@ -1,5 +1,4 @@
-// What the text of a stack says: its main thread, the line that people look for, and whether it
-// waits for other ranks.
+// Reads a stack: its main thread, its most relevant line, and whether it waits for other ranks.
 #include <optional>
 
 #include "server/doctor/hang_watch.hpp"
@@ -10,10 +9,10 @@ namespace {
 constexpr std::size_t line_bytes_max = 200;
 
 struct frame {
-  std::string_view file, number, function;  // without a number: code of which no line is known
+  std::string_view file, number, function;  // `number` is empty for code without line numbers
 };
 
-// The next `  File "train.py", line 12 in step`, or `  File "train" in step(int)`.
+// Returns the next `  File "train.py", line 12 in step`, or `  File "train" in step(int)`.
 std::optional<frame> next_frame(std::string_view& text) {
   constexpr std::string_view begin = "  File \"", middle = ", line ", end = " in ";
   auto const at = text.find(begin);
@@ -34,12 +33,12 @@ bool is_of_library(frame const& f) {
          (f.number.empty() && f.file.find(".so") != std::string_view::npos);
 }
 
-// A frame of Python by the end of its file's path, or of native code by the beginning of its
-// function's name. docs/programs.md has the same table.
+// A Python frame, recognised by the end of its path, or a native frame, by the start of its
+// function. docs/programs.md has the same table.
 struct known_frame {
   std::string_view operation;
   std::string_view file_end;        // empty: native code
-  std::string_view function_begin;  // empty: every function of this file
+  std::string_view function_begin;  // empty: all functions of this file
 };
 
 constexpr known_frame known_frames[] = {
@@ -70,7 +69,7 @@ constexpr known_frame known_frames[] = {
     {"torch.distributed", "", "c10d::"},
 };
 
-// Names of files that a rank was given by an upload are relative to its directory.
+// Paths of uploaded files are relative to the rank's directory.
 bool ends_with_path(std::string_view file, std::string_view end) {
   return file.ends_with(end) || file == end.substr(1);
 }

@@ -20,7 +20,7 @@ void put(std::string& to, duration d) {
   put(to, static_cast<std::uint64_t>(std::max<std::int64_t>(0, d.count())));
 }
 
-// Reads what put has written; at the end, or behind what is no number, it has none.
+// Reads numbers written by `put`. Returns nothing at the end or after malformed data.
 class numbers {
  public:
   explicit numbers(std::string_view bytes) : rest_(bytes) {}
@@ -47,7 +47,7 @@ class numbers {
   std::string_view rest_;
 };
 
-// What comes from a disk may be anything, and times are added up.
+// Limits times, which are added up: data from disk may contain anything.
 constexpr std::uint64_t longest_us = std::uint64_t{1} << 56;
 
 bool possible(std::int64_t us) {
@@ -59,8 +59,8 @@ duration us(std::uint64_t n) {
   return duration(static_cast<std::int64_t>(std::min(n, longest_us)));
 }
 
-// The next span of a rank. A head says whether it goes on where the one before has ended, and how
-// many steps it has.
+// Reads the next span of a rank. Its head contains the number of steps, and whether the span starts
+// where the previous one ended.
 bool read_one(numbers& in, step_span& s) {
   auto const head = in.next(), took = in.next();
   if (!head || !took) return false;

@@ -1,11 +1,11 @@
-// When ranks made their steps: what a step table has read off reports, as spans, packed by rank
-// into segments that the history on disk takes as they are.
+// Records when ranks made their steps. Spans from a step table are packed by rank into segments,
+// which the history on disk stores unchanged.
 //
 //   step_table::reported ──► add ──► open spans ──► segments ──► of, take_new
 //
-// A step that follows the one before takes about 4 bytes. Short steps of a rank are put together.
-// Owned by a hub; engine thread only; pure. Limits: open_max, bytes_max; segments are shared and
-// do not change, so any thread may read one.
+// A step that directly follows another takes about 4 bytes. Short steps of a rank are combined.
+// Owned by a hub; engine thread only; pure. Limits: open_max, bytes_max. Segments are shared and
+// immutable, so any thread may read them.
 #pragma once
 
 #include <cstdint>
@@ -23,62 +23,62 @@
 
 namespace muster::doctor {
 
-/// A step of a rank, or several that follow each other.
+/// One step of a rank, or several consecutive ones.
 struct step_span {
   std::uint32_t rank = 0;
   std::uint32_t count = 1;
-  std::uint64_t step = 0;    // the last of them
-  core::time_point ended{};  // when it was reached
-  core::duration took{};     // of all together
-  core::duration longest{};  // of one of them; their mean where nothing else is known
+  std::uint64_t step = 0;    // the last step
+  core::time_point ended{};  // when the last step was reached
+  core::duration took{};     // total
+  core::duration longest{};  // longest single step; the mean if unknown
 
   bool operator==(step_span const&) const = default;
 };
 
-/// Spans of an attempt, by rank, those of a rank in their order.
+/// Spans of one attempt, ordered by rank and, within a rank, by time.
 struct step_segment {
   core::program_id program{};
   std::uint32_t attempt = 0;
-  core::time_point made{};           // no two of one attempt have the same, later ones a later one
-  core::time_point first{}, last{};  // its spans begin and end within this
+  core::time_point made{};           // strictly increasing within an attempt
+  core::time_point first{}, last{};  // range of its spans
   std::uint32_t spans = 0;
   std::string bytes{};
 
   bool operator==(step_segment const&) const = default;
 };
 
-/// REQUIRES: spans of one rank are in their order.
+/// Packs spans. REQUIRES: spans of each rank are in order.
 std::string packed(std::vector<step_span> spans, core::time_point base);
-/// Each span, until the bytes are over or cannot be read.
+/// Passes each span to `take`, until the end or malformed data.
 void unpack(std::string_view bytes, core::time_point base,
             std::function<void(step_span const&)> const& take);
 
 class step_log {
  public:
   using segment = std::shared_ptr<step_segment const>;
-  /// Of segments, with what each costs beside its bytes. Full: the oldest goes. Some 4 million
-  /// steps.
+  /// Maximum size of all segments with their overhead: about 4 million steps. At the limit, the
+  /// oldest segment is dropped.
   static constexpr std::size_t bytes_max = std::size_t{16} << 20;
-  /// Spans of all attempts that are in no segment yet. Full: they are packed.
+  /// Maximum number of spans that are not yet in a segment. At the limit, they are packed.
   static constexpr std::size_t open_max = 16'384;
-  /// After so long they are packed, too.
+  /// Maximum age of open spans; then they are packed.
   static constexpr core::duration open_for = std::chrono::seconds(10);
-  /// Steps of a rank that are shorter are put together, for at most `sum_max`.
+  /// Consecutive steps of a rank below short_step are combined, up to sum_max in total.
   static constexpr core::duration short_step = std::chrono::milliseconds(20),
                                   sum_max = std::chrono::milliseconds(100);
 
-  /// Of what was before `since` it knows nothing.
+  /// Records nothing earlier than `since`.
   explicit step_log(core::time_point since = {}) : since_(since) {}
 
   void add(core::time_point now, core::program_id program, std::uint32_t attempt,
            std::vector<step_span> const& spans);
   void forget(core::program_id program);
 
-  /// What is known of a program, in the order in which it came; what is open is packed for it.
+  /// Returns the program's segments, oldest first, after packing open spans.
   std::vector<segment> of(core::program_id program, core::time_point now);
-  /// Packs what is open, and gives what was packed since the last call and is still there.
+  /// Packs open spans and returns the segments added since the last call that still exist.
   std::vector<segment> take_new(core::time_point now);
-  /// All that ended later is in segments, or open.
+  /// Returns the time after which the log is complete.
   core::time_point since() const { return since_; }
   std::size_t bytes() const { return bytes_; }
 
@@ -86,7 +86,7 @@ class step_log {
   struct open_attempt {
     core::time_point since{};
     std::vector<step_span> spans;
-    std::map<std::uint32_t, std::size_t> last;  // of each rank, its place
+    std::map<std::uint32_t, std::size_t> last;  // index of its last span, by rank
   };
   using name = std::pair<core::program_id, std::uint32_t>;
 
@@ -97,9 +97,9 @@ class step_log {
   std::map<name, open_attempt> open_;
   std::size_t open_spans_ = 0;
   std::deque<segment> segments_;
-  std::size_t taken_ = 0;  // so many of the oldest
+  std::size_t taken_ = 0;  // number of oldest segments already taken
   std::size_t bytes_ = 0;
-  core::time_point made_{};  // the last one
+  core::time_point made_{};  // time of the newest segment
 };
 
 }  // namespace muster::doctor

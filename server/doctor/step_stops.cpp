@@ -62,7 +62,7 @@ core::time_point step_stops::due() const {
   return next;
 }
 
-// Whoever waits goes on, to the step that was agreed on before, where one was.
+// Lets waiting ranks continue, up to the step of an earlier agreement if there is one.
 void step_stops::end(core::program_id program, muster::status const& why) {
   auto const over = rounds_.extract(program);
   if (!over) return;
@@ -82,7 +82,7 @@ void step_stops::settle(core::program_id program) {
                {code::failed_precondition, "a rank of it has said the last step there is"});
   auto const over = rounds_.extract(it);
   auto const& r = over.mapped();
-  // Where a rank has come to the step of an earlier agreement it may have ended for it.
+  // A rank that reached the step of an earlier agreement may have ended because of it.
   auto const before = agreed(program, r.attempt);
   auto const step = before && *before <= *r.reached ? *before : std::max(r.least, *r.reached + 1);
   remember(program, r.attempt, step);

@@ -1,12 +1,11 @@
-// The step after which all ranks of an attempt stop: agreed on with their workers, so that it is
-// the same for all of them.
+// Agrees with workers on the step after which all ranks of an attempt stop.
 //
-//   begin ──► ranks wait at their next step ──► what each has reached ──► the step is told to all
-//                     └── a worker is away, or silent for too long, or no rank says steps: all go
-//                     on
+//   begin ──► ranks wait at their next step ──► workers report the steps ──► all get the final step
+//                     └── a worker is disconnected or silent, or no rank reports steps: all
+//                     continue
 //
-// No rank waits for another one: the step is behind all that any has reached, so those that were
-// ahead, and may be waited for by others, come to it as well.
+// No rank waits for another: the final step is later than any step reached so far, so that ranks
+// that are ahead, and on which others may wait, also reach it.
 //
 // Owned by a hub; engine thread only. Limits: under_way_max, agreed_max.
 #pragma once
@@ -30,7 +29,7 @@ struct hold_steps {
   std::uint32_t attempt = 0;
 };
 
-/// What a worker answers: the ranks that have said a step, and the last one.
+/// A worker's reply: the ranks that have reported a step, and their last step.
 struct steps_held {
   std::uint64_t query = 0;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> ranks;
@@ -39,30 +38,34 @@ struct steps_held {
 struct stop_after {
   core::program_id program{};
   std::uint32_t attempt = 0;
-  std::optional<std::uint64_t> step{};  // none: there is no such step, who waits goes on
+  std::optional<std::uint64_t> step{};  // nothing: no agreement, waiting ranks continue
 };
 
 class step_stops {
  public:
-  /// Agreements at one time. More: refused.
+  /// Maximum number of concurrent agreements; more are refused.
   static constexpr std::size_t under_way_max = 64;
-  /// Programs of which it is remembered. More: the oldest is forgotten, and a worker of it that
-  /// comes back is not told again.
+  /// Maximum number of remembered agreements. At the limit, the oldest is forgotten, and a worker
+  /// of that program that reconnects is not informed again.
   static constexpr std::size_t agreed_max = 1'024;
   static constexpr std::uint64_t step_max = std::uint64_t{1} << 53;
-  /// A worker answers within milliseconds, or it is older than the question.
+  /// Time for workers to answer, normally milliseconds. Older workers do not support the question.
   static constexpr core::duration patience = std::chrono::seconds(3);
 
   struct functions {
-    std::function<bool(core::stream_id, hold_steps const&)> hold;  // false: it is away
+    // Returns false if the worker is disconnected.
+    std::function<bool(core::stream_id, hold_steps const&)> hold;
     std::function<void(core::stream_id, stop_after const&)> tell;
   };
   explicit step_stops(functions to) : to_(std::move(to)) {}
 
   using handler = std::function<void(muster::result<std::uint64_t>)>;
-  /// `workers`: of all ranks that are alive. `least`: the step is not before it. `done` is called
-  /// once, maybe from inside. Errors: FAILED_PRECONDITION, no rank says steps; UNAVAILABLE, a
-  /// worker is away or does not answer; RESOURCE_EXHAUSTED.
+  /// Starts an agreement.
+  /// @param least earliest step to stop after.
+  /// @param workers workers of all live ranks.
+  /// @param done called once, possibly before `begin` returns. Errors: FAILED_PRECONDITION if no
+  ///   rank reports steps; UNAVAILABLE if a worker is disconnected or does not answer;
+  ///   RESOURCE_EXHAUSTED.
   void begin(core::time_point now, core::program_id program, std::uint32_t attempt,
              std::uint64_t least, std::set<core::stream_id> const& workers, handler done);
   void answered(core::stream_id stream, steps_held const& what);
@@ -70,9 +73,9 @@ class step_stops {
   void tick(core::time_point now);
   core::time_point due() const;
 
-  /// It was agreed on, maybe with an earlier process.
+  /// Stores an agreement, for example of an earlier server process.
   void remember(core::program_id program, std::uint32_t attempt, std::uint64_t step);
-  /// None: nothing is agreed on, for this attempt.
+  /// Returns the agreed step; nothing if there is none for this attempt.
   std::optional<std::uint64_t> agreed(core::program_id program, std::uint32_t attempt) const;
   void forget(core::program_id program);
 

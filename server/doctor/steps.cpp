@@ -10,9 +10,10 @@ namespace {
 using core::duration;
 using core::time_point;
 
-// Delays of one host's reports are looked at so long, or twice that: clocks run at other rates.
+// Window for the least delay of a host's reports. One to two windows are considered, because clocks
+// drift.
 constexpr duration clock_window = std::chrono::seconds(30);
-// Clocks of several hosts are compared by when their reports come.
+// Error of comparing the clocks of several hosts by the arrival of their reports.
 constexpr duration blur_of_hosts = std::chrono::milliseconds(5);
 
 duration median_of(std::vector<std::uint32_t>& all) {
@@ -144,7 +145,7 @@ duration step_table::offset(clock& c, time_point now, duration sent) {
   return std::min(c.now, c.before);
 }
 
-// Null: it is older than those that are kept.
+// Returns null if the step is older than those kept.
 step_column* step_table::column_of(program& p, std::uint64_t step) {
   auto const at = std::lower_bound(p.columns.begin(), p.columns.end(), step,
                                    [](auto const& c, std::uint64_t s) { return c.step < s; });
@@ -153,7 +154,7 @@ step_column* step_table::column_of(program& p, std::uint64_t step) {
   if (full && at == p.columns.begin()) return nullptr;
   step_column made{step, {}, {}};
   if (full) {
-    // The oldest becomes the new one.
+    // Reuses the oldest column.
     std::rotate(p.columns.begin(), p.columns.begin() + 1, at);
     auto& c = *(at - 1);
     std::fill(c.took.begin(), c.took.end(), 0);
@@ -169,7 +170,7 @@ step_column* step_table::column_of(program& p, std::uint64_t step) {
 void step_table::take(program& p, step_report const& r, duration offset, time_point now,
                       std::vector<step_span>& told) {
   auto& known = p.ranks[r.rank];
-  // Counted anew: what was before is another count.
+  // The count has restarted; earlier steps belong to another count.
   if (known.said && r.step < known.step) {
     p.columns.clear();
     known.said = false;
@@ -240,8 +241,8 @@ std::vector<slow_rank> const& step_table::slow_of(program const& p) {
   return all;
 }
 
-// Who is so far behind that none of its steps is among those that are kept can be compared by its
-// pace alone; the slowest first.
+// Returns ranks that are so far behind that none of their steps is kept. They are compared by pace,
+// slowest first.
 std::vector<slow_rank> step_table::left_behind(program const& p) {
   std::vector<slow_rank> all;
   if (p.columns.size() < steps_kept) return all;

@@ -1,5 +1,5 @@
-// Which step each rank of a program has reached and when, and how long steps take, as far as ranks
-// say it. Of each program the last attempt that something was said of.
+// The step that each rank of a program has reached, when, and how long steps take, as far as ranks
+// report them. Keeps the last reported attempt of each program.
 //
 //   a worker's report, once a second ──► reported ──► progress, look, ranks
 //
@@ -21,21 +21,21 @@
 
 namespace muster::doctor {
 
-/// What a worker says of one rank.
+/// A worker's report about one rank.
 struct step_report {
   static constexpr std::size_t marks_max = 64;
   struct mark {
     std::uint64_t step = 0;
-    core::duration at{};  // by the monotonic clock of the rank's host
+    core::duration at{};  // on the monotonic clock of the rank's host
   };
   std::uint32_t rank = 0;
-  std::uint64_t step = 0;      // the last
-  core::duration at{};         // when it was reached, by that clock
-  std::vector<mark> marks{};   // the newest since the last report, in order, with the last one
-  std::uint32_t left_out = 0;  // so many before these, for which there was no room
+  std::uint64_t step = 0;      // last step
+  core::duration at{};         // when it was reached, on that clock
+  std::vector<mark> marks{};   // newest since the last report, in order, including the last step
+  std::uint32_t left_out = 0;  // number of earlier ones omitted for lack of space
 };
 
-/// Where a rank is, and what it is.
+/// Location and type of a rank.
 struct rank_place {
   std::string host{}, type{}, worker{};
 };
@@ -48,74 +48,74 @@ struct rank_progress {
 struct rank_steps {
   std::uint64_t step = 0;
   core::time_point reached{};
-  core::duration took{};  // the median of the last ones; 0: not known
+  core::duration took{};  // median of the last steps; 0: unknown
 };
 
 struct program_steps {
   struct slow {
     slow_rank what{};
     std::string host{}, worker{};
-    // In so many attempts of this program, and programs, this one among them, a rank of the host
-    // was chronically behind.
+    // Number of attempts of this program, and of programs including this one, in which a rank of
+    // the host was chronically behind.
     std::uint32_t attempts = 0, runs = 0;
   };
-  std::uint64_t least = 0, most = 0;  // of the ranks that have said one
-  std::uint32_t ranks = 0;            // so many have
-  core::duration took{};              // the median of those
-  std::vector<slow> slow_ones{};      // the worst first, at most slow_shown
+  std::uint64_t least = 0, most = 0;  // over ranks that have reported a step
+  std::uint32_t ranks = 0;            // number of those ranks
+  core::duration took{};              // median over those ranks
+  std::vector<slow> slow_ones{};      // worst first, at most slow_shown
 };
 
 class step_table {
  public:
-  /// Ranks of all programs that are remembered. More: the program of which nothing was said for
-  /// longest is forgotten.
+  /// Maximum number of ranks of all programs. At the limit, the program without reports for longest
+  /// is forgotten.
   static constexpr std::size_t ranks_max = 16'384;
-  /// Steps of which it is known when each rank has reached them: the newest.
+  /// Number of newest steps for which arrivals of ranks are kept.
   static constexpr std::size_t steps_kept = 128;
-  /// A rank's step time is the median of so many.
+  /// Number of steps whose median is a rank's step time.
   static constexpr std::size_t steps_timed = 32;
-  /// Hosts of a program that were slow in an attempt before.
+  /// Maximum number of hosts per program that were slow in earlier attempts.
   static constexpr std::size_t hosts_kept = 64;
-  /// Hosts that were slow in programs that are forgotten. More are not remembered.
+  /// Maximum number of hosts that were slow in forgotten programs; more are ignored.
   static constexpr std::size_t hosts_of_runs_kept = 1'024;
   static constexpr std::size_t slow_shown = 16;
 
   struct report {
     core::program_id program{};
     std::uint32_t attempt = 0;
-    core::duration sent{};  // by the monotonic clock of the worker's host
+    core::duration sent{};  // on the monotonic clock of the worker's host
     std::vector<step_report> ranks{};
   };
-  /// By rank, of all that the attempt has. Asked once an attempt.
+  /// Returns the places of all ranks of the attempt, by rank. Called once for each attempt.
   using places_function = std::function<std::vector<rank_place>()>;
-  /// Gives the steps that it tells of, with their times; of the first that a rank says it is not
-  /// known when it began. Passed over: what is about an earlier attempt, or ranks that there are
-  /// not.
+  /// Adds a report and returns its steps with their times. The start of a rank's first step is
+  /// unknown. Ignores reports about earlier attempts and unknown ranks.
   std::vector<step_span> reported(core::time_point now, report const& what,
                                   places_function const& places);
   void forget(core::program_id program);
 
-  /// None: it has said no step.
+  /// Return nothing if the rank has reported no step.
   std::optional<rank_progress> progress(core::program_id program, std::uint32_t attempt,
                                         std::uint32_t rank) const;
   std::optional<rank_steps> look(core::program_id program, std::uint32_t attempt,
                                  std::uint32_t rank) const;
-  /// None: no rank has said a step. `slow_ones`: also who is behind.
+  /// Returns nothing if no rank has reported a step.
+  /// @param slow_ones whether to include ranks that are behind.
   std::optional<program_steps> whole(core::program_id program, std::uint32_t attempt,
                                      bool slow_ones) const;
   std::size_t ranks() const;
-  /// Of the programs that are remembered, the last that something was said of.
+  /// Returns the remembered attempts.
   std::vector<std::pair<core::program_id, std::uint32_t>> attempts() const;
 
  private:
   struct rank {
     std::uint64_t step = 0;
-    core::duration at{};  // by its host's clock
+    core::duration at{};  // on its host's clock
     core::time_point reached{};
     bool said = false;
-    core::duration pace{};  // of a step, since the report before; 0: not known
+    core::duration pace{};  // time per step since the previous report; 0: unknown
   };
-  /// What to add to a host's clock, from what comes from there: the least delay counts.
+  /// Offset to add to a host's clock, estimated from the report with the least delay.
   struct clock {
     core::duration now{}, before{};
     core::time_point since{};
@@ -127,10 +127,10 @@ class step_table {
     std::vector<rank> ranks;
     std::vector<rank_place> places;
     std::vector<std::uint32_t> types;  // by rank
-    std::vector<step_column> columns;  // by step, rising
+    std::vector<step_column> columns;  // in ascending order of steps
     std::map<std::string, clock> clocks;
-    std::map<std::string, std::uint32_t> slow_before;  // attempts, by host
-    /// Since the last report; none: nobody has asked. All who look share it.
+    std::map<std::string, std::uint32_t> slow_before;  // number of attempts, by host
+    /// Computed on demand after each report, and shared by all readers.
     mutable std::optional<std::vector<slow_rank>> slow_known;
   };
   program* attempt_of(core::time_point now, report const& what, places_function const& places);
@@ -140,7 +140,7 @@ class step_table {
                    std::vector<step_span>& told);
   static step_column* column_of(program& p, std::uint64_t step);
   static void remember_hosts(program& p);
-  /// In which a rank was behind, in this attempt or before.
+  /// Returns hosts with a slow rank in this attempt or an earlier one.
   static std::set<std::string> slow_hosts(program const& p);
   std::map<std::string, std::uint32_t> slow_in_others(core::program_id than) const;
   static std::vector<slow_rank> const& slow_of(program const& p);
@@ -148,7 +148,7 @@ class step_table {
   program const* find(core::program_id program, std::uint32_t attempt) const;
 
   std::map<core::program_id, program> programs_;
-  std::map<std::string, std::uint32_t> slow_runs_;  // of programs that are forgotten, by host
+  std::map<std::string, std::uint32_t> slow_runs_;  // number of forgotten programs, by host
 };
 
 }  // namespace muster::doctor
