@@ -1,4 +1,4 @@
-// What is wrong with the columns of a message, in words that name the field. Pure functions.
+// Checks of the columns of a message. Error texts name the field. Pure functions.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ inline std::string unequal(std::string field, int size, int expected,
          std::string(of);
 }
 
-/// Empty if it is one that this server knows.
+/// Returns an empty string if the encoding is known.
 inline std::string wrong_encoding(std::string field, v1::Encoding e) {
   if (v1::Encoding_IsValid(e)) return {};
   return field + ": unknown number " + std::to_string(static_cast<int>(e));
 }
 
-/// The optional column of encodings, for n closures.
+/// Checks the optional column of encodings for n closures.
 template <class Message>
 std::string wrong_encodings(Message const& m, int n) {
   if (m.encoding_size() != 0 && m.encoding_size() != n)

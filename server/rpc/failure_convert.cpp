@@ -1,11 +1,10 @@
-// What a worker says of a failure is cut to what the server keeps.
 #include "server/rpc/failure_convert.hpp"
 
 #include "base/utf8.hpp"
 
 namespace muster::server {
 
-// The two enumerations have the same numbers, by their order.
+// Both enumerations have the same numbers.
 static_assert(static_cast<int>(core::failure_kind::user) == v1::USER);
 static_assert(static_cast<int>(core::failure_kind::worker_lost) == v1::WORKER_LOST);
 static_assert(static_cast<int>(core::failure_kind::stale_handle) == v1::STALE_HANDLE);
@@ -43,7 +42,7 @@ std::string from_wire(v1::Failure const& from, core::failure& to) {
   to.type = shortened(from.type(), failure_type_bytes_max);
   to.message = shortened(from.message(), failure_message_bytes_max);
   to.traceback = shortened(from.traceback(), failure_traceback_bytes_max);
-  // One more than the core takes, so that it can say that they are too many.
+  // One more than the core accepts, so that the core can report the excess.
   for (auto const& d : from.dependency()) {
     if (to.dependencies.size() > failure_dependencies_max) break;
     to.dependencies.push_back(shortened(d, failure_dependency_bytes_max));

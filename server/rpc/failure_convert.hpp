@@ -1,4 +1,4 @@
-// Failures on the wire and in the core.
+// Conversion of failures between protocol and core.
 #pragma once
 
 #include <string>
@@ -8,19 +8,20 @@
 
 namespace muster::server {
 
-/// What of a worker's failure is kept; longer texts are cut and marked with "…".
+/// Limits of the stored parts of a worker's failure; longer strings are cut and marked with "…".
 inline constexpr std::size_t failure_type_bytes_max = 256;
 inline constexpr std::size_t failure_message_bytes_max = 16 << 10;
 inline constexpr std::size_t failure_dependencies_max = 64;
 inline constexpr std::size_t failure_dependency_bytes_max = 128;
 inline constexpr std::size_t failure_traceback_bytes_max = 64 << 10;
-/// A longer one is left out: half of an exception is none.
+/// A longer exception is dropped, since a part of it is useless.
 inline constexpr std::size_t failure_exception_bytes_max = 64 << 10;
 
-/// Fills everything but the position.
+/// Sets all fields except the position.
 void to_wire(core::failure const& from, v1::Failure& to);
 
-/// Takes a worker's failure. Empty, or what is wrong with its kind.
+/// Converts a worker's failure. Returns an error text if its kind is invalid, otherwise an empty
+/// string.
 std::string from_wire(v1::Failure const& from, core::failure& to);
 
 }  // namespace muster::server

@@ -1,4 +1,3 @@
-// Checks are answered at once, watches live in the list until they end.
 #include "server/rpc/health_service.hpp"
 
 #include <algorithm>
@@ -17,8 +16,8 @@ using request = grpc::health::v1::HealthCheckRequest;
 using response = grpc::health::v1::HealthCheckResponse;
 using look_up = std::function<response::ServingStatus(std::string const& service)>;
 
-// One caller that watches the server's health: gets the newest status whenever it differs from what
-// he was told last, so a slow reader costs nothing.
+// A caller that watches the server's health. It gets the current status whenever that differs from
+// the last one sent, so slow readers cost nothing.
 class health_watch {
  public:
   using call = coro::server_bidi<request, response>;
@@ -27,11 +26,11 @@ class health_watch {
       : call_(c), status_(status), changed_(c.engine()), deadline_(c.engine()) {}
   health_watch(health_watch const&) = delete;
 
-  /// Completion: the caller has gone or was told the end. Errors: none. Cancellation: `terminal`
+  /// Completes when the caller has disconnected or the end was sent. Cancellation: `terminal`
   /// cancels the call.
   coro::task<void> run();
 
-  /// The status may have changed.
+  /// Reports that the status may have changed.
   void changed() { changed_.set(); }
   /// Ends the call with UNAVAILABLE.
   void shut_down() {
@@ -50,7 +49,7 @@ class health_watch {
   request request_;
   response response_;
   coro::event changed_;
-  coro::timer deadline_;  // of the request, then of the end
+  coro::timer deadline_;  // for the request, then for the end
   bool gone_ = false;
   bool stopping_ = false;
 };
@@ -68,7 +67,7 @@ coro::task<void> health_watch::run() {
   while (asked && !gone_ && !stopping_) {
     auto const now = status_(request_.service());
     if (told && now == response_.status()) {
-      co_await changed_.wait();  // no deadline: a watch lasts as long as the caller likes
+      co_await changed_.wait();  // no deadline: watches have no time limit
       continue;
     }
     response_.set_status(now);

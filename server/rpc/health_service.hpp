@@ -1,6 +1,6 @@
-// grpc.health.v1.Health, for load balancers and probes, over this server's own queue: the one that
-// is bundled with gRPC 1.51 (not tried with a newer one) would bring a poller of its own. Owned by
-// the composition root, below the grpc_server; engine thread only.
+// grpc.health.v1.Health, for load balancers and probes. It uses this server's own queue, because
+// the implementation in gRPC 1.51 has its own polling thread; newer versions were not tested. Owned
+// by the composition root, destroyed before the grpc_server; engine thread only.
 #pragma once
 
 #include <string>
@@ -11,19 +11,20 @@
 namespace muster::server {
 
 struct health_service_options {
-  /// Names that can be asked for besides "", all with the same status.
+  /// Service names that are answered in addition to "", with the same status.
   std::vector<std::string> services{"muster.v1.WorkerService", "muster.v1.CoordinatorService"};
-  /// Calls at one time, watches for the most part. More: RESOURCE_EXHAUSTED.
+  /// Maximum number of calls, most of which are watches. At the limit: RESOURCE_EXHAUSTED.
   std::size_t calls_max = 1'000;
 };
 
 class health_service : public stream_service {
  public:
-  /// Tells all watchers if it is a change.
+  /// Sets the status and notifies all watchers of a change.
   virtual void set_serving(bool serving) = 0;
 };
 
-/// Adds itself to `server`, NOT_SERVING. REQUIRES: before server.start().
+/// Adds the service to `server`, with the status NOT_SERVING. REQUIRES: server.start() was not
+/// called.
 std::unique_ptr<health_service> serve_health(coro::grpc_server& server,
                                              health_service_options options = {});
 

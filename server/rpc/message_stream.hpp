@@ -1,12 +1,11 @@
-// The wire side of a worker's or a session's stream: decodes what it reads, writes whatever is
-// pending when the write slot is free, and ends once, with one status.
+// The protocol side of a worker's or a session's stream: decodes messages that it reads, writes
+// pending messages when the last write has finished, and ends once, with one status.
 //
 //   reading:  first message in time ──► take… ──► half-close / broken / refused
 //   writing:  out_ ──► …                       ──► the status, within finish_grace
 //
-// A base class: what the messages mean, and what is bounded by what in out_, the derived one says.
-// Whoever ends the stream first sets the status. Lives in the frame of its call's handler; engine
-// thread only.
+// A base class: the derived class interprets messages and bounds out_. The first call of end() sets
+// the status. A local variable of the call's handler; engine thread only.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -29,7 +28,7 @@
 
 namespace muster::server {
 
-/// Longest message a stream takes; the gRPC server itself takes more, for key-values.
+/// Maximum size of a message. The gRPC server itself accepts more, for key-values.
 inline constexpr std::size_t stream_message_bytes_max = std::size_t{64} << 20;
 
 template <class In, class Out>
@@ -47,27 +46,27 @@ class message_stream {
         deadline_(c.engine()) {}
   ~message_stream() = default;
 
-  /// One message. An error ends the stream with it, after refused().
+  /// Processes a message. On an error, refused() is called and the stream ends with it.
   virtual muster::status take(In const& message) = 0;
   virtual void refused(muster::status const& why) = 0;
-  /// A read gave nothing: half-closed, cancelled or broken.
+  /// Called when a read failed: half-closed, cancelled or broken.
   virtual void input_ended() = 0;
-  /// False: nothing is read until room() says that this may have changed.
+  /// If it returns false, nothing is read until room() is called.
   virtual bool may_read() { return true; }
-  /// True: the stream ends with OK once out_ is written. Looked at after every wake().
+  /// If it returns true, the stream ends with OK once out_ is written. Checked after every wake().
   virtual bool complete() const { return false; }
-  /// Comes before it is looked at what there is to write: for what goes along with the next
-  /// message.
+  /// Called before the next message is selected, so that data can be added to it.
   virtual void before_write() {}
-  /// The client took no further message.
+  /// Called when the client did not accept a message.
   virtual void write_failed() {}
-  /// The end was set, by whom ever; comes once.
+  /// Called once, when the status is set.
   virtual void ending() {}
-  /// The status is on its way (or nobody took it); comes last.
+  /// Called last, when the status was sent or could not be sent.
   virtual void finished(bool sent) { static_cast<void>(sent); }
 
-  /// Completion: the call is finished. Errors: none. Cancellation: `terminal` cancels the call.
-  /// `first` is what the first message has to bring before `patience` ends; see greeted().
+  /// Completes when the call is finished. No errors. Cancellation: `terminal` cancels the call.
+  /// @param first Describes the required first message; see greeted().
+  /// @param patience Time limit for the first message.
   [[nodiscard]] coro::task<void> serve(std::string first, std::chrono::milliseconds patience) {
     using namespace boost::asio::experimental::awaitable_operators;
     deadline_.call_at(coro::timer::clock::now() + patience, [this, first, patience] {
@@ -79,11 +78,11 @@ class message_stream {
     co_await (std::move(reading) && std::move(writing));
   }
   void greeted() { deadline_.cancel(); }
-  /// There is something to write, or to look at.
+  /// Makes the writer check for messages and completion.
   void wake() { pending_.set(); }
   void room() { room_.set(); }
   bool ended() const { return ended_; }
-  /// Sets the status that the writer sends. The first one counts.
+  /// Sets the status that the writer sends. Further calls are ignored.
   void end(grpc::Status status) {
     if (std::exchange(ended_, true)) return;
     status_ = std::move(status);
@@ -101,7 +100,7 @@ class message_stream {
     co_await boost::asio::this_coro::throw_if_cancelled(false);
     while (!ended_) {
       if (!may_read()) {
-        co_await room_.wait();  // no deadline: being held back is what a full queue means
+        co_await room_.wait();  // no deadline: a full queue may stay full
         continue;
       }
       bool const got = co_await call_.read(read_);
@@ -115,8 +114,7 @@ class message_stream {
         end(to_grpc(problem));
         break;
       }
-      // What follows from the message is written, on whatever stream, before gRPC is asked for
-      // more.
+      // Consequences of the message are written, on any stream, before more is read.
       co_await boost::asio::post(boost::asio::use_awaitable);
     }
   }
@@ -138,8 +136,8 @@ class message_stream {
         if (complete())
           end(grpc::Status::OK);
         else
-          co_await pending_.wait();  // no deadline: the core ends a silent worker's stream, and
-                                     // closures take as long as they take
+          // no deadline: the core ends silent workers' streams, and closures have no time limit
+          co_await pending_.wait();
         continue;
       }
       encode_next();
@@ -162,14 +160,14 @@ class message_stream {
   }
 
   std::chrono::milliseconds const finish_grace_;
-  coro::event pending_;  // there is something to write, or the end has come
-  coro::event room_;     // may_read() may have become true, or the end has come
+  coro::event pending_;  // set for new output and at the end
+  coro::event room_;     // set when may_read() may return true, and at the end
   grpc::ByteBuffer written_;
   grpc::ByteBuffer read_;
   In message_;
   bool ended_ = false;
   grpc::Status status_;
-  coro::timer deadline_;  // of the first message, then of the end
+  coro::timer deadline_;  // for the first message, then for the end
 };
 
 }  // namespace muster::server

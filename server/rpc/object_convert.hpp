@@ -1,4 +1,4 @@
-// Objects on tasks between the wire and the core.
+// Conversion of objects on tasks between protocol and core.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace muster::server {
 
-/// What callers ask. Empty, or the field and what is wrong with it.
+/// Converts requests of callers. Returns an empty string, or the field and the problem.
 std::string from_wire(v1::ObjectRequests const& from, std::vector<core::objects::call_spec>& to);
 core::objects::object_spec from_wire(v1::NewObject const& from);
 core::datasets::dataset_spec from_wire(v1::NewDataset const& from);
-/// What a worker says of calls. As above.
+/// Converts reports of a worker on calls. Returns an empty string, or the field and the problem.
 std::string from_wire(v1::ObjectReports const& from, std::vector<object_hub::report>& to);
 
-/// About the bytes of an answer, and one row of it.
+/// Returns the approximate size of an answer.
 std::size_t bytes_of(core::objects::call_answer const& a);
 void to_wire(core::objects::call_answer const& a, v1::ObjectAnswers& to);
 void to_wire(core::object_id id, core::objects::object_spec const& spec, v1::BuildObject& to);

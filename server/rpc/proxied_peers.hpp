@@ -1,6 +1,6 @@
-// Who is behind the connections that relays made in somebody's name: gRPC calls a connection by its
-// own peer and knows no other (no version known that does). Written where connections are accepted,
-// before gRPC has them, and read by their calls; any thread.
+// The clients behind connections of relays. gRPC identifies a connection only by its own peer, in
+// all known versions. Connections are added when they are accepted, before gRPC gets them; calls
+// look them up. Any thread.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,8 @@ namespace muster::server {
 
 class proxied_peers {
  public:
-  /// A connection of `peer` is about to be served, in the name of `client`; the same where it
-  /// speaks for itself. Limit: one entry a descriptor, since the next connection with its number
-  /// takes its place.
+  /// Adds a connection of `peer` on behalf of `client`; both are equal for direct connections.
+  /// Bounded by the descriptors, since a connection replaces the last one with its number.
   void accepted(int socket, std::string const& peer, std::string const& client) {
     if (peer == client && none_) return;
     std::lock_guard const lock(mutex_);
@@ -25,7 +24,7 @@ class proxied_peers {
     peers_[socket] = peer;
     by_peer_[peer] = {socket, client};
   }
-  /// `peer` itself where nothing else is known.
+  /// Returns `peer` itself if it is not a relay.
   std::string client_of(std::string const& peer) const {
     if (none_) return peer;
     std::lock_guard const lock(mutex_);
@@ -46,7 +45,7 @@ class proxied_peers {
     if (it != by_peer_.end() && it->second.socket == socket) by_peer_.erase(it);
   }
 
-  std::atomic<bool> none_ = true;  // as long as no relay has said anything
+  std::atomic<bool> none_ = true;  // until a relay has sent a header
   mutable std::mutex mutex_;
   std::unordered_map<int, std::string> peers_;      // under mutex_, by socket
   std::unordered_map<std::string, entry> by_peer_;  // under mutex_

@@ -1,4 +1,4 @@
-// Two services with the same messages under two names: one loop, made for each.
+// Implements one loop for two services with the same messages.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
 
@@ -17,12 +17,12 @@ namespace pb = google::protobuf;
 namespace v1 = grpc::reflection::v1;
 namespace v1alpha = grpc::reflection::v1alpha;
 
-// A caller that asks nothing for this long is let go.
+// A call is cancelled if it sends no request for this time.
 constexpr auto patience = std::chrono::seconds(60);
-// The last message has to be taken within this.
+// The caller must read the last message within this time.
 constexpr auto finish_patience = std::chrono::seconds(5);
 
-/// The file and all that it imports, each once.
+/// Collects the file and all its imports, each once.
 void collect(pb::FileDescriptor const& file, std::set<pb::FileDescriptor const*>& into) {
   if (!into.insert(&file).second) return;
   for (int i = 0; i < file.dependency_count(); ++i) collect(*file.dependency(i), into);
@@ -44,12 +44,12 @@ void put_file(pb::FileDescriptor const* file, std::string const& asked, Response
     f.CopyTo(&text);
     out.add_file_descriptor_proto(text.SerializeAsString());
   };
-  put(*file);  // what was asked for comes first
+  put(*file);  // the requested file comes first
   for (auto const* f : files)
     if (f != file) put(*f);
 }
 
-// What the program was linked with; extensions are not used here, so none are found.
+// Searches the linked descriptors. There are no extensions to find.
 template <class Request, class Response>
 void answer_to(Request const& asked, std::vector<std::string> const& services, Response& answer) {
   auto const& pool = *pb::DescriptorPool::generated_pool();
@@ -84,7 +84,7 @@ void answer_to(Request const& asked, std::vector<std::string> const& services, R
   }
 }
 
-/// One caller: its questions one after another, each answered before the next is read.
+/// A call: each request is answered before the next is read.
 template <class Request, class Response>
 class reflection_stream {
  public:
@@ -113,7 +113,7 @@ class reflection_stream {
     co_await call_.finish(status);
   }
 
-  /// A read that is pending is ended with the call: the caller has no question open then.
+  /// Cancels a pending read; no request is unanswered then.
   void shut_down() {
     stopping_ = true;
     call_.cancel();

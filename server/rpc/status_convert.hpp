@@ -1,4 +1,4 @@
-// Statuses of the core and of gRPC. The core's codes are gRPC's own numbers.
+// Conversion of statuses to gRPC, whose codes have the same numbers.
 #pragma once
 
 #include <grpcpp/support/status.h>

@@ -1,5 +1,4 @@
-// The streams of one service that are alive, to end them together. Owned by the service; engine
-// thread only.
+// The open streams of a service, to end them together. Owned by the service; engine thread only.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -16,7 +15,7 @@
 
 namespace muster::server {
 
-/// The error hook of the handlers' tasks.
+/// Logs an exception that ended a handler's task.
 inline void report_exception(std::string_view name, std::exception_ptr error) {
   try {
     std::rethrow_exception(error);
@@ -25,19 +24,19 @@ inline void report_exception(std::string_view name, std::exception_ptr error) {
   }
 }
 
-/// Stream has shut_down(), which makes its handler end before long.
+/// `Stream` has shut_down(), which makes its handler end soon.
 template <class Stream>
 class stream_list {
  public:
-  /// More than `streams_max` calls at one time are refused by the acceptor: RESOURCE_EXHAUSTED.
+  /// Beyond `streams_max` concurrent calls, the acceptor refuses calls with RESOURCE_EXHAUSTED.
   stream_list(std::string name, coro::engine_context& engine, std::size_t streams_max)
       : tasks_(engine.get_executor(), streams_max,
                [name = std::move(name)](std::string_view, std::exception_ptr error) {
                  report_exception(name, error);
                }) {}
 
-  /// Has each call of `method` served by a Stream made of it and of `args`, which is on the list
-  /// until it has ended. REQUIRES: as coro::accept_bidi; `args` outlive the server.
+  /// Serves each call of `method` by a Stream constructed from the call and `args`. REQUIRES: see
+  /// coro::accept_bidi; `args` outlive the server.
   template <class Service, class Owner, class Request, class Response, class... Args>
   void accept(coro::grpc_server& server, Service& service,
               coro::bidi_method<Owner, Request, Response> method, coro::accept_options options,
@@ -54,10 +53,10 @@ class stream_list {
     for (auto* stream : streams_) f(*stream);
   }
 
-  /// Where the handlers run; others of the service may, too.
+  /// Returns the group in which the handlers run; the service may add other tasks.
   coro::task_group& tasks() { return tasks_; }
 
-  /// Shuts every stream down and completes when all are gone. Each sees to its own deadline.
+  /// Shuts down every stream, and completes when all have ended. Each stream has its own deadline.
   [[nodiscard]] coro::task<void> stop() {
     stopping_ = true;
     std::vector<Stream*> const all(streams_.begin(), streams_.end());
@@ -74,7 +73,7 @@ class stream_list {
     co_await stream.run();
   }
 
-  // Takes its stream off the list when it goes out of scope.
+  // Removes its stream from the list when it is destroyed.
   class entry {
    public:
     entry(stream_list& list, Stream& stream) : list_(list), stream_(stream) {

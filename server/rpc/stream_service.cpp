@@ -1,4 +1,3 @@
-// Accepts the streams and calls of the services, and has each served by an object of its own.
 #include "server/rpc/stream_service.hpp"
 
 #include "muster/v1/blobs.grpc.pb.h"
@@ -16,7 +15,7 @@
 namespace muster::server {
 namespace {
 
-// The streams encode and decode by themselves.
+// Raw methods: the streams encode and decode messages themselves.
 using worker_methods = v1::WorkerService::WithRawMethod_Attach<v1::WorkerService::Service>;
 using session_methods =
     v1::CoordinatorService::WithRawMethod_Session<v1::CoordinatorService::AsyncService>;
@@ -64,9 +63,10 @@ class coordinator_service final : public streams_of_pools<session_stream, sessio
 };
 
 constexpr int asked_at_once_max = 1'000;
-// For each value, of those that hold it on other hosts.
+// Maximum number of tickets per value, for holders on other hosts.
 constexpr int tickets_max = 3;
-// Whoever holds a value tells of it on another stream than the closure that names it comes by.
+// A value is announced on another stream than the closure that names it, so the announcement may
+// arrive later.
 constexpr auto told_within = std::chrono::seconds(1);
 constexpr std::chrono::milliseconds located_every{1}, located_every_max{64};
 
@@ -107,7 +107,8 @@ class blob_service final : public stream_service {
   }
 
  private:
-  /// Processes that hold values. More: RESOURCE_EXHAUSTED, and they put what they have.
+  /// Maximum number of processes that hold values. At the limit: RESOURCE_EXHAUSTED, and the
+  /// process must upload its values.
   static constexpr std::size_t holds_max = 20'000;
   using service_type = v1::BlobService::WithRawMethod_Hold<v1::BlobService::AsyncService>;
   using locate_call = coro::server_unary<v1::LocateRequest, v1::LocateResponse>;
@@ -156,8 +157,8 @@ class blob_service final : public stream_service {
     return store_.size_of(name) || store_.holders().knows(name);
   }
 
-  // A ticket is a message to who holds the value, so few are given, and none to who has it on its
-  // own host.
+  // A ticket costs a message to the holder, so only few are issued, and none if a process on the
+  // caller's host holds the value.
   void tell_place(std::string const& name, v1::LocateRequest const& asked, v1::BlobPlace& told) {
     auto const size = store_.size_of(name);
     told.set_at_server(size.has_value());

@@ -1,8 +1,7 @@
-// The services that are streams: muster.v1.WorkerService (one worker_connection each),
-// muster.v1.CoordinatorService, for those who schedule closures by stream (one session_stream each)
-// or by call (coordinator_calls), and muster.v1.BlobService (a blob_put or blob_get each). A
-// service keeps the list of its streams and ends them. Owned by the composition root, below the
-// grpc_server; engine thread only.
+// Services with streams: muster.v1.WorkerService (a worker_connection per call),
+// muster.v1.CoordinatorService (a session_stream per call; unary methods: coordinator_calls) and
+// muster.v1.BlobService (a blob_put or blob_get per call). A service lists its streams and ends
+// them. Owned by the composition root, destroyed before the grpc_server; engine thread only.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -24,26 +23,26 @@ namespace muster::server {
 class blob_store;
 class gate;
 
-/// Limits and times of the streams of a service, and what they are told of the server.
+/// Limits and times of the streams of a service, and information about the server for their
+/// clients.
 struct stream_options {
-  /// From the stream's start to its first message; then it ends with DEADLINE_EXCEEDED.
+  /// Time limit for the first message; then the stream ends with DEADLINE_EXCEEDED.
   std::chrono::milliseconds first_message_timeout{10'000};
-  /// A stream that was told its end and does not take it is cut after this.
+  /// Time for the client to receive the final status; then the call is cancelled.
   std::chrono::milliseconds finish_grace{5'000};
-  /// Streams at one time. More: RESOURCE_EXHAUSTED.
+  /// Maximum number of streams. At the limit: RESOURCE_EXHAUSTED.
   std::size_t streams_max = 20'000;
-  /// Told to workers in welcome and to clients in opened; asked for once the server runs.
+  /// Sent to workers in `welcome` and to clients in `opened`. Called once the server runs.
   std::function<std::uint64_t()> server_incarnation = [] { return std::uint64_t{0}; };
   std::string server_version;
-  /// Whose closures a call is about that names no cluster: those of the port that it came over.
-  /// Empty: of the main one.
+  /// Returns the cluster of calls that name none, by their port. Empty: the main cluster.
   std::function<muster::result<core::coordination::cluster_id>(grpc::ServerContext const&)>
       cluster_of_port = {};
-  /// Of what arguments and values name. Null: there are none.
+  /// Blobs that arguments and values name. Null: there are no blobs.
   blob_store* blobs = nullptr;
-  /// Knows who calls. Null: nobody is asked.
+  /// Authenticates callers. Null: callers are not authenticated.
   server::gate const* gate = nullptr;
-  /// The name that tokens have for the main cluster, besides `default`.
+  /// The name of the main cluster in tokens, besides `default`.
   std::string main_cluster = "default";
 };
 
@@ -51,29 +50,29 @@ class stream_service {
  public:
   stream_service() = default;
   stream_service(stream_service const&) = delete;
-  /// REQUIRES: no stream is left: stop() or the server's stop() has completed.
+  /// REQUIRES: there are no streams, because stop() or the server's stop() has completed.
   virtual ~stream_service() = default;
 
-  /// Ends every stream with UNAVAILABLE and refuses new ones; sessions are closed, and what workers
-  /// hold goes back to the queue. Completes when all are gone, after `finish_grace` at most. Comes
-  /// before the server's stop(). Errors and cancellation: none. Once only.
+  /// Ends all streams with UNAVAILABLE and refuses new ones. Closes sessions, and requeues the
+  /// closures of workers. Completes when all streams have ended, at most after `finish_grace`. Call
+  /// it once, before the server's stop(). No errors, no cancellation.
   [[nodiscard]] virtual coro::task<void> stop() = 0;
 };
 
-// They add themselves to `server`. REQUIRES: before server.start(); pools and server outlive
-// the service.
+// These functions add a service to `server`. REQUIRES: server.start() was not called; pools and
+// server outlive the service.
 std::unique_ptr<stream_service> serve_workers(pools& all, coro::grpc_server& server,
                                               stream_options options = {});
 std::unique_ptr<stream_service> serve_sessions(pools& all, coro::grpc_server& server,
                                                stream_options options = {});
-/// muster.v1.BlobService. `who`: knows who calls; null: nobody is asked. REQUIRES: these as well
-/// outlive it.
+/// Serves muster.v1.BlobService. `who`: authenticates callers; null: callers are not authenticated.
+/// REQUIRES: `store` and `who` outlive the service.
 std::unique_ptr<stream_service> serve_blobs(blob_store& store, coro::grpc_server& server,
                                             gate const* who = nullptr);
-/// grpc.reflection.v1 and v1alpha.ServerReflection: which services this port has (these and its own
-/// two), and their descriptors, so that tools such as grpcurl can list and call them. Over this
-/// server's own queue, as the one bundled with gRPC 1.51 (not tried with a newer one) would bring
-/// threads of its own. At most `streams_max` of each version at one time. More: RESOURCE_EXHAUSTED.
+/// Serves grpc.reflection.v1 and v1alpha.ServerReflection, with which tools such as grpcurl list
+/// and call the `services` of this port. It uses this server's own queue, because the
+/// implementation in gRPC 1.51 has its own threads; newer versions were not tested. At most
+/// `streams_max` calls per version. At the limit: RESOURCE_EXHAUSTED.
 std::unique_ptr<stream_service> serve_reflection(coro::grpc_server& server,
                                                  std::vector<std::string> services,
                                                  std::size_t streams_max = 100);

@@ -1,4 +1,5 @@
-// A put: hash and size, pieces, the half-close. A get: for each hash its size and its pieces.
+// A put is a header with hash and size, the pieces and a half-close. The answer to a get has size
+// and pieces for each hash.
 #include "server/rpc/blobs/blob_calls.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -15,8 +16,8 @@ muster::status shutting_down() {
   return {muster::code::unavailable, "the server is shutting down"};
 }
 
-// Made outside of the coroutines: GCC 12 destroys aggregates twice that are made within them. Not
-// tried with a newer one.
+// Statuses are created outside of the coroutines, because GCC 12 destroys aggregates twice that are
+// created in them. Newer versions were not tested.
 muster::status behind_its_end(std::uint64_t offset, std::uint64_t size) {
   return {muster::code::out_of_range, "offset: " + std::to_string(offset) + ", the blob has " +
                                           std::to_string(size) + " bytes"};
@@ -42,7 +43,8 @@ coro::task<void> blob_put::run() {
   deadline_.cancel();
 }
 
-// Under a name of its own only from who holds it: others would give it other contents.
+// Only a process that holds a value may upload it under a name that is not its hash; others could
+// upload different contents.
 muster::status blob_put::check_first() const {
   if (auto wrong = check_hash(asked_.sha256()); !wrong.ok() || asked_.name().empty()) return wrong;
   if (auto wrong = check_hash(asked_.name(), "name"); !wrong.ok()) return wrong;
@@ -136,8 +138,8 @@ coro::task<muster::status> blob_get::give() {
   co_return co_await std::move(giving);
 }
 
-// It is being put, who holds it was asked to, its closure runs again, or its client is about to
-// notice that it is gone. Seldom, so it looks instead of being told.
+// Polls until the blob is uploaded, cannot arrive, or the client has disconnected. Such waits are
+// rare, so polling is good enough.
 coro::task<void> blob_get::await_blob() {
   deadline_.cancel();
   auto const begun = coro::timer::clock::now();

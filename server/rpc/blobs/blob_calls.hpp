@@ -1,6 +1,6 @@
-// One call of muster.v1.BlobService that puts a blob, and one that gets some. Each lives in the
-// frame of its handler; engine thread only. Pieces are awaited one by one, so a call has at most
-// one of them in memory besides what gRPC has.
+// The calls of muster.v1.BlobService that upload a blob, and that download blobs. Each is a local
+// variable of its handler; engine thread only. A call buffers at most one piece, apart from gRPC's
+// buffers.
 #pragma once
 
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -18,19 +18,20 @@ namespace muster::server {
 class gate;
 
 struct blob_call_options {
-  /// A call whose client neither sends nor takes anything for so long is cut.
+  /// A call is cancelled if its client neither sends nor receives anything for this time.
   std::chrono::milliseconds silence_max{60'000};
-  /// A blob that is not there is waited for; so long where somebody holds it or makes it again.
+  /// How long a download waits for a missing blob: normally, and if a process holds it or its
+  /// closure runs again.
   std::chrono::milliseconds patience{30'000};
   std::chrono::milliseconds patience_held{600'000};
-  /// Who holds it is asked again.
+  /// Interval at which the holder is asked again for an upload, and interval of the polls.
   std::chrono::milliseconds wanted_every{5'000};
   std::chrono::milliseconds looked_every{50};
-  /// Calls at one time. More: RESOURCE_EXHAUSTED.
+  /// Maximum number of concurrent calls. At the limit: RESOURCE_EXHAUSTED.
   std::size_t calls_max = 1'000;
 };
 
-/// What both have in common: a deadline, and an end that comes from outside.
+/// The common part: a deadline, and cancellation at shutdown.
 template <class Asked, class Told>
 class blob_call {
  public:
@@ -52,7 +53,7 @@ class blob_call {
  protected:
   ~blob_call() = default;
 
-  /// Something is awaited of the client.
+  /// Starts the deadline before waiting for the client.
   void expect_client() {
     deadline_.call_at(coro::timer::clock::now() + options_.silence_max, [this] { call_.cancel(); });
   }
@@ -62,10 +63,10 @@ class blob_call {
       answered_.set();
     };
   }
-  /// For the answers of the store: awaits this after it was asked with answer().
+  /// Waits for the store, which was called with answer().
   [[nodiscard]] coro::task<void> await_answer() {
     deadline_.cancel();
-    co_await answered_.wait();  // no deadline: the store answers, also when it ends
+    co_await answered_.wait();  // no deadline: the store always answers, also when it stops
   }
 
   call& call_;
@@ -82,7 +83,7 @@ class blob_call {
 
 class blob_put final : public blob_call<v1::PutBlob, v1::BlobThere> {
  public:
-  /// @param who judges whose blob it is; null: nobody is asked.
+  /// @param who Authenticates the uploader; null: callers are not authenticated.
   blob_put(call& c, blob_store& store, blob_call_options const& options, gate const* who)
       : blob_call(c, store, options), who_(who) {}
   [[nodiscard]] coro::task<void> run();
@@ -106,7 +107,7 @@ class blob_get final : public blob_call<v1::GetBlob, v1::BlobPiece> {
   [[nodiscard]] coro::task<muster::status> give_pieces(std::uint64_t size);
 
   bool gone_ = false;
-  std::string name_;  // what stands for what was asked for
+  std::string name_;  // the current name of the requested blob
 };
 
 }  // namespace muster::server

@@ -138,8 +138,8 @@ muster::status hold_stream::take_names(v1::HoldRequest const& message) {
   return {};
 }
 
-// Whoever holds a copy gives it to others, so that is for those who may work. What no value names
-// was taken all the same, and may be about to be opened: it is its worker's to let go of.
+// Only workers may register copies, because other processes fetch them. A copy that is not
+// registered is reported back: no value may name it yet, and the worker decides when to release it.
 void hold_stream::take_copy(std::string const& name, std::uint64_t size) {
   auto& table = store_.holders().table();
   bool const listed =

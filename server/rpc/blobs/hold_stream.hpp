@@ -1,5 +1,6 @@
-// One process that holds large values in its own memory: what it says it has in, what it is to put
-// or to drop out. Lives in the frame of its call's handler; engine thread only.
+// The stream of a process that keeps large values in its memory. It reports its values; the server
+// requests uploads and reports values that are no longer needed. A local variable of the call's
+// handler; engine thread only.
 #pragma once
 
 #include <set>
@@ -14,17 +15,17 @@ namespace muster::server {
 
 class gate;
 
-/// HoldRequest.host and LocateRequest.host have a limit.
+/// Checks the length of HoldRequest.host and LocateRequest.host.
 muster::status check_host(std::string const& host);
 
 class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldResponse>,
                           public holder_sink {
  public:
-  /// `who`: knows who calls; null: everybody may do all.
+  /// `who`: authenticates the caller; null: everything is allowed.
   hold_stream(call& c, blob_store& store, gate const* who);
   ~hold_stream();
 
-  /// Completion: the call is finished, and what was held is not known any more.
+  /// Completes when the call has finished; the process's values are then unregistered.
   [[nodiscard]] coro::task<void> run();
   /// Ends the stream with UNAVAILABLE.
   void shut_down();
@@ -35,11 +36,11 @@ class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldRespons
   void on_unneeded(std::string_view name) override;
 
  private:
-  /// Names and tickets that wait to be written. More: no ticket is given.
+  /// Maximum number of names and tickets to be written. At the limit, no ticket is issued.
   static constexpr std::size_t waiting_max = 10'000;
 
-  // message_stream. What waits to be written are names that are held, each at most once as wanted
-  // and once as unneeded.
+  // message_stream. The output is bounded by the values of the process: each occurs at most once as
+  // wanted and once as unneeded.
   muster::status take(v1::HoldRequest const& message) override;
   void refused(muster::status const&) override {}
   void input_ended() override { end(grpc::Status::OK); }
@@ -49,13 +50,13 @@ class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldRespons
   muster::status take_names(v1::HoldRequest const& message);
   void take_copy(std::string const& name, std::uint64_t size);
   bool may_work() const;
-  /// For one more name.
+  /// Returns the message to which a name can be added.
   v1::HoldResponse& next();
 
   blob_store& store_;
   gate const* const who_;
-  core::holder_id id_ = 0;         // once it has greeted
-  std::set<std::string> waiting_;  // wanted, and not written yet
+  core::holder_id id_ = 0;         // set by the first message
+  std::set<std::string> waiting_;  // wanted names that are not written yet
 };
 
 }  // namespace muster::server

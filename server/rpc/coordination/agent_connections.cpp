@@ -1,4 +1,3 @@
-// Sockets by what gRPC says of a call's peer, and whose they are.
 #include "server/rpc/coordination/agent_connections.hpp"
 
 #include "server/net/incoming.hpp"

@@ -1,6 +1,7 @@
-// Over which connection each agent speaks, and when that has ended: where errors are told by
-// heartbeat no call of an agent is parked that would tell. Owned by the composition root, above the
-// grpc_server and below the engine. Engine thread, but for `accepted`.
+// Detects the end of the connection of each agent. It is needed in clusters that report errors by
+// heartbeat, since no call of an agent is pending there whose cancellation would reveal it. Owned
+// by the composition root, outlives the grpc_server, destroyed before the engine. Engine thread,
+// except `accepted`.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -19,15 +20,15 @@ namespace muster::server {
 
 class agent_connections {
  public:
-  /// REQUIRES: both outlive it.
+  /// REQUIRES: `engine` and `hub` outlive it.
   agent_connections(coro::engine_context& engine, coordination_hub& hub);
 
-  /// A connection of the main port is about to be served. Any thread.
+  /// Reports a connection of the main port before it is served. Any thread.
   void accepted(int socket, std::string const& peer);
 
-  /// A call of that process came over the connection of `peer`, which gRPC calls `grpc_peer`; when
-  /// it ends, the hub hears of it. Without a descriptor left for that, heartbeats alone tell. Does
-  /// nothing for clusters that tell errors by poll.
+  /// Reports a call of this process over the connection of `peer`, whose gRPC name is `grpc_peer`.
+  /// The hub is notified when the connection ends. Without a free descriptor, only missing
+  /// heartbeats reveal the end. Does nothing for clusters that report errors by poll.
   void spoke(core::coordination::cluster_id cluster, core::coordination::task_index task,
              core::incarnation incarnation, std::string const& peer, std::string const& grpc_peer);
 
@@ -45,15 +46,15 @@ class agent_connections {
   coro::engine_context& engine_;
   coordination_hub& hub_;
 
-  std::map<agent, connection> agents_;                // at most one a task
-  std::unordered_map<std::uint64_t, agent> watches_;  // of them
+  std::map<agent, connection> agents_;                // at most one per task
+  std::unordered_map<std::uint64_t, agent> watches_;  // reverse of agents_
 
-  // Of the main port, by socket and back: never more than the process has descriptors.
+  // Sockets of the main port; bounded by the descriptors of the process.
   std::mutex mutex_;
   std::vector<std::string> peers_;                // under mutex_, by socket
   std::unordered_map<std::string, int> sockets_;  // under mutex_
 
-  net::connection_ends ends_;  // last: its thread uses the above
+  net::connection_ends ends_;  // last, since its thread uses all members above
 };
 
 }  // namespace muster::server

@@ -1,4 +1,3 @@
-// Collects, and shares what was collected among threads.
 #include "server/rpc/coordination/answer_writers.hpp"
 
 #include <system_error>
@@ -8,7 +7,7 @@ namespace muster::server {
 
 namespace {
 
-// Fewer are out before a thread has woken.
+// Fewer answers are written before a thread wakes up.
 constexpr std::size_t many = 32;
 
 }  // namespace
@@ -44,7 +43,7 @@ void answer_writers::start_helpers() try {
   while (threads_.size() < helpers_)
     threads_.emplace_back([this](std::stop_token const& stop) { help(stop); });
 } catch (std::system_error const&) {
-  // Out of threads: those that there are do it, the engine's at least.
+  // No further threads: the existing threads do the work, at least the engine's.
 }
 
 void answer_writers::write(batch& b) {

@@ -1,12 +1,12 @@
-// Answers on their way to gRPC. One event may answer a thousand calls, and gRPC writes each to its
-// connection in the thread that hands it over, some 10 us at a time. So the answers of one turn of
-// the engine are collected, and when there are many, other threads hand them over beside the
-// engine's. They touch nothing but gRPC: that an answer is out is told through the completion
-// queue, as ever. Good news goes out in any order; errors are answered causes first, so a turn that
-// has one is left to the engine's thread. gRPC 1.51 needs all this; not tried with a newer one.
+// Passes answers to gRPC, on several threads if there are many. One event can answer a thousand
+// calls, and gRPC writes each answer in the calling thread, which takes about 10 us. So the answers
+// of one turn of the engine are collected, and helper threads share the work. They use only gRPC;
+// completion is reported through the completion queue as usual. Answers without errors are written
+// in any order. A turn with an error is written by the engine thread, because causes must precede
+// their consequences. This is needed with gRPC 1.51; newer versions were not tested.
 //
-// Owned by the coordination service, engine thread only. No limit of its own: each call is answered
-// once, and calls have theirs.
+// Owned by the coordination service; engine thread only. Bounded by the number of calls, since each
+// is answered once.
 #pragma once
 
 #include <grpcpp/impl/call.h>
@@ -25,13 +25,15 @@ namespace muster::server {
 
 class answer_writers {
  public:
-  /// `helpers`: threads besides the engine's, which start when first needed; fewer where the system
-  /// has none to give. REQUIRES: at its end all that was added is out.
+  /// @param helpers Number of additional threads, which start on demand; fewer if the system has no
+  ///   threads left.
+  /// REQUIRES: all answers are written before the object is destroyed.
   answer_writers(coro::engine_context& engine, unsigned helpers);
   answer_writers(answer_writers const&) = delete;
 
-  /// Started before the engine waits again. `in_order`: this one and all others of the turn go out
-  /// in the order in which they were added. REQUIRES: `operations` live until their tag comes back.
+  /// Adds an answer, which is written before the engine waits again. With `in_order`, all answers
+  /// of the turn are written in the order of their addition. REQUIRES: `operations` are valid until
+  /// their tag is returned.
   void add(grpc::internal::Call const& call, grpc::internal::CallOpSetInterface& operations,
            bool in_order);
 
@@ -53,14 +55,14 @@ class answer_writers {
   coro::engine_context& engine_;
   unsigned const helpers_;
   std::vector<answer> pending_;
-  bool in_order_ = false;  // what is pending
+  bool in_order_ = false;  // applies to `pending_`
 
-  // shared with the helpers
+  // Shared with the helpers.
   std::mutex mutex_;
   std::condition_variable_any work_;
-  std::shared_ptr<batch> batch_;  // the newest
+  std::shared_ptr<batch> batch_;  // the newest batch
 
-  std::vector<std::jthread> threads_;  // last: they use the above
+  std::vector<std::jthread> threads_;  // last, since they use all members above
 };
 
 }  // namespace muster::server

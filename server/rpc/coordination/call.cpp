@@ -1,4 +1,3 @@
-// A call's life: requested, asked, finishing, over.
 #include "server/rpc/coordination/call.hpp"
 
 #include <grpc/support/time.h>
@@ -38,7 +37,8 @@ coordination_call::~coordination_call() {
 void coordination_call::request(coordination_calls& home, raw_service& service,
                                 std::size_t method) {
   auto* call = new coordination_call(home, service, method);
-  // The notice must be asked for before the call is there, and comes only if it arrives.
+  // The notification must be requested before the call arrives, and is delivered only if it
+  // arrives.
   if (call->method().parks)
     call->context_.AsyncNotifyWhenDone(static_cast<rpc_tag*>(&call->done_tag_));
   auto& engine = home.server.engine();
@@ -46,7 +46,7 @@ void coordination_call::request(coordination_calls& home, raw_service& service,
   service.request(method, call->context_, call->bytes_, *call, engine.server_queue(), call);
 }
 
-// Either the call arrived or its answer went out.
+// Called when the call has arrived, or when its answer was sent.
 void coordination_call::complete(bool ok) {
   home_.server.engine().op_returned();
   if (state_ == state::finishing) {
@@ -111,7 +111,7 @@ void coordination_call::list(std::string const& token) {
   listed_->second.insert(this);
 }
 
-// The place may have been taken out of the table, which has another one of this token by then.
+// The table may contain a newer entry for the same token.
 void coordination_call::unlist() {
   auto* const place = std::exchange(listed_, nullptr);
   if (place == nullptr) return;
@@ -195,8 +195,8 @@ void coordination_call::finish(grpc::Status const& status, grpc::ByteBuffer cons
   home_.writers.add(call_, *answer_, !status.ok());
 }
 
-// gRPC is through with the call: its answer is out, or nobody waits for one any more. In that case
-// there is nobody to finish it for either.
+// Called when gRPC has finished with the call: the answer was sent, or the caller has disconnected.
+// In the second case, the call must not be finished.
 void coordination_call::gone(bool) {
   home_.server.engine().op_returned();
   done_expected_ = false;

@@ -1,6 +1,6 @@
-// One call of the coordination service from its request slot to its end. Not a coroutine: thousands
-// of them are parked at a time, so each is one object that owns itself, and what only an answer
-// needs is allocated when the answer is there. Engine thread only.
+// A call of the coordination service, from its request slot to its end. It is not a coroutine,
+// since thousands of calls wait at a time. So each call is one object that owns itself, and data
+// for the answer is allocated only when there is an answer. Engine thread only.
 //
 //   requested --arrives--> asked --reply--> finishing --sent--> freed
 //       |                    \--caller gone (methods that park)--> freed
@@ -30,7 +30,7 @@ class agent_connections;
 class cluster_ports;
 class coordination_call;
 
-/// A gRPC service made of a table of methods that take and give raw bytes.
+/// A gRPC service whose methods, given by a table, read and write raw bytes.
 class raw_service final : public grpc::Service {
  public:
   explicit raw_service(dialect d);
@@ -47,7 +47,7 @@ class raw_service final : public grpc::Service {
   std::span<coordination_method const> const methods_;
 };
 
-/// What the calls share. Owned by coordination_service.
+/// State shared by all calls. Owned by coordination_service.
 struct coordination_calls {
   coordination_hub& hub;
   cluster_ports& ports;
@@ -55,8 +55,8 @@ struct coordination_calls {
   coro::grpc_server& server;
   answer_writers writers;
   coordination_service_options const options;
-  std::size_t live = 0;  // arrived and not freed
-  /// Of them, those that wait and came with a token, by its id.
+  std::size_t live = 0;  // calls that have arrived and are not freed
+  /// Waiting calls that were admitted with a token, by its id.
   using calls_of_token = std::unordered_map<std::string, std::unordered_set<coordination_call*>>;
   calls_of_token by_token = {};
   encoding_cache<grpc::ByteBuffer> encoded = {};
@@ -66,13 +66,14 @@ struct coordination_calls {
 class coordination_call final : private coro::rpc_tag,
                                 private grpc::internal::ServerAsyncStreamingInterface {
  public:
-  /// Posts a request slot for one call of the method; posts the next one when it arrives.
+  /// Creates a request slot for one call of the method. The next slot is created when the call
+  /// arrives.
   static void request(coordination_calls& home, raw_service& service, std::size_t method);
 
-  // For the methods of a table, while they ask.
+  // Used by the methods of a table while they ask the hub.
   core::coordination::cluster_spec const& spec() const { return home_.hub.state().spec(cluster_); }
   core::coordination::task_ref task(std::string_view job, std::int64_t id) const;
-  /// "10.0.0.3:4711".
+  /// Returns the caller's address, "10.0.0.3:4711".
   std::string peer() const;
   bool may_wait() const { return method().parks; }
   answer_style style;
@@ -81,24 +82,23 @@ class coordination_call final : private coro::rpc_tag,
     if (method().parks) r.from.deadline = deadline();
     if constexpr (requires { r.task.index, r.incarnation; })
       note_connection(r.task.index, r.incarnation);
-    // XLA's dialect names the caller's process in every call, TensorFlow's only by where it comes
-    // from.
+    // XLA's dialect identifies the calling process in every call, TensorFlow's only by its address.
     if constexpr (requires { r.from.peer; })
       if (service_.spoken() == dialect::tensorflow) r.from.peer = peer();
     auto const id =
         home_.hub.ask(cluster_, std::move(r), [this](core::coordination::reply& a) { answer(a); });
     if (state_ == state::asked) core_call_ = id;
   }
-  /// What it was admitted by holds no more: it ends with what the gate says, if it still waits.
+  /// Checks again whether a waiting call is admitted, and if not, ends it with the gate's status.
   void judge_again();
-  /// Answers without asking.
+  /// Answers without asking the hub.
   void refuse(muster::status const& why);
 
  private:
   enum class state : std::uint8_t { requested, asked, finishing, over };
-  // gRPC's own parts, since its public ones keep a kilobyte for the answer of each parked call from
-  // the start. gRPC 1.51 needs it; not tried with a newer one, of which the build or
-  // coordination_wire_test will tell.
+  // Internal classes of gRPC are used, since the public classes allocate a kilobyte for the answer
+  // of every waiting call. This is needed with gRPC 1.51; for newer versions, see whether it builds
+  // and coordination_wire_test passes.
   using answer_ops = grpc::internal::CallOpSet<grpc::internal::CallOpSendInitialMetadata,
                                                grpc::internal::CallOpSendMessage,
                                                grpc::internal::CallOpServerSendStatus>;
@@ -118,7 +118,7 @@ class coordination_call final : private coro::rpc_tag,
   coordination_method const& method() const { return service_.methods()[method_]; }
   core::time_point deadline() const;
 
-  // What gRPC's writer is for, without the kilobyte it keeps for the answer from the start.
+  // Replaces gRPC's writer, which allocates the kilobyte at the start.
   void SendInitialMetadata(void*) override {}
   void BindCall(grpc::internal::Call* call) override { call_ = *call; }
 

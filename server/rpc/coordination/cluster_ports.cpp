@@ -1,4 +1,3 @@
-// Opens and closes the clusters' ports, and hands accepted sockets to gRPC.
 #include "server/rpc/coordination/cluster_ports.hpp"
 
 #include <fcntl.h>
@@ -22,10 +21,9 @@ using net::accepted_socket;
 
 namespace {
 
-// Gives every connection a file number that was not used lately. gRPC 1.51 tells a call's
-// connection by that number only: with the lowest free one, as the system gives, a call that is
-// still under way from a closed connection would pass for one of the next connection's. Not tried
-// with a newer one.
+// Gives every connection a descriptor number that was not used recently. gRPC 1.51 identifies the
+// connection of a call only by this number; newer versions were not tested. With the lowest free
+// number, a pending call of a closed connection would be attributed to the next connection.
 class file_numbers {
  public:
   file_descriptor renumber(file_descriptor fd) {
@@ -35,7 +33,7 @@ class file_numbers {
         next_ = other + 1;
         return file_descriptor(other);
       }
-      next_ = first;  // around once
+      next_ = first;  // wrap around
     }
     return fd;
   }
@@ -53,7 +51,7 @@ struct cluster_ports::state {
     std::string peer, client;  // see net::accepted_socket
     std::uint16_t port = 0;
     bool tls = false;
-    bool let_in = false;  // by who asked for it
+    bool let_in = false;  // authorized by the caller of dial()
   };
   struct opened {
     std::string name;
@@ -66,7 +64,7 @@ struct cluster_ports::state {
   state(coordination_hub& h, net::accepting_server& s, cluster_ports_options o)
       : hub(h), server(s), options(std::move(o)) {}
 
-  // Sockets that arrive too late are closed.
+  // Connections that arrive too late are closed.
   void adopt(cluster_id cluster, accepted_socket a) {
     if (stopped || server.stopping() || !ports.contains(cluster)) return;
     auto const& port = ports.at(cluster);
@@ -87,14 +85,14 @@ struct cluster_ports::state {
       if (it->second == fd) return void(by_peer.erase(it));
   }
 
-  // A client's port may be connected to several of ours, and is used again before long.
+  // A client's port can be connected to several of our ports, and is soon reused.
   void drop_ended(std::string const& peer) {
     auto [it, last] = by_peer.equal_range(peer);
     while (it != last)
       it = is_open(it->second, connections.at(it->second)) ? std::next(it) : by_peer.erase(it);
   }
 
-  // Of gRPC's descriptors; one that is closed is another connection's by now, or nobody's.
+  // Checks a descriptor of gRPC, which may be closed or reused by now.
   static bool is_open(int fd, connection const& c) {
     return net::endpoint_of(fd, ::getsockname).port() == c.port &&
            net::text_of(net::endpoint_of(fd)) == c.peer;
@@ -116,13 +114,14 @@ struct cluster_ports::state {
                                     speaks_tls(cluster) ? net::wire::tls : net::wire::plaintext);
   }
 
-  // What the next process finds it by.
+  // Returns the name under which the next process finds the socket.
   std::string socket_name(cluster_id cluster) const {
     return "cluster-" + hub.state().spec(cluster).name;
   }
 
-  // gRPC 1.51 tells connections over TLS by their peer alone (not tried with a newer one). Where
-  // that is connected to several ports, the one that it says it has dialled counts, else the last.
+  // gRPC 1.51 identifies TLS connections only by their peer; newer versions were not tested. If the
+  // peer is connected to several ports, the port in the call's authority decides, otherwise the
+  // last connection.
   connection const* tls_connection_of(grpc::ServerContext const& context) const {
     if (by_peer.empty()) return nullptr;
     auto const [first, last] = by_peer.equal_range(readable_peer(context.peer()));
@@ -144,9 +143,9 @@ struct cluster_ports::state {
     return port;
   }
 
-  /// Null: the main port's.
+  /// Returns null for connections of the main port.
   connection const* own_connection_of(grpc::ServerContext const& context) const {
-    // The common case costs nothing: there is the main port only.
+    // Fast path: there is only the main port.
     if (ports.empty() && connections.empty()) return nullptr;
     auto const peer = context.peer();
     return peer.starts_with("fd:") ? connection_of(peer) : tls_connection_of(context);
@@ -165,7 +164,7 @@ struct cluster_ports::state {
                               "/api/v1/clusters"};
   }
 
-  // A dialled name "alpha.example:8476" names cluster alpha; an address names none.
+  // The name "alpha.example:8476" selects cluster alpha; an address selects none.
   muster::result<cluster_id> by_authority(grpc::string_ref authority) const {
     std::string_view const name(authority.data(), authority.size());
     auto const host = name.substr(0, name.rfind(':'));
@@ -180,7 +179,7 @@ struct cluster_ports::state {
                        [port](auto const& p) { return p.second.port == port; });
   }
 
-  // The port that it had before a restart is what its agents dial.
+  // Prefers the port from before a restart, since the agents of the cluster connect to it.
   muster::result<net::port_listener::listening> listen(cluster_id cluster) {
     auto const before = hub.state().port(cluster);
     bool const allowed =
@@ -207,11 +206,11 @@ struct cluster_ports::state {
   cluster_ports_options const options;
   std::string main_address;
   std::map<cluster_id, opened> ports;
-  // By file number, replaced when the number is used again: never more than the process may have.
+  // By descriptor, replaced when the number is reused. Bounded by the descriptors of the process.
   std::unordered_map<int, connection> connections;
-  std::unordered_multimap<std::string, int> by_peer;  // those of them that speak TLS
+  std::unordered_multimap<std::string, int> by_peer;  // TLS connections by peer
   file_numbers numbers;
-  proxied_peers proxied;  // of the main port
+  proxied_peers proxied;  // for the main port
   bool stopped = false;
 };
 

@@ -1,4 +1,3 @@
-// Registers the methods of both dialects' tables as raw methods.
 #include "server/rpc/coordination/coordination_service.hpp"
 
 #include <algorithm>
@@ -23,7 +22,7 @@ class slots final : public coro::acceptor_base {
   raw_service& service_;
 };
 
-// The kernel's part of a write is most of it, and that is done on each core by itself.
+// Most of the time of a write is spent in the kernel, which scales with the cores.
 unsigned writing_threads() {
   return std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
 }
@@ -48,7 +47,7 @@ class both_dialects final : public coordination_service {
   void judge_calls_of(std::string const& token) override {
     auto const place = calls_.by_token.extract(token);
     if (!place) return;
-    // A refusal may end others, and these then leave their place.
+    // A refusal can end other calls, which then remove themselves.
     auto& waiting = place.mapped();
     while (!waiting.empty()) (*waiting.begin())->judge_again();
   }

@@ -1,6 +1,7 @@
-// The coordination service as unmodified JAX and TensorFlow speak it: both of its gRPC names, every
-// method, over the coordination hub. Owned by the composition root, below the grpc_server; engine
-// thread only. Ending it: hub.stop() answers every parked call, then comes the server's stop().
+// The coordination service for unmodified JAX and TensorFlow: both gRPC service names with all
+// methods, implemented by the coordination hub. Owned by the composition root, destroyed before the
+// grpc_server; engine thread only. To stop it, call hub.stop(), which answers all waiting calls,
+// and then the server's stop().
 #pragma once
 
 #include <cstddef>
@@ -17,14 +18,15 @@ namespace muster::server {
 
 struct agent_admission {
   muster::status status{};  // UNAUTHENTICATED, PERMISSION_DENIED
-  std::string token{};      // the id of what it was admitted by; empty: nothing that can end
+  std::string token{};      // id of the token; empty: admitted without a token
 };
 
 struct coordination_service_options {
-  /// Calls at one time, parked ones for the most part; about 10 KB each. More: RESOURCE_EXHAUSTED.
+  /// Maximum number of calls, most of which wait; about 10 KB each. At the limit:
+  /// RESOURCE_EXHAUSTED.
   std::size_t calls_max = 300'000;
-  /// Whether a call of this cluster may come in; `again`: whether it still might, of which nothing
-  /// is noted.
+  /// Returns whether a call to this cluster is admitted. `again`: the call was admitted before, so
+  /// a refusal is not counted.
   std::function<agent_admission(grpc::ServerContext const&,
                                 core::coordination::cluster_spec const& cluster, bool again)>
       admit = [](auto const&, auto const&, bool) { return agent_admission(); };
@@ -37,18 +39,19 @@ class coordination_service {
 
   coordination_service() = default;
   coordination_service(coordination_service const&) = delete;
-  /// REQUIRES: no call is left: the server's stop() has completed.
+  /// REQUIRES: there are no calls, because the server's stop() has completed.
   virtual ~coordination_service() = default;
 
-  /// This token has been revoked, has expired or is another's now: calls that wait, and were
-  /// admitted by it, are judged again.
+  /// Checks waiting calls again that were admitted with this token, which was revoked, rotated or
+  /// has expired.
   virtual void judge_calls_of(std::string const& token) = 0;
 
-  /// Calls that arrived and have not ended.
+  /// Returns the number of calls that have arrived and not ended.
   virtual std::size_t calls() const = 0;
 };
 
-/// Adds itself to `server`. REQUIRES: before server.start(); all of them outlive it.
+/// Adds the service to `server`. REQUIRES: server.start() was not called; all arguments outlive the
+/// service.
 std::unique_ptr<coordination_service> serve_coordination(coordination_hub& hub,
                                                          cluster_ports& ports,
                                                          agent_connections& connections,

@@ -1,5 +1,5 @@
-// TensorFlow's dialect: tasks are a job and a number. JAX before 0.10.0 uses one job for the whole
-// cluster, named "jax_worker" or not at all, whatever the cluster's jobs are called.
+// TensorFlow's dialect: tasks are a job and an index. JAX before 0.10.0 uses a single job for the
+// whole cluster, named "jax_worker" or without a name, whatever the cluster's jobs are called.
 #include <google/protobuf/wrappers.pb.h>
 
 #include "base/utf8.hpp"
@@ -37,7 +37,7 @@ std::vector<coordination::task_ref> tasks(coordination_call const& c, Tasks cons
   return all;
 }
 
-// A job that the cluster does not have is one without tasks.
+// An unknown job has no tasks.
 void watch_job(coordination_call& c, std::string const& job, coordination::watch_tasks& q) {
   c.style.naming = naming_of(c.spec(), job);
   if (c.style.naming != task_naming::by_job) return;
@@ -47,8 +47,8 @@ void watch_job(coordination_call& c, std::string const& job, coordination::watch
   if (at < c.spec().jobs.size()) q.job = at;
 }
 
-// TensorFlow describes a device by DeviceAttributes, whose first field is its name (StringValue has
-// the same); agents of the C++ library bring bare bytes.
+// TensorFlow describes a device by DeviceAttributes, whose first field is its name, as in
+// StringValue. Agents of the C++ library send plain bytes.
 std::string name_of(google::protobuf::Any const& device) {
   if (device.type_url().empty()) return is_utf8(device.value()) ? device.value() : std::string();
   google::protobuf::StringValue described;
@@ -59,7 +59,7 @@ std::string name_of(google::protobuf::Any const& device) {
 
 }  // namespace
 
-// Found by dialect_table.hpp, so outside of the namespace above.
+// Outside of the namespace above, so that dialect_table.hpp finds it.
 template <class Request>
 static coordination::task_ref source_task(coordination_call const& c, Request const& m) {
   return task(c, m.source_task());

@@ -1,4 +1,3 @@
-// The bytes of the answers that both dialects share, field by field.
 #include <google/protobuf/io/coded_stream.h>
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace {
 
 using coded = google::protobuf::io::CodedOutputStream;
 
-// Smaller values are copied: that costs less than counting references.
+// Smaller values are copied, which costs less than reference counting.
 constexpr std::size_t shared_value_bytes = 4'096;
 constexpr std::size_t message_bytes_max = std::numeric_limits<std::int32_t>::max();
 
@@ -25,8 +24,8 @@ constexpr std::uint8_t tag(std::uint32_t field, std::uint32_t wire_type) {
 }
 constexpr std::uint32_t varint = 0, fixed_64 = 1, counted_bytes = 2;
 
-// A KeyValueEntry as field `field` of its message, in two parts: what precedes the value, and the
-// value itself.
+// A KeyValueEntry as field `field` of its message, in two parts: the bytes before the value, and
+// the value.
 struct entry_layout {
   entry_layout(std::uint32_t number, coordination::key_value const& kv)
       : field(number), key(kv.first), value_bytes(kv.second.size()) {

@@ -1,6 +1,5 @@
-// Encodings of what many callers get alike: one version of a roll for a thousand watchers, one
-// failed barrier for a thousand participants. Identity is the shared pointer that the core hands
-// out. Keeps the last few; engine thread only.
+// Caches the last encodings of objects that many callers get, such as a list of tasks for a
+// thousand watchers. Objects are identified by the shared pointer of the core. Engine thread only.
 #pragma once
 
 #include <array>
@@ -14,8 +13,8 @@ namespace muster::server {
 template <class Encoded>
 class encoding_cache {
  public:
-  /// The encoding of `what` in this variant, made by `make()` unless it is among the last four.
-  /// Valid until the next call.
+  /// Returns the encoding of `what` in this variant; calls `make()` unless it is among the last
+  /// four. Valid until the next call.
   template <class T, class Make>
   Encoded const& get(std::shared_ptr<T const> const& what, std::uint64_t variant, Make make) {
     for (auto const& e : entries_)
@@ -27,7 +26,7 @@ class encoding_cache {
 
  private:
   struct entry {
-    std::shared_ptr<void const> what;  // held: no other object can have its address
+    std::shared_ptr<void const> what;  // held, so that its address is not reused
     std::uint64_t variant = 0;
     Encoded encoded{};
   };

@@ -1,4 +1,3 @@
-// Faults as statuses with the payloads that agents look for.
 #include "server/rpc/coordination/fault_status.hpp"
 
 #include "base/utf8.hpp"
@@ -12,12 +11,12 @@ namespace coordination = core::coordination;
 
 namespace {
 
-// The keys have this prefix in both dialects.
+// Both dialects use this prefix.
 constexpr auto error_key = "type.googleapis.com/tensorflow.CoordinationServiceError";
 constexpr auto barrier_key = "type.googleapis.com/tensorflow.BarrierError";
 constexpr auto mismatch_key = "type.googleapis.com/tensorflow.ServiceMismatchError";
 
-// CoordinationServiceError.source_task_id, which is field 4, as a varint.
+// CoordinationServiceError.source_task_id (field 4) with the value 0.
 constexpr std::string_view explicit_zero{"\x20\0", 2};
 
 using payloads = tensorflow::distributed_runtime::GrpcPayloadContainer;
@@ -29,8 +28,7 @@ std::string source_bytes(coordination::fault const& f, dialect d,
     xla::coordination::CoordinationServiceError e;
     e.set_is_reported_error(f.reported);
     e.set_source_task_id(static_cast<std::int32_t>(f.source));
-    // Task 0 is told from nobody by its bytes: Protobuf leaves a zero out, and reads one all the
-    // same.
+    // Protobuf omits zeros, so task 0 would look like no task; an explicit zero is valid.
     if (f.source == 0 && !f.reported) return {explicit_zero.begin(), explicit_zero.end()};
     return e.SerializeAsString();
   }
@@ -66,7 +64,7 @@ grpc::Status to_grpc(coordination::fault const& f, dialect d,
   auto& map = *all.mutable_payloads();
   map[error_key] = source_bytes(f, d, spec);
   if (f.barrier) {
-    // The same message in both dialects.
+    // Both dialects use the same message.
     tensorflow::BarrierError e;
     e.set_barrier_id(f.barrier->id);
     e.set_counter(f.barrier->counter);

@@ -17,7 +17,7 @@ constexpr std::size_t gzip_header_bytes = 10;
 constexpr std::size_t inflated_piece_bytes = std::size_t{64} << 10;
 constexpr std::array<unsigned char, 2> magic{0x1f, 0x8b};
 
-// The first slices may be short, as they end where the frames of the connection do.
+// The first slices may be short, since they end at frame boundaries.
 bool begins_as_gzip(std::span<grpc::Slice const> slices) {
   std::size_t seen = 0;
   for (auto const& s : slices)
@@ -49,7 +49,7 @@ gunzip_result gunzip(grpc::ByteBuffer& request, std::size_t bytes_max) {
     z.next_in = const_cast<unsigned char*>(slice.begin());
     z.avail_in = static_cast<unsigned>(slice.size());
     do {
-      if (status == Z_STREAM_END) return gunzip_result::damaged;  // bytes follow its end
+      if (status == Z_STREAM_END) return gunzip_result::damaged;  // data after the end
       z.next_out = piece.data();
       z.avail_out = static_cast<unsigned>(piece.size());
       status = inflate(&z, Z_NO_FLUSH);

@@ -1,6 +1,6 @@
-// One RPC of the coordination service, as a row of a table: what it is called, how its bytes become
-// a question to the core, and how the core's reply becomes bytes. The rows of the two dialects are
-// in dialect_xla.cpp and dialect_tensorflow.cpp.
+// An RPC of the coordination service as a row of a table: its name, how its bytes become a question
+// to the core, and how the core's reply becomes bytes. The rows are in dialect_xla.cpp and
+// dialect_tensorflow.cpp.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -17,15 +17,15 @@ namespace muster::server {
 
 class coordination_call;
 
-/// How a caller in TensorFlow's dialect names tasks, and so how it wants to read them: counted
-/// through the whole cluster, as JAX does, or by job. XLA's always counts through.
+/// How a caller in TensorFlow's dialect names tasks, which the answer follows: by job, or numbered
+/// across the whole cluster like JAX. XLA's dialect always numbers across the cluster.
 enum class task_naming : std::uint8_t {
   by_job,
   counted,      // with an empty job name
   counted_jax,  // with "jax_worker"
 };
 
-/// What the call remembers of the question for the sake of its answer.
+/// Properties of the question that the answer needs.
 struct answer_style {
   static constexpr std::uint32_t all_jobs = ~std::uint32_t{0};
   task_naming naming = task_naming::by_job;
@@ -33,7 +33,7 @@ struct answer_style {
 };
 
 struct answer_scope {
-  /// Null when the cluster was removed meanwhile.
+  /// Null if the cluster was removed.
   core::coordination::cluster_spec const* spec = nullptr;
   answer_style style;
   encoding_cache<grpc::ByteBuffer>* encoded = nullptr;
@@ -41,23 +41,24 @@ struct answer_scope {
 
 struct coordination_method {
   std::string path;   ///< "/package.Service/Method"
-  bool parks;         ///< may wait, so a caller that vanishes matters
-  std::size_t slots;  ///< calls that can arrive between two turns of the engine without waiting
-  /// Parses and asks the core on behalf of `call`. False: the bytes are no such message.
+  bool parks;         ///< may wait, so the caller's disconnect matters
+  std::size_t slots;  ///< calls that can arrive in one turn of the engine without delay
+  /// Parses the bytes and asks the core on behalf of `call`. Returns false if they are malformed.
   bool (*ask)(coordination_call& call, grpc::ByteBuffer& bytes);
-  /// Encodes a reply that is no fault. False: it is larger than gRPC can send.
+  /// Encodes a reply without a fault. Returns false if it is too large for gRPC.
   bool (*encode)(answer_scope const& scope, core::coordination::reply& r, grpc::ByteBuffer& out);
 };
 
-// Answers that have the same bytes in both dialects, written without a message in between: they are
-// the hot ones, and a large value goes to all its readers without being copied. Engine thread.
+// Encoders for answers that are identical in both dialects. They write bytes without a message
+// object, because these answers are frequent, and large values are shared by all readers without
+// copies. Engine thread.
 
-/// Every answer without content.
+/// Encodes an empty answer.
 bool encode_nothing(answer_scope const&, core::coordination::reply&, grpc::ByteBuffer& out);
 /// Heartbeat: {fixed64 incarnation = 1}.
 bool encode_incarnation(answer_scope const&, core::coordination::reply& r, grpc::ByteBuffer& out);
 /// RegisterTask: {fixed64 incarnation = 1, uint64 heartbeat_timeout_ms = 100}. Only agents of
-/// Muster know the second field; others skip it.
+/// Muster use the second field; others ignore it.
 bool encode_registration(answer_scope const& scope, core::coordination::reply& r,
                          grpc::ByteBuffer& out);
 /// Barrier: {int64 counter = 1}.

@@ -1,4 +1,3 @@
-// What each method checks, asks of the hub and answers.
 #include "server/rpc/sessions/coordinator_calls.hpp"
 
 #include <spdlog/spdlog.h>
@@ -20,9 +19,9 @@
 namespace muster::server {
 namespace {
 
-constexpr std::size_t calls_max = 20'000;  // at one time; more: RESOURCE_EXHAUSTED
-constexpr int explained_max = 16;      // closures that one call asks of: each looks at all workers
-constexpr int cancelled_max = 10'000;  // closures of one CancelQueued
+constexpr std::size_t calls_max = 20'000;  // concurrent calls; at the limit: RESOURCE_EXHAUSTED
+constexpr int explained_max = 16;          // closures per call; each is compared with all workers
+constexpr int cancelled_max = 10'000;      // closures per CancelQueued
 constexpr std::size_t tasks_per_page = 1'000;
 constexpr std::chrono::milliseconds wait_default{60'000};
 constexpr std::chrono::milliseconds wait_max{600'000};
@@ -32,7 +31,7 @@ muster::result<core::session_id> session_of(std::string const& text) {
   return invalid("session: '" + text.substr(0, 64) + "' is not the id of a session");
 }
 
-/// Good, or what the wait has brought when its time was up before what it waited for.
+/// Returns true for success, and for a timeout, whose reply has the partial result.
 bool in_time_or_late(core::reply const& r) {
   return r.status.ok() || r.status.code == muster::code::deadline_exceeded;
 }
@@ -58,7 +57,8 @@ v1::FetchResponse answer_of(core::value_reply const& v) {
   return r;
 }
 
-// Why calls of an object have no answer. Empty: the session may not use it, or it is not there.
+// Returns why calls of an object have no answer; empty if the object is unknown or belongs to
+// another submitter.
 std::string explanation_of(hub& h, core::session_id session, core::object_id id) {
   auto const& objects = h.objects().state();
   auto const* found = objects.look(id);
@@ -130,7 +130,7 @@ auto coordinator_calls::open(call<v1::OpenSessionRequest, v1::Opened>& c) -> ans
   auto const answer = co_await std::move(asking);
   if (!answer.status.ok()) co_return answer.status;
   auto const session = std::get<core::session_reply>(answer.body).session;
-  auto const& state = pools_.of(session).state();  // its cluster may have gone meanwhile
+  auto const& state = pools_.of(session).state();  // the cluster may have been removed
   auto const found_view = state.sessions().look(session);
   if (!found_view) co_return found_view.error();
   auto const& view = *found_view;
@@ -160,7 +160,7 @@ auto coordinator_calls::schedule(call<v1::ScheduleRequest, v1::ScheduleResponse>
   submission closures;
   if (auto wrong = read(c.request(), pools_.of(*session), *session, closures); !wrong.ok())
     co_return wrong;
-  // First the error of what came before, once nothing of it runs any more.
+  // First report the error of the previous generation, once none of its closures runs.
   auto settling = settle(c, *session, c.request().timeout_ms(), core::join_mode::settle);
   auto const before = co_await std::move(settling);
   if (!before.status.ok()) co_return before.status;
@@ -171,7 +171,8 @@ auto coordinator_calls::schedule(call<v1::ScheduleRequest, v1::ScheduleResponse>
     to_wire(j.error, *response.mutable_error());
     co_return response;
   }
-  // Asked for again: the cluster may have gone meanwhile, and other calls may have taken the room.
+  // Check again: during the wait the cluster may have been removed, and other calls may have used
+  // the quota.
   if (auto const who = caller_of(options_.gate, c.context()))
     if (auto full = room_of(*who, pools_, 0, closures.closures().size()); !full.ok())
       co_return full;
@@ -192,7 +193,7 @@ auto coordinator_calls::join(call<v1::JoinRequest, v1::JoinResponse>& c)
   auto const* body = std::get_if<core::join_reply>(&answer.body);
   if (!body || !in_time_or_late(answer)) co_return answer.status;
   auto response = answer_of(*body);
-  if (!answer.status.ok()) response.clear_error();  // it is still being drained
+  if (!answer.status.ok()) response.clear_error();  // still draining
   co_return response;
 }
 
@@ -223,7 +224,7 @@ muster::result<v1::CancelResponse> coordinator_calls::cancel(v1::CancelRequest c
   auto& h = pools_.of(*session);
   for (auto const id : r.closure()) {
     auto const view = h.state().closures().look(core::closure_id{id});
-    if (!view || view->job != *session) continue;  // released, or none of this session's
+    if (!view || view->job != *session) continue;  // released, or of another session
     h.apply(core::cancel_closure{{}, core::closure_id{id}});
   }
   if (r.closure_size() > 0) return v1::CancelResponse();
@@ -242,7 +243,7 @@ muster::result<v1::CancelQueuedResponse> coordinator_calls::cancel_queued(
   auto& h = pools_.of(*session);
   if (auto const known = h.state().sessions().look(*session); !known) return known.error();
   v1::CancelQueuedResponse response;
-  // All are classified before one is cancelled: a cancel ends the closures that depend on it.
+  // Classify all before the first is cancelled, since cancelling ends dependent closures.
   std::vector<core::closure_id> queued;
   for (auto const token : r.token()) {
     auto const id = h.state().closure_of(*session, token);
@@ -251,7 +252,7 @@ muster::result<v1::CancelQueuedResponse> coordinator_calls::cancel_queued(
     if (id == core::closure_id{} || !view || (cancelled && r.dry_run()))
       response.add_unknown(token);
     else if (cancelled)
-      continue;  // by another thread of the client, which also asks
+      continue;  // cancelled by a concurrent request of the client
     else if (view->state == core::closure_state::running || core::ended(view->state))
       response.add_started(token);
     else
@@ -267,7 +268,8 @@ muster::result<v1::GetCapacityResponse> coordinator_calls::get_capacity(
   auto const session = session_of(r.session());
   if (!session) return session.error();
   auto const& state = pools_.of(*session).state();
-  auto const& stateful = state.configuration().stateful_jobs;  // get only closures that name them
+  // these run only closures that name them
+  auto const& stateful = state.configuration().stateful_jobs;
   core::task_filter const connected{core::task_state::connected, {}};
   std::uint32_t slots = 0;
   std::optional<std::size_t> after = 0;
@@ -298,7 +300,7 @@ muster::result<v1::ExplainResponse> coordinator_calls::explain(v1::ExplainReques
   for (auto const token : r.token()) {
     auto const id = h.state().closure_of(*session, token);
     if (id == core::closure_id{}) {
-      // It is an object's: those begin far above all tokens, see object_hub.
+      // The number belongs to an object: object numbers are far above all tokens, see object_hub.
       auto why = response.why().empty() ? explanation_of(h, *session, core::object_id{token}) : "";
       if (!why.empty()) response.set_why(std::move(why));
       continue;
@@ -373,7 +375,8 @@ muster::result<v1::GetLogsResponse> coordinator_calls::get_logs(v1::GetLogsReque
   log_target of{*session, core::closure_id{r.closure()}};
   bool const all = r.closure() == 0 && r.token() == 0;
   if (r.closure() == 0 && r.token() != 0) of.closure = h.state().closure_of(*session, r.token());
-  if (!all && h.logs().job_of(of.closure) != *session) return response;  // it has said nothing
+  // has not reported anything
+  if (!all && h.logs().job_of(of.closure) != *session) return response;
   auto const page = h.logs().after(of, r.after(), r.limit() == 0 ? lines_max : r.limit());
   response.set_dropped(page.dropped);
   response.set_last(all ? h.logs().newest(*session) : page.last);

@@ -1,6 +1,6 @@
-// The unary half of muster.v1.CoordinatorService: the same as a resumable session's stream, a call
-// at a time. Most methods are answered at once, from the request alone; those that may wait are
-// coroutines, with the call at hand so that they learn when its caller goes. Owned by the
+// The unary methods of muster.v1.CoordinatorService, which offer the functions of a resumable
+// session's stream as single calls. Most are answered at once. Methods that may wait are coroutines
+// with access to the call, to detect that the caller has disconnected. Owned by the
 // coordinator_service; engine thread only.
 #pragma once
 
@@ -26,7 +26,7 @@ class coordinator_calls {
   coordinator_calls(pools& all, coro::engine_context& engine, stream_options const& options);
   coordinator_calls(coordinator_calls const&) = delete;
 
-  /// Serves the unary methods of `service`. REQUIRES: before server.start().
+  /// Serves the unary methods of `service`. REQUIRES: server.start() was not called.
   template <class Service>
   void accept(coro::grpc_server& server, Service& service) {
     add(server, service, &Service::RequestOpenSession, "OpenSession", &coordinator_calls::open);
@@ -51,7 +51,7 @@ class coordinator_calls {
     add(server, service, &Service::RequestExplain, "Explain", &coordinator_calls::explain);
   }
 
-  /// Answers what waits with UNAVAILABLE; completes when no call is left.
+  /// Answers waiting calls with UNAVAILABLE. Completes when there are no calls.
   [[nodiscard]] coro::task<void> stop();
 
  private:
@@ -97,8 +97,8 @@ class coordinator_calls {
     return got ? c.finish(*got) : c.finish(to_grpc(got.error()));
   }
 
-  /// Whether it may use the session that it names, have these functions run, and build one more
-  /// per-worker value.
+  /// Checks whether the caller may use the session and the functions, and create another per-worker
+  /// value.
   template <class Request, class Response>
   muster::status check_caller(call<Request, Response>& c) {
     if constexpr (requires { c.request().session(); }) {
@@ -136,7 +136,7 @@ class coordinator_calls {
   muster::result<v1::GetLogsResponse> get_logs(v1::GetLogsRequest const& r);
   muster::result<v1::CloseSessionResponse> close(v1::CloseSessionRequest const& r);
 
-  /// The closures of the request. Errors name the field.
+  /// Reads the closures of the request. Errors name the field.
   static muster::status read(v1::ScheduleRequest const& r, hub& h, core::session_id session,
                              submission& into);
   template <class Call>

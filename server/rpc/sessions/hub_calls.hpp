@@ -1,5 +1,5 @@
-// Unary calls that wait for the hub's reply: each of them parks its coroutine here until the reply
-// comes, its caller goes away or the server stops. Owned by coordinator_calls; engine thread only.
+// Unary calls that wait for the hub's reply. Each coroutine is suspended until there is a reply,
+// the caller disconnects, or the server stops. Owned by coordinator_calls; engine thread only.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 
 namespace muster::server {
 
-/// Holds at most as many as the coordinator's calls there can be at one time.
+/// Bounded by the maximum number of coordinator calls.
 class hub_calls {
  public:
   hub_calls(pools& all, coro::engine_context& engine) : pools_(all), engine_(engine) {}
   hub_calls(hub_calls const&) = delete;
 
-  /// Asks the hub, which may be gone afterwards, and waits for its reply. CANCELLED: the caller of
-  /// `of`, a server_unary, is gone; UNAVAILABLE: stopped. No deadline of its own: each event that
-  /// the core parks carries one.
+  /// Sends an event to the hub and waits for the reply. The hub may be removed during the wait.
+  /// `of` is a server_unary. Errors: CANCELLED if its caller has disconnected; UNAVAILABLE after
+  /// stop(). No deadline: each event that waits in the core has its own.
   template <class Call, class Event>
   [[nodiscard]] coro::task<core::reply> ask(server::hub& h, Call& of, Event event) {
     waiting call(engine_);
@@ -42,7 +42,7 @@ class hub_calls {
     co_return std::move(call.answer);
   }
 
-  /// From here on nothing waits.
+  /// Answers all waiting calls, and those made later.
   void stop() {
     stopped_ = true;
     for (auto* call : waiting_) give_up(*call, shutting_down());

@@ -1,4 +1,3 @@
-// A window's worth of lines, a wait for the next one, and how a line is written.
 #include "server/rpc/sessions/log_feed.hpp"
 
 #include <algorithm>
@@ -7,14 +6,14 @@
 namespace muster::server {
 namespace {
 
-constexpr std::size_t line_bytes = 64;  // of one beside its text, about
+constexpr std::size_t line_bytes = 64;  // approximate size without the text
 
 }  // namespace
 
 log_feed::log_feed(coro::engine_context& engine, hub& h, core::session_id session,
                    std::uint64_t after, std::function<void()> wake)
     : hub_(&h), session_(session), told_(after), wake_(std::move(wake)), next_window_(engine) {
-  // Lines of an earlier process are gone, and theirs were other numbers.
+  // Lines of an earlier process are lost, and had other numbers.
   if (told_ > h.logs().newest(session)) told_ = 0;
 }
 

@@ -1,7 +1,6 @@
-// Lines of one session's closures, on their way to the client that asked for them: read from the
-// log store whenever a message is about to be written, so nothing is queued for a client that reads
-// slowly, or for a function that prints faster than lines are sent. What the store drops meanwhile,
-// the client sees by the numbers that are missing.
+// Sends the log lines of a session's closures to a client. Lines are read from the log store when a
+// message is about to be written, so nothing is queued for slow clients or for functions with much
+// output. The client detects dropped lines by missing numbers.
 //
 // Owned by a session's stream; engine thread only.
 #pragma once
@@ -20,24 +19,23 @@ namespace muster::server {
 class log_feed {
  public:
   using clock = coro::timer::clock;
-  /// In each window so many go out; the rest waits in the store, which drops the oldest of a
-  /// closure.
+  /// Limits per window. Further lines wait in the store, which drops a closure's oldest lines.
   static constexpr std::chrono::milliseconds window{100};
   static constexpr std::size_t window_lines_max = 500;
   static constexpr std::size_t window_bytes_max = std::size_t{64} << 10;
 
-  /// `wake` is called when lines are there, from inside of the hub. The hub outlives it, or
-  /// forget_hub is called before.
+  /// @param wake Called from within the hub when there are lines.
+  /// REQUIRES: the hub outlives the feed, or forget_hub is called first.
   log_feed(coro::engine_context& engine, hub& h, core::session_id session, std::uint64_t after,
            std::function<void()> wake);
   ~log_feed() { stop_waiting(); }
   log_feed(log_feed const&) = delete;
 
-  /// Whether lines may be there that may go now.
+  /// Returns whether there may be lines that can be sent now.
   bool ready();
-  /// Adds them to the message.
+  /// Adds lines to the message.
   void fill(v1::SessionResponse& to);
-  /// The last message, however many went before it.
+  /// Adds lines to the last message, regardless of the limits per window.
   void finish(v1::SessionResponse& to);
   void forget_hub() { hub_ = nullptr; }
 
@@ -48,16 +46,16 @@ class log_feed {
 
   hub* hub_;
   core::session_id session_;
-  std::uint64_t told_;  // number of the newest line that went out
+  std::uint64_t told_;  // number of the last line sent
   std::function<void()> wake_;
-  std::optional<log_store::wait_id> waiting_;  // for a line; else some are there
+  std::optional<log_store::wait_id> waiting_;  // set while waiting for a line
   clock::time_point window_end_{};
   std::size_t lines_left_ = 0;
   std::size_t bytes_left_ = 0;
   coro::timer next_window_;
 };
 
-/// `function`: what the closure calls.
+/// Converts a line. `function`: the name of the function that the closure calls.
 void to_wire(log_line const& line, std::string_view function, v1::LogLine& to);
 
 }  // namespace muster::server

@@ -1,5 +1,5 @@
-// The columns of a stream's message and of a call are the same but for how they name functions; so
-// are the two requests for a PerWorkerValue.
+// Templates handle both the message of a stream and the request of a call, which differ only in how
+// they name functions.
 #include "server/rpc/sessions/schedule_convert.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string check_columns(Message const& m, int n) {
   return wrong_encodings(m, n);
 }
 
-// Beyond any limit of the core, and far from overflow.
+// Clamps to a value above all limits of the core that does not overflow.
 core::duration milliseconds(std::uint64_t ms) {
   return std::chrono::milliseconds(std::min<std::uint64_t>(ms, 1'000'000'000'000));
 }
@@ -46,12 +46,12 @@ core::closure_options from_wire(v1::ClosureOptions const& o) {
   out.gang = o.gang();
   out.labels.assign(o.label().begin(), o.label().end());
   out.resources.assign(o.resource().begin(), o.resource().end());
-  std::sort(out.labels.begin(), out.labels.end());  // a map's order is nobody's business
+  std::sort(out.labels.begin(), out.labels.end());  // the order of a map carries no meaning
   std::sort(out.resources.begin(), out.resources.end());
   return out;
 }
 
-// Of closure i, which says that its is number n of `count`.
+// Returns the error text for closure i, which refers to number n of `count`.
 std::string beyond(char const* column, int i, std::uint32_t n, std::size_t count) {
   return std::string(column) + "[" + std::to_string(i) + "]: number " + std::to_string(n) +
          ", the message has " + std::to_string(count);
@@ -61,7 +61,7 @@ template <class Message>
 std::string add_options(Message const& m, submission& into) {
   std::vector<submission::shared_extras> sets;
   for (auto const& o : m.options()) {
-    auto asked = from_wire(o);  // most that have an error of their own ask for nothing else
+    auto asked = from_wire(o);  // most options with own_error have no other field
     bool const more = !o.own_error() || asked != core::closure_options{};
     sets.push_back(more ? into.asking(std::move(asked)) : nullptr);
   }
@@ -106,7 +106,7 @@ std::string add_callables(Message const& m, submission& into) {
   return {};
 }
 
-// Inputs of one closure follow each other; each such run gets extras of its own.
+// The inputs of one closure are consecutive; each run of inputs creates extras.
 template <class Message>
 std::string add_inputs(Message const& m, token_lookup const& held, submission& into) {
   auto const count = into.closures().size();
@@ -151,7 +151,7 @@ std::string add_inputs(Message const& m, token_lookup const& held, submission& i
   return {};
 }
 
-/// `function` gives that of closure i of n.
+/// `function(i)` returns the function of closure i.
 template <class Message, class Function>
 std::string add_closures(Message const& m, int n, Function function, token_lookup const& held,
                          submission& into) {
@@ -181,7 +181,7 @@ muster::result<core::create_per_worker> common_part(Message const& asked) {
   return e;
 }
 
-// The two enumerations have the same numbers, by their order.
+// Both enumerations have the same numbers.
 static_assert(static_cast<int>(core::value_state::not_ready) == v1::FetchResponse::NOT_READY);
 static_assert(static_cast<int>(core::value_state::ready) == v1::FetchResponse::READY);
 static_assert(static_cast<int>(core::value_state::aborted) == v1::FetchResponse::ABORTED);

@@ -1,4 +1,4 @@
-// What a session asks for: its introduction, its closures, its PerWorkerValues. Pure functions.
+// Conversion of session requests: introduction, closures, per-worker values. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,19 @@
 
 namespace muster::server {
 
-/// Errors, each naming the field: INVALID_ARGUMENT; NOT_FOUND (cluster).
+/// Converts the introduction. Errors, which name the field: INVALID_ARGUMENT; NOT_FOUND for the
+/// cluster.
 muster::result<core::session_spec> from_wire(v1::Open const& open);
 
-/// What is told of a session that `open` has opened or resumed; who the server is, the caller adds.
+/// Returns the answer to `open`, without the fields that identify the server.
 v1::Opened to_wire(core::job_view const& session, v1::Open const& open, core::config const& limits);
 
-/// The closure of a token that its session holds, or none.
+/// Returns the closure of a token in the session; none if there is none.
 using token_lookup = std::function<core::closure_id(std::uint64_t)>;
 
-/// Fills an empty submission with the message's closures. `functions` are the numbers that the
-/// stream has given so far, those of this message included; of a call one for each closure. Empty,
-/// or the field and what is wrong with it; then `into` is not to be used.
+/// Adds the closures of the message to an empty submission. `functions`: the numbers defined by the
+/// stream so far, including this message; for a call, one for each closure. Returns an empty
+/// string, or the field and the problem; then `into` must not be used.
 std::string from_wire(v1::SessionRequest const& message,
                       std::vector<core::function_id> const& functions, token_lookup const& held,
                       submission& into);
@@ -33,16 +34,14 @@ std::string from_wire(v1::ScheduleRequest const& message,
                       std::vector<core::function_id> const& functions, token_lookup const& held,
                       submission& into);
 
-// PerWorkerValues as a session asks for them, on its stream or by call, and what it is told.
-
-/// All but the owner. `functions` are the numbers that the stream has given so far. Errors, each
-/// naming the field: INVALID_ARGUMENT.
+/// Sets all fields except the owner. `functions`: the numbers defined by the stream so far. Errors:
+/// INVALID_ARGUMENT, which names the field.
 muster::result<core::create_per_worker> from_wire(v1::NewPerWorkerValue const& asked,
                                                   std::vector<core::function_id> const& functions);
-/// All but the owner and the function, which comes by name.
+/// Sets all fields except the owner and the function.
 muster::result<core::create_per_worker> from_wire(v1::CreatePerWorkerValueRequest const& asked);
 
-/// The answer to create_per_worker. Fills everything but the token.
+/// Converts the answer to create_per_worker. Sets all fields except the token.
 void to_wire(core::reply const& answer, v1::PerWorkerCreated& to);
 v1::PerWorkerValue to_wire(core::per_worker_view const& v);
 

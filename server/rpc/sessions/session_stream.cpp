@@ -1,4 +1,3 @@
-// What the messages of a session's stream mean to the hub, and what the hub says to it.
 #include "server/rpc/sessions/session_stream.hpp"
 
 #include <spdlog/spdlog.h>
@@ -18,10 +17,10 @@
 namespace muster::server {
 namespace {
 
-constexpr std::size_t created_bytes = 64;  // of one PerWorkerCreated, about
+constexpr std::size_t created_bytes = 64;  // approximate size of a PerWorkerCreated
 
-// Whether some closures can be appended before the others: a gang starts as a whole, and a value of
-// the same message is named by its position.
+// Returns whether the closures can be appended in parts. Not so with gangs, which start as a whole,
+// and with inputs that refer to positions in the message.
 bool can_be_cut(std::vector<core::closure_spec> const& closures) {
   return std::none_of(closures.begin(), closures.end(), [](core::closure_spec const& c) {
     if (!c.extras) return false;
@@ -31,8 +30,8 @@ bool can_be_cut(std::vector<core::closure_spec> const& closures) {
                        [](auto const& i) { return i.closure == core::closure_id{}; });
   });
 }
-// While the disk is behind or full, or other streams of the same token have queued what it may; all
-// take longer.
+// Polling interval while the disk is slow or full, or the token's quota is used up; all of these
+// last longer.
 constexpr std::chrono::milliseconds look_again{20};
 
 v1::QueueReport queue_of(hub const& h, core::session_id session, std::uint64_t taken) {
@@ -55,7 +54,7 @@ session_stream::session_stream(call& c, pools& all, stream_options const& option
       names_(c.engine()) {}
 
 coro::task<void> session_stream::run() {
-  // While the stream is not read, this is how a vanished client is noticed.
+  // Detects a disconnected client while the stream is not read.
   call_.on_cancel([this] { end(grpc::Status::CANCELLED); });
   return serve("open", options_.first_message_timeout);
 }
@@ -86,7 +85,7 @@ muster::status session_stream::take(v1::SessionRequest const& m) {
   } else if (m.has_open()) {
     return invalid("open: came a second time");
   }
-  // Not held back: what it is to release comes over this stream.
+  // The stream is still read, since releases arrive over it.
   if (limited_ && resumable_ && m.token_size() > 0)
     if (auto full = room_for_values(*limited_, pools_); !full.ok()) return full;
   if (auto problem = take_names(m); !problem.ok()) return problem;
@@ -128,14 +127,14 @@ void session_stream::append_batch(v1::SessionRequest const& m) {
   append_behind();
 }
 
-// Looks again for room until all are appended.
+// Tries again until all closures are appended.
 void session_stream::append_behind() {
   if (!open_ || closing_) return;
   auto& waiting = behind_->closures.closures;
   auto const n = std::min(waiting.size(), queue_room_of(*limited_, pools_));
   if (n > 0) {
     auto all = std::exchange(waiting, {});
-    auto event = behind_->closures;  // without closures
+    auto event = behind_->closures;  // a copy without the closures
     waiting = std::move(all);
     auto const end = waiting.begin() + static_cast<std::ptrdiff_t>(n);
     event.closures.assign(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
@@ -183,7 +182,8 @@ void session_stream::end_with_lines() {
   wake();
 }
 
-// Lines go with the next message, so they do not wait behind outcomes; `opened` comes alone.
+// Lines are added to the next message, so that they do not wait behind outcomes. `opened` is sent
+// alone.
 void session_stream::before_write() {
   if (reports_queue_ && open_) report_queue();
   if (!lines_ || closing_) return;
@@ -195,8 +195,8 @@ void session_stream::before_write() {
   if (auto& next = out_.front(); !next.has_opened()) lines_->fill(next);
 }
 
-// Closures that start without an outcome of another, as on a new worker, wake nobody here. The
-// timer finds them, so that a client whose queue was full goes on.
+// Closures that start without the outcome of another do not wake this stream, for example on a new
+// worker. The timer notices them, so that a client with a full queue continues.
 void session_stream::report_queue() {
   auto report = queue_of(*hub_, session_, taken_);
   if (report.waiting() >= capacity_)
@@ -231,7 +231,7 @@ muster::status session_stream::take_open(v1::Open const& open) {
       *out_.tail().mutable_queue() = reported_ = queue_of(*hub_, session_, taken_);
       reports_queue_ = true;
     }
-    out_.seal();  // it comes alone
+    out_.seal();  // sent alone
     if (lines && open_) lines_.emplace(call_.engine(), *hub_, session_, after, [this] { wake(); });
     tell_missed(resumed);
     wake();
@@ -287,7 +287,8 @@ muster::status session_stream::resume(v1::Open const& open, core::resume_reply& 
   return {};
 }
 
-// The error and the drain that were told to nobody. The client knows which of it is news.
+// Repeats the last error and drain, in case the client missed them. The client ignores what it
+// knows.
 void session_stream::tell_missed(core::resume_reply const& r) {
   using core::notice_kind;
   if (r.failed_generation != 0)
@@ -336,8 +337,8 @@ void session_stream::input_ended() {
   if (closing_) return;
   if (!open_) return end(to_grpc(invalid("open: the stream ended without it")));
   if (call_.cancelled()) return end(grpc::Status::CANCELLED);
-  if (resumable_) return end_with_lines();  // it leaves the session, which waits for its return
-  sealed_ = true;                           // if it was a break after all, on_cancel comes next
+  if (resumable_) return end_with_lines();  // the client has left the session, which can be resumed
+  sealed_ = true;                           // after a broken connection, on_cancel follows
   hub_->apply(core::seal_session{{}, session_});
   wake();
 }
@@ -356,7 +357,7 @@ void session_stream::leave_session() {
     hub_->apply(core::close_session{session_});
 }
 
-// One outcome is one row of the message's columns.
+// Adds a row to the columns of the message.
 void session_stream::on_outcome(core::outcome const& o) {
   auto const value = o.value.view();
   auto const bytes =
@@ -386,7 +387,7 @@ void session_stream::on_notice(core::session_notice const& n) {
     notice.set_kind(drained ? v1::Notice::DRAINED : v1::Notice::FAILED);
     notice.set_generation(n.generation);
     if (!drained) to_wire(n.failure, *notice.mutable_failure());
-    if (drained) out_.seal();  // what comes later belongs to the next generation
+    if (drained) out_.seal();  // later outcomes belong to the next generation
   }
   wake();
 }

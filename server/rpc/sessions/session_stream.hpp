@@ -1,10 +1,11 @@
-// One coordinator session's stream: closures in, outcomes out.
+// The stream of a coordinator session: closures in, outcomes out.
 //
 //   open ──► closures… ──► half-close (seal) / broken / protocol error
 //   a session that holds values survives all of these but the last, and close
 //
-// It is not read while the session's queue is full or its outcomes pile up here, and ends with OK
-// once sealed, drained and written. Lives in the frame of its call's handler; engine thread only.
+// Input is not read while the session's queue is full or too many outcomes wait. The stream ends
+// with OK once it is sealed, drained and written. A local variable of the call's handler; engine
+// thread only.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +29,8 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
  public:
   session_stream(call& c, pools& all, stream_options const& options);
 
-  /// Serves the stream from open to status. Completion: the call is finished and the session is
-  /// closed. Errors: none. Cancellation: `terminal` cancels the call.
+  /// Serves the stream. Completes when the call is finished and the session is closed. No errors.
+  /// Cancellation: `terminal` cancels the call.
   [[nodiscard]] coro::task<void> run();
 
   /// Ends the stream with UNAVAILABLE.
@@ -49,81 +50,83 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void refused(muster::status const&) override { forget_ = true; }
   void input_ended() override;
   bool may_read() override;
-  /// Everything was delivered and no more can come.
+  /// Returns whether everything was delivered and nothing can follow.
   bool complete() const override { return (sealed_ && drained_) || closing_; }
   void before_write() override;
-  /// Adds a report of the queue to the next message if it has changed.
+  /// Adds a report on the queue to the next message if it has changed.
   void report_queue();
   void ending() override { leave_session(); }
 
   muster::status take_open(v1::Open const& open);
-  /// On its client's word.
+  /// Closes the session at the client's request.
   void close();
-  /// With the lines that are there; what else waits here nobody wants.
+  /// Ends the stream with the remaining log lines; other pending messages are not needed.
   void end_with_lines();
   muster::status open_new(v1::Open const& open);
   muster::status resume(v1::Open const& open, core::resume_reply& resumed);
   void take_requests(v1::SessionRequest const& message);
-  /// Does what a message asks for besides closures.
+  /// Performs the requests of a message other than closures.
   muster::status take_rest(v1::SessionRequest const& message);
-  /// Appends the closures of batch_, as many as the token may queue. The others wait in behind_.
+  /// Appends the closures of batch_, up to the quota of the token. The others wait in behind_.
   void append_batch(v1::SessionRequest const& message);
   void append_behind();
-  /// Gives closures to the hub, and counts them as taken.
+  /// Passes closures to the hub, and counts them as taken.
   void apply(core::schedule& event);
   void tell_missed(core::resume_reply const& r);
   void on_suspect(core::session_notice const& n);
   muster::status take_objects(v1::ObjectRequests const& requests);
-  /// Creates the object and answers, or notes it in `waiting_`: see object_hub.
+  /// Creates the object and answers, or adds it to `waiting_`: see object_hub.
   void create(v1::NewObject const& asked);
-  /// Creates the waiting objects whose names are free, and looks again at the others later.
+  /// Creates waiting objects whose names are free, and retries the others later.
   void create_waiting();
   void tell_found(std::uint64_t number, muster::result<core::object_id> const& id);
   void tell_made(std::uint64_t number, muster::result<core::dataset_id> const& id);
   muster::status take_per_worker(v1::SessionRequest const& message);
   muster::status take_names(v1::SessionRequest const& message);
-  /// The stream is going: the session goes with it, or waits for its client's return.
+  /// Called at the end of the stream: closes the session, or keeps it for its client's return.
   void leave_session();
 
   pools& pools_;
-  hub* hub_ = nullptr;  // of its cluster, since open
+  hub* hub_ = nullptr;  // hub of the cluster, set by open
   stream_options const& options_;
 
-  core::caller limited_;  // whose token has limits of its own
+  core::caller limited_;  // the caller, if its token has limits
   core::session_id session_{};
-  bool open_ = false;  // the hub knows this sink
+  bool open_ = false;  // the hub has this sink
   bool resumable_ = false;
-  bool told_ticket_ = false;                  // of objects
-  bool forget_ = false;                       // with the stream, although it holds values
-  bool sealed_ = false;                       // half-closed
-  bool drained_ = false;                      // since then: nothing is queued or running
-  bool closing_ = false;                      // what is to be written is the last
-  std::vector<core::function_id> functions_;  // by the client's number
-  /// Undelivered outcomes, in entries. More: the stream is not read; what is in the core's queue
-  /// still ends here, so out_ holds at most this, a queue's capacity and what runs.
+  bool told_ticket_ = false;  // the ticket for objects was sent
+  bool forget_ = false;       // close the session with the stream, although it holds values
+  bool sealed_ = false;       // half-closed
+  bool drained_ = false;      // nothing is queued or running since then
+  bool closing_ = false;      // only pending messages follow
+  std::vector<core::function_id> functions_;  // by the client's numbers
+  /// Maximum number of undelivered outcomes. Beyond it, the stream is not read. Closures in the
+  /// core can still end, so out_ is bounded by this, the capacity of the queue and the running
+  /// closures.
   std::size_t outcomes_max_ = 0;
 
-  bool reports_queue_ = false;  // the client asked for it
-  std::uint64_t taken_ = 0;     // closures of this stream
+  bool reports_queue_ = false;  // requested by the client
+  std::uint64_t taken_ = 0;     // number of closures of this stream
   v1::QueueReport reported_;
   std::size_t capacity_ = 0;  // of the session's queue
 
-  std::optional<log_feed> lines_;  // when the client asked for them, since `opened` was sent
+  std::optional<log_feed> lines_;  // set after `opened` if the client requested lines
   submission batch_;
-  /// The rest of a message whose closures are more than the token may queue. The stream is not read
-  /// until they are appended; then comes what else the message asks for.
+  /// The rest of a message whose closures exceed the quota of the token. The stream is not read
+  /// until they are appended; then the other requests of the message follow.
   struct rest_of_message {
     core::schedule closures;
     v1::SessionRequest message;
   };
   std::optional<rest_of_message> behind_;
-  coro::timer queue_look_;  // while the queue is full
-  coro::timer later_;       // what happens only after a while
+  coro::timer queue_look_;  // used while the queue is full
+  coro::timer later_;       // delayed actions
   coro::timer lost_;        // ends the stream outside of the hub
-  /// Objects whose names may become free. The stream is not read until they are made or refused.
+  /// Objects that wait for their names. The stream is not read until they are created or refused.
   std::vector<v1::NewObject> waiting_;
   coro::timer names_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // known to what waits for the disk
+  // lets callbacks of the journal detect the end of this object
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace muster::server

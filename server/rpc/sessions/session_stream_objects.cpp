@@ -1,4 +1,3 @@
-// Objects on a session's stream.
 #include <utility>
 
 #include "server/hub/access/use.hpp"
@@ -10,7 +9,7 @@
 namespace muster::server {
 namespace {
 
-constexpr std::size_t found_bytes = 64;  // of one ObjectFound, about
+constexpr std::size_t found_bytes = 64;  // approximate size of an ObjectFound
 constexpr std::chrono::milliseconds names_look_again{50};
 
 core::failure failure_of(muster::status const& why) {

@@ -1,4 +1,4 @@
-// What a worker sees of its machine.
+// Conversion of a worker's report on its host.
 #pragma once
 
 #include "base/machine.hpp"
@@ -7,7 +7,8 @@
 
 namespace muster::server {
 
-/// INVALID_ARGUMENT names the field. Figures that are none (negative, not finite) are not known.
+/// Errors: INVALID_ARGUMENT, which names the field. Invalid numbers (negative, not finite) are
+/// treated as unknown.
 muster::result<machine> from_wire(v1::Machine const& m);
 
 }  // namespace muster::server

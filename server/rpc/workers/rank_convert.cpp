@@ -12,7 +12,7 @@ namespace muster::server {
 namespace {
 
 constexpr int held_max = 4'096;
-constexpr int lines_max = 20;  // of stderr, of stdout
+constexpr int lines_max = 20;  // limit for each of stderr and stdout
 constexpr std::size_t line_bytes_max = 1'024;
 constexpr std::size_t stack_text_max = std::size_t{16} << 10, stack_process_max = 100;
 constexpr std::size_t text_bytes_max = 1'024;
@@ -29,7 +29,7 @@ core::rank_name from_wire(v1::RankName const& n) {
   return {core::program_id{n.program()}, n.attempt(), n.rank()};
 }
 
-// Text of a program: anything. What people and JSON get is UTF-8 of one line.
+// Converts arbitrary output of a program to UTF-8.
 std::string shown(std::string_view bytes, std::size_t max) {
   return to_utf8(bytes.substr(0, max));
 }
@@ -163,7 +163,7 @@ void to_wire(core::rank_orders const& orders, v1::RankOrders& to) {
     stop.set_program(core::raw(s.program));
     stop.set_attempt(s.attempt);
     stop.mutable_rank()->Add(s.ranks.begin(), s.ranks.end());
-    if (s.by_step) stop.set_signal(SIGCONT);  // it disturbs nobody
+    if (s.by_step) stop.set_signal(SIGCONT);  // has no effect on a running process
     stop.set_grace_ms(ms(s.grace));
   }
   for (auto const& f : orders.forget) to_wire(f, *to.add_forget());
@@ -232,7 +232,7 @@ vitals_answer from_wire(v1::RankVitals const& vitals) {
   return answer;
 }
 
-// The two enumerations have the same numbers, but for what the server alone can say.
+// Both enumerations have the same numbers, except for states that only the server sets.
 static_assert(static_cast<int>(stack_state::unknown) == v1::STACK_UNKNOWN);
 static_assert(static_cast<int>(stack_state::taken) == v1::STACK_TAKEN);
 static_assert(static_cast<int>(stack_state::not_python) == v1::STACK_NOT_PYTHON);
@@ -263,7 +263,7 @@ void to_wire(doctor::stop_after const& order, v1::StopAfterStep& to) {
   to.set_go_on(!order.step);
 }
 
-// What has no step beside it, or one beyond all sense, is passed over.
+// Ignores ranks without a step, and implausible steps.
 doctor::steps_held from_wire(v1::StepsHeld const& held) {
   doctor::steps_held to{held.query(), {}};
   for (int i = 0; i < std::min({held.rank_size(), held.step_size(), held_max}); ++i)

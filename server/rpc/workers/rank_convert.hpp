@@ -1,4 +1,4 @@
-// Ranks of programs on the worker stream: offers and reports in, orders out.
+// Conversion of rank messages on the worker stream: offers and reports in, orders out.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,14 @@
 
 namespace muster::server {
 
-/// None: the worker takes no ranks. Errors: INVALID_ARGUMENT (ports, lease, address, more ranks
-/// than may be held, one named twice).
+/// Returns nothing if the worker does not run ranks. Errors: INVALID_ARGUMENT for ports, lease,
+/// address, too many ranks, or duplicates.
 muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello const& hello);
 
-/// Empty, or the field and what is wrong with it.
+/// Returns an empty string, or the field and the problem.
 std::string from_wire(v1::RankReports const& reports, core::rank_reports& to);
 
-/// Appends to what the stream has to send.
+/// Appends to the pending output of the stream.
 void to_wire(core::rank_orders const& orders, v1::RankOrders& to);
 void to_wire(rank_log_query const& query, v1::ReadLog& to);
 void to_wire(last_lines_query const& query, v1::ReadLastLines& to);
@@ -36,7 +36,7 @@ stacks_answer from_wire(v1::RankStacks const& stacks);
 void to_wire(doctor::hold_steps const& order, v1::HoldSteps& to);
 void to_wire(doctor::stop_after const& order, v1::StopAfterStep& to);
 doctor::steps_held from_wire(v1::StepsHeld const& held);
-/// Empty, or the field and what is wrong with it. A report for each attempt.
+/// Returns an empty string, or the field and the problem. Adds one report per attempt.
 std::string from_wire(v1::StepsReport const& steps, std::vector<doctor::step_table::report>& to);
 struct ranks_killed {
   core::program_id program{};
@@ -44,9 +44,9 @@ struct ranks_killed {
   std::vector<core::attempt_record::stack> where;
 };
 ranks_killed from_wire(v1::LastStacks const& stacks);
-/// RESOURCE_EXHAUSTED: the worker has no time for it.
+/// Errors: RESOURCE_EXHAUSTED if the worker is too busy.
 muster::result<task_stack> from_wire(v1::TaskStack const& stack);
-/// RESOURCE_EXHAUSTED: the worker has no time for it.
+/// Errors: RESOURCE_EXHAUSTED if the worker is too busy.
 muster::result<rank_log> from_wire(v1::RankLog&& log);
 
 }  // namespace muster::server

@@ -1,4 +1,3 @@
-// One tunnel a call: asked for, dialled, carried, ended.
 #include "server/rpc/workers/rank_tunnels.hpp"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -18,14 +17,14 @@
 namespace muster::server {
 namespace {
 
-/// What tunnels share.
+/// State shared by all tunnels.
 struct tunnel_home {
   pools& all;
   coordination_hub& clusters;
   cluster_ports& ports;
   tunnel_options const options;
-  std::map<std::string, std::size_t> of_worker{};    // by key; those with a tunnel
-  std::unique_ptr<coro::socket_poller> poller = {};  // from the first tunnel on
+  std::map<std::string, std::size_t> of_worker{};    // workers with tunnels, by key
+  std::unique_ptr<coro::socket_poller> poller = {};  // created with the first tunnel
   store_dial to_store = {};
 };
 
@@ -41,7 +40,7 @@ class rank_tunnel {
   }
   rank_tunnel(rank_tunnel const&) = delete;
 
-  /// Completion: the call is finished. Errors: none. Cancellation: cancels the call.
+  /// Completes when the call is finished. No errors. Cancellation: cancels the call.
   coro::task<void> run() {
     using namespace boost::asio::experimental::awaitable_operators;
     v1::TunnelBytes message;
@@ -66,7 +65,7 @@ class rank_tunnel {
 
   void shut_down() { end({code::unavailable, "the server is shutting down"}); }
 
-  /// Ends it unless its worker may still have it.
+  /// Ends the tunnel if its worker may no longer have it.
   void judge(core::program_id program) {
     if (!counted_ || core::program_id{asked_.program()} != program) return;
     if (auto const still = cluster(); !still) end(still.error());
@@ -111,7 +110,7 @@ class rank_tunnel {
 
   coro::task<void> to_call() {
     co_await carried_->to_call();
-    carried_->close();  // to_socket may be writing, and reads no more then
+    carried_->close();  // stops the reads of to_socket, which may be writing
     co_await call_.finish(end_);
   }
 
@@ -126,7 +125,8 @@ class rank_tunnel {
   v1::OpenTunnel asked_;
   bool counted_ = false;
   grpc::Status end_;
-  std::optional<coro::socket_tunnel<call, v1::TunnelBytes>> carried_;  // once it is open
+  // set once the tunnel is open
+  std::optional<coro::socket_tunnel<call, v1::TunnelBytes>> carried_;
 };
 
 class rank_tunnels final : public tunnel_service {

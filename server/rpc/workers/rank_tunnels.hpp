@@ -1,6 +1,6 @@
-// muster.v1.TunnelService: connections of ranks to the coordination cluster of their program, which
-// their workers carry here. Each tunnel ends when its attempt does: who may open one, and keep it,
-// is a worker with a living rank of the attempt. Owned by the composition root; engine thread only.
+// muster.v1.TunnelService: connections of ranks to the coordination cluster of their program,
+// forwarded by their workers. Only a worker with a live rank of the attempt may open and keep a
+// tunnel, so tunnels end with their attempt. Owned by the composition root; engine thread only.
 #pragma once
 
 #include <chrono>
@@ -16,26 +16,27 @@
 namespace muster::server {
 
 struct tunnel_options {
-  /// From the call's start to its first message; then it is cut.
+  /// Time limit for the first message; then the call is cancelled.
   std::chrono::milliseconds first_message_timeout{10'000};
-  /// Tunnels at one time, and those of one worker. More: RESOURCE_EXHAUSTED.
+  /// Maximum number of tunnels, in total and per worker. At the limit: RESOURCE_EXHAUSTED.
   std::size_t tunnels_max = 20'000, worker_tunnels_max = 2'048;
 };
 
-/// A connection to the store of torch.distributed of a program's cluster, of this client
-/// ("host:port") and rank. Errors are the caller's.
+/// Connects to the TCPStore of a program's cluster, for this client ("host:port") and rank. Errors
+/// are passed to the caller.
 using store_dial = std::function<muster::result<file_descriptor>(
     core::coordination::cluster_id, core::program_id, std::string peer, std::uint32_t rank)>;
 
 class tunnel_service : public stream_service {
  public:
-  /// Without it there are no stores. Before the server starts.
+  /// Sets how to connect to stores; without it there are none. Call it before the server starts.
   virtual void dial_stores_by(store_dial dial) = 0;
-  /// Something has happened to the program: tunnels that nobody may have any more end.
+  /// Ends tunnels that are no longer allowed after a change of the program.
   virtual void judge(core::program_id program) = 0;
 };
 
-/// REQUIRES: before server.start(); all outlive the service.
+/// Adds the service to `server`. REQUIRES: server.start() was not called; all arguments outlive the
+/// service.
 std::unique_ptr<tunnel_service> serve_tunnels(pools& all, coordination_hub& clusters,
                                               cluster_ports& ports, coro::grpc_server& server,
                                               tunnel_options options = {});

@@ -1,4 +1,3 @@
-// What a worker's messages mean to the hub, and what the hub has for the worker.
 #include "server/rpc/workers/worker_connection.hpp"
 
 #include <spdlog/spdlog.h>
@@ -49,7 +48,7 @@ muster::status worker_connection::take(v1::WorkerMessage const& m) {
   } else if (m.has_hello()) {
     return invalid("hello: came a second time");
   }
-  // Reports come first: an answer ends the closure that they are of.
+  // Process reports first, since an answer ends the closure that they concern.
   if (attached_)
     if (auto problem = take_reports(m, stream_, task_, *hub_); !problem.empty())
       return invalid(problem);
@@ -64,7 +63,7 @@ muster::status worker_connection::take(v1::WorkerMessage const& m) {
     seen->host = host_;
     hub_->report(stream_, std::move(*seen));
   }
-  // Told back: whatever was sent before it had been on its way.
+  // The drain is confirmed, so the worker knows that earlier messages were already on their way.
   if (m.drain() && attached_) {
     leave_asked_ = true;
     hub_->apply(core::worker_drain{stream_, true});
@@ -114,14 +113,15 @@ muster::status worker_connection::take_hello(v1::Hello const& hello) {
   hub_->apply(event);
   if (attached_ && index_ >= 0) objects_attached(index_);
   if (attached_ && takes_ranks_) hub_->programs().steps().resume_worker(stream_);
-  rest_on_ = hub_->gate().written();  // it may bring again what it told a stream before
+  // the worker may repeat answers that it sent on an earlier stream
+  rest_on_ = hub_->gate().written();
   for (auto const& closure : naming) keep_blob_of(closure);
   if (acknowledges_ && answered_ > 0 && attached_) acknowledge();
   return {};
 }
 
 muster::status worker_connection::take_results(v1::WorkerMessage const& m) {
-  if (!attached_) return {};  // refused a moment ago
+  if (!attached_) return {};  // was just refused
   results_.results.clear();
   results_.started.clear();
   results_.returned.clear();
@@ -136,7 +136,7 @@ muster::status worker_connection::take_results(v1::WorkerMessage const& m) {
     auto const naming = naming_blobs(results_.results);
     auto const before = hub_->gate().written();
     hub_->apply(results_);
-    // Nobody waits for answers that nothing is written of.
+    // Answers without records need not wait for the journal.
     if (hub_->gate().written() != before) rest_on_ = hub_->gate().written();
     for (auto const& closure : naming) keep_blob_of(closure);
     answered_ += answers;
@@ -186,7 +186,7 @@ muster::status worker_connection::take_process_end(v1::ProcessEnd const& e) {
 }
 
 void worker_connection::acknowledge() {
-  if (awaited_ > 0) return;  // what has come meanwhile is asked about then
+  if (awaited_ > 0) return;  // later answers are acknowledged next
   awaited_ = answered_;
   hub_->gate().when_durable(rest_on_, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired()) return;
@@ -198,7 +198,7 @@ void worker_connection::acknowledge() {
   });
 }
 
-// Nearly always none.
+// The result is nearly always empty.
 std::vector<core::closure_id> worker_connection::naming_blobs(
     std::vector<core::worker_result> const& results) const {
   std::vector<core::closure_id> found;
@@ -208,7 +208,7 @@ std::vector<core::closure_id> worker_connection::naming_blobs(
   return found;
 }
 
-// Of the value that the core has taken: an answer may have come too late.
+// Uses the value stored in the core, since an answer may have been too late.
 void worker_connection::keep_blob_of(core::closure_id closure) {
   auto const view = hub_->state().closures().look(closure);
   if (!view || view->state != core::closure_state::succeeded) return;
@@ -222,9 +222,9 @@ void worker_connection::input_ended() {
   end(grpc::Status::OK);
 }
 
-// Both a half-close and a break end the input. A worker that asked to leave and holds nothing has
-// left, whichever it was: it may have gone before its status was on the wire. Of others, a status
-// that goes out tells.
+// The input ends both by a half-close and by a broken connection. A worker that asked to leave and
+// has no closures has left in either case; it may have exited before its status was sent. For other
+// workers, a sent status means that they left.
 void worker_connection::finished(bool sent) {
   if (!half_closed_) return;
   if ((leave_asked_ && outstanding_ == 0) || (sent && !call_.cancelled()))
@@ -244,7 +244,7 @@ void worker_connection::leave_hub(bool clean, std::string reason, bool may_retur
 }
 
 void worker_connection::connection_lost() {
-  // One that asked to leave does not dial again.
+  // A worker that asked to leave does not reconnect.
   leave_hub(false, "connection lost", !leave_asked_);
 }
 
@@ -272,7 +272,7 @@ void worker_connection::on_welcome(core::welcome const& w) {
     welcome.mutable_programs()->mutable_kept()->Add(w.kept_ranks->begin(), w.kept_ranks->end());
   if (w.kept_ranks) welcome.mutable_programs()->set_agrees_on_steps(true);
   outstanding_ += w.kept.size();
-  out_.seal();  // it comes alone
+  out_.seal();  // sent alone
   wake();
 }
 
@@ -289,7 +289,7 @@ void worker_connection::on_dispatch(std::span<core::assignment const> batch) {
   wake();
 }
 
-// In the last message, so that it never overtakes its closure. A retraction neither.
+// Added to the last message, so that it never overtakes its closure. The same holds for on_retract.
 void worker_connection::on_stop(core::stop_request const& s) {
   auto& last = out_.tail();
   last.add_stop_closure(core::raw(s.closure));
@@ -309,7 +309,8 @@ void worker_connection::on_drop(core::per_worker_id value) {
   wake();
 }
 
-// One message's starts come after its stops: what was to start before goes on its way first.
+// A worker processes the starts of a message after its stops. So pending starts are sent in a
+// message before.
 void worker_connection::on_rank_orders(core::rank_orders const& o) {
   bool const after_others = !o.stops.empty() || !o.forget.empty();
   if (after_others && out_.tail().ranks().start_size() > 0) out_.seal();
@@ -347,13 +348,13 @@ void worker_connection::on_hold_steps(doctor::hold_steps const& order) {
   wake();
 }
 
-// Behind an order to hold that may be in the same message.
+// Follows an order to hold in the same message.
 void worker_connection::on_stop_after(doctor::stop_after const& order) {
   to_wire(order, *out_.tail().mutable_ranks()->add_stop_after_step());
   wake();
 }
 
-// It comes alone, as who runs closures must not be in its way.
+// Sent alone, so that closures are not delayed by it.
 void worker_connection::on_stack_query(std::uint64_t number) {
   if (!out_.empty()) out_.seal();
   out_.tail().add_read_stack(number);

@@ -1,9 +1,9 @@
-// One worker's stream: hello, then answers in and assignments out, until either side ends it.
+// The stream of a worker: hello, then answers in and assignments out, until either side ends it.
 //
 //   hello ──► answers… ──► half-close / broken / protocol error
 //
-// The hub decides about work (it may end the stream by on_disconnect) and has its news noted down
-// here for the writer. Lives in the frame of its call's handler; engine thread only.
+// The hub assigns work and can end the stream by on_disconnect; this class collects its messages
+// for the writer. A local variable of the call's handler; engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@
 
 namespace muster::server {
 
-/// What waits in out_ is bounded by the worker's credits: the core never has more than that
-/// unanswered on a stream.
+/// Pending output is bounded by the worker's credits, since the core has at most that many
+/// unanswered closures on a stream.
 class worker_connection final : public message_stream<v1::WorkerMessage, v1::ServerMessage>,
                                 public worker_sink {
  public:
   worker_connection(call& c, pools& all, stream_options const& options);
 
-  /// Serves the stream from hello to status. Completion: the call is finished and the hub has
-  /// forgotten the worker. Errors: none. Cancellation: `terminal` cancels the call.
+  /// Serves the stream. Completes when the call is finished and the hub has forgotten the worker.
+  /// No errors. Cancellation: `terminal` cancels the call.
   [[nodiscard]] coro::task<void> run();
 
   /// Ends the stream with UNAVAILABLE.
@@ -75,49 +75,50 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   void objects_attached(std::int64_t index);
   std::vector<core::closure_id> naming_blobs(std::vector<core::worker_result> const& results) const;
   void keep_blob_of(core::closure_id closure);
-  /// Tells the hub that the worker is gone, unless it knows. `process_ended`: only its process has
-  /// ended, which executed this closure.
+  /// Reports to the hub that the worker has left, unless it knows. `process_ended`: only the
+  /// worker's process has ended, which executed this closure.
   void leave_hub(bool clean, std::string reason, bool may_return = false,
                  std::optional<core::held_closure> process_ended = {});
   void connection_lost();
-  /// Says which answers are on the disk: once for all that came while it was being written.
+  /// Acknowledges answers that are on disk, together for all that arrived during one write.
   void acknowledge();
 
   pools& pools_;
-  hub* hub_ = nullptr;  // of its cluster, since hello
+  hub* hub_ = nullptr;  // hub of the cluster, set by hello
   stream_options const& options_;
 
   core::stream_id stream_{};
-  bool greeted_ = false;                     // hello was taken
-  bool attached_ = false;                    // the hub knows this sink
-  std::shared_ptr<std::string const> task_;  // "worker:3", for the log and for its lines
-  std::vector<std::uint32_t> numbers_;       // by function_id: the function's number on this stream
+  bool greeted_ = false;                     // hello was received
+  bool attached_ = false;                    // the hub has this sink
+  std::shared_ptr<std::string const> task_;  // "worker:3", for the log and for log lines
+  std::vector<std::uint32_t> numbers_;       // function numbers of this stream, by function_id
 
   core::worker_results results_;
 
-  bool half_closed_ = false;         // the input ended; whether in order, finished() learns
-  bool leave_asked_ = false;         // the worker has said that it wants to go
-  std::string job_;                  // of its task
-  std::uint64_t tasks_version_ = 0;  // of the number that it was told
+  bool half_closed_ = false;         // the input ended; finished() decides whether in order
+  bool leave_asked_ = false;         // the worker asked to leave
+  std::string job_;                  // job of its task
+  std::uint64_t tasks_version_ = 0;  // version of the task count sent last
   std::uint32_t workers_told_ = 0;
-  std::size_t outstanding_ = 0;  // closures sent and not answered
+  std::size_t outstanding_ = 0;  // closures sent but not answered
 
-  bool inputs_beside_bytes_ = false;  // the worker takes them
-  bool takes_ranks_ = false;          // of programs
+  bool inputs_beside_bytes_ = false;  // supported by the worker
+  bool takes_ranks_ = false;          // runs ranks of programs
 
-  core::incarnation incarnation_{};  // of the hello
-  std::string host_;                 // as its hello says
-  std::int64_t index_ = -1;          // of its task
+  core::incarnation incarnation_{};  // from the hello
+  std::string host_;                 // from the hello
+  std::int64_t index_ = -1;          // index of its task
   bool takes_objects_ = false;
-  std::uint64_t object_answers_ = 0;       // the number of the last that came
-  std::size_t object_answers_untold_ = 0;  // of these, so many that it does not know to be here
+  std::uint64_t object_answers_ = 0;       // number of the last answer received
+  std::size_t object_answers_untold_ = 0;  // answers received but not acknowledged
   std::size_t object_bytes_untold_ = 0;
 
-  bool acknowledges_ = false;   // the worker keeps answers, and there is a disk
-  std::uint64_t answered_ = 0;  // answers of this stream that the hub has, and…
-  std::uint64_t awaited_ = 0;   // …those of them that the disk was asked about
-  std::uint64_t rest_on_ = 0;   // the last batch of the journal that has something of them
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // known to who waits for the disk
+  bool acknowledges_ = false;   // the worker stores answers, and there is a journal
+  std::uint64_t answered_ = 0;  // answers of this stream passed to the hub
+  std::uint64_t awaited_ = 0;   // of these, answers waiting for the journal
+  std::uint64_t rest_on_ = 0;   // the last batch of the journal with records of them
+  // lets callbacks of the journal detect the end of this object
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace muster::server

@@ -1,5 +1,3 @@
-// Objects on a worker's stream: what they, and functions that call others', say, and what is for
-// them.
 #include <utility>
 
 #include "server/rpc/failure_convert.hpp"
@@ -9,7 +7,7 @@
 namespace muster::server {
 namespace {
 
-/// Answers that the worker may keep for no reason, and bytes of them.
+/// Limits of received but unacknowledged answers, which the worker still stores.
 constexpr std::size_t untold_max = 64;
 constexpr std::size_t untold_bytes_max = 64u << 10;
 

@@ -1,4 +1,4 @@
-// Answers are checked column by column; assignments have their inputs put in as they are encoded.
+// Checks answers column by column. Inserts inputs into assignments while encoding them.
 #include "server/rpc/workers/worker_convert.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace muster::server {
 namespace {
 
-// Of a WorkerMessage, or of Answers.
+// Checks the columns of a WorkerMessage or of Answers.
 template <class Columns>
 std::string check_answers(Columns const& m) {
   int const n = m.closure_size();
@@ -41,13 +41,13 @@ std::string check_columns(v1::WorkerMessage const& m) {
   return {};
 }
 
-// More than a year is no measurement.
+// Limits times to a year, since more cannot be a measurement.
 core::duration measured(std::uint64_t us) {
   constexpr std::uint64_t year_us = 366ull * 24 * 3'600 * 1'000'000;
   return std::chrono::microseconds(std::min(us, year_us));
 }
 
-// The value of most functions that return nothing: one allocation for all of them.
+// The value of functions that return nothing; a single allocation is shared.
 core::blob const& null_value() {
   static core::blob const null("null");
   return null;
@@ -109,15 +109,15 @@ void add_inputs(core::assignment const& a, int position, v1::ServerMessage& m) {
   }
 }
 
-// A bytes object of Python, pickled.
+// Returns the pickle of a Python bytes object.
 std::string pickle_of(std::string_view bytes) {
-  std::string made("\x80\x03\x42", 3);  // protocol 3, and 4 bytes of length
+  std::string made("\x80\x03\x42", 3);  // protocol 3, and a length of 4 bytes
   for (int shift = 0; shift < 32; shift += 8)
     made += static_cast<char>(static_cast<unsigned char>(bytes.size() >> shift));
   return made.append(bytes) += '.';
 }
 
-// Arguments in bytes, and what is beside them, for a worker of before; see Hello.
+// Combines arguments in bytes with their inputs, for older workers; see Hello.
 std::string in_one_json(core::assignment const& a) {
   auto made = "[\"" + base64(a.args.view()) + '"';
   for (std::size_t i = 0; a.inputs && i < a.inputs->size(); ++i) {
@@ -154,7 +154,7 @@ std::string check_reports(v1::WorkerMessage const& m) {
   return {};
 }
 
-// The two enumerations have the same numbers, by their order.
+// Both enumerations have the same numbers.
 static_assert(static_cast<int>(log_level::info) == v1::LOG_INFO);
 static_assert(static_cast<int>(log_level::debug) == v1::LOG_DEBUG);
 static_assert(static_cast<int>(log_level::warning) == v1::LOG_WARNING);
@@ -163,12 +163,12 @@ static_assert(static_cast<int>(log_level::standard_output) == v1::LOG_STDOUT);
 static_assert(static_cast<int>(log_level::standard_error) == v1::LOG_STDERR);
 static_assert(static_cast<int>(log_level::dropped) == v1::LOG_DROPPED);
 
-// A level that only newer workers know reads as info.
+// Levels that only newer workers know become info.
 log_level level_of(int number) {
   return v1::LogLevel_IsValid(number) ? static_cast<log_level>(number) : log_level::info;
 }
 
-// A worker's clock may be anything; a time that cannot be counted in microseconds is no time.
+// Workers' clocks are not trusted: implausible times are replaced by `now`.
 core::time_point time_of(std::int64_t ms, core::time_point now) {
   constexpr std::int64_t ms_max = std::int64_t{1} << 50;
   return ms > 0 && ms < ms_max ? core::time_point(std::chrono::milliseconds(ms)) : now;

@@ -1,4 +1,4 @@
-// The columns of the worker stream: answers and reports in, assignments out.
+// Conversion of the columns of the worker stream: answers and reports in, assignments out.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace muster::server {
 
-/// Appends the message's answers to `results`. Empty, or the field and what is wrong with it;
-/// then `results` is not to be used.
+/// Appends the message's answers to `to`. Returns an empty string, or the field and the problem;
+/// then `to` must not be used.
 std::string from_wire(v1::WorkerMessage const& message, core::worker_results& to);
 
-/// The same for answers of earlier streams.
+/// Appends answers of earlier streams to `to`. Returns and leaves `to` like the function above.
 std::string from_wire(v1::Answers const& answers, std::vector<core::worker_result>& to);
 
-/// Hands what running closures report in the message, lines and progress, to the hub, in the name
-/// of this stream and task. Empty, or the field and what is wrong with it; then nothing was taken.
+/// Passes log lines and progress of running closures to the hub, for this stream and task. Returns
+/// an empty string, or the field and the problem; then nothing was passed.
 std::string take_reports(v1::WorkerMessage const& message, core::stream_id stream,
                          std::shared_ptr<std::string const> const& task, hub& to);
 
-/// Appends one closure to what the stream has to send. `inputs_beside_bytes`: as the worker's
+/// Appends a closure to the pending output of the stream. `inputs_beside_bytes`: from the worker's
 /// hello.
 void to_wire(core::assignment const& a, std::uint32_t function_number, bool inputs_beside_bytes,
              proto::outbox<v1::ServerMessage>& out);

@@ -1,4 +1,3 @@
-// Every field has a limit, and what is wrong names its field.
 #include "server/rpc/workers/worker_hello.hpp"
 
 #include <algorithm>
@@ -146,7 +145,7 @@ muster::result<core::worker_spec> from_wire(v1::Hello const& h, core::config con
   spec.slots = std::min(h.slots(), spec.credits);
   spec.functions.assign(h.function().begin(), h.function().end());
   spec.labels.assign(h.label().begin(), h.label().end());
-  std::sort(spec.labels.begin(), spec.labels.end());  // the wire has no order
+  std::sort(spec.labels.begin(), spec.labels.end());  // the order carries no meaning
   spec.resources.assign(h.resource().begin(), h.resource().end());
   std::sort(spec.resources.begin(), spec.resources.end());
   for (auto const v : h.per_worker()) spec.per_worker.push_back(core::per_worker_id{v});

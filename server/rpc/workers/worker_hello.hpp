@@ -1,4 +1,4 @@
-// A worker's introduction, checked field by field.
+// Validation of a worker's hello.
 #pragma once
 
 #include "muster/v1/worker.pb.h"
@@ -7,16 +7,17 @@
 
 namespace muster::server {
 
-/// Errors, each naming the field and what it held: INVALID_ARGUMENT;
-/// RESOURCE_EXHAUSTED (too many functions).
+/// Errors, which name the field and its value: INVALID_ARGUMENT; RESOURCE_EXHAUSTED for too many
+/// functions.
 muster::result<core::worker_spec> from_wire(v1::Hello const& hello, core::config const& limits);
 
-/// What the worker says it still has. Errors: INVALID_ARGUMENT (unequal columns, more than credits,
-/// twice). REQUIRES: the rest of the hello was taken.
+/// Returns the closures that the worker still holds. Errors: INVALID_ARGUMENT for unequal columns,
+/// more closures than credits, or duplicates. REQUIRES: the rest of the hello is valid.
 muster::result<std::vector<core::held_closure>> held_from_wire(v1::Hello const& hello);
 
-/// Its answers that were not acknowledged. Errors: INVALID_ARGUMENT (more than `kept_answers_max`,
-/// columns, a closure that is held or named twice). REQUIRES: the same.
+/// Returns the worker's unacknowledged answers. Errors: INVALID_ARGUMENT for more than
+/// `kept_answers_max`, invalid columns, or a closure that is held or duplicated. REQUIRES: the rest
+/// of the hello is valid.
 muster::result<std::vector<core::worker_result>> answers_from_wire(v1::Hello const& hello);
 inline constexpr int kept_answers_max = 4'096;
 
