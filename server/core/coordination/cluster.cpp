@@ -1,4 +1,4 @@
-// When a generation of a cluster makes room for the next, and what a new declaration changes.
+// Transitions between generations, and the effect of new declarations.
 #include "server/core/coordination/cluster.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void cluster::say_begun(begun_why why, change_log const& log) const {
                             why == begun_why::redeclared});
 }
 
-// The same generation of what is declared now.
+// Restarts the unused generation with the pending declaration.
 void cluster::begin_again() {
   spec_ = std::move(*next_);
   next_.reset();
@@ -66,7 +66,7 @@ void cluster::renew(time_point now, effects& fx) {
   say_begun(begun_why::renewed, log_);
 }
 
-// It neither failed nor finished, and is not to be shown as one that runs.
+// Shows a generation that neither failed nor finished as failed.
 void cluster::break_off(generation_view& g, time_point now) {
   g.state = generation_state::failed;
   g.ended = now;
@@ -82,7 +82,7 @@ void cluster::remember(generation_view g) {
   if (past_.size() > past_max) past_.pop_back();
 }
 
-// REQUIRES: the current generation has been stopped.
+// REQUIRES: the current generation is stopped.
 void cluster::retire(std::string cause) {
   retired old{current_->which(), std::move(cause), current_->incarnations(), current_->peers()};
   std::sort(old.tasks.begin(), old.tasks.end());
@@ -92,7 +92,7 @@ void cluster::retire(std::string cause) {
   if (retired_.size() > std::clamp<std::size_t>(room, 1, retired_max)) retired_.pop_back();
 }
 
-// Members are told apart by incarnation, or by address where the call has no incarnation.
+// Members are identified by incarnation, or by address if the call names no incarnation.
 fault_ptr cluster::retired_fault(request const& request_of_any) const {
   return std::visit(
       [this](auto const& r) -> fault_ptr {
@@ -116,7 +116,7 @@ fault_ptr cluster::retired_fault(request const& request_of_any) const {
               f.message += ". The former is ";
               return told(old, std::move(f));
             }
-            // Who asks for states acts for nobody, and may be about to register.
+            // Reading states has no effect, and the caller may be about to register.
             constexpr bool only_asks = std::is_same_v<request_type, get_task_state>;
             if (!only_asks && !believed && !r.from.peer.empty() &&
                 !current_->knows_peer(r.from.peer) &&
@@ -138,14 +138,14 @@ bool cluster::over() const {
   return s == generation_state::finished || s == generation_state::failed;
 }
 
-// Nobody is there who would notice that it begins again.
+// Whether a restart would go unnoticed.
 bool cluster::untouched() const {
   return current_->state() == generation_state::waiting && current_->parked_calls() == 0;
 }
 
-// What was declared while the generation ran comes into force after its end. Not in the step that
-// ends it: requests and replies name tasks by their index, which only the old declaration
-// understands. So one tick answers whoever still waits, and the next one begins anew.
+// Whether a pending declaration can be applied. Not in the step that ends the generation: its
+// requests and replies name tasks by indexes of the old declaration. One tick answers the parked
+// calls, the next tick starts the new generation.
 bool cluster::outdated() const {
   return next_ && !stopped_ && (untouched() || (spec_.renew && over()));
 }
@@ -159,7 +159,7 @@ bool cluster::perform(time_point now, request& r, effects& fx) {
       return false;
     }
   if (auto const* registration = std::get_if<register_task>(&r)) {
-    // Nobody is taken back where all are told that the run has failed.
+    // A member of a failed run is not accepted again.
     if (over() && spec_.renew && !stopped_ && registration->task.index != no_task &&
         !current_->knows(registration->incarnation))
       renew(now, fx);
@@ -168,7 +168,7 @@ bool cluster::perform(time_point now, request& r, effects& fx) {
   return true;
 }
 
-// A registration between the two ticks of a change.
+// Refuses registrations between the two ticks of a redeclaration.
 bool cluster::put_off(request const& r, effects& fx) const {
   auto const* registration = std::get_if<register_task>(&r);
   if (registration == nullptr || !(closed_ || outdated())) return false;
@@ -251,7 +251,7 @@ void cluster::say_facts(changes const& step, std::size_t first, std::vector<fact
   if (stopped_ || step.list.size() == first) return;
   touched const by(step, first);
   if (by.anew) {
-    // With what it has of the one before.
+    // Includes state inherited from the previous generation.
     out.push_back(declaration(true));
     return current_->say_everything(out);
   }

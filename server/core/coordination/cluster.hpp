@@ -1,9 +1,8 @@
-// One declared cluster: its declaration, the coordination service of its current generation, and
-// what is remembered of earlier ones. Owned by `clusters`; engine thread only; pure.
+// A declared cluster: its declaration, the coordination service of its current generation, and
+// its earlier generations. Owned by `clusters`; engine thread only; pure.
 //
-//   running --failed, or everybody left; a new registration--> the next generation
-//      \--redeclared meanwhile: ended; or to be renewed--> closed (a tick) --> the next generation
-//      (the next tick)
+//   running --failed, or all tasks left; a new registration--> next generation
+//      \--redeclared: after its end; or renewed--> closed (one tick) --> next generation
 #pragma once
 
 #include <deque>
@@ -15,13 +14,12 @@
 
 namespace muster::core::coordination {
 
-/// Incarnations of coordination services: they follow from a seed and practically never repeat.
-/// Owned by `clusters`.
+/// Generates incarnations of coordination services from a seed; repetitions are negligible. Owned
+/// by `clusters`.
 class incarnation_source {
  public:
   explicit incarnation_source(std::uint64_t seed) : state_(seed) {}
 
-  /// Never 0.
   core::incarnation next() {
     for (;;)
       if (auto const n = split_mix(); n != 0) return core::incarnation{n};
@@ -41,8 +39,7 @@ class incarnation_source {
 
 class cluster {
  public:
-  /// REQUIRES: limits and source outlive it; the declaration is valid.
-  /// `known`: it is restored next.
+  /// REQUIRES: `l` and `source` outlive this object; `spec` is valid. `known`: restore() follows.
   cluster(cluster_spec spec, limits const& l, incarnation_source& source, change_log log,
           bool known);
 
@@ -51,27 +48,28 @@ class cluster {
   cluster_view view(time_point now) const;
   /// Newest first, at most 16.
   std::deque<generation_view> const& past() const { return past_; }
-  /// A run of an earlier process, in its place; passed over: it is known, or none before this one.
+  /// Adds a generation of an earlier process. Ignored if it is known, or not before the current
+  /// one.
   void remember(generation_view g);
 
-  /// The last word on what a step has changed of it, from the change at `first` on, that a restart
-  /// must know.
+  /// Appends records of this step's changes to the cluster, from change `first` on.
   void say_facts(changes const& step, std::size_t first, std::vector<fact>& out) const;
-  /// All that it would have said since its generation began, but for barriers that run.
+  /// Appends records of the complete state, except running barriers.
   void say_everything(std::vector<fact>& out) const;
-  /// All of it, as changes.
+  /// Writes the complete state as changes.
   void say_whole(change_log const& log) const;
-  /// As it was; its silence counts from now. REQUIRES: nothing has happened yet.
+  /// Restores the state. Heartbeat timeouts restart now. REQUIRES: no other event was handled.
   void restore(restored_cluster const& r, time_point now);
 
-  /// False: refused before anything could change.
+  /// Returns false if the request was refused without any effect.
   bool perform(time_point now, request& r, effects& fx);
   void call_gone(time_point now, call_id call, effects& fx) { current_->call_gone(now, call, fx); }
   void connection_closed(time_point now, task_index t, core::incarnation i) {
     current_->connection_closed(now, t, i);
   }
   void tick(time_point now, effects& fx);
-  /// See redeclare_cluster. False: nothing changes. REQUIRES: valid, and of the same name.
+  /// See redeclare_cluster. Returns false if nothing changes. REQUIRES: `spec` is valid and has the
+  /// same name.
   bool redeclare(cluster_spec spec, effects& fx);
   /// See renew_cluster. REQUIRES: as redeclare.
   void end_generation(time_point now, cluster_spec spec, effects& fx);
@@ -79,9 +77,9 @@ class cluster {
   status give_up(time_point now, fail_cluster const& e, effects& fx);
   /// See cluster_listens.
   void listens(std::uint16_t port, bool journalled, effects& fx);
-  /// The port of its own that it had last; 0: none.
+  /// Returns its last own port, or 0.
   std::uint16_t port() const { return port_; }
-  /// Answers every parked call; requests are refused from then on.
+  /// Answers all parked calls; later requests are refused.
   void stop(time_point now, effects& fx);
   time_point next_deadline(time_point now) const;
 
@@ -99,30 +97,30 @@ class cluster {
   bool put_off(request const& r, effects& fx) const;
   static void break_off(generation_view& g, time_point now);
   void retire(std::string cause);
-  /// What a call from an ended generation is told; null: it comes from none of them.
+  /// Returns the refusal for a call from an ended generation, or null for other calls.
   fault_ptr retired_fault(request const& r) const;
 
-  /// An ended generation: by what its members are recognised, who may live on for long and must not
-  /// act for the tasks that have taken their places.
+  /// An ended generation and the identities of its members. Such processes may run on for long, and
+  /// must not act for tasks that have replaced them.
   struct retired {
     generation which;
     std::string cause;
-    std::vector<core::incarnation> tasks;  // in order
-    std::vector<std::string> peers;        // the same
+    std::vector<core::incarnation> tasks;  // sorted
+    std::vector<std::string> peers;        // sorted
   };
 
   limits const& limits_;
   incarnation_source& source_;
   cluster_spec spec_;
-  std::optional<cluster_spec> next_;  // declared since, for the generation after this one
-  bool closed_ = false;               // stopped to make room for `next_`
+  std::optional<cluster_spec> next_;  // pending declaration for the next generation
+  bool closed_ = false;               // stopped to start `next_`
   bool stopped_ = false;              // for good
   std::uint16_t port_ = 0;
   generation generation_{0, {}};
   std::unique_ptr<service> current_;
   std::deque<generation_view> past_;  // newest first, at most 16
-  // Newest first; at most 16, and 200,000 tasks; the last one always. More: the oldest is
-  // forgotten, and its members are taken for tasks of the current one.
+  // Newest first. At most 16, and 200,000 tasks, but always the last one. At the limit the oldest
+  // is forgotten, and its members are taken for current tasks.
   std::deque<retired> retired_;
   change_log const log_;
 };

@@ -1,4 +1,4 @@
-// Clusters by name and by what is due in them.
+// Clusters by name and by deadline.
 #include "server/core/coordination/clusters.hpp"
 
 #include "base/check.hpp"
@@ -6,7 +6,7 @@
 namespace muster::core::coordination {
 namespace {
 
-constexpr std::string_view service_type = "standalone";  // everything in this process
+constexpr std::string_view service_type = "standalone";  // the only type: runs in this process
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void clusters::on(time_point, create_cluster const& e) {
   if (auto* const c = made(e.spec, false)) say_facts(c->what);
 }
 
-// Nothing is said of it: whoever restores it knows.
+// Writes no records, since the caller has read them.
 void clusters::on(time_point now, restore_cluster const& e) {
   auto* const c = made(e.what.cluster.spec, true);
   if (c == nullptr) return;
@@ -138,12 +138,12 @@ void clusters::on(time_point now, tick const&) {
     auto const before = fx_.changes.list.size();
     c.what.tick(now, fx_);
     say_facts(c.what, before);
-    // A service that finds nothing to do must not hold up the others.
+    // A service without work must not block the others.
     reschedule(id, c, std::max(c.what.next_deadline(now), now + duration(1)));
   }
 }
 
-// What ends with the process is nothing that the next one must know: no facts.
+// Writes no records: the end of waits is irrelevant to the next process.
 void clusters::on(time_point now, stop const&) {
   stopped_ = true;
   for (auto& [id, e] : all_) {

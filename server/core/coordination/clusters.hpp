@@ -1,7 +1,7 @@
-// The coordination core: all clusters of the server, found by name, and the order in which
-// something is due in them. Owned by the coordination hub, engine thread only; pure: the same
-// events at the same times give the same effects, and `step` never calls out. Effects are valid
-// until the next step; the caller may move things out of them.
+// The coordination core: all clusters of the server by name, and the order of their deadlines.
+// Owned by the coordination hub; engine thread only. Pure: the same events at the same times have
+// the same effects, and `step` makes no external calls. Effects are valid until the next step; the
+// caller may move from them.
 #pragma once
 
 #include <map>
@@ -14,11 +14,11 @@ namespace muster::core::coordination {
 
 class clusters {
  public:
-  /// `seed`: random; service incarnations follow from it.
+  /// `seed`: random; determines the incarnations of services.
   clusters(limits l, std::uint64_t seed);
   clusters(clusters const&) = delete;
 
-  /// Performs an event. REQUIRES: now does not go backwards.
+  /// Handles an event. REQUIRES: `now` does not decrease.
   template <class Event>
   effects& step(time_point now, Event&& e) {
     fx_.clear();
@@ -28,38 +28,37 @@ class clusters {
       on(now, e);
     return fx_;
   }
-  /// When the next tick is wanted.
+  /// Returns when the next tick is due.
   time_point next_deadline() const { return due_.empty() ? never : due_.begin()->first; }
 
-  /// NOT_FOUND.
+  /// Errors: NOT_FOUND.
   result<cluster_id> find(std::string_view name) const;
   std::vector<cluster_id> ids() const;
   bool exists(cluster_id c) const { return all_.contains(c); }
-  /// REQUIRES (here and below): the cluster exists.
+  /// REQUIRES (also below): the cluster exists.
   cluster_spec const& spec(cluster_id c) const { return at(c).spec(); }
-  /// See cluster_listens; 0: it had no port of its own.
+  /// See cluster_listens; 0: no own port.
   std::uint16_t port(cluster_id c) const { return at(c).port(); }
-  /// The generation that runs. REQUIRES: the cluster exists.
+  /// Returns the service of the current generation.
   service const& current(cluster_id c) const { return at(c).current(); }
   cluster_view view(cluster_id c, time_point now) const { return at(c).view(now); }
   // See cluster.
   std::deque<generation_view> const& past(cluster_id c) const { return at(c).past(); }
-  /// A run of an earlier process, for people. REQUIRES: the cluster exists.
+  /// Adds a run of an earlier process, for display.
   void remember(cluster_id c, generation_view g) { entry_of(c).what.remember(std::move(g)); }
 
-  /// All that a restart must know, but for barriers that run: what was said of it, summed up.
+  /// Returns records of the complete state, except running barriers.
   std::vector<fact> everything() const;
-  /// All that there is as changes: who folds them knows what somebody knows who has folded every
-  /// step.
+  /// Returns the complete state as changes, equivalent to those of all past steps.
   changes whole() const;
 
-  /// Empty when every invariant holds, else the first that does not, in words.
+  /// Returns the first violated invariant, or an empty string.
   std::string violated_invariant() const;
 
  private:
   struct entry {
     cluster what;
-    time_point due = never;  // its place among the deadlines
+    time_point due = never;  // key among the deadlines
   };
   cluster const& at(cluster_id c) const { return const_cast<clusters*>(this)->entry_of(c).what; }
   void on(time_point now, create_cluster const& e);
@@ -76,9 +75,9 @@ class clusters {
   void on(time_point now, stop const&);
 
   entry& entry_of(cluster_id c);
-  /// Null: `fx_.declared` says why not.
+  /// Returns null on an error, which is in `fx_.declared`.
   entry* made(cluster_spec const& spec, bool known);
-  /// Of what it changed in this step, from the change at `first` on.
+  /// Appends records of this step's changes to the cluster, from change `first` on.
   void say_facts(cluster const& c, std::size_t first = 0) {
     if (limits_.journalled) c.say_facts(fx_.changes, first, fx_.facts);
   }

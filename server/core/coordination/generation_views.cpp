@@ -11,7 +11,7 @@ constexpr std::size_t waiters_shown = 100;
 
 }  // namespace
 
-// Tasks that keep others waiting for too long, each with the barrier that waits longest.
+// Returns the tasks that delay others for too long, each with its longest waiting barrier.
 generation_views::late_for generation_views::late_tasks(time_point now, duration late_after) const {
   late_for late(registry.size());
   for (auto const n : barriers.running()) {
@@ -77,7 +77,7 @@ std::vector<agent_view> generation_views::tasks(time_point now, std::size_t afte
   return views;
 }
 
-// What each of these tasks waits for; `after` is the first one's index.
+// Adds what each task waits for; `after` is the index of the first task.
 void generation_views::add_waits(std::vector<agent_view>& views, std::size_t after) const {
   auto const note = [&](task_index t, char const* what, std::string const& which,
                         time_point since) {

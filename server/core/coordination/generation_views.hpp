@@ -1,5 +1,5 @@
-// Copies of one generation's state for readers. Reads the parts of it that it is given; owns
-// nothing, changes nothing. Made for one question; engine thread only.
+// Copies of one generation's state for readers. Only reads its members. Created for each query;
+// engine thread only.
 #pragma once
 
 #include <optional>
@@ -22,25 +22,26 @@ class generation_views {
   calls_of_generation const& calls;
   device_exchange const& devices;
 
-  /// By task; `after`: rows to skip. `now` tells ages and who is late: who others wait for at a
-  /// barrier for longer than `late_after`, unless told as long as the cluster's declaration says.
+  /// Returns tasks in order, skipping `after`. A task is late if others have waited for it at a
+  /// barrier for longer than `late_after` (default: the cluster's stuck_after).
   std::vector<agent_view> tasks(time_point now, std::size_t after, std::size_t limit,
                                 std::optional<duration> late_after = {}) const;
-  /// How many tasks look how, by agent_health, and of how many nothing was heard.
+  /// Counts tasks by agent_health, and those not heard from since a restart.
   void count(time_point now, generation_view& into) const;
-  /// Running ones first (by start), then finished ones, newest first. No lists of tasks in it.
+  /// Returns running barriers by start, then finished barriers, newest first. Without lists of
+  /// tasks.
   std::vector<barrier_view> barriers_from(std::size_t after, std::size_t limit) const;
-  /// With everyone who arrived and everyone who is missing.
+  /// Includes all arrived and missing tasks.
   std::optional<barrier_view> barrier(std::string_view id) const;
-  /// Keys that start with `prefix` and are greater than `after`, in byte order.
+  /// Returns keys that start with `prefix` and are greater than `after`, in byte order.
   std::vector<key_view> keys(std::string_view prefix, std::string_view after,
                              std::size_t limit) const;
   std::optional<key_view> key(std::string_view key) const;
-  /// Parked waits for keys that do not exist, by key.
+  /// Returns parked waits for missing keys, by key.
   std::vector<key_wait_view> key_waits(std::string_view prefix, std::size_t limit) const;
 
  private:
-  /// By task: the barrier it is late for, or null.
+  /// Returns for each task the barrier it is late for, or null.
   using late_for = std::vector<coordination::barrier const*>;
   late_for late_tasks(time_point now, duration late_after) const;
   agent_health health_of(task_index t, late_for const& late, time_point now) const;

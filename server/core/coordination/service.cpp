@@ -1,4 +1,4 @@
-// Routing, clockwork and waiting calls of all kinds; what a restart must know.
+// Routing, timers and waiting calls of all kinds, and records for a restart.
 #include "server/core/coordination/service.hpp"
 
 #include <algorithm>
@@ -57,9 +57,8 @@ void service::perform(time_point now, request& r, effects& fx) {
   note_changes();
 }
 
-// A call names its task, or the process that makes it. An address does not count, since several
-// tasks may share a connection. A call of an earlier process of the task does not keep the process
-// alive that has taken its place.
+// A call names its task or its process. An address is not sufficient, because tasks may share a
+// connection. A call of an earlier process does not count for the process that has replaced it.
 template <class Request>
 void service::note_sign_of_life(Request const& r) {
   auto process = r.from.process;
@@ -74,13 +73,13 @@ void service::note_sign_of_life(Request const& r) {
   detector_.heard(t, other);
 }
 
-// It takes its wait for a notice back as it leaves.
+// A task that leaves no longer waits for a notice.
 void service::on(shutdown_task& r) {
   if (r.task.index != no_task) notices_.forget(r.task.index);
   shutdown_.on(r);
 }
 
-// XLA's agents name the service they believe to talk to, in every call but the registration.
+// XLA's agents name the service in every call but the registration.
 bool service::refused(caller const& from) {
   if (!from.service || *from.service == incarnation()) return false;
   step_.answer(from.call,
@@ -88,7 +87,7 @@ bool service::refused(caller const& from) {
   return true;
 }
 
-// By these tasks come, beat, hear of errors and leave: people see what became of each.
+// Calls to register, send heartbeats, receive errors, leave and read states remain allowed.
 template <class Request>
 bool service::refused_as_given_up(Request const& r) {
   using type = std::decay_t<Request>;
@@ -112,8 +111,8 @@ bool service::refused_as_failed(caller const& from, bool visits) {
   return true;
 }
 
-// Everybody is told before what they wait for ends, so that each hears of the cause first; what
-// ends with barriers must find nobody who waits for an answer of another kind.
+// Delivers the error before waits end, so that each task receives the cause first. Other waits must
+// end before barriers, whose end would answer them.
 void service::give_up(time_point now, fault_ptr const& f, bool refuses, effects& fx) {
   begin(now, fx);
   propagation_.tell_given_up(f, refuses);
@@ -122,7 +121,7 @@ void service::give_up(time_point now, fault_ptr const& f, bool refuses, effects&
   note_changes();
 }
 
-// But for polls, which tell of the error by themselves, and those who watch what becomes of tasks.
+// Polls deliver the error themselves; watchers wait for the tasks' new states.
 void service::end_waits(fault_ptr const& f) {
   std::vector<call_id> waiting;
   for (auto const& [call, w] : step_.calls.all())
@@ -134,8 +133,8 @@ void service::end_waits(fault_ptr const& f) {
   }
 }
 
-// A poll ends without an error: the agent then stops polling and lives on until the service is
-// back.
+// A poll is cancelled without an error: the agent stops polling and survives until the service
+// returns.
 void service::refuse_stopped(request const& r) {
   auto const answer_stopped = [this](auto const& q) {
     using type = std::decay_t<decltype(q)>;
@@ -155,7 +154,7 @@ void service::call_gone(time_point now, call_id call, effects& fx) {
   if (step_.calls.find(call) == nullptr) return;
   auto const w = step_.calls.take(call);
   withdraw(call, w);
-  // A poll ends by its answer or with the connection: nobody else takes it back.
+  // Nothing but an answer or a closed connection ends a poll.
   if (w.kind == wait_kind::poll) detector_.connection_closed(w.task);
 }
 
@@ -166,7 +165,6 @@ void service::connection_closed(time_point now, task_index t, core::incarnation 
     detector_.connection_closed(t);
 }
 
-// What the call waited for goes on without it.
 void service::withdraw(call_id call, waiting_call const& w) {
   switch (w.kind) {
     case wait_kind::barrier:
@@ -181,7 +179,7 @@ void service::withdraw(call_id call, waiting_call const& w) {
   }
 }
 
-// What a caller is told shortly before its own deadline.
+// Returns the message for a caller whose own deadline is near.
 std::string service::early_text(waiting_call const& w) {
   auto const waited =
       " after " + wording::seconds(step_.now - w.since) + ", shortly before the call's deadline";
@@ -192,7 +190,6 @@ std::string service::early_text(waiting_call const& w) {
   return "No answer" + waited + wording_.not_connected();
 }
 
-// Shortly before the caller gives up by itself it is told what it waited for.
 void service::answer_early(call_id call) {
   auto const text = record_.failures().with_cause(early_text(*step_.calls.find(call)));
   auto const w = step_.calls.take(call);
@@ -226,7 +223,7 @@ void service::stop(time_point now, effects& fx) {
   begin(now, fx);
   if (step_.stopped) return;
   step_.stopped = true;
-  // What follows from the end of a barrier follows no more.
+  // The consequences of the barriers' ends are skipped.
   for (auto const n : callers_.running()) {
     auto const& b = barriers_.at(n);
     auto const why = "Barrier " + faults_.shown(b.id) +
@@ -261,11 +258,11 @@ void service::say_touched(touched const& by, std::vector<fact>& out) const {
   }
   auto ids = by.forgotten;
   for (auto const n : by.ended)
-    if (auto const* b = barriers_.find(n)) ids.push_back(b->id);  // else it was forgotten, too
+    if (auto const* b = barriers_.find(n)) ids.push_back(b->id);  // otherwise in `forgotten`
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   for (auto const& id : ids)
-    // What devices were told is not kept, so a new exchange begins.
+    // Devices are not recorded, so a new exchange begins.
     if (id != step_.own.devices) out.push_back({cluster, barriers_.fact_of(id)});
 }
 
@@ -318,7 +315,7 @@ generation_view service::view(time_point now) const {
   return v;
 }
 
-// Each part for itself, then that every waiting call is held by exactly one of them.
+// Checks each part, and that each waiting call is held by exactly one part.
 std::string service::violated_invariant() const {
   auto const& alive = queries_.alive();
   auto const& polls = polls_.polls();

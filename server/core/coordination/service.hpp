@@ -1,17 +1,17 @@
-// The coordination service of one generation of a cluster: from the first registration until the
-// run has failed or everybody has left. Semantics are those that unmodified JAX and TensorFlow
-// agents rely on; where their users suffer it says more: who is missing, what came first.
+// The coordination service of one generation of a cluster, from the first registration until the
+// run has failed or all tasks have left. Behaves as unmodified JAX and TensorFlow agents expect.
+// Error messages contain more: missing tasks and the first cause.
 //
-// Owns the parts that hold the state (registry, barriers, keys, …), which know nothing of each
-// other, and the transitions that use them; routes each request to the one that performs it. What
-// follows from one event is carried on at once and completely; see error_propagation. Transitions
-// know each other one way, each only those before it:
+// Owns the parts that hold state (registry, barriers, keys, …), which are independent of each
+// other, and the transitions that use them. Routes each request to its transition. All consequences
+// of an event are handled within the step; see error_propagation. Each transition knows only those
+// before it:
 //   step, record; queries, notices, keys, polls; membership; barrier callers; error propagation;
 //   failure detector, barrier service; registration, shutdown.
-// A step ends with the watchers: when a task was connected, failed, left or was replaced, they are
-// to be told by the next tick that is due, at once when they are few, else some milliseconds later.
-// A tick looks at heartbeats and closed connections, then barriers, then waiting calls, then
-// watchers, then those that hear no notice. Owned by `cluster`; engine thread only; pure.
+// If a task has connected, failed, left or was replaced, the step schedules the watchers: at once
+// if they are few, otherwise some milliseconds later. A tick checks, in this order: heartbeats and
+// closed connections, barriers, waiting calls, watchers, and tasks that cannot receive a notice.
+// Owned by `cluster`; engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/generation_views.hpp"
@@ -28,63 +28,62 @@ class service {
   service(cluster_spec const& spec, limits const& l, generation g, change_log log);
   service(service const&) = delete;
 
-  /// Performs a request; its reply is in `fx` now or in a later step's. REQUIRES: now does not go
-  /// backwards; the call id is not parked.
+  /// Handles a request; its reply is in `fx` now or in a later step. REQUIRES: `now` does not
+  /// decrease; the call id is not parked.
   void perform(time_point now, request& r, effects& fx);
-  /// The caller went away: whatever it waited for is withdrawn, no reply comes.
+  /// Notes that the caller is gone: its wait is withdrawn and no reply follows.
   void call_gone(time_point now, call_id call, effects& fx);
   /// See coordination::connection_closed.
   void connection_closed(time_point now, task_index t, core::incarnation i);
-  /// See fail_cluster. REQUIRES: it has neither failed nor ended.
+  /// See fail_cluster. REQUIRES: the generation has neither failed nor ended.
   void give_up(time_point now, fault_ptr const& f, bool refuses, effects& fx);
-  /// Something is due: silent tasks, deadlines, watchers.
+  /// Handles silent tasks, deadlines and watchers.
   void tick(time_point now, effects& fx);
-  /// Answers every parked call; afterwards every request is refused.
+  /// Answers all parked calls; later requests are refused.
   void stop(time_point now, effects& fx);
   time_point next_deadline() const;
-  /// Takes over the keys of a service which nobody has registered at and no call waits at. Before
-  /// the first request.
+  /// Takes the keys of a service without registrations and parked calls. REQUIRES: no request was
+  /// made.
   void inherit(service& before) { store_.take_entries(before.store_); }
 
-  /// The last word on what a step has touched.
+  /// Appends records of what a step has changed.
   void say_touched(touched const& by, std::vector<fact>& out) const;
-  /// All that it would have said since it began, but for barriers that run.
+  /// Appends records of the complete state, except running barriers.
   void say_everything(std::vector<fact>& out) const;
-  /// What the service knows of its generation; the declarations are the owner's.
+  /// Returns the record of the generation, without the cluster's declarations.
   cluster_fact facts() const { return record_.facts(); }
-  /// All of it, as changes.
+  /// Writes the complete state as changes.
   void say_whole(change_log const& log) const;
-  /// As it was. Before the first request.
+  /// REQUIRES: no request was made.
   void restore(restored_cluster const& r, time_point now);
 
   generation const& which() const { return step_.which; }
   core::incarnation incarnation() const { return step_.which.incarnation; }
   generation_state state() const { return record_.state(); }
-  /// Whether a registration with this incarnation belongs here rather than to a new generation.
+  /// Whether a registration with this incarnation belongs to this generation rather than a new one.
   bool knows(core::incarnation i) const { return registry_.knows(i); }
-  /// Of all its tasks that have registered.
+  /// Returns the incarnations of all tasks that have registered or are registering.
   std::vector<core::incarnation> incarnations() const { return registry_.incarnations(); }
-  /// Whether one of its tasks registered from this address.
+  /// Whether a task has registered from this address.
   bool knows_peer(std::string const& peer) const { return registry_.find({}, peer) != no_task; }
-  /// The addresses its tasks registered from.
+  /// Returns the addresses of registered tasks.
   std::vector<std::string> peers() const { return registry_.peers(); }
   std::size_t parked_calls() const { return step_.calls.size(); }
-  /// Whether tasks hear of errors by their heartbeats; see error_delivery.
+  /// Whether errors are delivered by heartbeat; see error_delivery.
   bool tells_by_heartbeat() const { return polls_.by_heartbeat(); }
 
   generation_view view(time_point now) const;
   unheard_notices notices_unheard() const { return notices_.unheard(); }
-  /// Of its tasks, barriers and keys.
   generation_views views() const {
     return {step_.which.number, step_.spec,        registry_, barriers_, store_,
             step_.calls,        callers_.devices()};
   }
 
-  /// Empty when every invariant holds, else the first that does not, in words.
+  /// Returns the first violated invariant, or an empty string.
   std::string violated_invariant() const;
 
  private:
-  // Who performs which request: each answers or parks its call.
+  // Handlers of requests: each answers or parks its call.
   void on(register_task& r) { registration_.on(r); }
   void on(heartbeat& r) { registration_.on(r); }
   void on(shutdown_task& r);
@@ -119,7 +118,7 @@ class service {
   void answer_early(call_id call);
 
   step_frame step_;
-  // The parts that several transitions use; the others are owned by the one that does.
+  // Parts used by several transitions. Other parts are owned by their only user.
   task_registry registry_;
   closed_connections closed_;
   barrier_table barriers_;
@@ -140,7 +139,7 @@ class service {
   coordination::registration registration_;
   coordination::shutdown shutdown_;
 
-  std::int64_t version_before_ = 0;  // of the registry, when the step began
+  std::int64_t version_before_ = 0;  // of the registry, at the start of the step
 };
 
 }  // namespace muster::core::coordination

@@ -1,5 +1,5 @@
-// What the changes of a step touch of one cluster that a restart must know: of it the last word is
-// said, as facts. Made for one step; engine thread only; pure.
+// The parts of a cluster that a step has changed and that need records. Created for one step;
+// engine thread only; pure.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,16 @@ namespace muster::core::coordination {
 
 class touched {
  public:
-  /// From the change at `first` on, which are all of this cluster.
+  /// REQUIRES: all changes from index `first` on belong to this cluster.
   touched(changes const& step, std::size_t first) {
     step.each([this](cluster_id, auto const& what) { note(what); }, first);
     sort(tasks), sort(keys);
   }
 
-  bool anew = false;              ///< a generation: what was touched before it is gone
-  bool declared = false;          ///< the declaration, or what became of the generation
-  std::vector<task_index> tasks;  ///< in order, each once
-  std::vector<std::string> keys;  ///< the same
+  bool anew = false;              ///< new generation: discards earlier changes
+  bool declared = false;          ///< declaration or course of the generation
+  std::vector<task_index> tasks;  ///< sorted, without duplicates
+  std::vector<std::string> keys;  ///< sorted, without duplicates
   std::vector<barrier_number> ended;
   std::vector<std::string> forgotten;  ///< ids of barriers
 

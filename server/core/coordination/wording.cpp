@@ -1,4 +1,4 @@
-// Lists of tasks in words, within the bytes that an error has room for.
+// Lists of tasks as text, within the size limit of an error.
 #include "server/core/coordination/wording.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::string wording::seconds(duration d) {
   return text;
 }
 
-// "/job:worker/task:3-5,7 and 2 more": runs of neighbours within jobs, up to `bytes_max`.
+// Example: "/job:worker/task:3-5,7 and 2 more". Joins neighbours within roles, up to `bytes_max`.
 std::string wording::ranges(std::vector<task_index> const& tasks, std::size_t bytes_max) const {
   std::string text;
   std::size_t last_job = spec_.jobs.size();

@@ -1,6 +1,5 @@
-// Who is missing, in words: every name as long as it fits, then details of some: first of those
-// that were heard of, since they can be looked at. Reads the registry, owns nothing but a text it
-// keeps. Owned by `service`; engine thread only.
+// Lists of missing tasks as text: as many names as fit, then details of some, starting with tasks
+// that have been heard from. Caches one text. Owned by `service`; engine thread only.
 #pragma once
 
 #include "server/core/coordination/api/declared_cluster.hpp"
@@ -11,26 +10,28 @@ namespace muster::core::coordination {
 
 class wording {
  public:
-  static constexpr std::size_t id_shown = 200;  // bytes of a barrier's id in a text
+  static constexpr std::size_t id_shown = 200;  // bytes of a barrier's id in a message
 
-  /// REQUIRES: both outlive it.
+  /// REQUIRES: both references outlive this object.
   wording(cluster_spec const& spec, task_registry const& registry)
       : spec_(spec), registry_(registry) {}
 
-  /// "/job:worker/task:3 (10.0.0.3:4711, last heard of 12.0 s ago)"
+  /// Example: "/job:worker/task:3 (10.0.0.3:4711, last heard of 12.0 s ago)"
   std::string described(task_index t, time_point now) const;
-  /// "/job:worker/task:0-2,7", as many as fit into a kilobyte, and how many more there are.
+  /// Example: "/job:worker/task:0-2,7". Limited to a kilobyte; then followed by the number of
+  /// others.
   std::string names(std::vector<task_index> const& tasks) const;
-  /// A line each as above, for the first twenty, and how many more there are.
+  /// Returns one described() line per task for the first twenty, and the number of others.
   std::string lines(std::vector<task_index> const& tasks, time_point now) const;
-  /// "The cluster's heartbeat_timeout is 4.0 s; /job:worker/task:3 sent a heartbeat every 50.0 s."
+  /// Example: "The cluster's heartbeat_timeout is 4.0 s; /job:worker/task:3 sent a heartbeat every
+  /// 50.0 s."
   std::string heartbeats(task_index t) const;
-  /// "Missing 2: …". REQUIRES: the barrier runs.
+  /// Example: "Missing 2: …". REQUIRES: the barrier runs.
   std::string missing_at(barrier const& b, time_point now) const;
-  /// ". Not connected: …". Made once a version of the registry: ten thousand callers with one
-  /// deadline all ask for it.
+  /// Example: ". Not connected: …". Cached by version of the registry: ten thousand callers with
+  /// one deadline need it.
   std::string const& not_connected();
-  /// "12.0 s"
+  /// Example: "12.0 s"
   static std::string seconds(duration d);
 
  private:

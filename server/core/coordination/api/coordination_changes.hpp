@@ -1,16 +1,15 @@
-// What became of what in a step, and why: the only word that readers get of the coordination core.
-// Effects are what somebody waits for; a change is what nobody waits for. Changes are complete: who
-// folds them from the start knows every cluster, generation, task, barrier and key as the core does
-// (tests/coordination/changes_model.hpp does, after every step of the simulator). What restarts
-// must know is derived from them; see coordination_facts.hpp. No changes are: heartbeats, and calls
-// that wait, but for those at barriers.
+// Changes of state in a step, with their reasons: the only source for readers of the coordination
+// core. Effects are awaited by callers; changes are not. Changes are complete: a reader that
+// applies all of them knows every cluster, generation, task, barrier and key as the core does.
+// tests/coordination/changes_model.hpp does this after every step of the simulator. Records for a
+// restart are derived from them; see coordination_facts.hpp. Heartbeats are not changes, and
+// neither are waiting calls, except at barriers.
 //
-// Written where the state changes, valid until the next step. They stand in one list, in the order
-// in which they happened: a generation may end, and the next begin, in the middle of a step, and
-// what is said after `generation_begun` is of the new one. Those that happen often hold numbers
-// alone and stand in the list itself; those that own something stand beside it. Limit: what one
-// step changes, which its event's limits bound. Lists give their memory back when one step has made
-// them large.
+// Written where the state changes, valid until the next step. Changes are listed in the order in
+// which they happened. A generation can end, and the next begin, within a step; changes after
+// `generation_begun` belong to the new generation. Frequent changes contain only numbers and are
+// stored in the list; others are stored in `rich`. Limit: the changes of one step, which its
+// event's limits bound. Lists free their memory after a step that made them large.
 #pragma once
 
 #include <memory>
@@ -29,18 +28,18 @@ namespace muster::core::coordination {
 
 using muster::name;
 
-enum class cluster_id : std::uint32_t {};  ///< stable for the life of the server; 0 is none
+enum class cluster_id : std::uint32_t {};  ///< Unchanged until the server ends; 0: none.
 
 enum class declared_why : std::uint8_t {
-  known,  ///< from an earlier process, or since whole() was asked
+  known,  ///< restored from an earlier process, or part of whole()
   created,
   redeclared,
-  in_force,  ///< what had been declared for the next generation
+  in_force,  ///< declared earlier for the next generation
 };
 
 struct cluster_declared {
   std::shared_ptr<cluster_spec const> spec;
-  std::shared_ptr<cluster_spec const> next;  ///< declared since; null: nothing
+  std::shared_ptr<cluster_spec const> next;  ///< pending declaration, or null
   declared_why why{};
 };
 
@@ -48,8 +47,8 @@ struct cluster_removed {};
 
 enum class begun_why : std::uint8_t { known, created, redeclared, renewed };
 
-/// Of tasks and barriers nothing holds that was said of the cluster before; of keys neither, unless
-/// they are kept.
+/// Discards all earlier changes of the cluster's tasks and barriers, and of its keys unless
+/// `keeps_keys` is set.
 struct generation_begun {
   std::uint64_t number = 0;
   core::incarnation incarnation{};
@@ -60,16 +59,16 @@ struct generation_begun {
 enum class generation_why : std::uint8_t {
   known,
   first_registration,
-  goes_on,  ///< all had left, and one is back
+  goes_on,  ///< All tasks had left, and one has returned.
   all_left,
   task_failed,
   registration_failed,
   shutdown_failed,
-  given_up,  ///< somebody who is none of its tasks said so
-  stopped,   ///< with the server or the cluster, or to make room for the next
+  given_up,  ///< failed by fail_cluster
+  stopped,   ///< by the end of the server or cluster, or to start the next generation
 };
 
-/// All that its course is.
+/// The complete course of a generation.
 struct generation_changed {
   time_point started{};
   time_point ended{};
@@ -78,67 +77,67 @@ struct generation_changed {
   generation_why why{};
 };
 
-/// The first failure that counts; no_task: none in particular is to blame.
+/// The first failure that counts. `task` is no_task if no single task is to blame.
 struct cause_found {
   first_cause cause;
   task_index task = no_task;
 };
 
-/// It failed at the moment of the first cause, and not because of it.
+/// A task that failed at the same time as the first cause, but independently.
 struct victim_found {
   task_index task = no_task;
 };
 
-/// What everybody is told, once a generation.
+/// The error that is delivered to all tasks, once per generation.
 struct error_told {
   fault_ptr told;
 };
 
-/// All that a task is, but for its heartbeats, its address and its devices: it is known already, or
-/// may come and go from now on. Of notices see notice_changed, which counts when it comes later.
+/// Complete state of a task, except its heartbeats, address and devices. Written for restored tasks
+/// and when a task becomes recoverable. A later notice_changed takes precedence.
 struct task_known {
   task_fact is;
 };
 
-/// Its call waits for the others to register, or no more: it is gone, or answered with an error.
+/// The task's registration starts to wait for the other tasks, or (no `as`) stops waiting.
 struct task_waits {
   task_index task = no_task;
   std::optional<core::incarnation> as;
 };
 
-/// It is connected, from whatever state, and has no error.
+/// The task is connected, without an error.
 struct task_registered {
   task_index task = no_task;
-  bool anew = false;  ///< another process has taken the place of a connected one
+  bool anew = false;  ///< a new process has replaced a connected one
   core::incarnation incarnation{};
   time_point at{};
 };
 
 enum class failed_why : std::uint8_t {
-  reported,             ///< by itself
+  reported,             ///< by the task itself
   silent,               ///< no heartbeat
-  connection_closed,    ///< and nothing was heard of it
-  restarted,            ///< another process came for its place where none may
-  generation_failed,    ///< and nobody could be told
-  registration_failed,  ///< everybody's
-  shutdown_failed,      ///< everybody's
-  given_up,             ///< everybody's: somebody who is none of the tasks said so
+  connection_closed,    ///< and no later message
+  restarted,            ///< another process tried to replace it without permission
+  generation_failed,    ///< all tasks, because errors could not be delivered
+  registration_failed,  ///< all tasks
+  shutdown_failed,      ///< all tasks
+  given_up,             ///< all tasks, by fail_cluster
 };
 
 struct task_failed {
   task_index task = no_task;
   failed_why why{};
-  bool casualty = false;  ///< it followed from another's
+  bool casualty = false;  ///< a consequence of another task's failure
   fault_ptr error;
 };
 
 enum class left_why : std::uint8_t {
   left,
-  reset,      ///< by an operator, or by itself to register again
-  shut_down,  ///< all have come to the barrier of the shutdown
+  reset,      ///< by an operator, or by the task to register again
+  shut_down,  ///< by the shutdown barrier
 };
 
-/// It is disconnected, and has no error.
+/// The task is disconnected, without an error.
 struct task_left {
   task_index task = no_task;
   left_why why{};
@@ -157,13 +156,13 @@ struct devices_brought {
 
 enum class notice_state : std::uint8_t {
   never,
-  listens,  ///< a call of it waits for the notice of a preemption
+  listens,  ///< a call waits for the preemption notice
   told,
-  lost,  ///< the wait is over, or the server began again
-  deaf,  ///< lost, and it lives
+  lost,  ///< the wait has ended, or the server has restarted
+  deaf,  ///< lost, and the task is alive
 };
 
-/// A task hears of preemptions, or not; see notice_listeners.
+/// Whether the task will receive a preemption notice; see notice_listeners.
 struct notice_changed {
   task_index task = no_task;
   notice_state from{};
@@ -172,7 +171,7 @@ struct notice_changed {
 
 enum class barrier_number : std::uint64_t {};
 
-/// Who answers when it ends, and with what.
+/// Decides who is answered at the end of a barrier, and how.
 enum class barrier_purpose : std::uint8_t { user = 0, registration = 1, devices = 2, shutdown = 3 };
 constexpr auto enum_names(barrier_purpose) {
   using enum barrier_purpose;
@@ -183,7 +182,7 @@ constexpr auto enum_names(barrier_purpose) {
 /// In ascending order.
 using participants = std::vector<task_index>;
 
-/// A use of the id.
+/// A new use of the id.
 struct barrier_begun {
   barrier_number barrier{};
   std::string id;
@@ -196,10 +195,10 @@ struct barrier_begun {
 
 enum class barrier_move : std::uint8_t {
   came,
-  superseded,  ///< by a newer call of the task, which comes next
-  withdrawn,   ///< its call is gone, or is answered shortly before its own deadline
-  gave_up,     ///< after it was withdrawn: it came, so it is not missing
-  task_gone,   ///< failed, left or restarted: what is said of the task tells which
+  superseded,  ///< by a newer call of the task, which follows
+  withdrawn,   ///< the call is gone, or is answered before its own deadline
+  gave_up,     ///< after `withdrawn`: the task has arrived, so it is not missing
+  task_gone,   ///< failed, left or restarted, as another change shows
 };
 
 struct barrier_moved {
@@ -209,7 +208,7 @@ struct barrier_moved {
   barrier_move how{};
 };
 
-/// The first call of an agent sets the clock.
+/// The first call of an agent sets the deadline.
 struct barrier_due {
   barrier_number barrier{};
   time_point deadline{};
@@ -221,27 +220,27 @@ enum class barrier_outcome : std::uint8_t {
   timed_out,
   task_failed,
   task_left,
-  in_error_before,      ///< a participant, as it was called
-  miscounted,           ///< a call counts its uses otherwise
-  unknown_participant,  ///< a call names one that the cluster does not have
-  other_participants,   ///< than it began with, in a call
-  no_participant,       ///< called
+  in_error_before,      ///< a participant, when the use began
+  miscounted,           ///< a call has another count of uses
+  unknown_participant,  ///< a call names a task that the cluster lacks
+  other_participants,   ///< a call differs from the first call
+  no_participant,       ///< the caller is not a participant
   given_up,             ///< with the generation
   cancelled,
   stopped,
-  undone,  ///< only visitors came, and have gone: it is as if the use had not begun
+  undone,  ///< only visitors came and left, so the use is void
 };
 
-/// The use is over: the id has this count and result. Below 0: nothing is known of it.
+/// The use has ended; the id has this count and result. Below 0: the id is unknown again.
 struct barrier_ended {
   barrier_number barrier{};
   std::int64_t counter = 0;
   fault_ptr result{};  ///< null: passed
   time_point ended{};
   std::size_t arrived = 0;
-  task_index by = no_task;  ///< who failed, left or called wrongly
+  task_index by = no_task;  ///< task that failed, left or made the wrong call
   barrier_outcome how{};
-  /// Of a user's that has passed: when each came, by position in barrier_begun::who.
+  /// Arrival times by position in barrier_begun::who; only for user barriers that have passed.
   std::shared_ptr<std::vector<time_point> const> came{};
 };
 
@@ -253,16 +252,16 @@ struct barrier_forgotten {
 enum class key_why : std::uint8_t { known, set, incremented, deleted };
 
 struct key_changed {
-  key_fact is;  ///< the value is shared; of a deleted one `changed` is zero
+  key_fact is;  ///< shares the value; `changed` is zero if deleted
   key_why why{};
 };
 
-/// One that owns something.
+/// A change that owns memory.
 using rich_change =
     std::variant<task_known, task_failed, task_addressed, barrier_begun, barrier_ended,
                  barrier_forgotten, key_changed, cause_found, error_told, cluster_declared>;
 
-/// Its place in changes::rich.
+/// Index into changes::rich.
 struct rich_at {
   std::size_t place = 0;
 };
@@ -278,16 +277,17 @@ struct change {
 struct changes {
   std::vector<change> list;
   std::vector<rich_change> rich;
-  std::vector<incident> incidents;  ///< for people, in their order
+  std::vector<incident> incidents;  ///< in order
 
   void clear() {
-    constexpr std::size_t kept = 16'384;  // a hundred thousand tasks that register stay no memory
+    constexpr std::size_t kept =
+        16'384;  // larger lists are freed, e.g. after 100,000 registrations
     incidents.capacity() > kept ? std::vector<incident>().swap(incidents) : incidents.clear();
     if (list.empty()) return;
     list.capacity() > kept ? std::vector<change>().swap(list) : list.clear();
     rich.capacity() > kept ? std::vector<rich_change>().swap(rich) : rich.clear();
   }
-  /// `take(cluster, one)` for each kind, in their order, from the one at `first` on.
+  /// Calls `take(cluster, change)` for each change in order, from index `first` on.
   template <class Take>
   void each(Take take, std::size_t first = 0) const {
     for (auto i = first; i < list.size(); ++i) {
@@ -301,7 +301,7 @@ struct changes {
   }
 };
 
-/// Where the parts of a cluster say what they change. REQUIRES: the list outlives it.
+/// Appends the changes of one cluster to a list, which must outlive it.
 class change_log {
  public:
   change_log(changes& to, cluster_id of) : to_(&to), of_(of) {}
@@ -314,7 +314,7 @@ class change_log {
       add<Change>(std::move(c));
     }
   }
-  /// One that owns something, made in its place of this.
+  /// Constructs a change that owns memory in place.
   template <class Change, class... Parts>
   void add(Parts&&... parts) const {
     to_->list.push_back({of_, rich_at{to_->rich.size()}});

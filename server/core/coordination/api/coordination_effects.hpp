@@ -1,4 +1,4 @@
-// What comes out: replies to calls, and changes. Plain data, valid until the next step.
+// Output of the coordination core: replies and changes. Plain data, valid until the next step.
 #pragma once
 
 #include <memory>
@@ -24,9 +24,9 @@ struct task_status {
   fault_ptr error;
 };
 
-/// One version of a roll, shared by all who watch it: encode it once, the pointer is its identity.
+/// Task states at one version, shared by all watchers. Encode it once; the pointer identifies it.
 struct task_states {
-  std::vector<task_status> tasks;  ///< in order of index
+  std::vector<task_status> tasks;  ///< by index
   std::int64_t version = 0;
 };
 
@@ -39,9 +39,9 @@ using key_value = std::pair<std::string, blob>;
 
 struct reply {
   call_id call{};
-  fault_ptr fault;                 ///< null: OK, and the body is what the call asked for
-  std::variant<std::monostate,     // nothing more to say
-               core::incarnation,  // register_task, heartbeat: the service's
+  fault_ptr fault;                                  ///< null: success
+  std::variant<std::monostate,                      // no body
+               core::incarnation,                   // register_task, heartbeat: of the service
                std::shared_ptr<task_states const>,  // get_task_state, watch_tasks
                key_value,                           // get_, increment_key_value: key as requested
                std::vector<key_value>,              // get_key_value_dir
@@ -51,7 +51,7 @@ struct reply {
       body;
 };
 
-/// Of a line in the log and in the feed of events.
+/// Severity in the log and in the feed of events.
 enum class severity : std::uint8_t { info = 0, warning = 1, error = 2 };
 constexpr auto enum_names(severity) {
   using enum severity;
@@ -60,15 +60,15 @@ constexpr auto enum_names(severity) {
 
 struct effects {
   std::vector<reply> replies;
-  std::vector<fact> facts;        ///< where steps are journalled; see coordination_facts.hpp
-  coordination::changes changes;  ///< for readers: nobody waits for them
-  status declared;                ///< what came of create_, redeclare_ or remove_cluster
-  cluster_id cluster{};           ///< that was created
+  std::vector<fact> facts;        ///< if journalled; see coordination_facts.hpp
+  coordination::changes changes;  ///< for readers; not awaited
+  status declared;                ///< result of create_, redeclare_ or remove_cluster
+  cluster_id cluster{};           ///< created in this step
   void clear() {
     replies.clear();
     facts.clear();
     changes.clear();
-    declared.code = code::ok;  // nearly always it is that already, and the text empty
+    declared.code = code::ok;  // usually unchanged, with an empty message
     declared.message.clear();
     cluster = {};
   }

@@ -1,9 +1,9 @@
-// What a restart must know of the coordination core: what each step changed, as data to be written
-// down, and the same data to begin again with. A fact replaces what was said of the same thing
-// before. Facts name clusters by name and tasks by index. A step's facts are derived from its
-// changes: the last word on what they touch.
+// Records of the coordination core for a restart: the changes of each step as data to be stored,
+// and the same data to restore from. A record replaces earlier records of the same thing. Records
+// name clusters by name and tasks by index. They are derived from a step's changes and contain the
+// final state of what changed.
 //
-// Not among them, since it follows from those who come back: who waits, addresses, devices.
+// Waiting calls, addresses and devices are not recorded; reconnecting clients provide them.
 #pragma once
 
 #include <optional>
@@ -18,15 +18,15 @@
 namespace muster::core::coordination {
 
 enum class agent_state : std::uint8_t {
-  disconnected = 2,  // the numbers on the wire
+  disconnected = 2,  // wire values
   connected = 3,
   error = 4,
 };
 
-/// Its declaration, and the generation that runs.
+/// A cluster's declaration and its current generation.
 struct cluster_fact {
   cluster_spec spec;
-  std::optional<cluster_spec> next{};  ///< declared since
+  std::optional<cluster_spec> next{};  ///< pending declaration
   std::uint64_t generation = 0;
   core::incarnation incarnation{};
   time_point started{};
@@ -37,27 +37,27 @@ struct cluster_fact {
   task_index cause_task = no_task;
   std::vector<task_index> victims{};
   fault_ptr broadcast{};
-  std::uint16_t port = 0;  ///< its agents dial it; 0: the main port, or none yet
-  /// Of its tasks, keys and barriers nothing holds that was said before.
+  std::uint16_t port = 0;  ///< port for its agents; 0: the main port, or none yet
+  /// Discards all earlier records of its tasks, keys and barriers.
   bool anew = false;
 };
 
 struct task_fact {
   task_index task = no_task;
   agent_state state = agent_state::disconnected;
-  bool recoverable = false;  ///< its own word, or its job's or the cluster's
-  bool casualty = false;     ///< its error followed from another's
+  bool recoverable = false;  ///< by its request, its role or its cluster
+  bool casualty = false;     ///< a consequence of another task's failure
   bool ever_connected = false;
   core::incarnation incarnation{};
   fault_ptr error{};
   time_point registered_at{};
-  time_point grace_until{};    ///< heartbeats after leaving are no error until then
-  bool hears_notices = false;  ///< it has waited for the notice of a preemption
+  time_point grace_until{};    ///< heartbeats after leaving are accepted until then
+  bool hears_notices = false;  ///< has waited for a preemption notice
 
   bool operator==(task_fact const&) const = default;
 };
 
-/// Without a value the key is gone.
+/// No value: the key was deleted.
 struct key_fact {
   std::string key;
   std::optional<blob> value{};
@@ -66,10 +66,10 @@ struct key_fact {
   bool operator==(key_fact const&) const = default;
 };
 
-/// Of one that has ended: how the next use of the id counts, and what late callers are told.
+/// A finished barrier: the count of the next use, and the result for late callers.
 struct barrier_fact {
   std::string id;
-  bool forgotten = false;  ///< then nothing else counts
+  bool forgotten = false;  ///< the other fields are not set
   std::int64_t counter = 0;
   std::uint8_t purpose = 0;                      ///< see barrier_purpose
   std::optional<std::vector<task_index>> who{};  ///< none: the whole cluster
@@ -78,7 +78,7 @@ struct barrier_fact {
   time_point ended{};
 };
 
-/// It was removed, with all that was said of it.
+/// Deletes the cluster and all its records.
 struct cluster_gone {};
 
 struct fact {
@@ -86,12 +86,12 @@ struct fact {
   std::variant<cluster_fact, task_fact, key_fact, barrier_fact, cluster_gone> what;
 };
 
-/// All that is known of a cluster.
+/// All records of a cluster.
 struct restored_cluster {
   cluster_fact cluster;
   std::vector<task_fact> tasks;
   std::vector<key_fact> keys;
-  std::vector<barrier_fact> barriers;  ///< by when they ended, the oldest first
+  std::vector<barrier_fact> barriers;  ///< oldest end first
 };
 
 }  // namespace muster::core::coordination

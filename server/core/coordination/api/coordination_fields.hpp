@@ -1,4 +1,4 @@
-// The tables of clusters of agents, see core/api/described.hpp. The numbers are those of the
+// Field tables of coordination data, see core/api/described.hpp. The numbers are those of the
 // journal's entries.
 #pragma once
 
@@ -38,7 +38,7 @@ constexpr auto fields_of(std::type_identity<cluster_spec>) {
                 field(8, "register_barrier", &t::register_barrier), field(11, "renew", &t::renew));
 }
 
-/// A fault as it is stored: an instance of a barrier is two fields.
+/// Stored form of a fault: a barrier instance is two fields.
 struct fault_entry {
   muster::code code{};
   std::string message{};

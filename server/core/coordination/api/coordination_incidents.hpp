@@ -1,5 +1,5 @@
-// What happened in a cluster that people should learn of and that no other change says whole, as
-// data: listeners decide what is told of it, and in which words.
+// Events for people that no single change describes completely, as data. Listeners choose which are
+// reported, and word the messages.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ namespace incidents {
 
 struct generation_started {
   std::uint64_t number = 0;
-  std::string task;  ///< the first that has registered
+  std::string task;  ///< first to register
 };
 
-/// An error was told to everybody.
+/// An error was delivered to all tasks.
 struct generation_failed {
   std::uint64_t number = 0;
   fault_ptr why;
 };
 
-/// Everybody has left.
+/// All tasks have left.
 struct generation_ended {
   std::uint64_t number = 0;
 };
@@ -36,27 +36,27 @@ struct cluster_ready {
 };
 
 enum class takes_effect : std::uint8_t {
-  as_it_is,  ///< the current generation has it
+  as_it_is,  ///< already in force
   at_once,
-  never,  ///< not while the cluster stands, as it does not renew itself
+  never,  ///< until the cluster is removed, as it does not renew itself
   with_new_generation,
   with_next_generation,
 };
 
-/// It was declared anew.
+/// The cluster was redeclared.
 struct cluster_changed {
   std::vector<job_spec> from;
   std::vector<job_spec> to;
   takes_effect when{};
 };
 
-/// And not as a consequence of another's.
+/// A failure that is not a consequence of another.
 struct task_failed {
   std::string task;
   fault_ptr why;
 };
 
-/// A new process has taken its place.
+/// A new process has replaced the task's process.
 struct task_restarted {
   std::string task;
 };
@@ -65,28 +65,28 @@ struct task_left {
   std::string task;
 };
 
-/// A user's.
+/// A user barrier has failed.
 struct barrier_failed {
   std::string id;
   fault_ptr why;
 };
 
-/// Somebody has been waiting there for long.
+/// A task has been waiting at the barrier for long.
 struct barrier_stuck {
   std::string id;
   std::size_t arrived = 0;
   std::size_t participants = 0;
-  std::string missing;  ///< as its callers are told
+  std::string missing;  ///< as in messages to callers
 };
 
-/// Tasks do not hear of a preemption any more.
+/// Tasks will not receive a preemption notice.
 struct notice_unheard {
   std::string task;   ///< empty: several
-  std::string tasks;  ///< "/job:worker/task:0-2"
-  bool set = false;   ///< and there is one
+  std::string tasks;  ///< example: "/job:worker/task:0-2"
+  bool set = false;   ///< a notice is set
 };
 
-/// It listens at another port than before: agents that have dialled the former do not reach it.
+/// The port has changed. Agents that dialled the former port cannot reach the service.
 struct port_changed {
   std::uint16_t from = 0, to = 0;
 };
@@ -94,7 +94,7 @@ struct port_changed {
 }  // namespace incidents
 
 struct incident {
-  std::string cluster;  ///< its name
+  std::string cluster;
   std::variant<incidents::generation_started, incidents::generation_failed,
                incidents::generation_ended, incidents::cluster_ready, incidents::cluster_changed,
                incidents::task_failed, incidents::task_restarted, incidents::task_left,

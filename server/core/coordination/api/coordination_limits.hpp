@@ -1,5 +1,4 @@
-// Every limit of the coordination services, in one place. What happens at a limit is said beside
-// it.
+// All limits of the coordination services, with what happens at each limit.
 #pragma once
 
 #include <cstddef>
@@ -10,46 +9,47 @@
 namespace muster::core::coordination {
 
 struct limits {
-  /// Declared clusters. Full: another one is refused.
+  /// Declared clusters. More are refused.
   std::size_t clusters_max = 1'000;
-  /// Tasks of one cluster. More: the declaration is refused.
+  /// Tasks of one cluster. Larger declarations are refused.
   std::uint32_t tasks_max = 100'000;
-  /// Parked calls of one cluster (about three per task, and key waits). Full: refused at once with
-  /// RESOURCE_EXHAUSTED.
+  /// Parked calls of one cluster: about three per task, and waits for keys. At the limit calls fail
+  /// at once with RESOURCE_EXHAUSTED.
   std::size_t parked_calls_max = 1'000'000;
-  /// Barriers of one cluster that somebody waits at. Full: the call that would start one more is
-  /// refused.
+  /// Running barriers of one cluster. At the limit a call that would start another is refused.
   std::size_t barriers_max = 100'000;
-  /// Finished barriers remembered, for stragglers and for counting on. More: the oldest is
-  /// forgotten; a later call to its id is taken at its word about the counter.
+  /// Finished barriers kept for late callers and for counters. At the limit the oldest is
+  /// forgotten; the counter of a later call to its id is not checked.
   std::size_t finished_barriers_max = 20'000;
   std::size_t barrier_id_bytes_max = 4'096;
   /// Longer keys are refused.
   std::size_t key_bytes_max = 65'536;
-  /// Keys of one cluster, and the bytes of keys and values. Full: inserts are refused.
+  /// Keys of one cluster, and bytes of its keys and values. At the limit inserts are refused.
   std::size_t keys_max = 10'000'000;
   std::size_t value_bytes_max = std::size_t{8} << 30;
-  /// Bytes of device descriptions one task may bring. More: refused.
+  /// Bytes of one task's device descriptions. More are refused.
   std::size_t device_bytes_max = 16u << 20;
-  /// Names of devices kept for views of one task, and the bytes of each. More: the first ones, and
-  /// their beginnings.
+  /// Device names kept for views of a task, and bytes of each. Further names are dropped, longer
+  /// names are cut.
   std::size_t device_names_max = 16;
   std::size_t device_name_bytes_max = 128;
 
-  /// Changes of task states within this time reach watchers as one. The first change after such a
-  /// time is told at once when no more than these wait, when more do it is collected for, too.
+  /// Changes of task states within this time are sent to watchers together. The first change after
+  /// such an interval is sent at once to at most `few_watchers` waiting calls, and delayed by the
+  /// interval for more.
   duration watch_interval = std::chrono::milliseconds(5);
   std::size_t few_watchers = 256;
-  /// A parked call is answered this long before its caller's own deadline: a twentieth of the time
-  /// it had, between these.
+  /// A parked call is answered before its caller's own deadline, by a twentieth of the remaining
+  /// time within these bounds.
   duration answer_margin_min = std::chrono::milliseconds(50);
   duration answer_margin_max = std::chrono::seconds(1);
-  /// A tick that comes later than this was our own stall: every task gets the lost time back.
+  /// A tick that is later than this reveals a stall of the server: the lost time is added to all
+  /// heartbeat timeouts.
   duration stall_grace = std::chrono::seconds(1);
-  /// Whether steps say facts, for a restart; see coordination_facts.hpp.
+  /// Whether steps produce records for a restart; see coordination_facts.hpp.
   bool journalled = false;
-  /// Whether another process takes over the sockets and what was said when this one ends; then
-  /// agents may live on.
+  /// Whether another process takes over sockets and state when this process ends, so that agents
+  /// survive.
   bool outlives = false;
 };
 

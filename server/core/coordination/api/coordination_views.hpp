@@ -15,11 +15,11 @@ namespace muster::core::coordination {
 using muster::name;
 
 enum class generation_state : std::uint8_t {
-  waiting = 0,      ///< nobody has registered yet
-  registering = 1,  ///< some tasks are there, others are awaited
+  waiting = 0,      ///< no task has registered
+  registering = 1,  ///< some tasks have registered
   running = 2,
-  failed = 3,    ///< an error was told to everybody
-  finished = 4,  ///< everybody has left
+  failed = 3,    ///< an error was delivered to all tasks
+  finished = 4,  ///< all tasks have left
 };
 constexpr auto enum_names(generation_state) {
   using enum generation_state;
@@ -27,13 +27,13 @@ constexpr auto enum_names(generation_state) {
                                        "RUNNING", failed, "FAILED", finished, "FINISHED");
 }
 
-/// How one task looks to people; finer than the wire's states.
+/// State of a task for people; finer than the wire states.
 enum class agent_health : std::uint8_t {
   missing = 0,      ///< never registered in this generation
-  registering = 1,  ///< its registration waits for the others
+  registering = 1,  ///< its registration waits for others
   connected = 2,
-  late = 3,          ///< beats, but others wait for it at a barrier; or its heartbeat is overdue
-  error = 4,         ///< in error
+  late = 3,  ///< alive but delays others at a barrier, or its heartbeat is overdue
+  error = 4,
   disconnected = 5,  ///< left, or was reset
 };
 constexpr auto enum_names(agent_health) {
@@ -46,34 +46,34 @@ constexpr auto enum_names(agent_health) {
 struct agent_view {
   task_index task = no_task;
   std::string job;
-  std::uint32_t index = 0;  ///< within the job
+  std::uint32_t index = 0;  ///< within the role
   agent_health health = agent_health::missing;
   core::incarnation incarnation{};
-  std::string peer;  ///< address of its connection, empty when unknown
+  std::string peer;  ///< address of its connection; empty: unknown
   bool recoverable = false;
   time_point registered_at{};   ///< zero: never
   time_point last_heartbeat{};  ///< zero: never
-  /// Known from before a restart of the server, and not heard of since.
+  /// Restored after a restart of the server, and silent since.
   bool unheard = false;
   std::size_t devices = 0;
-  std::vector<std::string> device_names;  ///< of the first that have one
+  std::vector<std::string> device_names;  ///< of the first named devices
   fault_ptr error;
-  /// True: its error is a consequence of another task's.
+  /// Whether its error is a consequence of another task's.
   bool casualty = false;
-  /// Set when LATE for a barrier: its id and since when the first waits there.
+  /// If LATE for a barrier: its id, and since when the first task waits there.
   std::string late_for;
   time_point late_since{};
-  /// Barriers and keys it waits for now, at most 8: "barrier step_12", "key a/b".
+  /// Barriers and keys it waits for, at most 8: "barrier step_12", "key a/b".
   std::vector<std::string> waiting_for;
-  /// Since when it waits for the first of them; never: for nothing.
+  /// Start of the oldest of these waits, or never.
   time_point waits_since = never;
 };
 
 struct missing_task {
   task_index task = no_task;
   std::string name;
-  std::string peer;             ///< empty when it never registered
-  time_point last_heartbeat{};  ///< zero: never heard of
+  std::string peer;             ///< empty: never registered
+  time_point last_heartbeat{};  ///< zero: never
 };
 
 struct arrived_task {
@@ -91,16 +91,16 @@ struct barrier_view {
   std::string id;
   std::int64_t counter = 0;
   barrier_state state = barrier_state::running;
-  fault_ptr fault;  ///< of a failed one
+  fault_ptr fault;  ///< if failed
   time_point started{};
   time_point deadline = never;
   time_point ended{};  ///< zero while running
   std::size_t participants = 0;
   std::size_t arrived_count = 0;
-  std::string first;  ///< name of the task that came first
-  /// Set only in the view of one running barrier, in the order of the participants.
+  std::string first;  ///< first task to arrive
+  /// Set only in the view of a single running barrier, in the order of participants.
   std::vector<arrived_task> arrived;
-  std::vector<missing_task> missing;  ///< the same
+  std::vector<missing_task> missing;  ///< As `arrived`.
 };
 
 struct key_view {
@@ -112,7 +112,7 @@ struct key_view {
 struct key_wait_view {
   std::string key;
   struct waiter {
-    std::string task;  ///< its name, or its address when the task is not known
+    std::string task;  ///< its name, or its address if unknown
     time_point since{};
     time_point deadline = never;
   };
@@ -121,14 +121,14 @@ struct key_wait_view {
 };
 
 struct generation_view {
-  std::uint64_t number = 0;  ///< 1 for the first of the cluster
+  std::uint64_t number = 0;  ///< from 1
   core::incarnation incarnation{};
   generation_state state = generation_state::waiting;
-  time_point started{};  ///< first registration; zero: none yet
-  time_point ended{};    ///< zero: not yet
+  time_point started{};  ///< first registration; zero: none
+  time_point ended{};    ///< zero: not ended
   std::optional<first_cause> cause;
-  std::array<std::size_t, 6> by_health{};  ///< tasks, by agent_health
-  std::size_t unheard = 0;                 ///< of the connected ones: see agent_view
+  std::array<std::size_t, 6> by_health{};  ///< tasks by agent_health
+  std::size_t unheard = 0;                 ///< of the connected tasks; see agent_view
   std::size_t barriers_running = 0;
   std::size_t barriers_remembered = 0;
   std::size_t keys = 0;
@@ -136,23 +136,23 @@ struct generation_view {
   std::size_t parked_polls = 0;
   std::size_t parked_key_waits = 0;
   std::size_t parked_watches = 0;
-  std::size_t parked_calls = 0;  ///< all of them
+  std::size_t parked_calls = 0;  ///< total
 };
 
-/// Tasks that live and do not hear of a preemption any more.
+/// Living tasks that will not receive a preemption notice.
 struct unheard_notices {
   static constexpr std::size_t first_max = 3;
 
   std::size_t count = 0;
-  std::vector<std::string> first;  ///< names of the first of them
-  time_point since = never;        ///< the first was found out
+  std::vector<std::string> first;  ///< names
+  time_point since = never;        ///< time of the first detection
   bool notice_is_set = false;
 };
 
 struct cluster_view {
   cluster_spec spec;
-  std::optional<cluster_spec> next;  ///< declared since; the next generation has it
-  std::string address;               ///< of its coordination service, as the shell told
+  std::optional<cluster_spec> next;  ///< pending declaration for the next generation
+  std::string address;               ///< of its coordination service
   generation_view generation;
   std::vector<generation_view> past;  ///< newest first, at most 16
 };

@@ -1,4 +1,4 @@
-// Which declarations of clusters are valid, and their texts.
+// Validation of cluster declarations.
 #include "server/core/coordination/api/declared_cluster.hpp"
 
 #include <algorithm>
@@ -83,7 +83,7 @@ status validate(cluster_spec const& spec) {
       return wrong_field("jobs", "'" + j.name + "' is there twice");
     names.push_back(j.name);
   }
-  // Sums of a time of day and one of these stay far from the end of time.
+  // Keeps sums with a time of day far from overflow.
   constexpr duration longest = std::chrono::hours(24 * 365 * 10);
   for (auto const& [field, value] : {std::pair("heartbeat_timeout", spec.heartbeat_timeout),
                                      std::pair("connection_grace", spec.connection_grace),

@@ -1,4 +1,4 @@
-// What a cluster is declared to be: jobs with sizes, times, rules.
+// Declaration of a cluster: roles ("jobs" in TensorFlow) with sizes, timeouts and rules.
 #pragma once
 
 #include <string>
@@ -16,31 +16,31 @@ using muster::name;
 struct job_spec {
   std::string name;
   std::uint32_t tasks = 0;
-  bool recoverable = false;  ///< its tasks may come and go without an error for the others
+  bool recoverable = false;  ///< its tasks may come and go without an error for others
   bool operator==(job_spec const&) const = default;
 };
 
-/// How tasks hear that the cluster has failed.
+/// How tasks learn that the cluster has failed.
 enum class error_delivery : std::uint8_t {
-  automatic = 0,  ///< by heartbeat where the server outlives its process (limits::outlives), else
-                  ///< by poll
-  poll = 1,       ///< their parked polls are answered at once; these break when the process ends
-  heartbeat = 2,  ///< polls are cancelled at once, which agents live on with; the next heartbeat is
-                  ///< refused
+  automatic = 0,  ///< heartbeat if sockets survive the server process (limits::outlives), else poll
+  poll = 1,       ///< parked polls are answered at once; they break when the process ends
+  /// Parked polls are cancelled, which agents survive; the next heartbeat is refused.
+  heartbeat = 2,
 };
 constexpr auto enum_names(error_delivery) {
   using enum error_delivery;
   return enumerators<error_delivery>(automatic, "auto", poll, "poll", heartbeat, "heartbeat");
 }
 
-/// What its agents speak where the server speaks TLS: JAX and TensorFlow know plaintext only.
+/// Protocol of the cluster's agents if the server uses TLS. JAX and TensorFlow support only
+/// plaintext.
 enum class agent_wire : std::uint8_t { plaintext = 0, tls = 1 };
 constexpr auto enum_names(agent_wire) {
   using enum agent_wire;
   return enumerators<agent_wire>(plaintext, "plaintext", tls, "tls");
 }
 
-/// Which torch they have who speak to its store and do not say: 1.13 and 2.0, or 2.1.
+/// Torch version of TCPStore clients that do not report one: 1.13 and 2.0, or 2.1.
 enum class torch_era : std::uint8_t { a = 0, b = 1 };
 constexpr auto enum_names(torch_era) {
   using enum torch_era;
@@ -49,60 +49,60 @@ constexpr auto enum_names(torch_era) {
 
 struct cluster_spec {
   std::string name = "default";
-  /// Which service coordinates it. There is one.
+  /// Type of its coordination service; only "standalone" exists.
   std::string service_type = "standalone";
-  /// Empty: no agents, only closure workers, which may come and go.
+  /// Empty: only closure workers, which may come and go.
   std::vector<job_spec> jobs = {};
 
-  /// Agents beat twice as often as *their* timeout says: this must not be shorter than theirs
-  /// (JAX: 100 s unless the program sets it).
+  /// Must not be shorter than the agents' own timeout, in which they send two heartbeats. JAX's
+  /// default is 100 s.
   duration heartbeat_timeout = std::chrono::seconds(100);
-  /// Nothing is heard of a task for this long after its connection was closed, while it polled for
-  /// errors where these are told by poll: its process is dead, whatever heartbeat_timeout says.
-  /// Zero: off.
+  /// Time without a message after a task's connection was closed until its process counts as dead,
+  /// whatever heartbeat_timeout is. With error_delivery::poll only connections with a parked poll
+  /// count. Zero: disabled.
   duration connection_grace = std::chrono::seconds(3);
   error_delivery errors = error_delivery::automatic;
   agent_wire agents = agent_wire::plaintext;
   duration register_timeout = std::chrono::minutes(60);
-  /// Zero: leaving is not a barrier.
+  /// Zero: tasks leave without a barrier.
   duration shutdown_timeout = std::chrono::minutes(5);
-  /// Registration answers when all tasks are there; otherwise at once.
+  /// Whether registration waits for all tasks.
   bool register_barrier = true;
-  /// Tasks may die and come back; their errors are not told to the others.
+  /// Whether tasks may fail and return without an error for the others.
   bool recoverable = false;
-  /// A task that timed out may register again with a new incarnation. Where the cluster renews
-  /// itself it may anyway: that starts a new generation.
+  /// Whether a task that timed out may register again with a new incarnation. If `renew` is set it
+  /// always may, which starts a new generation.
   bool allow_reconnect = false;
-  /// After a failed or finished run, a new incarnation's registration starts a new generation.
+  /// Whether the registration of a new incarnation after a failed or finished run starts a new
+  /// generation.
   bool renew = true;
-  /// A task that beats but keeps a barrier waiting for longer is shown LATE.
+  /// A task that is alive but delays a barrier for longer is shown as LATE.
   duration stuck_after = std::chrono::seconds(60);
 
-  /// Where its store of torch.distributed is served, beside the coordination service; 0: on a port
-  /// that the system picks. Unset: it has none, unless it is the main cluster and the server's
-  /// settings say where.
+  /// Port of its TCPStore; 0: chosen by the system. Unset: no store, except for the main cluster if
+  /// the server's settings enable it.
   std::optional<std::uint16_t> torch_port = {};
   torch_era torch = torch_era::a;
 
-  /// Of its closures: jobs whose workers hold state, see config::stateful_jobs. Unset: the
-  /// server's.
+  /// Roles whose workers hold state; see config::stateful_jobs. Unset: the server's setting.
   std::optional<std::vector<std::string>> stateful_jobs = {};
 
   task_index size() const;
-  /// Dense index of job:id; `no_task` when there is none. An empty job means the whole cluster
-  /// counted through, as JAX does; so does "jax_worker" unless a job has that name.
+  /// Returns the index of task `id` in the role, or `no_task`. An empty role counts through the
+  /// whole cluster, as in JAX. So does "jax_worker", unless a role has that name.
   task_index find(std::string_view job, std::int64_t id) const;
-  /// Position in `jobs` of the task's job, and its id there. REQUIRES: task < size().
+  /// Returns the task's position in `jobs` and its id there. REQUIRES: task < size().
   std::pair<std::size_t, std::uint32_t> place(task_index task) const;
-  /// First and one beyond the last of a job's tasks. REQUIRES: job < jobs.size().
+  /// Returns the index of the role's first task and of one past its last. REQUIRES: job <
+  /// jobs.size().
   std::pair<task_index, task_index> tasks_of(std::size_t job) const;
-  /// "/job:worker/task:3". REQUIRES: task < size().
+  /// Returns for example "/job:worker/task:3". REQUIRES: task < size().
   std::string task_name(task_index task) const;
 
   bool operator==(cluster_spec const&) const = default;
 };
 
-/// INVALID_ARGUMENT names the field and the limit.
+/// Errors: INVALID_ARGUMENT with the field and the limit.
 status validate(cluster_spec const& spec);
 
 }  // namespace muster::core::coordination

@@ -1,5 +1,4 @@
-// What changes the coordination core: one struct an event, nothing else. Plain data, so that a run
-// can be recorded and performed again.
+// Input events of the coordination core. Plain data, so that a run can be recorded and repeated.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +12,34 @@
 
 namespace muster::core::coordination {
 
-/// Errors: INVALID_ARGUMENT names the field; ALREADY_EXISTS; RESOURCE_EXHAUSTED; UNAVAILABLE after
+/// Errors: INVALID_ARGUMENT with the field; ALREADY_EXISTS; RESOURCE_EXHAUSTED; UNAVAILABLE after
 /// `stop`.
 struct create_cluster {
   cluster_spec spec;
 };
 
-/// Replaces what the cluster is declared to be; its name stays. At once while nobody has registered
-/// and no call waits (keys stay), or when the generation has ended and may be renewed; otherwise
-/// the next one has it, and the running one goes on as it began. Errors as for create; a log event,
-/// unless nothing changes. REQUIRES (here and below): the cluster exists.
+/// Replaces the declaration of the cluster, except its name. It is applied at once while no task
+/// has registered and no call waits (keys are kept), or if the generation has ended and may be
+/// renewed. Otherwise the next generation uses it. Reports an incident if anything changes. Errors:
+/// as create_cluster. REQUIRES (also below): the cluster exists.
 struct redeclare_cluster {
   cluster_id cluster{};
   cluster_spec spec;
 };
 
-/// The generation of now ends, whatever it does: whoever waits is answered. The next one, of
-/// `spec`, begins with the next tick; until then registrations are refused with UNAVAILABLE. Errors
-/// as for create.
+/// Ends the current generation, whatever its state, and answers all parked calls. The next
+/// generation, declared by `spec`, begins with the next tick; until then registrations fail with
+/// UNAVAILABLE. Errors: as create_cluster.
 struct renew_cluster {
   cluster_id cluster{};
   cluster_spec spec;
 };
 
-/// The generation of now fails with this error, which is no task's: everybody is told, and whoever
-/// waits is answered with it. `refuses`: so is each later call, but for those by which tasks come,
-/// beat, hear of errors and leave, until the next generation. Errors in `declared`:
-/// FAILED_PRECONDITION: nobody is there, or it has ended. REQUIRES: a code that is no success.
+/// Fails the current generation with an error that belongs to no task. All tasks receive it, and
+/// parked calls are answered with it. `refuses`: later calls fail with it, too, until the next
+/// generation; except registrations, heartbeats, polls and calls to leave or to read states. Errors
+/// in `declared`: FAILED_PRECONDITION if no task is present or the generation has ended. REQUIRES:
+/// `code` is an error.
 struct fail_cluster {
   cluster_id cluster{};
   muster::code code = muster::code::aborted;
@@ -47,46 +47,45 @@ struct fail_cluster {
   bool refuses = false;
 };
 
-/// The cluster listens at this port of its own. The next process of the server tries it first.
+/// The port on which the cluster listens. The next process of the server tries it first.
 struct cluster_listens {
   cluster_id cluster{};
   std::uint16_t port = 0;
 };
 
-/// A cluster of an earlier process, with all that is known of it. Errors as for create.
+/// Restores a cluster of an earlier process. Errors: as create_cluster.
 struct restore_cluster {
   restored_cluster what;
 };
 
-/// Answers every parked call and forgets the cluster. NOT_FOUND.
+/// Answers all parked calls and removes the cluster. Errors: NOT_FOUND.
 struct remove_cluster {
   std::string name;
 };
 
-/// A call of the cluster's coordination service. It is moved from. REQUIRES: its id is new.
+/// A call of the cluster's coordination service; consumed. REQUIRES: its id is new.
 struct cluster_call {
   cluster_id cluster{};
   request what;
 };
 
-/// The caller went away: whatever it waited for is withdrawn, no reply comes.
+/// The caller is gone: its wait is withdrawn and no reply follows.
 struct call_gone {
   cluster_id cluster{};
   call_id call{};
 };
 
-/// The connection that a task spoke over has ended. It counts where errors are told by heartbeat;
-/// elsewhere the task's poll tells.
+/// A task's connection has closed. Used only with delivery by heartbeat; otherwise the task's poll
+/// shows it.
 struct connection_closed {
   cluster_id cluster{};
   task_index task = no_task;
   core::incarnation incarnation{};
 };
 
-/// Something is due.
 struct tick {};
 
-/// Answers everything; requests are refused from then on.
+/// Answers all parked calls; later requests are refused.
 struct stop {};
 
 using event = std::variant<create_cluster, redeclare_cluster, renew_cluster, fail_cluster,

@@ -1,4 +1,4 @@
-// How errors are made.
+// Construction of faults within the limits of gRPC trailers.
 #include "server/core/coordination/api/fault.hpp"
 
 namespace muster::core::coordination {

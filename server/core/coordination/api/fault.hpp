@@ -1,5 +1,5 @@
-// An error of the coordination service, with what its clients read besides code and text. Shared:
-// one failed barrier answers a thousand callers with one fault.
+// An error of the coordination service, with the details that its clients read. Shared, because a
+// failed barrier can answer a thousand callers with one fault.
 #pragma once
 
 #include <algorithm>
@@ -16,48 +16,49 @@
 
 namespace muster::core::coordination {
 
-/// A task of a cluster: its place in the cluster's roll, jobs in declared order.
+/// Index of a task in its cluster, counted through the roles in declared order.
 using task_index = std::uint32_t;
 inline constexpr task_index no_task = ~task_index{0};
 
 struct barrier_instance {
   std::string id;
-  std::int64_t counter = 0;  ///< which use of the id, from 0
+  std::int64_t counter = 0;  ///< use of the id, from 0
   bool operator==(barrier_instance const&) const = default;
 };
 
 struct fault {
   muster::code code = muster::code::unknown;
-  std::string message;  ///< at most `message_bytes_max`, UTF-8
-  /// Clients treat it as an answer of the service rather than a broken connection.
+  std::string message;  ///< UTF-8, at most `message_bytes_max`
+  /// Whether clients treat it as an answer of the service rather than a broken connection.
   bool coordination = true;
-  task_index source = no_task;  ///< the task it is about
+  task_index source = no_task;  ///< the task concerned
   bool reported = false;        ///< by the task itself
-  /// Clients go on counting from here; every error that ends a barrier carries it.
+  /// Clients continue counting from here; set for every error that ends a barrier.
   std::optional<barrier_instance> barrier = {};
-  /// The true incarnation, for a caller that believes in another one.
+  /// The current incarnation, for a caller that names another one.
   std::optional<core::incarnation> mismatch = {};
-  bool no_room = false;  ///< see base/no_room.hpp; over REST alone
+  bool no_room = false;  ///< see base/no_room.hpp; REST only
 
   bool operator==(fault const&) const = default;
 };
 
-/// Where a failure began, apart from those it took down.
+/// The first failure, as opposed to its consequences.
 struct first_cause {
-  std::string task;  ///< empty when no single task is to blame
+  std::string task;  ///< empty: no single task is to blame
   std::string peer;
   std::string message;
   time_point at{};
   bool operator==(first_cause const&) const = default;
 };
 
-/// Null means OK.
+/// Null: success.
 using fault_ptr = std::shared_ptr<fault const>;
 
-/// Trailers have 8 KB for everything; longer texts would arrive as RESOURCE_EXHAUSTED.
+/// Limit for messages: gRPC trailers have 8 KB, and longer messages would arrive as
+/// RESOURCE_EXHAUSTED.
 inline constexpr std::size_t message_bytes_max = 3'072;
 
-/// The text, or its beginning with a mark that it was cut; never inside a UTF-8 sequence.
+/// Returns the text, or a prefix of it with a mark. Never cuts within a UTF-8 sequence.
 inline std::string shortened(std::string_view text, std::size_t bytes_max) {
   constexpr std::string_view mark = " ... [truncated]";
   if (text.size() <= bytes_max) return std::string(text);
@@ -74,29 +75,29 @@ struct task_error {
   }
 };
 
-// How errors are made: with so much of their text as trailers can carry.
+// Construction of faults. Messages are cut to fit into gRPC trailers.
 
-/// What fits into the 8 KB that a client takes for all trailers, their names and gRPC's own
-/// included, counted as they travel: text percent-encoded, details in base64.
+/// Usable part of the 8 KB for trailers, in encoded form. Names and gRPC's own trailers take the
+/// rest; messages are percent-encoded, details base64.
 inline constexpr std::size_t trailer_bytes_max = 7'000;
-/// How many bytes from the text's beginning take at most so many as they travel: gRPC sends three
-/// for each that is not printable ASCII.
+/// Returns the length of the longest prefix that takes at most `bytes` when encoded. gRPC sends
+/// three bytes for each one that is not printable ASCII.
 std::size_t fitting(std::string_view text, std::size_t bytes);
-/// So much of the text as fits beside details of this size.
+/// Returns the prefix that fits with details of this size.
 std::string cut(std::string_view message, std::size_t details_bytes = 0);
 
-/// About the request itself. `coordination`: see fault.
+/// Returns a fault of the request itself. `coordination`: see fault.
 fault_ptr refusal(code c, std::string_view message, bool coordination = true);
-/// About a task; `no_task`: about none in particular.
+/// Returns a fault of a task, or of no task in particular (`no_task`).
 fault_ptr task_fault(task_index t, code c, std::string_view message, bool reported = false);
-/// What the refusal of a heartbeat tells of an error: ABORTED whatever it is, since agents try
-/// again after UNAVAILABLE. `how`: more about the task; may be empty.
+/// Returns the fault that delivers an error by refusing a heartbeat. The code is always ABORTED,
+/// because agents retry after UNAVAILABLE. `how`: details about the task; may be empty.
 fault_ptr heartbeat_fault(fault const& told, std::string const& how);
-/// About an instance of a barrier, which its callers go on counting from.
+/// Returns a fault of a barrier instance, from which its callers continue counting.
 fault_ptr barrier_fault(barrier_instance b, code c, std::string_view message);
-/// The caller believes in another incarnation of the service.
+/// Returns a fault for a caller that names another incarnation of the service.
 fault wrong_service(core::incarnation believed, core::incarnation now);
-/// "key: has 70000 bytes, the limit is 65536"
+/// Returns for example "key: has 70000 bytes, the limit is 65536".
 std::string longer_than(std::string_view field, std::size_t bytes, std::size_t bytes_max);
 
 }  // namespace muster::core::coordination

@@ -1,6 +1,5 @@
-// What comes in: one struct a call of the coordination service. Plain data; shells resolve names
-// to task indices and fill in `caller`. Each is answered exactly once unless `call_gone` comes
-// first.
+// Calls of the coordination service. Plain data; the hub resolves names to task indexes and sets
+// `caller`. Each call is answered exactly once unless `call_gone` arrives first.
 #pragma once
 
 #include <algorithm>
@@ -15,29 +14,29 @@
 
 namespace muster::core::coordination {
 
-/// Who asks, and until when the answer is of use.
+/// The origin of a call.
 struct caller {
   call_id call{};
   /// The caller's own deadline; parked calls are answered shortly before it.
   time_point deadline = never;
-  /// XLA's dialect names the service it believes to talk to; TensorFlow's does not.
+  /// The service that the caller expects. XLA's protocol names it, TensorFlow's does not.
   std::optional<core::incarnation> service = {};
-  /// Address of the connection, "10.0.0.3:4711"; empty when unknown. TensorFlow's dialect has no
-  /// incarnation in most calls: by its address a process of an earlier generation is known.
+  /// Address of the connection, "10.0.0.3:4711"; empty: unknown. TensorFlow's protocol names no
+  /// incarnation in most calls, so its address identifies a process of an earlier generation.
   std::string peer = {};
-  /// The process that asks, as XLA's dialect names it in every call but the registration; zero: not
+  /// The calling process, which XLA's protocol names in every call but the registration; zero: not
   /// named.
   core::incarnation process = {};
 };
 
-/// A task as a request names it. When the cluster has no such task, `index` is `no_task` and
-/// `name` says what was asked for.
+/// A task named by a request. If the cluster has no such task, `index` is `no_task`, and `name` is
+/// the requested name.
 struct task_ref {
   task_index index = no_task;
   std::string name;
 };
 
-/// Those that the cluster has, ascending, each once.
+/// Returns the tasks that the cluster has, in ascending order without duplicates.
 inline std::vector<task_index> indices_of(std::vector<task_ref> const& tasks) {
   std::vector<task_index> found;
   found.reserve(tasks.size());
@@ -84,12 +83,12 @@ struct poll_for_error {
   task_ref task;
 };
 
-/// Answered when all tasks have called, with everybody's devices in order of tasks.
+/// Answered when all tasks have called, with the devices of all tasks in order.
 struct wait_for_all_tasks {
   caller from;
   task_ref task;
-  std::vector<blob> devices;  ///< encoded descriptions, passed through
-  /// What people call them, of those that say so; views keep device_names_max.
+  std::vector<blob> devices;  ///< encoded descriptions, not interpreted
+  /// Names of devices for people, where given; views keep device_names_max.
   std::vector<std::string> names = {};
 };
 
@@ -102,7 +101,7 @@ struct watch_tasks {
   caller from;
   /// Position in cluster_spec::jobs; none: all tasks.
   std::optional<std::size_t> job;
-  /// Answered once the version differs; negative or `at_once`: now.
+  /// Answered once the version differs; at once if negative or `at_once`.
   std::int64_t version = -1;
   bool at_once = false;
 };
@@ -112,16 +111,16 @@ struct insert_key_value {
   std::string key;
   blob value;
   bool overwrite = false;
-  /// The caller has no agent, which would refuse the call itself once the run has failed: the
-  /// service refuses it with FAILED_PRECONDITION.
+  /// The caller has no agent, which would refuse the call after a failed run. The service refuses
+  /// it instead, with FAILED_PRECONDITION.
   bool visits = false;
 };
 
 struct get_key_value {
   caller from;
   std::string key;
-  bool wait = true;  ///< false: NOT_FOUND when it is missing
-  /// Who waits, as far as the call says: its incarnation, or the address it comes from.
+  bool wait = true;  ///< false: fails with NOT_FOUND if the key is missing
+  /// Identify the waiting task, if given.
   core::incarnation incarnation{};
   std::string peer;
 };
@@ -150,15 +149,16 @@ struct enter_barrier {
   duration timeout{};
   task_ref task;
   std::vector<task_ref> participants;  ///< empty: the whole cluster
-  /// A visitor has no agent: it joins whichever use of the barrier there is, its time-out and its
-  /// mistakes are its own, and a use that only visitors came to and left was none.
+  /// The caller is a visitor, without an agent. It joins the current use of the barrier. Its
+  /// time-out and its errors affect only itself, and a use with visitors only is undone when they
+  /// leave.
   bool visits = false;
 };
 
 struct cancel_barrier {
   caller from;
   std::string id;
-  /// None: whichever runs (from an operator).
+  /// None: the running use (for operators).
   std::optional<std::int64_t> counter;
 };
 

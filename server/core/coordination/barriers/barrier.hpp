@@ -1,5 +1,4 @@
-// One barrier: an id, and the instance of it that runs or ran last. Plain data that barrier_table
-// keeps.
+// A barrier: an id and its running or last instance. Plain data of barrier_table.
 #pragma once
 
 #include <algorithm>
@@ -21,38 +20,39 @@ struct barrier {
   bool whole_cluster = false;
   bool running = false;
   bool told_stuck = false;
-  bool missing_stale = true;  // `missing` no longer says who has not come
-  fault_ptr result;           // of an ended one; null: passed
-  fault_ptr result_before;    // of the use before this one
+  bool missing_stale = true;  // `missing` is out of date
+  fault_ptr result;           // of a finished instance; null: passed
+  fault_ptr result_before;    // of the previous use
   task_index first = no_task;
   std::size_t arrived_count = 0;
   time_point started{};
-  time_point waiting_since{};   // since then somebody has been waiting without a break
-  time_point deadline = never;  // while only visitors have come
+  time_point waiting_since{};   // start of the current uninterrupted wait
+  time_point deadline = never;  // never while only visitors have arrived
   time_point ended{};
-  time_point due = never;  // its place among the deadlines
+  time_point due = never;  // key among the deadlines
   std::shared_ptr<participants const> who;
-  // By position in `who`, while running: the parked call, 0 when it has not come.
+  // Parked calls by position in `who` while running; 0: not arrived.
   std::vector<call_id> calls;
-  // By position, of those that have come.
+  // Arrival times by position.
   std::vector<time_point> came;
-  // By position: came, and was answered shortly before its own deadline. Not missing, therefore.
+  // By position: arrived, and answered before its own deadline. Such tasks are not missing.
   std::vector<bool> gave_up;
   std::size_t gave_up_count = 0;
-  std::string missing;  // in words; kept, since a thousand callers may ask for it at one time
+  std::string missing;  // Message; cached, since a thousand callers may need it at once.
   time_point missing_at{};
-  std::list<barrier_number>::iterator place;  // among the running or the finished ones
+  // position in the list of running or finished barriers
+  std::list<barrier_number>::iterator place;
 
-  /// Position of the task; who->size() when it takes no part.
+  /// Returns the task's position in `who`, or who->size() if it does not participate.
   std::size_t position(task_index t) const {
     if (whole_cluster) return std::min<std::size_t>(t, who->size());
     auto const it = std::lower_bound(who->begin(), who->end(), t);
     return it != who->end() && *it == t ? static_cast<std::size_t>(it - who->begin()) : who->size();
   }
   bool has(task_index t) const { return position(t) < who->size(); }
-  /// The call that the task waits with; 0: none. REQUIRES: running, has(t).
+  /// Returns the task's parked call, or 0. REQUIRES: running, has(t).
   call_id call_of(task_index t) const { return calls[position(t)]; }
-  /// Has neither come nor given up, by position. REQUIRES: running.
+  /// Whether the participant has neither arrived nor given up. REQUIRES: running.
   bool is_missing(std::size_t at) const { return calls[at] == call_id{} && !gave_up[at]; }
   barrier_instance instance() const { return {id, counter}; }
 };

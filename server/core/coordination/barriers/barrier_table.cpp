@@ -1,4 +1,4 @@
-// How calls come to instances of barriers, leave them and end them.
+// Instances of barriers: their calls, deadlines and ends.
 #include "server/core/coordination/barriers/barrier_table.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace muster::core::coordination {
 namespace {
 
-// Higher ones are nobody's count, and one more must not leave 64 bits.
+// Larger counters are not accepted, so that an increment cannot overflow.
 constexpr std::int64_t counter_max = std::int64_t{1} << 62;
 
 std::shared_ptr<participants const> all_of(task_index size) {
@@ -83,7 +83,7 @@ barrier& barrier_table::start(arrival const& a, std::int64_t counter, time_point
   return b;
 }
 
-// Thousands of barriers of one set, each under an id of its own, share one list.
+// Shares the list among thousands of barriers with the same participants.
 std::shared_ptr<participants const> barrier_table::kept(std::shared_ptr<participants const> who) {
   constexpr std::size_t sets_max = 16;
   auto const same = [&](auto const& s) { return s == who || *s == *who; };
@@ -119,7 +119,7 @@ bool barrier_table::arrive(barrier_number n, arrival const& a, call_id call, tim
   auto const deadline = b.deadline;
   if (b.arrived_count == 0) {
     b.waiting_since = now;
-    // Callers of a registration that nobody waits for any more do not shorten the next attempt.
+    // Earlier callers of a registration that have left do not shorten the next attempt.
     if (b.purpose == barrier_purpose::registration) b.deadline = now + a.timeout;
   }
   auto const first_agent = b.deadline == never && !a.visits;
@@ -170,7 +170,7 @@ void barrier_table::undo_if_void(barrier_number n, time_point now) {
   all_.take(n);
 }
 
-// The oldest may be forgotten for it.
+// May forget the oldest finished barrier.
 void barrier_table::finish(barrier& b, time_point now, barrier_outcome how, task_index by) {
   using times = std::vector<time_point>;
   auto came = !b.result && b.purpose == barrier_purpose::user
@@ -203,7 +203,7 @@ barrier_fact barrier_table::fact_of(std::string const& id) const {
   f.result_before = b->result_before;
   f.ended = b->ended;
   if (!b->running) return f;
-  --f.counter;  // the next use has begun in the same step
+  --f.counter;  // The next use began in the same step.
   f.result = std::exchange(f.result_before, nullptr);
   f.ended = b->started;
   return f;
@@ -223,7 +223,7 @@ void barrier_table::restore(barrier_fact const& f) {
   b.started = b.ended = f.ended;
   by_id_.emplace(b.id, n);
   b.place = finished_.insert(finished_.end(), n);
-  // Some may have been forgotten before.
+  // Barriers may have been forgotten before.
   if (finished_.size() >= limits_.finished_barriers_max) forgetful_ = true;
   say_whole(b, log_);
 }
@@ -237,7 +237,8 @@ void barrier_table::say_whole(change_log const& log) const {
   for (auto const n : running_) say_whole(at(n), log);
 }
 
-// What it came to, not how: the first may have gone, and it may not be for him that somebody waits.
+// Writes the current state rather than the history: the first task may have left, and waiting_since
+// may belong to another task.
 void barrier_table::say_whole(barrier const& b, change_log const& log) {
   auto const say = [&](task_index t, time_point at, barrier_move how) {
     log.note(barrier_moved{b.number, at, t, how});
@@ -258,13 +259,13 @@ void barrier_table::say_whole(barrier const& b, change_log const& log) {
     if (b.gave_up[i]) say((*b.who)[i], b.started, barrier_move::gave_up);
 }
 
-// Its end, or the time to say that it is stuck.
+// Sets the deadline or the time to report that the barrier is stuck.
 void barrier_table::schedule(barrier& b) {
   auto const talks = b.purpose == barrier_purpose::user && !b.told_stuck && b.arrived_count > 0;
   set_due(b, talks ? std::min(b.deadline, b.waiting_since + stuck_after_) : b.deadline);
 }
 
-// Someone may have gone and another come since the reminder was arranged.
+// Checks again, because the waiting tasks may have changed since the reminder was set.
 bool barrier_table::remind(barrier_number n, time_point now) {
   auto& b = all_.at(n);
   b.told_stuck = b.arrived_count > 0 && b.waiting_since + stuck_after_ <= now;

@@ -1,15 +1,14 @@
-// The barriers of one generation by id: how calls come to their instances and leave them, and when
-// something is due. Running ones are kept in order of their start, finished ones in order of their
-// end. What an end means to the tasks, and what callers are told, is for `service`, which owns it;
-// knows no other part. Pure; engine thread only. Limits: barriers_max running (the call that would
-// start one more is refused by the owner), finished_barriers_max remembered (the oldest is
-// forgotten).
+// The barriers of one generation by id, the calls that wait at them, and their deadlines. Running
+// barriers are ordered by start, finished barriers by end. The owner, `service`, handles the
+// consequences of an end and answers callers. Pure; engine thread only. Limits: barriers_max
+// running (the owner refuses calls that would start another), finished_barriers_max finished (the
+// oldest is forgotten).
 //
 //   (unknown) --open--> running --end--> finished --open: the next instance--> running
 //        ^                                   |
 //        \-------------- forgotten ----------/
 //
-// A use begun by visitors has no deadline until an agent comes, and is undone when all have left.
+// A use begun by visitors has no deadline until an agent arrives, and is undone when all have left.
 #pragma once
 
 #include <functional>
@@ -29,37 +28,37 @@
 
 namespace muster::core::coordination {
 
-/// One call that enters a barrier, whatever its purpose.
+/// A call that enters a barrier of any purpose.
 struct arrival {
   std::string_view id;
   std::int64_t counter = 0;
   duration timeout{};
   task_index task = no_task;
-  /// A task that may have restarted and counts from 0 again: it joins whatever instance there is.
+  /// Whether the task may have restarted and count from 0: it then joins the current instance.
   bool begins_again = false;
   bool visits = false;                                // see enter_barrier
   std::shared_ptr<participants const> who = nullptr;  // null: the whole cluster
-  bool with_unknown = false;  // it names a participant that the cluster does not have
+  bool with_unknown = false;                          // names a participant that the cluster lacks
   barrier_purpose purpose = barrier_purpose::user;
 };
 
-/// How an arrival goes together with its instance.
+/// Whether an arrival matches its instance.
 enum class arrival_fit : std::uint8_t {
   fits,
-  miscounted,           ///< it counts uses of the barrier otherwise
-  unknown_participant,  ///< it names one that the cluster does not have
-  other_participants,   ///< than the instance was opened with
-  no_participant,       ///< it takes no part itself
+  miscounted,           ///< has another count of uses
+  unknown_participant,  ///< names a participant that the cluster lacks
+  other_participants,   ///< differ from the first call
+  no_participant,       ///< the caller is not a participant
 };
 
-/// What an instance ends with.
+/// Result with which an instance ends.
 struct barrier_verdict {
   barrier_outcome how = barrier_outcome::passed;
   fault_ptr fault = nullptr;  ///< null: passed
-  task_index by = no_task;    ///< who failed, left or called wrongly
+  task_index by = no_task;    ///< task that failed, left or made the wrong call
 };
 
-/// What came of an instance, for those who carry it on.
+/// A finished instance, with the calls to answer.
 struct barrier_end {
   barrier_instance instance;
   barrier_purpose purpose = barrier_purpose::user;
@@ -69,26 +68,26 @@ struct barrier_end {
     call_id call{};
     task_index task = no_task;
   };
-  std::vector<waiter> waiters;  // by position; they wait no longer
+  std::vector<waiter> waiters;  // by position; no longer waiting
 };
 
 class barrier_table {
  public:
-  /// Tasks 0 to `tasks` - 1 are the whole cluster. `stuck_after`: see cluster_spec. REQUIRES:
-  /// limits outlive it.
+  /// Tasks 0 to `tasks` - 1 are the whole cluster. `stuck_after`: see cluster_spec. REQUIRES: `l`
+  /// outlives this object.
   barrier_table(task_index tasks, duration stuck_after, limits const& l, change_log log);
 
-  /// Null: unknown or forgotten. Valid until it is forgotten, like all references here.
+  /// Returns null if the id is unknown or forgotten. References remain valid until it is forgotten.
   barrier const* find(std::string_view id) const;
   barrier const* find(barrier_number n) const { return all_.find(n); }
-  /// REQUIRES (here and below): it is there.
+  /// REQUIRES (also below): the barrier exists.
   barrier const& at(barrier_number n) const { return all_.at(n); }
   std::list<barrier_number> const& running() const { return running_; }
   std::list<barrier_number> const& finished() const { return finished_; }  // oldest first
   bool full() const { return running_.size() >= limits_.barriers_max; }
   std::shared_ptr<participants const> const& everybody() const { return everybody_; }
 
-  /// The instance that the call belongs to, started now when the call opens one.
+  /// Result of instance_for().
   struct instance {
     barrier_number number{};
     bool opened = false;
@@ -96,39 +95,42 @@ class barrier_table {
   instance instance_for(arrival const& a, time_point now) {
     return instance_for(a, find(a.id), now);
   }
-  /// `known`: what was found under its id.
+  /// Returns the instance for the call, and opens it if necessary. `known`: result of find() for
+  /// the id.
   instance instance_for(arrival const& a, barrier const* known, time_point now);
   arrival_fit fit(barrier_number n, arrival const& a) const;
-  /// The call waits there. True: everybody has come. REQUIRES: running, fits, nobody waits in the
-  /// task's place.
+  /// Parks the call at the instance. Returns whether all participants have arrived. REQUIRES: the
+  /// instance runs, the arrival fits, and no call of the task is parked there.
   bool arrive(barrier_number n, arrival const& a, call_id call, time_point now);
-  /// The task's call is no longer waited for here; the barrier goes on. REQUIRES: it waits.
+  /// Removes the task's call. The barrier continues. REQUIRES: the call is parked there.
   void step_out(barrier_number n, task_index t, barrier_move how, time_point now);
-  /// One that stepped out was answered shortly before its deadline; it came, so those who are
-  /// missing are still the same.
+  /// Notes that the removed call was answered before its deadline. The task has arrived, so the
+  /// missing tasks are unchanged.
   void note_gave_up(barrier_number n, task_index t, time_point now);
-  /// If only visitors came, and have gone, it is as if the use had not begun.
+  /// Undoes the use if only visitors arrived and all have left.
   void undo_if_void(barrier_number n, time_point now);
-  /// REQUIRES: running.
+  /// Ends the instance. REQUIRES: it runs.
   barrier_end end(barrier_number n, barrier_verdict v, time_point now);
 
   time_point next_due() const { return due_.empty() ? never : due_.begin()->first.first; }
   /// REQUIRES: next_due() != never.
   barrier_number first_due() const { return due_.begin()->second; }
-  /// Something was due before the deadline. True: people are to hear that it is stuck.
+  /// Handles a reminder before the deadline. Returns whether the barrier is to be reported as
+  /// stuck.
   bool remind(barrier_number n, time_point now);
-  /// Nothing is due until somebody comes.
+  /// Clears the due time until the next arrival.
   void stop_clock(barrier_number n) { set_due(all_.at(n), never); }
   void keep_missing(barrier_number n, std::string text, time_point now);
 
-  /// What is remembered of the id: of its last instance that ended.
+  /// Returns the record of the last finished instance of the id.
   barrier_fact fact_of(std::string const& id) const;
-  /// As it was. REQUIRES: the id is unknown; those that ended earlier came before.
+  /// Restores a finished barrier. REQUIRES: the id is unknown; barriers are restored in order of
+  /// their end.
   void restore(barrier_fact const& f);
-  /// All of them, as changes.
+  /// Writes all barriers as changes.
   void say_whole(change_log const& log) const;
 
-  /// Empty when everything is as it must be, else what is not, in words.
+  /// Returns the first violated invariant, or an empty string.
   std::string violated_invariant() const;
 
  private:
@@ -145,14 +147,14 @@ class barrier_table {
   duration const stuck_after_;
   std::shared_ptr<participants const> const everybody_;
   slot_table<barrier_number, barrier> all_;
-  std::unordered_map<std::string_view, barrier_number> by_id_;  // views of the barriers' own ids
+  std::unordered_map<std::string_view, barrier_number> by_id_;  // keys refer to the barriers' ids
   std::list<barrier_number> running_;
   std::list<barrier_number> finished_;
-  std::vector<std::shared_ptr<participants const>> sets_;  // of participants, used last
+  std::vector<std::shared_ptr<participants const>> sets_;  // recently used sets of participants
   // By time, then by id, so that effects do not depend on numbers.
   std::map<std::pair<time_point, std::string_view>, barrier_number> due_;
   change_log const log_;
-  bool forgetful_ = false;  // some were forgotten: counters of unknown ids cannot be checked
+  bool forgetful_ = false;  // barriers were forgotten, so counters of unknown ids cannot be checked
 };
 
 }  // namespace muster::core::coordination

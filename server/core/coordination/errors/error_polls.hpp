@@ -1,5 +1,5 @@
-// Who waits to hear of an error, at most one call a task, and who has heard of the one that
-// everybody is told. Owned by `service`; knows no other part. Pure; engine thread only.
+// Parked polls for errors, at most one per task, and which tasks have received the common error.
+// Owned by `service`. Pure; engine thread only.
 #pragma once
 
 #include <utility>
@@ -14,17 +14,17 @@ class error_polls {
  public:
   explicit error_polls(task_index tasks) : polls_(tasks) {}
 
-  /// Somebody polls, so errors can be told rather than only found out.
+  /// Notes that a task polls, so that errors can be delivered.
   void note_poller() { polled_ = true; }
   bool polled() const { return polled_; }
 
-  /// REQUIRES: the task has no call here.
+  /// REQUIRES: no call of the task is parked here.
   void add(task_index t, call_id call) {
     check(polls_[t].call == call_id{}, "a task polls with one call at a time");
     polls_[t].call = call;
     ++waiting_;
   }
-  /// The task's call, which waits no longer; 0: it had none.
+  /// Removes and returns the task's call, or 0.
   call_id take(task_index t) {
     auto const call = std::exchange(polls_[t].call, call_id{});
     waiting_ -= call != call_id{};

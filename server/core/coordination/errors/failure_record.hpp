@@ -1,5 +1,5 @@
-// What went wrong in one generation: its first cause, apart from those it took down, and what
-// everybody was told. Owned by `service`; knows no other part. Pure; engine thread only.
+// Failures of one generation: the first cause, independent failures at the same time, and the error
+// that was delivered. Owned by `service`. Pure; engine thread only.
 #pragma once
 
 #include <optional>
@@ -14,33 +14,33 @@ class failure_record {
  public:
   std::optional<first_cause> const& cause() const { return cause_; }
   task_index cause_task() const { return cause_task_; }
-  /// Keeps the first. `t`: `no_task` when no single task is to blame. False: there was one.
+  /// Keeps the first cause. `t`: `no_task` if no single task is to blame. Returns false if there
+  /// was a cause.
   bool blame(task_index t, first_cause c) {
     if (cause_) return false;
     cause_ = std::move(c);
     cause_task_ = t;
     return true;
   }
-  /// It failed at the same moment as the first cause, and not because of it.
+  /// Adds a task that failed at the same time as the first cause, but independently.
   bool add_victim(task_index t) { return victims_.insert(t).second; }
   std::set<task_index> const& victims() const { return victims_; }
-  /// Whether an error of this task follows from another's.
+  /// Whether an error of the task is a consequence of another's.
   bool is_casualty(task_index t) const {
     return cause_ && cause_task_ != t && !victims_.contains(t);
   }
-  /// The message, and the first cause when it does not say it already.
+  /// Returns the message with the first cause, unless it contains the cause already.
   std::string with_cause(std::string message) const {
     if (!cause_ || message.find(cause_->message) != std::string::npos) return message;
     return shortened(message, 2'400) + "\nFirst cause: " + shortened(cause_->message, 600);
   }
 
-  /// The generation has failed.
   bool failed() const { return failed_; }
-  /// False: it had failed already.
+  /// Returns false if the generation had failed already.
   bool fail() { return !std::exchange(failed_, true); }
-  /// What everybody was told who polled for errors; null: nothing.
+  /// Returns the error that was delivered to polling tasks, or null.
   fault_ptr const& broadcast() const { return broadcast_; }
-  /// Once a generation. False: something was told already.
+  /// Sets that error, once per generation. Returns false if it was set.
   bool tell_everybody(fault_ptr f) {
     if (broadcast_) return false;
     broadcast_ = std::move(f);

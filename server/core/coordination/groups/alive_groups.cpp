@@ -1,4 +1,4 @@
-// Who of a set has asked, and whether that is everybody who can.
+// Queries for living tasks, grouped by the set of tasks.
 #include "server/core/coordination/groups/alive_groups.hpp"
 
 #include <algorithm>

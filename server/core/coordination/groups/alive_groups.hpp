@@ -1,5 +1,5 @@
-// Sets of tasks that ask which of them are alive: a set is answered when every connected task of it
-// has asked. Owned by `service`, which knows who is connected; pure; engine thread only.
+// Queries for living tasks. A query for a set of tasks is answered when every connected task of the
+// set has asked. Owned by `service`, which knows the connected tasks; pure; engine thread only.
 #pragma once
 
 #include <functional>
@@ -19,11 +19,11 @@ class alive_groups {
  public:
   using connected = std::function<bool(task_index)>;
 
-  /// The task asks about itself and the others of this set. REQUIRES: ascending, with the task.
+  /// Adds a query of task `t` about `tasks`. REQUIRES: `tasks` is ascending and contains `t`.
   alive_group_id ask(std::vector<task_index> const& tasks, task_index t, call_id call);
-  /// The call waits no longer. REQUIRES: it waits in this group.
+  /// Removes the call. REQUIRES: it waits in this group.
   void withdraw(alive_group_id g, call_id call);
-  /// Its members, once every connected one of them has asked; the group is gone then.
+  /// Members and calls of a group in which all connected members have asked.
   struct complete {
     std::vector<task_index> tasks;
     std::vector<call_id> calls;  // ascending
@@ -36,7 +36,7 @@ class alive_groups {
     call_id call{};
     alive_group_id group{};
   };
-  /// The calls of one task.
+  /// Returns the calls of one task.
   std::vector<waiter> of(task_index t) const;
   std::size_t waiting() const;
   std::string violated_invariant() const;
@@ -45,9 +45,9 @@ class alive_groups {
   struct group {
     std::vector<task_index> tasks;
     std::map<call_id, task_index> calls;
-    std::vector<std::uint32_t> asked;  // by position in `tasks`: calls of the task
-    // Position of a connected task that had not asked when last looked for; the next look starts
-    // here, so that a thousand callers of one set cost a thousand steps rather than a million.
+    std::vector<std::uint32_t> asked;  // Number of calls by position in `tasks`.
+    // Position of a connected task that had not asked at the last check, where the next check
+    // starts. So a thousand callers of one set cost a thousand steps rather than a million.
     std::size_t awaited = 0;
 
     std::size_t position(task_index t) const;

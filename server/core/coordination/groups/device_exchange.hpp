@@ -1,5 +1,5 @@
-// The descriptions of their devices that tasks bring to each other, and all of them together once
-// everybody has met. Owned by `service`; knows no other part. Pure; engine thread only.
+// Device descriptions of tasks, which are exchanged when all tasks have provided theirs. Owned by
+// `service`. Pure; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class device_exchange {
   std::size_t count(task_index t) const { return brought_[t] ? brought_[t]->size() : 0; }
   /// For people; see limits::device_names_max.
   std::vector<std::string> const& names(task_index t) const { return names_[t]; }
-  /// What a task says first holds. REQUIRES: not has(t).
+  /// Keeps a task's first descriptions. REQUIRES: not has(t).
   void bring(task_index t, std::vector<blob> devices, std::vector<std::string> names = {},
              limits const& l = {}) {
     names.resize(std::min(names.size(), l.device_names_max));
@@ -32,19 +32,19 @@ class device_exchange {
     names_[t] = std::move(names);
   }
 
-  /// Everybody's, in this order.
+  /// Joins all descriptions in this order of tasks.
   void gather(std::vector<task_index> const& order) {
     auto all = std::make_shared<std::vector<blob>>();
     for (auto const t : order)
       if (brought_[t]) all->insert(all->end(), brought_[t]->begin(), brought_[t]->end());
     gathered_ = std::move(all);
   }
-  /// Null: they have not met.
+  /// Returns null before gather().
   std::shared_ptr<std::vector<blob> const> const& gathered() const { return gathered_; }
 
  private:
   std::vector<std::optional<std::vector<blob>>> brought_;  // by task
-  std::vector<std::vector<std::string>> names_;            // the same
+  std::vector<std::vector<std::string>> names_;            // by task
   std::shared_ptr<std::vector<blob> const> gathered_;
 };
 

@@ -1,13 +1,14 @@
-// Who hears of a preemption. Each JAX process waits for the key of the notice as long as it lives,
-// and makes that wait once: where it ends with a connection the process lives on and hears nothing.
+// Tasks that wait for a preemption notice. Each JAX process waits for the key of the notice once,
+// for all its life. If the wait ends with a connection, the process lives on and cannot be
+// notified.
 //
 //   never ──waits──► listens ──the notice is set──► told
-//                     ▲   │ the wait is over, or the server began again
+//                     ▲   │ the wait is over, or the server has restarted
 //                     │   ▼
-//                     └─ lost ──beats: it lives──► deaf ──waits──► listens
+//                     └─ lost ──heartbeat: it is alive──► deaf ──waits──► listens
 //
-// From every state a task that leaves, fails or is replaced goes back to `never`. Owned by
-// `service`; knows no other part. Pure; engine thread only.
+// A task that leaves, fails or is replaced returns to `never` from every state. Owned by `service`.
+// Pure; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -23,23 +24,23 @@ namespace muster::core::coordination {
 
 class notice_listeners {
  public:
-  /// Tasks that turn deaf within this time are told of as one.
+  /// Tasks that become deaf within this time are reported together.
   static constexpr duration together = std::chrono::seconds(5);
 
   notice_listeners(task_index tasks, change_log log) : tasks_(tasks), log_(log) {}
 
-  /// A call of the task waits for the notice.
+  /// Notes that a call of the task waits for the notice.
   void waits(task_index t) {
     ++tasks_[t].calls;
     set(t, state::listens);
   }
-  /// Such a call is over; `told`: it was answered with the notice. REQUIRES: it waited.
+  /// Notes that such a call has ended; `told`: it was answered with the notice. REQUIRES: waits(t).
   void over(task_index t, bool told) {
     auto& a = tasks_[t];
     if (a.calls > 0 && --a.calls > 0) return;
     if (a.is == state::listens) set(t, told ? state::told : state::lost);
   }
-  /// It listened before the server began again.
+  /// Notes that the task listened before the server restarted.
   void restore(task_index t) { set(t, state::lost); }
   void forget(task_index t) {
     tasks_[t].calls = 0;
@@ -47,14 +48,15 @@ class notice_listeners {
   }
 
   bool is_lost(task_index t) const { return tasks_[t].is == state::lost; }
-  /// A lost one that lives.
+  /// Notes that a lost task is alive.
   void turn_deaf(task_index t, time_point now) {
     set(t, state::deaf);
     if (deaf_ == 1) since_ = now;
     untold_.push_back(t);
     if (due_ == never) due_ = now + together;
   }
-  /// When those that turned deaf lately are to be told of; ascending.
+  /// Returns when recent deaf tasks are to be reported. take_untold() returns them in ascending
+  /// order.
   time_point due() const { return due_; }
   std::vector<task_index> take_untold() {
     due_ = never;
@@ -64,7 +66,7 @@ class notice_listeners {
     std::erase_if(all, [this](task_index t) { return tasks_[t].is != state::deaf; });
     return all;
   }
-  /// All who do not hear: deaf, or lost and not heard of since. Ascending.
+  /// Returns all tasks that cannot be notified, deaf or lost, in ascending order.
   std::vector<task_index> unheard() const {
     std::vector<task_index> all;
     for (task_index t = 0; t < tasks_.size(); ++t)
@@ -77,9 +79,9 @@ class notice_listeners {
       if (tasks_[t].is == state::deaf) all.push_back(t);
     return all;
   }
-  /// Of the oldest deaf ones; counts only while there are some.
+  /// Start of the current period with deaf tasks; meaningless without deaf tasks.
   time_point since() const { return since_; }
-  /// All of them, as changes.
+  /// Writes all states as changes.
   void say_whole(change_log const& log) const {
     for (task_index t = 0; t < tasks_.size(); ++t)
       if (tasks_[t].is != state::never) log.note(notice_changed{t, state::never, tasks_[t].is});
@@ -100,7 +102,7 @@ class notice_listeners {
   }
 
   std::vector<task> tasks_;
-  std::vector<task_index> untold_;  // at most once a beat of each
+  std::vector<task_index> untold_;  // at most one entry per heartbeat of a task
   std::size_t deaf_ = 0;
   time_point due_ = never;
   time_point since_{};

@@ -1,7 +1,6 @@
-// Who waits for the states of tasks to change, and the last states that were given out: one object
-// for all who ask at one version. Changes within a short time are told as one: many watchers are
-// told when it is over, few at once unless they were told within it. Owned by `service`, which
-// knows the states; pure; engine thread only.
+// Calls that wait for changes of task states, and the last states that were sent: one object for
+// all callers at one version. Changes within a short time are sent together. Owned by `service`,
+// which knows the states; pure; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +15,12 @@ namespace muster::core::coordination {
 
 class task_watches {
  public:
-  /// `lists`: how many lists of tasks there are to watch. `interval`, `few`: see
+  /// `lists`: number of task lists that can be watched. `interval`, `few`: see
   /// limits::watch_interval and limits::few_watchers.
   task_watches(std::size_t lists, duration interval, std::size_t few = 0)
       : snapshots_(lists), interval_(interval), few_(few) {}
 
-  /// The states of a list at this version, made by `make()` unless they were given out before.
+  /// Returns the states of a list at this version; calls `make()` if they are not cached.
   template <class Make>
   std::shared_ptr<task_states const> snapshot(std::size_t list, std::int64_t version,
                                               time_point now, Make make) {
@@ -32,29 +31,29 @@ class task_watches {
     return kept = std::move(states);
   }
 
-  /// Whoever comes back within the interval after he was told this version waits for its end like
-  /// all the others.
+  /// Whether this version was sent within the last interval. A caller that returns so soon waits
+  /// for its end, like all others.
   bool just_told(std::size_t list, std::int64_t version, time_point now) const {
     auto const& kept = snapshots_[list];
     return now < snapshot_at_ + interval_ && kept && kept->version == version;
   }
 
-  /// `missed`: something has changed already that the caller is to hear of.
+  /// `missed`: there is a change that the caller has not seen.
   void add(call_id call, bool missed) {
     if (missed && due_ == never) due_ = snapshot_at_ + interval_;
     watchers_.insert(call);
   }
   void remove(call_id call) { watchers_.erase(call); }
-  /// A state has changed.
+  /// Notes that a state has changed.
   void note_change(time_point now) {
     if (watchers_.empty() || due_ != never) return;
     bool const few = watchers_.size() <= few_;
     due_ = few ? std::max(now, snapshot_at_ + interval_) : now + interval_;
   }
 
-  /// When the watchers are to be answered.
+  /// Returns when watchers are to be answered.
   time_point due() const { return due_; }
-  /// All watchers, in order of their calls; they wait no longer.
+  /// Removes and returns all watchers in ascending order.
   std::set<call_id> take() {
     due_ = never;
     return std::exchange(watchers_, {});
@@ -63,7 +62,8 @@ class task_watches {
 
  private:
   std::set<call_id> watchers_;
-  std::vector<std::shared_ptr<task_states const>> snapshots_;  // by list; null or of some version
+  // by list; null, or the last one sent
+  std::vector<std::shared_ptr<task_states const>> snapshots_;
   time_point snapshot_at_{};
   time_point due_ = never;
   duration const interval_;

@@ -1,4 +1,4 @@
-// Keys as their users spell them, numbers in values, and the limits of both.
+// Normalisation of keys, numbers in values, and limits.
 #include "server/core/coordination/key_values/key_value_store.hpp"
 
 #include <charconv>
@@ -8,7 +8,7 @@
 namespace muster::core::coordination {
 namespace {
 
-// As the original reads numbers: blanks around it and a plus before it do no harm.
+// Accepts blanks around the number and a leading plus, as the original coordination service does.
 std::optional<std::int64_t> number(std::string_view text) {
   constexpr std::string_view blanks = " \t\n\v\f\r";
   auto const first = text.find_first_not_of(blanks);
@@ -48,7 +48,7 @@ status key_value_store::insert(time_point now, std::string const& key, blob valu
     return {code::already_exists, "key " + shortened(key, 2'000) + " already exists."};
   if (key.size() > limits_.key_bytes_max)
     return {code::invalid_argument, longer_than("key", key.size(), limits_.key_bytes_max)};
-  // Agents get keys in Protobuf strings, and could read no answer that has this one.
+  // Agents receive keys as Protobuf strings and could not parse a reply with this key.
   if (!exists && !is_utf8(key)) return {code::invalid_argument, "key: it is not valid UTF-8"};
   auto const old = exists ? it->second.value.size() : 0;
   if (bytes_ - old + value.size() + (exists ? 0 : key.size()) > limits_.value_bytes_max)

@@ -1,7 +1,6 @@
-// Tasks whose connection was closed while they polled for errors. Who lives dials again, beats or
-// asks for something; of whom nothing is heard for the grace of its cluster, the process is dead.
-// Owned by `service`, which decides what follows; knows no other part. Pure; engine thread only.
-// Limit: one entry a task.
+// Tasks whose connection was closed while they polled for errors. A living process reconnects,
+// sends heartbeats or calls. A process that is silent for its cluster's grace period is dead. Owned
+// by `service`. Pure; engine thread only. Limit: one entry per task.
 #pragma once
 
 #include <deque>
@@ -13,7 +12,8 @@ namespace muster::core::coordination {
 
 class closed_connections {
  public:
-  /// What was sent before the end may be read after it: heard so soon, it is no sign of life.
+  /// Messages sent before the close can be read after it. Within this time they do not count as a
+  /// sign of life.
   static constexpr duration still_in_flight = std::chrono::milliseconds(200);
 
   explicit closed_connections(task_index tasks) : closed_at_(tasks, never) {}
@@ -25,24 +25,24 @@ class closed_connections {
   void heard(task_index t, time_point now) {
     if (closed_at_[t] != never && now - closed_at_[t] > still_in_flight) closed_at_[t] = never;
   }
-  /// It is back.
+  /// Notes that the task has reconnected.
   void forget(task_index t) { closed_at_[t] = never; }
-  /// Nobody could have been heard until now.
+  /// Restarts all grace periods, after a time without reception.
   void begin_again(time_point now) {
     for (auto& [at, t] : order_)
       if (closed_at_[t] != never) closed_at_[t] = now;
   }
 
-  /// When the oldest was noted, or earlier; never: there is none.
+  /// Returns a time not later than the oldest entry, or never if there is none.
   time_point oldest() const { return order_.empty() ? never : order_.front().at; }
-  /// Those that were noted up to then and not heard of since; they are forgotten.
+  /// Removes and returns the tasks noted until then and silent since.
   std::vector<task_index> take(time_point until) {
     std::vector<task_index> silent;
     while (!order_.empty() && order_.front().at <= until) {
       auto const t = order_.front().task;
       order_.pop_front();
       if (closed_at_[t] == never) continue;
-      if (closed_at_[t] > until) {  // once more meanwhile
+      if (closed_at_[t] > until) {  // closed again since
         order_.push_back({closed_at_[t], t});
         continue;
       }
@@ -57,7 +57,7 @@ class closed_connections {
     time_point at{};
     task_index task = no_task;
   };
-  std::vector<time_point> closed_at_;  // by task; never: it is not, or was heard of
+  std::vector<time_point> closed_at_;  // by task; never: open, or heard from since
   std::deque<entry> order_;
 };
 

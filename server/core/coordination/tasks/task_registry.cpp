@@ -6,7 +6,7 @@
 namespace muster::core::coordination {
 namespace {
 
-// A name that another task has taken over meanwhile is that one's.
+// Keeps the entry if another task has taken over the key.
 template <class Key>
 void forget(std::unordered_map<Key, task_index>& index, Key const& key, task_index t) {
   auto const it = index.find(key);

@@ -1,12 +1,12 @@
-// The tasks of one generation: the state of each, under which names its calls are recognised, and
-// the connected ones in order of their last sign of life: all have the same timeout, so the first
-// in line is the first to be late. Owned by `service`, which carries on what a move brings about;
-// knows no other part. Pure; engine thread only.
+// The tasks of one generation: their states, the identities by which calls are recognised, and the
+// connected tasks in order of their last sign of life. All have the same timeout, so the first in
+// this order times out first. Owned by `service`, which handles consequences. Pure; engine thread
+// only.
 //
 //   disconnected ---connect---> connected ---fail---> error
 //
-// From every state into every other, besides: a task that never came, or left, may fail with all
-// the others; one in error may leave, or be connected again.
+// All other transitions exist, too: a task that never registered, or has left, may fail with all
+// others; a task in error may leave or be connected again.
 #pragma once
 
 #include <algorithm>
@@ -22,27 +22,27 @@
 namespace muster::core::coordination {
 
 struct task : task_fact {
-  std::optional<core::incarnation> registering;  // waits for the others under this one
-  core::incarnation known_as{};                  // its place in the registry's index
-  time_point alive_at{};     // its last sign of life: a heartbeat or any other call
-  time_point beat_at{};      // its last heartbeat since it connected; zero: none
-  duration beat_interval{};  // between its last two heartbeats; zero: there were not two
-  // Neighbours among those that beat; `no_task` at the ends.
+  std::optional<core::incarnation> registering;  // waits for other tasks under this incarnation
+  core::incarnation known_as{};                  // its key in the registry's index
+  time_point alive_at{};                         // last heartbeat or other call
+  time_point beat_at{};                          // last heartbeat since it connected; zero: none
+  duration beat_interval{};                      // between the last two heartbeats; zero: unknown
+  // Neighbours in the order of signs of life; `no_task` at the ends.
   task_index beats_before = no_task;
   task_index beats_after = no_task;
   time_point last_seen{};  // any call
-  std::string peer;        // by which the registry's index knows it too
+  std::string peer;        // also a key in the registry's index
 
-  /// The last time that anything came from it; zero: never.
+  /// Returns the time of its last message; zero: never.
   time_point heard_of() const { return std::max(last_seen, alive_at); }
-  /// Known from before a restart, and nothing has come from it since: `alive_at`, if any, is
-  /// when its silence began to count.
+  /// Whether it was restored after a restart and has been silent since. `alive_at`, if set, is then
+  /// the start of its timeout.
   bool unheard() const { return ever_connected && last_seen == time_point{}; }
 };
 
 class task_registry {
  public:
-  /// Tasks are recoverable as far as their cluster or job is.
+  /// Tasks are recoverable if their cluster or role is.
   task_registry(cluster_spec const& spec, change_log log);
 
   task const& operator[](task_index t) const { return tasks_[t]; }
@@ -55,69 +55,70 @@ class task_registry {
   }
   std::vector<task_status> statuses(task_index first, task_index end) const;
 
-  /// Rises with each change of a task's state, incarnation or error.
+  /// Increases with each change of a task's state, incarnation or error.
   std::int64_t version() const { return version_; }
   std::size_t connected() const { return connected_; }
   std::size_t in_error() const { return in_error_; }
   std::size_t ever_connected() const { return ever_connected_; }
 
-  // REQUIRES (everywhere below): t < size().
+  // REQUIRES (also below): t < size().
   void seen(task_index t, time_point now) { tasks_[t].last_seen = now; }
   void become_recoverable(task_index t) {
     if (!std::exchange(tasks_[t].recoverable, true)) log_.note(task_known{tasks_[t]});
   }
-  /// It waits for the notice of a preemption, or has; until it leaves or is another process. What
-  /// notice_listeners says tells so.
+  /// Sets whether the task waits or has waited for a preemption notice; derived from
+  /// notice_listeners.
   void note_hears(task_index t, bool on) { tasks_[t].hears_notices = on; }
-  /// It waits for the others to register under this incarnation; none: it does not, or no longer.
+  /// Sets the incarnation with which the task waits for others to register; none: it does not wait.
   void await(task_index t, std::optional<core::incarnation> i) {
     if (std::exchange(tasks_[t].registering, i) != i) log_.note(task_waits{t, i});
   }
   /// From any state.
   void connect(task_index t, core::incarnation i, time_point now);
-  /// Another process has taken the place of a connected task. REQUIRES: connected.
+  /// Notes that a new process has replaced a connected task. REQUIRES: connected.
   void replace(task_index t, core::incarnation i, time_point now);
-  /// Its first error is kept until it leaves or comes back. False: it had one already.
+  /// Puts the task in error. Returns false if it was in error already; the first error is kept.
   bool fail(task_index t, fault_ptr error, bool casualty, failed_why why);
-  /// False: it was not there.
+  /// Returns false if the task was disconnected already.
   bool disconnect(task_index t, time_point grace_until, left_why why);
 
-  /// A heartbeat has come. REQUIRES: connected.
+  /// Notes a heartbeat. REQUIRES: connected.
   void beat(task_index t, time_point now);
-  /// Its silence counts from now. REQUIRES: connected.
+  /// Restarts the task's timeout. REQUIRES: connected.
   void keep_alive(task_index t, time_point now);
-  /// Everybody gets `lost` back, and nobody counts as silent for longer than `longest`.
+  /// Adds `lost` to the timeouts of all tasks. Afterwards no task counts as silent for longer than
+  /// `longest`.
   void forgive(duration lost, duration longest, time_point now);
-  /// Connected tasks whose last sign of life is not after `since`, the longest silent first.
+  /// Returns the connected tasks without a sign of life after `since`, longest silent first.
   std::vector<task_index> silent(time_point since) const;
-  /// Of the connected task that has been silent for the longest time; `never` when there is none.
+  /// Returns the oldest last sign of life of a connected task, or never.
   time_point oldest_sign_of_life() const {
     return longest_silent_ == no_task ? never : tasks_[longest_silent_].alive_at;
   }
 
-  /// Under which names a task's calls are recognised from now on.
+  /// Sets the identities by which the task's calls are recognised.
   void identify(task_index t, core::incarnation i, std::string const& peer);
-  /// The task with this incarnation or, failing that, this address; `no_task`: none.
+  /// Returns the task with this incarnation or, if none, this address; `no_task` if unknown.
   task_index find(core::incarnation i, std::string const& peer) const;
-  /// Whether a task has, or registers under, this incarnation.
+  /// Whether a task has, or is registering with, this incarnation.
   bool knows(core::incarnation i) const;
-  /// Of all that have registered or are about to.
+  /// Returns the incarnations of all tasks that have registered or are registering.
   std::vector<core::incarnation> incarnations() const;
   std::vector<std::string> peers() const;
 
   task_fact fact_of(task_index t) const { return tasks_[t]; }
-  /// Nothing was ever said of it.
+  /// Whether the task has no recorded state.
   bool is_untold(task_index t) const {
     auto const& a = tasks_[t];
     return !a.ever_connected && a.state == agent_state::disconnected &&
            a.grace_until == time_point{};
   }
-  /// As it was; its silence counts from now. REQUIRES: nothing is known of it yet.
+  /// Restores a task; its timeout starts now. REQUIRES: the task is untouched.
   void restore(task_fact const& f, time_point now);
-  /// All of it, as changes.
+  /// Writes all tasks as changes.
   void say_whole(change_log const& log) const;
 
-  /// Empty when everything is as it must be, else what is not, in words.
+  /// Returns the first violated invariant, or an empty string.
   std::string violated_invariant() const;
 
  private:
@@ -129,7 +130,7 @@ class task_registry {
   std::size_t connected_ = 0;
   std::size_t in_error_ = 0;
   std::size_t ever_connected_ = 0;
-  // The ends of the list of the connected tasks, oldest sign of life first.
+  // Ends of the list of connected tasks, oldest sign of life first.
   task_index longest_silent_ = no_task;
   task_index last_to_beat_ = no_task;
   std::unordered_map<core::incarnation, task_index> by_incarnation_;

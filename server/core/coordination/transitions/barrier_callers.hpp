@@ -1,6 +1,5 @@
-// The calls that wait at barriers: how they come to wait, step out, are answered. What the end of
-// a barrier means to the tasks is not known here; see error_propagation. Owned by `service`; engine
-// thread only; pure.
+// Calls that wait at barriers: parks, removes and answers them. error_propagation handles the
+// consequences of a barrier's end. Owned by `service`; engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/groups/device_exchange.hpp"
@@ -8,7 +7,7 @@
 
 namespace muster::core::coordination {
 
-/// Tasks that fail or leave at one moment, found by task.
+/// Tasks that fail or leave at the same time, by task.
 class leavers {
  public:
   leavers(std::vector<task_error> const& all, task_index tasks)
@@ -17,9 +16,9 @@ class leavers {
       for (auto const& l : all) by_task_[l.task] = &l;
   }
 
-  /// The only one; null: there are more.
+  /// Returns the only task, or null if there are several.
   task_error const* only() const { return all_.size() == 1 ? all_.data() : nullptr; }
-  /// Null: the task is none of them. REQUIRES: there are more than one.
+  /// Returns null if the task is not among them. REQUIRES: there are several.
   task_error const* find(task_index t) const { return by_task_[t]; }
 
  private:
@@ -29,44 +28,45 @@ class leavers {
 
 class barrier_callers {
  public:
-  /// REQUIRES: all outlive it.
+  /// REQUIRES: all references outlive this object.
   barrier_callers(step_frame& step, task_registry& registry, barrier_table& barriers,
                   barrier_faults& faults, generation_record& record);
 
-  /// Instances that run now, in order of their start.
+  /// Returns the running instances in order of their start.
   std::vector<barrier_number> running() const {
     return {barriers_.running().begin(), barriers_.running().end()};
   }
 
-  /// None: it does not run any more.
+  /// Returns nothing if the barrier does not run.
   std::optional<barrier_instance> running(barrier_number n) const {
     auto const* b = barriers_.find(n);
     return b && b->running ? std::optional(b->instance()) : std::nullopt;
   }
 
-  /// The call waits at the instance, instead of one that the task waits with already. `i`: of a
-  /// registration. True: everybody has come. REQUIRES: the instance runs, and the arrival fits.
+  /// Parks the call at the instance. `i`: incarnation of a registration. Returns whether all
+  /// participants have arrived. REQUIRES: the instance runs, the arrival fits, and no call of the
+  /// task is parked there.
   bool wait(barrier const& b, caller const& from, arrival const& a, core::incarnation i);
-  /// The task's call is superseded by a newer one. REQUIRES: it waits there.
+  /// Cancels the task's call in favour of a newer one. REQUIRES: it is parked there.
   void supersede(barrier const& b, task_index t);
-  /// The call waits no longer. REQUIRES: it was taken from the parked ones.
+  /// Removes the call. REQUIRES: it was taken from the parked calls.
   void withdraw(waiting_call const& w);
-  /// A task that fails or leaves: one that may come back just steps out. Gives what the barrier
-  /// ends with when it cannot go on; no fault: it goes on, or has ended.
+  /// Handles tasks that fail or leave. Calls of recoverable tasks are only removed. Returns the
+  /// result with which the barrier must end; without a fault it continues, or has ended.
   barrier_verdict leave(barrier_number n, leavers const& gone);
-  /// The instance is over, its callers wait no longer; people hear of a user's barrier that fails.
+  /// Ends the instance and unparks its callers. Reports an incident if a user barrier fails.
   /// REQUIRES: it runs.
   barrier_end end(barrier_number n, barrier_verdict v);
-  /// In order of their tasks.
+  /// Answers all callers in order of their tasks.
   void answer(barrier_end const& e);
-  /// What callers are told of an instance that has ended.
+  /// Answers one call with the result of a finished instance.
   void answer(barrier_end const& e, call_id call);
-  /// What comes with the end of a barrier that fails.
+  /// Returns the error for callers of a failed barrier.
   fault_ptr told(barrier_end const& e) const;
-  /// Who did not come to a barrier that the whole run needs has broken it; the others are
+  /// Blames the missing tasks for the failure of a barrier of the service; the other tasks are
   /// casualties.
   void blame_missing(barrier const& b);
-  /// What a task says first of its devices holds. Null, or why it cannot be kept.
+  /// Keeps a task's first device descriptions. Returns null, or the error.
   fault_ptr bring(wait_for_all_tasks& r);
 
   device_exchange const& devices() const { return devices_; }

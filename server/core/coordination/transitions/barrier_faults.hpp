@@ -1,5 +1,5 @@
-// What callers of barriers are told that cannot pass, in words. Owned by `service`; engine thread
-// only; pure.
+// Error messages for callers of barriers that cannot pass. Owned by `service`; engine thread only;
+// pure.
 #pragma once
 
 #include "server/core/coordination/transitions/generation_record.hpp"
@@ -9,29 +9,30 @@ namespace muster::core::coordination {
 
 class barrier_faults {
  public:
-  /// REQUIRES: all outlive it.
+  /// REQUIRES: all references outlive this object.
   barrier_faults(step_frame& step, task_registry const& registry, barrier_table& barriers,
                  wording const& words, generation_record const& record)
       : step_(step), registry_(registry), barriers_(barriers), words_(words), record_(record) {}
 
-  /// Why an instance that has just been opened can never pass; null when it can. `unknown`: a
-  /// participant that the cluster does not have, as the caller names it.
+  /// Returns why a new instance can never pass, or null. `unknown`: a participant that the cluster
+  /// lacks, as named by the caller.
   fault_ptr unsatisfiable(barrier const& b, std::string const& unknown) const;
-  /// The call does not go together with the instance. `who`: as the caller names itself.
+  /// Returns the error for a call that does not match the instance. `who`: the caller's own name.
   fault_ptr unfit(barrier const& b, arrival const& a, arrival_fit fit, task_ref const& who,
                   std::string const& unknown) const;
   fault_ptr timed_out(barrier const& b);
-  /// A task that does not come back has failed or left.
+  /// A task that is not recoverable has failed or left.
   fault_ptr broken_by(barrier const& b, task_error const& leaver) const;
-  /// What the shutdown barrier's result means to its callers.
+  /// Returns the error for callers of a failed shutdown barrier.
   fault_ptr shutdown_failed(fault_ptr const& result) const;
 
-  /// A caller's own deadline is near. `waited`: for how long it has.
+  /// Returns the message for a caller whose deadline is near. `waited`: duration of the wait, as
+  /// text.
   std::string early(barrier const& b, std::string const& waited);
-  /// A task has broken a barrier that the whole run needs.
+  /// Message for a task that has broken a barrier of the service.
   std::string never_came(barrier const& b, task_index t) const;
-  /// Who has not come. Made once a second at most unless somebody comes or goes: ten thousand
-  /// callers with one deadline all ask for it.
+  /// Returns the missing tasks as text. Cached for a second unless tasks arrive or leave: ten
+  /// thousand callers with one deadline need it.
   std::string const& missing(barrier const& b);
   static std::string shown(std::string_view id) { return shortened(id, wording::id_shown); }
 

@@ -61,7 +61,8 @@ bool barrier_service::enter(caller const& from, arrival a, task_ref const& who,
   auto const refuse = [&](code c, std::string_view why) {
     return step_.refuse(from, c, why), false;
   };
-  // Refusals that end no instance carry none: the caller must not count on from them.
+  // These errors end no instance and so contain none: the caller must not continue counting from
+  // it.
   if (a.timeout < duration::zero())
     return refuse(code::invalid_argument, "barrier_timeout_in_ms: must not be negative");
   if (auto const most = step_.limits.barrier_id_bytes_max; a.id.size() > most)
@@ -70,7 +71,7 @@ bool barrier_service::enter(caller const& from, arrival a, task_ref const& who,
   if (step_.full() || (!(known && known->running) && barriers_.full()))
     return refuse(code::resource_exhausted,
                   "the cluster has reached its limit of parked calls or barriers");
-  // A task that may come back has perhaps restarted, and counts from the beginning.
+  // A recoverable task may have restarted, and then counts from 0.
   a.begins_again =
       a.visits || (a.task != no_task && registry_[a.task].recoverable && a.counter == 0);
   auto const [n, opened] = barriers_.instance_for(a, known, step_.now);

@@ -1,5 +1,5 @@
-// Barriers as tasks ask for them: entering, cancelling, running out of time. Owned by `service`;
-// engine thread only; pure.
+// Requests about barriers, and barriers that time out. Owned by `service`; engine thread only;
+// pure.
 #pragma once
 
 #include "server/core/coordination/transitions/error_propagation.hpp"
@@ -8,7 +8,7 @@ namespace muster::core::coordination {
 
 class barrier_service {
  public:
-  /// REQUIRES: all outlive it.
+  /// REQUIRES: all references outlive this object.
   barrier_service(step_frame& step, task_registry const& registry, barrier_table& barriers,
                   barrier_faults& faults, barrier_callers& callers, error_propagation& propagation)
       : step_(step),
@@ -20,20 +20,20 @@ class barrier_service {
 
   // Each answers or parks its call.
   void on(enter_barrier& r);
-  /// Brings the task's devices and waits for those of all.
+  /// Keeps the task's devices and waits for those of all tasks.
   void on(wait_for_all_tasks& r);
-  /// Ends a running use of a barrier for everybody in it. NOT_FOUND, FAILED_PRECONDITION.
+  /// Ends a running use of a barrier for all participants. Errors: NOT_FOUND, FAILED_PRECONDITION.
   void on(cancel_barrier& r);
-  /// `who`: as the caller names itself. `unknown`: a participant it names that the cluster does not
-  /// have. `i`: of a registration. True: nothing became of the call, since all have registered long
-  /// ago: one that was reset joins them, which is the caller's to carry on. Otherwise the call is
+  /// Enters a barrier. `who`: the caller's own name. `unknown`: a named participant that the
+  /// cluster lacks. `i`: incarnation of a registration. Returns true, without an answer, if all
+  /// tasks had registered before: the caller must then connect the task. Otherwise the call is
   /// answered or parked.
   bool enter(caller const& from, arrival a, task_ref const& who, std::string const& unknown = {},
              core::incarnation i = {});
 
-  /// When the first of them is due.
+  /// Returns when the first barrier is due.
   time_point due() const { return barriers_.next_due(); }
-  /// REQUIRES: it is due.
+  /// Handles the first barrier that is due. REQUIRES: due() is reached.
   void first_due();
 
  private:

@@ -1,6 +1,5 @@
-// What a step of one generation has at hand: its time, what it says to the outside, the calls that
-// wait for an answer, and what never changes: declaration, limits, names. Owned by `service`;
-// engine thread only; pure.
+// Context of a step of one generation: time, output, waiting calls, and the constant declaration,
+// limits and names. Owned by `service`; engine thread only; pure.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +20,7 @@ struct generation {
   core::incarnation incarnation{};
 };
 
-/// The barriers that mean more than their callers' meeting: nobody else may open them.
+/// The service's own barriers, which callers may not open by id.
 struct own_barriers {
   explicit own_barriers(core::incarnation service)
       : registration("[Init]Wait_for_all_tasks_to_register"),
@@ -67,7 +66,7 @@ struct step_frame {
   std::string task_name(task_index t) const { return spec.task_name(t); }
 
   bool full() const { return calls.size() >= limits.parked_calls_max; }
-  /// True: there is no room for one more waiting call, which has been refused.
+  /// Refuses the call if the limit of parked calls is reached. Returns whether it did.
   bool refused_as_full(caller const& from) {
     if (full())
       refuse(from, code::resource_exhausted, "the cluster has reached its limit of parked calls");

@@ -24,14 +24,13 @@ void error_polling::on(poll_for_error& r) {
     polls_.set_told(t, true);
     return step_.answer(r.from.call, told);
   }
-  if (by_heartbeat())  // agents take it for the end of polling, and live on
+  if (by_heartbeat())  // agents stop polling and survive
     return step_.refuse(r.from, code::cancelled, "Errors are told by heartbeat.");
   if (step_.refused_as_full(r.from)) return;
   cancel(t, "there is a more recent poll of the same task.");
   polls_.add(t, r.from.call);
   closed_.forget(t);
-  // No deadline: the poll must outlive everything; it ends with the caller, the task or the
-  // service.
+  // No deadline: only the caller, the task or the service ends the poll.
   step_.park({.call = r.from.call}, wait_kind::poll, t, 0);
 }
 

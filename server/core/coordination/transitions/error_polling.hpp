@@ -1,5 +1,5 @@
-// How tasks hear that the cluster has failed: by the polls that they park, or by their heartbeats.
-// Owned by `service`; engine thread only; pure.
+// Delivery of errors to tasks, by parked polls or by heartbeats. Owned by `service`; engine thread
+// only; pure.
 #pragma once
 
 #include "server/core/coordination/errors/error_polls.hpp"
@@ -10,7 +10,7 @@ namespace muster::core::coordination {
 
 class error_polling {
  public:
-  /// REQUIRES: all outlive it.
+  /// REQUIRES: all references outlive this object.
   error_polling(step_frame& step, task_registry const& registry, closed_connections& closed,
                 generation_record& record)
       : step_(step),
@@ -28,19 +28,20 @@ class error_polling {
            (step_.spec.errors == error_delivery::automatic && step_.limits.outlives);
   }
   bool polled() const { return polls_.polled(); }
-  /// By their polls or by their heartbeats: they stay connected until they have heard of an error.
+  /// Whether errors are delivered to each task, which stays connected until then.
   bool told_one_by_one() const { return polled() || by_heartbeat(); }
-  /// Whoever polls is told, once a generation.
+  /// Answers all polls, once per generation.
   void broadcast(fault_ptr const& f);
-  /// The refusal by which a task's heartbeat tells of the error that everybody is told; null: there
-  /// is none, or it has heard.
+  /// Returns the refusal of a heartbeat that delivers the common error. Returns null without an
+  /// error, or if the task has received it.
   fault_ptr unheard(task_index t) const;
-  /// A process takes the task's place. `back`: from an error, into what has perhaps failed by then.
+  /// Notes a new process of the task. `back`: it returns from an error, and is not sent an earlier
+  /// failure of the generation.
   void join(task_index t, bool back) {
     polls_.set_told(t, back && record_.failures().broadcast() != nullptr);
   }
   void cancel(task_index t, std::string_view why);
-  /// The task's poll waits no longer. REQUIRES: it was taken from the parked calls.
+  /// Removes the task's poll. REQUIRES: it was taken from the parked calls.
   void withdraw(task_index t) { polls_.take(t); }
 
   error_polls const& polls() const { return polls_; }

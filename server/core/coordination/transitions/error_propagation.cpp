@@ -2,7 +2,7 @@
 
 namespace muster::core::coordination {
 
-// All are marked before any barrier breaks, and the root is told before what it breaks.
+// Marks all tasks before any barrier ends, and delivers the cause before its consequences.
 void error_propagation::fail(std::vector<task_error> const& errors, fault_ptr const& told,
                              failed_why why) {
   auto const& failures = record_.failures();
@@ -39,15 +39,15 @@ void error_propagation::tell_given_up(fault_ptr const& f, bool refuses) {
 void error_propagation::end_given_up(fault_ptr const& f) {
   for (auto const n : callers_.running()) {
     auto const b = callers_.running(n);
-    if (!b) continue;  // the end of another was its own
-    // Agents repeat a registration that ends with most other codes, which would begin a new run.
+    if (!b) continue;  // ended by another barrier
+    // Agents repeat a registration that fails with most other codes, which would start a new run.
     auto const c = b->id == step_.own.registration ? code::failed_precondition : f->code;
     end_barrier(n, {barrier_outcome::given_up, barrier_fault(*b, c, f->message)});
   }
   if (!polls_.told_one_by_one()) fail_everybody(f->message, failed_why::given_up);
 }
 
-// One fault for all of them: ten thousand copies of a long text would be for nothing.
+// Shares one fault among all tasks, because its text can be long.
 void error_propagation::fail_everybody(std::string const& message, failed_why why) {
   auto const f = task_fault(record_.failures().cause_task(), code::internal, message);
   std::vector<task_error> fresh;
@@ -74,7 +74,7 @@ void error_propagation::part(std::vector<task_error> const& gone) {
   queries_.check_alive();
 }
 
-// An end may bring about the end of others that are still to come here.
+// The end of a barrier can end others that are still to be visited.
 void error_propagation::leave_barriers(std::vector<task_error> const& gone) {
   auto const running = gone.empty() ? std::vector<barrier_number>() : callers_.running();
   if (running.empty()) return;
@@ -86,7 +86,7 @@ void error_propagation::leave_barriers(std::vector<task_error> const& gone) {
 barrier_end error_propagation::end_barrier(barrier_number n, barrier_verdict v) {
   auto e = callers_.end(n, std::move(v));
   carry_on(e);
-  // It may have broken other barriers, and this one may be forgotten by now.
+  // It may have ended other barriers, and this barrier may be forgotten by now.
   callers_.answer(e);
   return e;
 }

@@ -1,15 +1,13 @@
-// What it means for all others that tasks fail or leave, or that one of the service's own barriers
-// ends. These bring about each other, so they stand together: whoever calls hears of nothing but
-// the result, and each consequence is carried on at once and completely, depth first, so that
-// nobody hears of it before its cause:
-//   1. Tasks fail: all that fail at one moment are marked; the generation fails and those who poll
-//      are told; barriers they took part in end; sets that ask who is alive are answered; last,
-//      when nobody polls, everybody else is marked.
-//   2. Tasks leave: barriers they took part in end; sets that ask who is alive are answered; their
-//      polls end.
-//   3. A barrier ends: it is forgotten or remembered; what that means to the tasks is carried on (1
-//      or 2, for the service's own barriers); its callers are answered, in order of their tasks.
-// It does not nest deeply: of the service's own barriers each ends once in a generation.
+// Consequences for all other tasks of failing or leaving tasks, and of the end of the service's own
+// barriers. They can cause each other, so this class handles all of them. Each consequence is
+// handled at once and completely, depth first, so that no task receives it before its cause:
+//   1. Tasks fail: all that fail at the same time are marked; the generation fails and polls are
+//      answered; their barriers end; queries for living tasks are answered. Finally all others
+//      are marked, if errors cannot be delivered to them.
+//   2. Tasks leave: their barriers end; queries for living tasks are answered; their polls end.
+//   3. A barrier ends: its consequences for tasks are handled (1 or 2, for the service's own
+//      barriers); its callers are answered, in order of their tasks.
+// The depth is bounded, because each of the service's own barriers ends once per generation.
 //
 // Owned by `service`; engine thread only; pure.
 #pragma once
@@ -21,7 +19,7 @@ namespace muster::core::coordination {
 
 class error_propagation {
  public:
-  /// REQUIRES: all outlive it.
+  /// REQUIRES: all references outlive this object.
   error_propagation(step_frame& step, membership& members, task_queries& queries,
                     error_polling& polls, generation_record& record, barrier_callers& callers)
       : step_(step),
@@ -31,21 +29,22 @@ class error_propagation {
         record_(record),
         callers_(callers) {}
 
-  /// Tasks fail at one moment, each of its own error. Everybody is told the other one, once a
-  /// generation, unless all of them may come and go.
+  /// Fails tasks at the same time, each with its own error. All tasks receive `told`, once per
+  /// generation, unless the cluster is recoverable.
   void fail(std::vector<task_error> const& errors, fault_ptr const& told, failed_why why);
   void fail(task_index t, fault_ptr const& f, failed_why why) { fail({{t, f}}, f, why); }
-  /// Somebody who is none of the tasks says that the generation has failed; see fail_cluster. Those
-  /// who poll are told. REQUIRES: it has not failed.
+  /// Fails the generation from outside; see fail_cluster. Answers all polls. REQUIRES: it has not
+  /// failed.
   void tell_given_up(fault_ptr const& f, bool refuses);
-  /// Barriers that run end with it, and where nobody polls all tasks are in error. REQUIRES: they
-  /// were told; calls that ask who is alive have ended, which this would answer as ever.
+  /// Ends running barriers; if errors cannot be delivered, puts all tasks in error. REQUIRES:
+  /// tell_given_up() was called, and queries for living tasks have been answered, since this would
+  /// answer them as usual.
   void end_given_up(fault_ptr const& f);
-  /// Those of them that are there. Of a shutdown people do not hear of each.
+  /// Disconnects the tasks that are connected or in error. A shutdown reports no incidents.
   void leave(std::vector<task_index> const& tasks, left_why why);
-  /// The barriers that they wait at, or take part in, go on without them or end.
+  /// Removes the tasks from running barriers, which continue or end.
   void leave_barriers(std::vector<task_error> const& gone);
-  /// Gives what became of it, all of whose callers have been answered. REQUIRES: it runs.
+  /// Ends a barrier and answers its callers. Returns the finished instance. REQUIRES: it runs.
   barrier_end end_barrier(barrier_number n, barrier_verdict v);
 
  private:

@@ -3,7 +3,8 @@
 namespace muster::core::coordination {
 namespace {
 
-constexpr duration together = std::chrono::milliseconds(100);  // who dies so is told of as one
+// failures within this time are reported together
+constexpr duration together = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -33,7 +34,7 @@ void failure_detector::connection_closed(task_index t) {
     closed_.note(t, step_.now);
 }
 
-// What the tasks sent meanwhile may still be on its way: each has the time of one beat for it.
+// Messages sent during the stall may still be in transit: each task gets the time of one heartbeat.
 void failure_detector::forgive(duration lost) {
   registry_.forgive(lost, step_.spec.heartbeat_timeout / 2, step_.now);
   closed_.begin_again(step_.now);
@@ -49,7 +50,7 @@ time_point failure_detector::due() const {
   return next;
 }
 
-// Looks at most ten times a second, so that a rack that dies is told of as one.
+// Checks at most ten times a second, so that the failure of a rack is reported at once.
 void failure_detector::check_heartbeats() {
   if (step_.now < next_check_) return;
   auto const timeout = step_.spec.heartbeat_timeout;
@@ -57,8 +58,8 @@ void failure_detector::check_heartbeats() {
   if (silent.empty()) return;
   next_check_ = step_.now + std::min<duration>(timeout / 10, together);
   std::sort(silent.begin(), silent.end());
-  // Agents beat at half their timeout: who is this late had gone silent before anybody was told of
-  // an error, and is no casualty.
+  // Agents send heartbeats twice per timeout. A task this late had failed before any error was
+  // delivered, and is not a casualty.
   std::vector<task_index> overdue;
   if (!record_.failures().cause())
     for (auto const t : registry_.silent(step_.now - timeout / 5 * 3)) {

@@ -1,5 +1,5 @@
-// Which tasks have failed: by their own word, since they stopped beating, or since their connection
-// was closed and nothing was heard of them. Owned by `service`; engine thread only; pure.
+// Detects failed tasks: reported errors, missing heartbeats, and closed connections without a later
+// message. Owned by `service`; engine thread only; pure.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace muster::core::coordination {
 
 class failure_detector {
  public:
-  /// REQUIRES: all outlive it.
+  /// REQUIRES: all references outlive this object.
   failure_detector(step_frame& step, task_registry& registry, closed_connections& closed,
                    wording const& words, generation_record& record, error_propagation& propagation)
       : step_(step),
@@ -24,14 +24,14 @@ class failure_detector {
 
   /// Answers its call.
   void on(report_error& r);
-  /// The task has made a call, which is a sign of life like a heartbeat, unless another process of
-  /// the task than the connected one has made it.
+  /// Notes a call of the task as a sign of life, unless a process other than the connected one has
+  /// made it.
   void heard(task_index t, bool other_process);
-  /// The connection by which it is heard of has ended.
+  /// Notes that the task's connection has closed.
   void connection_closed(task_index t);
-  /// Nobody could be heard for so long.
+  /// Extends all timeouts after `lost` without reception.
   void forgive(duration lost);
-  /// When somebody may have failed.
+  /// Returns when the next check is due.
   time_point due() const;
   void check() {
     check_heartbeats();
@@ -51,7 +51,7 @@ class failure_detector {
   wording const& words_;
   generation_record& record_;
   error_propagation& propagation_;
-  time_point next_check_{};  // heartbeats are not looked at more often than this
+  time_point next_check_{};  // limits the rate of heartbeat checks
 };
 
 }  // namespace muster::core::coordination

@@ -1,6 +1,6 @@
-// What becomes of a generation: when it began and ended, what failed it, who is to blame. The first
-// failure that counts is its cause, all later ones are casualties. Owned by `service`; engine
-// thread only; pure.
+// The course of a generation: its start, end and failure, and who is to blame. The first failure
+// that counts is the cause, later failures are consequences. Owned by `service`; engine thread
+// only; pure.
 #pragma once
 
 #include "server/core/coordination/barriers/barrier_table.hpp"
@@ -12,22 +12,21 @@ namespace muster::core::coordination {
 
 class generation_record {
  public:
-  /// REQUIRES: all outlive it.
+  /// REQUIRES: all references outlive this object.
   generation_record(step_frame& step, task_registry const& registry, barrier_table const& barriers)
       : step_(step), registry_(registry), barriers_(barriers) {}
 
   failure_record const& failures() const { return failures_; }
-  /// Whether it waits for tasks, runs, has finished or failed.
   generation_state state() const;
 
-  /// A task registers.
+  /// Notes that a task registers.
   void begin(task_index t);
-  /// A task is connected: unless the generation has failed, it goes on.
+  /// Notes that a task is connected: a generation that has ended without failure continues.
   void go_on() {
     if (!failures_.failed() && ended_ != time_point{}) end(generation_why::goes_on, {});
   }
-  /// False: the task may come and go, so its error is nobody's cause. `no_task`: none in
-  /// particular.
+  /// Records the cause unless there is one. `no_task`: no single task is to blame. Returns false if
+  /// the task is recoverable, whose errors are not causes.
   bool blame(task_index t, std::string const& message);
   /// See failure_record.
   void add_victim(task_index t) {
@@ -38,24 +37,25 @@ class generation_record {
     step_.changes.note(error_told{f});
     return true;
   }
-  /// Calls are refused from now on, with what everybody is told; see fail_cluster. Before `fail`.
+  /// Makes later calls fail with the common error; see fail_cluster. REQUIRES: called before
+  /// fail().
   void refuse() { refuses_ = true; }
   bool refuses() const { return refuses_; }
-  /// Once; the fault says what people and tasks are told of it.
+  /// Fails the generation, once; `f` is the error for people and tasks.
   void fail(fault_ptr const& f, generation_why why);
-  /// Tasks have left. It ends when everybody was there and nobody is any more.
+  /// Ends the generation if all tasks had registered and all have left.
   void end_if_all_left();
   void stop() {
     if (ended_ == time_point{}) end(generation_why::stopped, step_.now);
   }
 
-  /// Fills in what people see of its course and its end.
+  /// Sets the fields of the view that show its course.
   void describe(generation_view& v) const;
   /// See service.
   cluster_fact facts() const;
-  /// As it was in an earlier process. REQUIRES: nothing has happened in it.
+  /// REQUIRES: no event was handled.
   void restore(cluster_fact const& f);
-  /// All of it, as changes.
+  /// Writes the course as changes.
   void say_whole(change_log const& log) const;
 
  private:

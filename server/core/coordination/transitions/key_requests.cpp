@@ -5,7 +5,7 @@ namespace muster::core::coordination {
 void key_requests::on(insert_key_value& r) {
   auto const key = normal_key(r.key);
   auto const stored = store_.insert(step_.now, key, std::move(r.value), r.overwrite);
-  // Clients know this one by its missing payload.
+  // Clients recognise ALREADY_EXISTS by the missing payload.
   if (!stored.ok())
     return step_.refuse(r.from, stored.code, stored.message, stored.code != code::already_exists);
   step_.answer(r.from.call, std::monostate{});
@@ -25,7 +25,7 @@ void key_requests::wake(std::string const& key) {
   }
 }
 
-// No registration is needed for keys: who waits is found by what the call says of itself.
+// Keys can be used without a registration; the call's own fields identify the waiting task.
 void key_requests::on(get_key_value& r) {
   auto const key = normal_key(r.key);
   if (auto const* e = store_.find(key))

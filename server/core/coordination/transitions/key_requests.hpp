@@ -1,5 +1,4 @@
-// Requests about keys, which concern nobody else but those who wait for them. Owned by `service`;
-// engine thread only; pure.
+// Requests about keys. Owned by `service`; engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/transitions/preemption_notices.hpp"
@@ -8,23 +7,23 @@ namespace muster::core::coordination {
 
 class key_requests {
  public:
-  /// REQUIRES: all outlive it.
+  /// REQUIRES: all references outlive this object.
   key_requests(step_frame& step, task_registry const& registry, key_value_store& store,
                preemption_notices& notices)
       : step_(step), registry_(registry), store_(store), notices_(notices) {}
 
   // Each answers or parks its call.
   void on(insert_key_value& r);
-  /// Answers with the value, or waits for it where the call may.
+  /// Answers with the value, or waits for it if requested.
   void on(get_key_value& r);
-  /// Adds to a number that is text; a key that is not there counts as 0. FAILED_PRECONDITION: it is
-  /// no number, or the sum is too large.
+  /// Adds to a number stored as text; a missing key counts as 0. Errors: FAILED_PRECONDITION if it
+  /// is not a number, or the sum is too large.
   void on(increment_key_value& r);
-  /// All keys below a folder.
+  /// Returns all keys below a directory.
   void on(get_key_value_dir& r);
-  /// Erases a key, or a folder with all below it.
+  /// Erases a key, or a directory with all keys below it.
   void on(delete_key_value& r);
-  /// The call waits no longer. REQUIRES: it waited for a key, and was taken from the parked ones.
+  /// Removes the call. REQUIRES: it waits for a key, and was taken from the parked calls.
   void withdraw(call_id call, waiting_call const& w);
 
  private:

@@ -1,6 +1,6 @@
-// How one task comes, comes again, beats, fails and leaves: each transition stands here once, with
-// what it means for all that is kept of that task. What it means for others is
-// error_propagation's. Owned by `service`; engine thread only; pure.
+// Transitions of a single task: register, send heartbeats, fail, leave. Updates everything that is
+// kept of that task; error_propagation handles the consequences for others. Owned by `service`;
+// engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/transitions/error_polling.hpp"
@@ -12,7 +12,7 @@ namespace muster::core::coordination {
 
 class membership {
  public:
-  /// REQUIRES: all outlive it.
+  /// REQUIRES: all references outlive this object.
   membership(task_registry& registry, closed_connections& closed, task_queries& queries,
              preemption_notices& notices, error_polling& polls, generation_record& record)
       : registry_(registry),
@@ -22,8 +22,8 @@ class membership {
         polls_(polls),
         record_(record) {}
 
-  /// From any state. Who comes back from an error lives on in a generation that has failed: that
-  /// was before its time.
+  /// Connects the task from any state. A task that returns from an error is not sent an earlier
+  /// failure of the generation.
   void connect(task_index t, core::incarnation i, time_point now) {
     auto const other = registry_[t].incarnation != i;
     auto const back = registry_[t].state == agent_state::error;
@@ -34,9 +34,9 @@ class membership {
     polls_.join(t, back);
     record_.go_on();
   }
-  /// As the one that it registers as. REQUIRES: it waits for the others to register.
+  /// Connects the task with its registering incarnation. REQUIRES: it waits for other tasks.
   void join(task_index t, time_point now) { connect(t, registry_[t].registering.value(), now); }
-  /// A connected task registers again. True: another process has taken its place.
+  /// Registers a connected task again. Returns whether a new process has replaced it.
   bool reconnect(register_task const& r, time_point now) {
     auto const t = r.task.index;
     auto const other = registry_[t].incarnation != r.incarnation;
@@ -51,24 +51,24 @@ class membership {
     closed_.forget(t);
     return other;
   }
-  /// A connected task beats. Gives what its heartbeat is refused with, since it has not heard of
-  /// it; null: nothing.
+  /// Notes a heartbeat of a connected task. Returns the refusal that delivers an error it has not
+  /// received, or null.
   fault_ptr beat(heartbeat const& r, time_point now) {
     auto const t = r.task.index;
     registry_.beat(t, now);
-    // Its connection may be another one since a break, or since the server began again.
+    // The connection may have changed, for example by a restart of the server.
     if (!r.from.peer.empty() && registry_[t].peer != r.from.peer)
       registry_.identify(t, r.incarnation, r.from.peer);
     notices_.check_hearing(t);
     return polls_.unheard(t);
   }
-  /// False: it had an error already.
+  /// Returns false if the task was in error already.
   bool fail(task_index t, fault_ptr const& f, failed_why why) {
     if (!registry_.fail(t, f, record_.failures().is_casualty(t), why)) return false;
     notices_.forget(t);
     return true;
   }
-  /// False: it was not there.
+  /// Returns false if the task was disconnected already.
   bool leave(task_index t, time_point grace_until, left_why why) {
     if (!registry_.disconnect(t, grace_until, why)) return false;
     notices_.forget(t);

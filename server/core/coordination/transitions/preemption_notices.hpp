@@ -1,6 +1,6 @@
-// Who hears of a preemption, by JAX's own key: see notice_listeners. The server cannot keep the
-// wait of a connection that is gone, and JAX never makes it again, so who hears nothing is said.
-// Owned by `service`; engine thread only; pure.
+// Delivery of preemption notices by JAX's key; see notice_listeners. A wait ends with its
+// connection, and JAX never repeats it, so tasks that cannot be notified are reported. Owned by
+// `service`; engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/api/coordination_views.hpp"
@@ -13,7 +13,7 @@ namespace muster::core::coordination {
 
 class preemption_notices {
  public:
-  /// REQUIRES: all outlive it.
+  /// REQUIRES: all references outlive this object.
   preemption_notices(step_frame& step, task_registry& registry, key_value_store const& store,
                      wording const& words)
       : step_(step),
@@ -22,7 +22,7 @@ class preemption_notices {
         words_(words),
         listeners_(registry.size(), step.changes) {}
 
-  /// Whether who waits for the key waits to hear of a preemption.
+  /// Whether the key is that of the preemption notice.
   static bool is_notice(std::string_view key) { return key == notice_key; }
 
   void listen(task_index t) {
@@ -30,29 +30,29 @@ class preemption_notices {
     listeners_.waits(t);
     registry_.note_hears(t, true);
   }
-  /// The wait is over. A wait of the process before ends with its connection, which may be long
-  /// after. `told`: with the notice.
+  /// Notes the end of a wait; `told`: by the notice. Ignored for a wait of an earlier process,
+  /// which can end long after the process.
   void listened(waiting_call const& w, bool told) {
     if (w.task != no_task && w.since >= registry_[w.task].registered_at)
       listeners_.over(w.task, told);
   }
-  /// The task leaves, fails or is another process.
+  /// Notes that the task leaves, fails or is replaced.
   void forget(task_index t) {
     listeners_.forget(t);
     registry_.note_hears(t, false);
   }
-  /// It listened before the server began again.
+  /// Notes that the task listened before the server restarted.
   void restore(task_index t) { listeners_.restore(t); }
   void say_whole(change_log const& log) const { listeners_.say_whole(log); }
-  /// It beats, so it lives; and it did listen. Once the notice is set nobody has to wait for it.
+  /// Notes a heartbeat. A living task that has lost its wait is deaf, unless the notice is set.
   void check_hearing(task_index t) {
     if (listeners_.is_lost(t) && !is_set()) listeners_.turn_deaf(t, step_.now);
   }
 
-  /// When people are to hear of those that turned deaf.
+  /// Returns when deaf tasks are to be reported.
   time_point due() const { return listeners_.due(); }
   void tell_deaf();
-  /// REQUIRES: those who waited for it were answered.
+  /// REQUIRES: calls that waited for the notice were answered.
   void notice_set();
   unheard_notices unheard() const;
 

@@ -78,7 +78,7 @@ void registration::on(heartbeat& r) {
                 " Heartbeat: Incarnation ID mismatch: expecting " +
                     std::to_string(raw(a.incarnation)) + " but got " +
                     std::to_string(raw(r.incarnation)) + ". The task has restarted.");
-  // Whoever does not poll, or not any more, must hear of the failure all the same.
+  // Delivers the failure to tasks without a parked poll.
   if (connected && a.incarnation == r.incarnation)
     if (auto f = members_.beat(r, step_.now)) return step_.answer(r.from.call, std::move(f));
   step_.answer(r.from.call, step_.which.incarnation);

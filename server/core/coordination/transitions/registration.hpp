@@ -1,4 +1,4 @@
-// How tasks come, come again and beat. Owned by `service`; engine thread only; pure.
+// Registrations and heartbeats of tasks. Owned by `service`; engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/transitions/barrier_service.hpp"
@@ -7,7 +7,7 @@ namespace muster::core::coordination {
 
 class registration {
  public:
-  /// REQUIRES: all outlive it.
+  /// REQUIRES: all references outlive this object.
   registration(step_frame& step, task_registry& registry, generation_record& record,
                membership& members, error_propagation& propagation, barrier_service& barriers)
       : step_(step),
@@ -22,10 +22,10 @@ class registration {
   void on(heartbeat& r);
 
  private:
-  /// Whether the task is in an error from which a new incarnation may bring it back here.
+  /// Whether a new incarnation may bring the task back from its error in this generation.
   bool takes_back(task const& a) const;
   void reconnect(register_task const& r);
-  /// It is told, and fails of it.
+  /// Answers the call with an error and fails the task.
   void fail(caller const& from, task_index t, std::string const& why);
 
   step_frame& step_;

@@ -1,5 +1,5 @@
-// How tasks leave: at once, or when all have come to the barrier of the shutdown. Owned by
-// `service`; engine thread only; pure.
+// Departure of tasks: at once, or when all have reached the shutdown barrier. Owned by `service`;
+// engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/transitions/barrier_service.hpp"
@@ -8,7 +8,7 @@ namespace muster::core::coordination {
 
 class shutdown {
  public:
-  /// REQUIRES: all outlive it.
+  /// REQUIRES: all references outlive this object.
   shutdown(step_frame& step, task_registry const& registry, barrier_table const& table,
            error_propagation& propagation, barrier_service& barriers)
       : step_(step),

@@ -1,5 +1,5 @@
-// Who asks how tasks are: once, with each change, or which of a set are alive. Owned by `service`,
-// whose requests of that kind come here; engine thread only; pure.
+// Queries for task states: once, on each change, or for the living tasks of a set. Owned by
+// `service`; engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/groups/alive_groups.hpp"
@@ -11,28 +11,27 @@ namespace muster::core::coordination {
 
 class task_queries {
  public:
-  /// REQUIRES: both outlive it.
+  /// REQUIRES: both references outlive this object.
   task_queries(step_frame& step, task_registry const& registry);
 
   // Each answers or parks its call.
   void on(get_task_state& r);
-  /// Answers when states of tasks are newer than the version that the caller knows.
+  /// Answers when the states are newer than the version that the caller knows.
   void on(watch_tasks& r);
-  /// Answers when all of the asked tasks have asked, or can not any more, with those that are
-  /// alive.
+  /// Answers with the living tasks of the set when each of them has asked or is disconnected.
   void on(get_alive_tasks& r);
 
-  /// Somebody is not connected any more: sets that ask who is alive may be complete without it.
+  /// Checks all queries for living tasks after a task was disconnected.
   void check_alive();
-  /// Another process takes the task's place: what the one before asked is not its question.
+  /// Cancels queries of the task's previous process.
   void forget_asked(task_index t);
-  /// Some state has changed in this step.
+  /// Notes that a state has changed in this step.
   void note_change() { watches_.note_change(step_.now); }
-  /// When watchers are to be told.
+  /// Returns when watchers are to be answered.
   time_point due() const { return watches_.due(); }
-  /// Answers who watches, when states have changed.
+  /// Answers the watchers after changes.
   void tell_watchers();
-  /// The call waits no longer. REQUIRES: it waited here, and was taken from the parked ones.
+  /// Removes the call. REQUIRES: it waits here, and was taken from the parked calls.
   void withdraw(call_id call, waiting_call const& w);
 
   std::size_t watching() const { return watches_.waiting(); }
