@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t row_units = 8;
 
-/// The names of history's numbers.
+/// Resolves the history's numbers to names.
 struct row_names {
   names const& all;
   places const& where;
@@ -79,7 +79,7 @@ explanation explain_row(closure_view const& v) {
   return e;
 }
 
-/// `f(view)` for each row of the session that `wanted(id)` takes.
+/// Calls `f(view)` for each row of the session for which `wanted(id)` is true.
 template <class Wanted, class F>
 void for_rows(history const& h, session_id of, Wanted wanted, F f) {
   auto const owner = h.rows().find(of);
@@ -138,7 +138,7 @@ result<closure_look> look(history const& h, coordinator const& core, closure_que
   auto out = core.closures().search(q, from, within);
   if (!out) return out;
   if (owner) out->of += h.rows().all().size(*owner);
-  // The core may have forgotten a name that rows still have.
+  // The core may have forgotten a name that rows still use.
   if (owner && from.part == closure_cursor::records && out->next.part == closure_cursor::end)
     out->next = {closure_cursor::rows, 0};
   if (from.part == closure_cursor::records || from.part == closure_cursor::end) {

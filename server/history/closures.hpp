@@ -1,5 +1,5 @@
-// Views of closures, whoever keeps them: the core as long as there is a record, then history as
-// long as there is a row. Each call does about a millisecond of work. Engine thread only.
+// Views of closures from the core's records or, if there is no record, from the history's rows.
+// Each call takes about a millisecond. Engine thread only.
 #pragma once
 
 #include "server/core/api/explanation.hpp"
@@ -9,19 +9,20 @@
 
 namespace muster::history {
 
-/// `of`: a session that may have a row of it, when its record is gone. Errors: NOT_FOUND.
+/// Returns a closure. `of`: session whose rows are searched if there is no record. Errors:
+/// NOT_FOUND.
 result<closure_view> closure(history const& h, coordinator const& core, closure_id id,
                              session_id of = {});
-/// Why the closure waits, moved or failed, as data.
+/// Returns as data why the closure waits, was moved, or failed.
 result<explanation> explain(history const& h, coordinator const& core, closure_id id,
                             time_point now, session_id of = {});
-/// Those of `ids` that are known yet, in the same order.
+/// Returns the known closures among `ids`, in the same order.
 std::vector<closure_view> closures(history const& h, coordinator const& core, session_id of,
                                    std::vector<closure_id> const& ids);
-/// Looks on from `from`, as far as one step goes: records first, then rows.
+/// Continues a search at `from` for one step. Visits records first, then rows.
 result<closure_look> look(history const& h, coordinator const& core, closure_query const& q,
                           closure_cursor from, closure_bounds const& within);
-/// The core's, with what rows take.
+/// Returns the core's overview, plus the memory of the rows.
 overview_view overview(history const& h, coordinator const& core, time_point now);
 
 }  // namespace muster::history

@@ -1,13 +1,13 @@
-// What is remembered of a cluster's closures beyond what the core decides with: the listeners of
-// its changes. The hub calls `fold` after each step of the core, before it delivers anything;
-// listeners call nobody and know nothing of each other, and the core knows nothing of them.
+// The history of a cluster: a set of listeners for changes of the core. The hub calls `fold` after
+// each step of the core, before it delivers results. Listeners do not depend on each other, and the
+// core does not depend on them.
 //
 //   coordinator::step ──► effects::changes ──► names ──► activity
 //                                          │             rows
 //                                          └─► metrics, jobs, log
 //
-// What is remembered is ahead of the disk: whoever shows it waits as for the core's own views.
-// Owned by the hub of a cluster and gone with it; engine thread only. Each listener has its limits.
+// The history is ahead of the disk, so its views must wait for durability like the core's own.
+// Owned by the hub of a cluster; engine thread only. Each listener has its own limits.
 #pragma once
 
 #include "server/core/api/effects.hpp"
@@ -22,20 +22,21 @@
 
 namespace muster::history {
 
-/// A span as it outlives a process, in which numbers are its own.
+/// A span in a form that is independent of the process's own numbers.
 struct past_span {
   lane_key lane;
-  names::function function;  // no name: of several
+  names::function function;  // an empty name: several functions
   span_view what;
 };
 
 class history {
  public:
-  /// Both outlive it. Nothing before `start` is known.
+  /// `c` and `wide` outlive it. There is no history before `start`.
   history(config const& c, server_wide& wide, time_point start);
   history(history const&) = delete;
 
-  /// Takes what a step at `now` has said. REQUIRES: every step since the first is folded, in order.
+  /// Processes the effects of a step at `now`.
+  /// @pre Every earlier step was folded, in order.
   void fold(effects const& fx, time_point now) {
     if (!fx.changes.functions.empty()) names_.fold(fx.changes, now);
     activity_.fold(fx.changes, names_, now);
@@ -47,7 +48,8 @@ class history {
     programs_.fold(fx.changes);
   }
 
-  /// What workers did before, oldest first. REQUIRES: nothing is folded yet.
+  /// Restores the activity of an earlier process, oldest first.
+  /// @pre Nothing was folded.
   void restore(past_span const& s) {
     auto v = s.what;
     auto const ended = v.started + v.lasted;
@@ -66,7 +68,7 @@ class history {
   closure_metrics const& metrics() const { return meter_.metrics(); }
   program_totals const& programs() const { return programs_.totals(); }
 
-  /// Empty when all is in order between two steps; for tests.
+  /// Returns the first violated invariant, or an empty string. For tests.
   std::string invalid() const {
     for (auto const& wrong :
          {activity_.invalid(), rows_.invalid(), meter_.invalid(), log_.invalid()})

@@ -1,9 +1,9 @@
-// What the numbers of functions in changes mean, kept for as long as a listener shows one: the core
-// uses its numbers again, history gives numbers of its own. One for each name that is shown.
+// Names of functions that listeners display. The core reuses its numbers of functions, so the
+// history assigns its own, one for each displayed name.
 //
-// Folded first in each step and shared by the listeners. Owned by the history of a cluster; engine
-// thread only. Limit: config::functions_max and twice callables_max; beyond it those that no
-// listener shows are forgotten, and while that does not help what is new has the number of its
+// Processes each step before the other listeners, which share it. Owned by the history of a
+// cluster; engine thread only. Limit: config::functions_max and twice callables_max. Beyond it,
+// names that no listener uses are dropped. If that is not enough, new names get the number of their
 // function.
 #pragma once
 
@@ -23,27 +23,28 @@ using namespace muster::core;  // what is folded has the core's words
 class names {
  public:
   struct function {
-    std::string name;    // what is shown
-    std::string served;  // the function that workers have
-    std::string hash;    // of a callable; or empty
+    std::string name;    // displayed name
+    std::string served;  // name of the worker's function
+    std::string hash;    // hash of a callable; may be empty
     bool callable = false;
 
     bool operator==(function const&) const = default;
   };
 
-  /// `c` outlives it. `in_use` calls its argument for each number that a listener shows.
+  /// `c` outlives it. `in_use` calls its argument for each number that a listener uses.
   names(config const& c, std::function<void(std::function<void(function_id)> const&)> in_use)
       : config_(c), in_use_(std::move(in_use)) {}
 
   void fold(changes const& c, time_point now);
 
-  /// History's number of a function. REQUIRES: it was named in a change.
+  /// Returns the history's number of a function.
+  /// @pre A change contained its name.
   function_id of(function_id core) const { return own_[raw(core)]; }
-  /// The number of one that an earlier process has shown.
+  /// Returns the number of a function of an earlier process.
   function_id of(function f, time_point now) { return number_of(std::move(f), now); }
   function const& operator[](function_id own) const { return functions_[raw(own)]; }
   std::size_t size() const { return numbers_.size(); }
-  /// Numbers are below it.
+  /// Returns the upper limit of the numbers; excluded.
   std::size_t numbers() const { return functions_.size(); }
 
  private:
@@ -57,7 +58,7 @@ class names {
   std::vector<function> functions_;
   std::unordered_map<std::string, function_id> numbers_;
   std::vector<function_id> free_;
-  time_point next_look_{};  // a look at all that is shown is not for every new name
+  time_point next_look_{};  // earliest next search for unused names
 };
 
 }  // namespace muster::history

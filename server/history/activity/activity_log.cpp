@@ -1,4 +1,4 @@
-// Spans are begun, grow and go; minutes take what is over.
+// Creates, extends and drops spans, and adds them to minutes.
 #include "server/history/activity/activity_log.hpp"
 
 #include <algorithm>
@@ -27,9 +27,9 @@ activity_log::~activity_log() {
   wide_.activity_chunks -= static_cast<std::uint32_t>(chunks_.size());
 }
 
-// A number that comes again in one step is of the same task: its worker was replaced.
+// A worker number that appears again in the same step has the same task; its worker was replaced.
 void activity_log::fold(changes const& c, names const& named, time_point now) {
-  bool came = false;  // seldom: then the few that have gone are compared with those that came
+  bool came = false;  // rare; only then are closed workers compared with new ones
   for (auto const& w : c.workers) {
     if (!w.here) continue;
     came = true;
@@ -65,7 +65,7 @@ void activity_log::open(worker_number w, std::string const& job, std::int64_t in
   if (s.at->workers++ == 0) closed_.erase({s.at->closed, s.at->number});
 }
 
-// A new one is nobody's yet.
+// Returns the lane, creating it without a worker if necessary.
 activity_log::lane_map::value_type& activity_log::lane_of(lane_key const& key, time_point now) {
   if (auto const it = lanes_.find(key); it != lanes_.end()) return *it;
   forget_lanes(now);
@@ -87,8 +87,8 @@ void activity_log::close(worker_number w, time_point now) {
   closed_.emplace(now, l.number);
 }
 
-// Those that nobody serves and that have nothing to show any more; one more where there is no
-// room.
+// Drops lanes without workers that have nothing left to show. If there are too many lanes, drops
+// one more.
 void activity_log::forget_lanes(time_point now) {
   while (!closed_.empty() &&
          (closed_.begin()->first + kept_for < now || lanes_.size() >= config_.tasks_max)) {
@@ -122,7 +122,7 @@ void activity_log::keep(lane& l, execution const& e) {
   b.lane = l.number;
   b.function = raw(e.function);
   b.job = static_cast<std::uint32_t>(raw(e.job));
-  // Each minute gets what ran in it, the last one the closure.
+  // Each minute gets its share of the time; the last one counts the closure.
   auto at = std::max(e.started, e.ended - kept_for + minute_long);
   while (at < e.ended) {
     auto& m = minute_at(l, at);
@@ -181,7 +181,7 @@ void activity_log::turn_to_sum(worker_sums& s, function_id f, time_point started
   s.begin = time_point(duration(static_cast<std::int64_t>(s.sum->started)));
 }
 
-// The span first: the chunk that makes room for it may take the worker's other sums with it.
+// The span is created first, because making room for it can drop the worker's other sums.
 void activity_log::open_sum(worker_sums& s, function_id f, time_point started, time_point now) {
   auto const until = end_of_span(now);
   auto& b = append(started, until, now);
@@ -215,7 +215,7 @@ void activity_log::fold(worker_sums& s) {
 activity_log::minute& activity_log::minute_at(lane& l, time_point t) {
   if (!l.minutes) l.minutes = std::make_unique<std::array<minute, minutes_kept>>();
   auto const number = minute_number(t);
-  // Of two workers of a lane the one that goes may be an hour behind: then the newer minute has it.
+  // Sums of a departing worker can be an hour late. The newer minute then keeps the slot.
   auto& m = (*l.minutes)[number % minutes_kept];
   if (m.number < number) m = {}, m.number = number;
   return m;
@@ -240,7 +240,7 @@ void activity_log::add_chunk(time_point now) {
   while (chunks_.size() > 1 && wide_.activity_chunks >= most) drop_oldest_chunk();
   ++wide_.activity_chunks;
   auto& c = chunks_.emplace_back();
-  c.spans.reset(new span[spans_a_chunk]);  // not touched before it is used
+  c.spans.reset(new span[spans_a_chunk]);  // not touched before use
   c.first = next_;
 }
 

@@ -1,23 +1,23 @@
-// What workers did lately: a span for each execution of a millisecond and more, the shorter ones as
-// sums of a lane, a function and 100 ms, and of each lane its last hour by minutes. A lane is a
-// task: its workers come and go.
+// Records the recent activity of workers. Each execution of at least a millisecond is a span.
+// Shorter executions are summed per lane, function and 100 ms. For each lane there is also the last
+// hour by minutes. A lane is a task, whose workers can change.
 //
 //   ended ──short──► the worker's open sum, a growing span ──next 100 ms──► the lane's minutes
 //         └─long───► a span of its own ───────────────────────────────────► the lane's minutes
 //
-// Spans are numbered in the order in which they were begun and live in chunks; a reader goes on at
-// a number. Those begun in the current 100 ms may still grow and are not shown yet.
+// Spans are numbered in order of creation and stored in chunks. A reader continues at a number.
+// Spans of the current 100 ms can still grow and are not returned yet.
 //
-// Short closures come by millions a second: for one of the same function as the one before, its
-// worker's row and its sum are added to, and nothing is looked up or allocated. A worker has sums
-// of four functions at one time; what others do is one more, of several functions.
+// There can be millions of short executions per second. If the function is the same as before, only
+// the worker's row and its sum are updated, without a lookup or an allocation. A worker has sums
+// for four functions at a time. Further functions share one sum.
 //
-// A listener's part: it folds changes (`fold`), and functions have the numbers of history's names.
-// Owned by the history of a cluster; engine thread only. Limits: spans of the last hour, as far as
-// they fit into config::activity_bytes_max in the whole server (then the oldest chunk of this
-// cluster goes, though its two newest stay); config::tasks_max lanes of 2 KiB (then the one whose
-// worker left longest ago goes). The past is no state of the cluster: it is not saved, only who
-// serves which lane is.
+// Owned by the history of a cluster; engine thread only. Limits:
+// - Spans of the last hour, up to config::activity_bytes_max in the whole server. Beyond it, this
+//   cluster's oldest chunk is dropped, but its two newest are kept.
+// - config::tasks_max lanes of 2 KiB. Beyond it, the lane whose worker left longest ago is dropped.
+//
+// Nothing is saved except which worker serves which lane.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,8 @@ namespace muster::history {
 
 using namespace muster::core;  // what is folded has the core's words
 
-/// The first of a map by lane_key behind `after`, of those that are asked for (sorted; none: all).
+/// Returns the first entry after `after` in a map by lane_key, among the lanes in `only` (sorted;
+/// empty: all lanes).
 template <class Map>
 auto behind(Map const& all, std::vector<lane_key> const& only,
             std::optional<lane_key> const& after) {
@@ -58,7 +59,7 @@ class activity_log {
   static constexpr duration sum_span = std::chrono::milliseconds(100);
   static constexpr std::uint32_t minutes_kept = 60;
   static constexpr duration kept_for = std::chrono::minutes(minutes_kept);
-  static constexpr std::size_t sums_max = 4;  // of one function each, of a worker at one time
+  static constexpr std::size_t sums_max = 4;  // sums per worker at a time, each of one function
   static constexpr std::uint32_t spans_a_chunk = 4096;
   static constexpr std::size_t span_bytes = 32;
   static constexpr std::size_t chunk_bytes = spans_a_chunk * span_bytes;
@@ -69,34 +70,37 @@ class activity_log {
   ~activity_log();
   activity_log(activity_log const&) = delete;
 
-  /// Takes what a step of the core has said, `now`.
+  /// Processes the changes of a step of the core at `now`.
   void fold(changes const& c, names const& named, time_point now);
 
-  /// The worker executes for this task. REQUIRES: its number is not open.
+  /// The worker serves this task from now on.
+  /// @pre The worker is not open.
   void open(worker_number w, std::string const& job, std::int64_t index, time_point now,
             std::uint32_t slots = 1);
   void close(worker_number w, time_point now);
 
-  /// Takes one that was short; false: it was not. REQUIRES: the worker is open.
+  /// Adds a short execution. Returns false if it was not short.
+  /// @pre The worker is open.
   bool add_short(worker_number w, function_id f, time_point started, time_point now, bool failed);
-  /// Takes any. The same holds.
+  /// Adds an execution of any duration.
+  /// @pre The worker is open.
   void add(worker_number w, execution const& e);
-  /// Takes one that an earlier process has shown, where nobody works yet; the oldest first, which
-  /// spans are complete since then. REQUIRES: nothing has been added or opened.
+  /// Restores a span of an earlier process. Spans are complete since the first restored span, which
+  /// must be the oldest.
+  /// @pre Nothing has been added or opened.
   void restore(lane_key const& on, span_view const& v);
 
   struct bounds {
-    std::size_t limit = ~std::size_t{};  // spans of the page, and…
-    std::size_t looks = ~std::size_t{};  // …those that are looked at
+    std::size_t limit = ~std::size_t{};  // spans in the page
+    std::size_t looks = ~std::size_t{};  // spans visited
   };
-  /// Spans from number `from` on that overlap the filter's span.
+  /// Returns spans from number `from` that overlap the time range of the filter.
   span_page spans(activity_filter const& f, std::uint64_t from, bounds most, time_point now) const;
-  /// Minutes of the lanes behind `after`, of at most `lanes` of them; names all that were looked
-  /// at.
+  /// Returns the minutes of up to `lanes` lanes after `after`, with the names of all visited lanes.
   minute_page minutes(activity_filter const& f, std::optional<lane_key> const& after,
                       std::size_t lanes) const;
-  /// `f(lane)` for those behind `after` that a worker is on, of those that are asked for, until it
-  /// says false.
+  /// Calls `f(lane)` for each lane after `after` that has a worker, until `f` returns false.
+  /// `only`: as for behind().
   template <class F>
   void for_each_open(std::vector<lane_key> const& only, std::optional<lane_key> after, F f) const {
     for (auto it = behind(lanes_, only, after); it != lanes_.end();
@@ -108,7 +112,7 @@ class activity_log {
   bool is_open(worker_number w) const {
     return raw(w) < workers_.size() && workers_[raw(w)].at != nullptr;
   }
-  /// `f(id)` for whatever is named, the same one many times.
+  /// Calls `f(id)` for each function of a span or minute; can repeat functions.
   template <class F>
   void for_each_function(F f) const {
     for (auto const& c : chunks_)
@@ -119,26 +123,27 @@ class activity_log {
         for (auto const& m : *l.minutes)
           if (function_id const of{m.function}; m.ran && of != several_functions) f(of);
   }
-  /// How many spans were begun: the number of the next.
+  /// Returns the number of spans created so far, which is the number of the next span.
   std::uint64_t recorded() const { return next_; }
   std::size_t chunks() const { return chunks_.size(); }
   std::size_t lanes() const { return lanes_.size(); }
 
-  /// Empty when all is in order between two steps.
+  /// Returns the first violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
-  /// 32 bytes. Of a sum, `closure` is how many there were and, above 32 bits, how many failed.
+  /// 32 bytes. For a sum, `closure` is the number of executions and, above 32 bits, the number of
+  /// failures.
   struct span {
     std::uint64_t closure;
     std::uint64_t started : 53;  // µs
     std::uint64_t state : 2;
     std::uint64_t sum : 1;
-    std::uint64_t coarse : 6;  // what is shifted out of `lasted`
+    std::uint64_t coarse : 6;  // number of bits by which `lasted` is shifted
     std::uint32_t lasted;      // µs
     std::uint32_t lane;
     std::uint32_t function;
-    std::uint32_t job;  // low half of its id; of a sum: µs of work
+    std::uint32_t job;  // low half of the job's id; for a sum: µs of work
   };
   static_assert(sizeof(span) == span_bytes);
 
@@ -146,16 +151,17 @@ class activity_log {
     std::unique_ptr<span[]> spans;
     std::uint64_t first = 0;  // number of its first span
     std::uint32_t used = 0;
-    time_point begin = never;  // of what is in it, and…
-    time_point end{};          // …its end; of sums that may still grow their latest
+    time_point begin = never;  // start of its first span
+    // Latest end of its spans; for sums that can still grow, the latest possible end.
+    time_point end{};
   };
 
   struct minute {
-    std::uint32_t number = 0;  // since the epoch
+    std::uint32_t number = 0;  // minutes since the epoch
     std::uint32_t count = 0;
     std::uint32_t failed = 0;
-    std::uint32_t function = 0;  // several_functions among them
-    bool ran = false;            // something did: the function is known
+    std::uint32_t function = 0;  // can be several_functions
+    bool ran = false;            // `function` is valid
     duration busy{};
 
     void note(std::uint32_t f) {
@@ -165,43 +171,44 @@ class activity_log {
 
   struct lane {
     std::uint32_t number = 0;
-    std::uint32_t workers = 0;                                  // that are here
-    std::uint32_t slots = 0;                                    // most that one has had
-    time_point closed{};                                        // when the last one left
-    std::unique_ptr<std::array<minute, minutes_kept>> minutes;  // by number; from the first on
+    std::uint32_t workers = 0;  // current workers
+    std::uint32_t slots = 0;    // maximum over its workers
+    time_point closed{};        // when the last worker left
+    // By number; allocated with the first minute.
+    std::unique_ptr<std::array<minute, minutes_kept>> minutes;
   };
   using lane_map = std::map<lane_key, lane>;
 
-  /// Of a worker, by its number.
+  /// Open sums of a worker.
   struct worker_sums {
-    time_point until{};        // when its sums end; epoch: it has none
-    span* sum = nullptr;       // the one that was added to last, and…
-    time_point begin{};        // …its begin
+    time_point until{};        // end of its sums; epoch: no sums
+    span* sum = nullptr;       // the last updated sum
+    time_point begin{};        // start of that sum
     lane* at = nullptr;        // null: not open
-    std::uint64_t number = 0;  // of the first of…
+    std::uint64_t number = 0;  // number of the first open sum
     std::array<span*, sums_max + 1> sums{};
-    std::size_t open = 0;  // …so many; the last may be of several functions
+    std::size_t open = 0;  // number of open sums; the last may be of several functions
   };
 
   lane_map::value_type& lane_of(lane_key const& key, time_point now);
-  /// A span of its own, and its minutes.
+  /// Adds a separate span and updates its minutes.
   void keep(lane& l, execution const& e);
   span& append(time_point begin, time_point end, time_point now);
   void add_chunk(time_point now);
   void drop_oldest_chunk();
   void begin_sum(worker_sums& s, function_id f, time_point started, time_point now);
-  /// Another function than before, in the same span.
+  /// Continues the span as a sum after a change of the function.
   void turn_to_sum(worker_sums& s, function_id f, time_point started, time_point now);
   void open_sum(worker_sums& s, function_id f, time_point started, time_point now);
-  /// The sums are over: their minute takes them.
+  /// Adds finished sums to their minute.
   void fold(worker_sums& s);
   minute& minute_at(lane& l, time_point t);
   void forget_lanes(time_point now);
-  /// Spans before this number do not change any more.
+  /// Returns the number before which spans no longer change.
   std::uint64_t settled(time_point now) const { return now >= settled_at_ ? next_ : settled_; }
   static span_view view_of(span const& b);
-  /// The newest session whose id ends like this: spans are not kept for as long as it takes to open
-  /// so many.
+  /// Returns the newest session whose id has this low half. Unambiguous, because spans are dropped
+  /// long before ids repeat.
   session_id job_of(std::uint32_t low) const;
   static std::vector<minute_view> minutes_of(lane const& l, worker_sums const* growing);
   lane_view view_of(lane_map::value_type const& l) const {
@@ -213,17 +220,18 @@ class activity_log {
   std::vector<worker_sums> workers_;
   lane_map lanes_;
   std::unordered_map<std::uint32_t, lane_map::value_type const*> by_number_;
-  std::set<std::pair<time_point, std::uint32_t>> closed_;  // lanes without a worker, since when
+  // Lanes without a worker, by the time the last one left.
+  std::set<std::pair<time_point, std::uint32_t>> closed_;
   std::uint32_t last_lane_ = 0;
   std::deque<chunk> chunks_;
   std::uint64_t next_ = 0;     // number of the next span
-  std::uint64_t settled_ = 0;  // of the first span of the newest sum_span that has any
-  time_point settled_at_{};    // end of that span
+  std::uint64_t settled_ = 0;  // first span of the newest interval that has any
+  time_point settled_at_{};    // end of that interval
   time_point recorded_since_;
   time_point complete_since_;
 };
 
-// What every short closure goes through is inline.
+// Inline, because every short closure passes through it.
 [[gnu::always_inline]] inline bool activity_log::add_short(worker_number w, function_id f,
                                                            time_point started, time_point now,
                                                            bool failed) {

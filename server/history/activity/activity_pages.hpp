@@ -1,5 +1,5 @@
-// Pages of what workers did and do: what has ended is of the history, what runs is the core's to
-// know. Each call does about a millisecond of work and says where to go on. Engine thread only.
+// Pages of workers' activity. The history has ended executions, the core has running ones. Each
+// call takes about a millisecond and returns where to continue. Engine thread only.
 #pragma once
 
 #include "server/core/coordinator.hpp"
@@ -7,13 +7,14 @@
 
 namespace muster::history {
 
-/// What workers did, from span number `from` on: up to `limit` spans; looks at 20,000 a call.
+/// Returns up to `limit` spans from span number `from`. Visits at most 20,000 spans per call.
 span_page spans(history const& h, activity_filter const& f, std::uint64_t from, std::size_t limit,
                 time_point now);
-/// The minutes of the last hour, by lane, of up to 200 lanes a call, with what runs now.
+/// Returns the last hour by lane and minute, including running executions. At most 200 lanes per
+/// call.
 minute_page minutes(history const& h, coordinator const& core, activity_filter const& f,
                     std::optional<lane_key> const& after, time_point now);
-/// What runs now, by lane, of up to 2,000 lanes a call.
+/// Returns running executions by lane, at most 2,000 lanes per call.
 running_page running(history const& h, coordinator const& core, activity_filter const& f,
                      std::optional<lane_key> const& after);
 

@@ -1,9 +1,9 @@
-// Who comes late to barriers, for each cluster: a listener that folds the changes of the
-// coordination core. It belongs to a generation, as the next may have other tasks and hosts, and an
-// earlier process of the server leaves nothing of it.
+// Records late arrivals at barriers for each cluster, from the changes of the coordination core.
+// Records belong to a generation, because the next one can have other tasks and hosts. They do not
+// survive the process.
 //
-// Owned by the coordination hub; engine thread only. Limits: those of lateness, and a line for each
-// barrier that runs (limits::barriers_max of each cluster).
+// Owned by the coordination hub; engine thread only. Limits: those of `lateness`, and one entry per
+// running barrier (limits::barriers_max per cluster).
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ class barrier_lateness {
  public:
   void fold(coordination::changes const& c);
 
-  /// Null: nobody has met there in this generation.
+  /// Returns null if no barrier has passed in this generation.
   lateness const* of(coordination::cluster_id c) const {
     auto const it = clusters_.find(c);
     return it == clusters_.end() ? nullptr : &it->second.late;
@@ -29,7 +29,7 @@ class barrier_lateness {
     std::shared_ptr<coordination::participants const> who;
   };
   struct of_generation {
-    std::unordered_map<coordination::barrier_number, running> barriers;  // of users
+    std::unordered_map<coordination::barrier_number, running> barriers;  // barriers of user code
     lateness late;
   };
 

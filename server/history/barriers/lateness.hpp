@@ -1,8 +1,7 @@
-// Who came late to the barriers of one generation that have passed: each of the newest ones with
-// everybody's time behind the median, and sums of them by task: the question of everybody who
-// trains on many hosts is which one is usually the last. Owned by barrier_lateness, which tells
-// it of each end; engine thread only; pure. Bounded: meetings_max, with 4 bytes a participant, so
-// 25 MB for the greatest cluster; one more takes the place of the oldest.
+// Late arrivals at the passed barriers of one generation: the newest barriers with each arrival,
+// and sums by task. Shows which task is usually last. Owned by barrier_lateness; engine thread
+// only; pure. Keeps meetings_max barriers with 4 bytes per participant, at most 25 MB, and then
+// drops the oldest.
 #pragma once
 
 #include <algorithm>
@@ -24,18 +23,18 @@ class lateness {
     coordination::barrier_instance which;
     time_point ended{};
     std::shared_ptr<coordination::participants const> who;
-    std::vector<std::uint32_t> came_us;  // by position in `who`, after the first of them
-    std::uint32_t median_us = 0;         // of these
+    std::vector<std::uint32_t> came_us;  // by position in `who`, relative to the first arrival
+    std::uint32_t median_us = 0;         // median of came_us
     coordination::task_index last = coordination::no_task;
-    duration late{};    // of the last one
-    duration spread{};  // from the first to the last
+    duration late{};    // lateness of the last arrival
+    duration spread{};  // time from the first to the last arrival
 
-    /// By which one came after the median; 0: it did not.
+    /// Returns how long after the median this participant arrived, or 0.
     std::uint32_t late_us(std::size_t position) const {
       return std::max(came_us[position], median_us) - median_us;
     }
   };
-  /// Over the meetings that are remembered.
+  /// Sums over the stored barriers.
   struct sums {
     std::uint32_t meetings = 0;
     std::uint32_t last = 0;
@@ -44,21 +43,23 @@ class lateness {
     bool operator==(sums const&) const = default;
   };
 
-  /// Everybody has come. REQUIRES: two or more, came[i] is when who[i] did.
+  /// Adds a barrier that has passed.
+  /// @pre There are at least two participants, and came[i] is the arrival of who[i].
   void note(coordination::barrier_instance which,
             std::shared_ptr<coordination::participants const> who, std::span<time_point const> came,
             time_point ended);
 
   std::deque<meeting> const& meetings() const { return meetings_; }  // oldest first
   sums of(coordination::task_index t) const { return t < by_task_.size() ? by_task_[t] : sums{}; }
-  /// The tasks that were ever last or late, those that most often were first; at most `limit`.
+  /// Returns up to `limit` tasks that were ever last or late, those that were most often last
+  /// first.
   std::vector<coordination::task_index> worst(std::size_t limit) const;
   duration latest(coordination::task_index t) const;
 
   std::string violated_invariant() const;
 
  private:
-  /// `times`: 1, or -1 to take it away.
+  /// `times`: 1 to add, -1 to subtract.
   static void add(meeting const& m, int times, std::vector<sums>& to);
 
   std::deque<meeting> meetings_;

@@ -1,5 +1,4 @@
-// Who comes late, for people: what lateness remembers, with the names and hosts that the core
-// knows. Engine thread only.
+// View of late arrivals at barriers, with the names and hosts of the core. Engine thread only.
 #pragma once
 
 #include "server/core/coordination/generation_views.hpp"
@@ -7,13 +6,12 @@
 
 namespace muster::history {
 
-/// Who comes late to the barriers of a run.
-/// Of the newest barriers of this generation that everybody came to, 64 at most. Late means: after
-/// half of the participants were there.
+/// Late arrivals at the barriers of a run. Covers up to 64 of the newest barriers of this
+/// generation that all participants reached. An arrival is late if it is after the median.
 struct straggler_view {
   static constexpr std::size_t tasks_shown = 100;
   static constexpr std::size_t hosts_shown = 100;
-  /// Hosts are added up over the worst tasks of so many; more than this have others.
+  /// Number of worst tasks from which hosts are summed up. Excludes other tasks.
   static constexpr std::size_t tasks_looked_at = 10'000;
 
   struct barrier {
@@ -21,17 +19,17 @@ struct straggler_view {
     std::int64_t counter = 0;
     time_point ended{};
     std::size_t participants = 0;
-    std::string last;  ///< the task that came last, and its host
+    std::string last;  ///< the task that arrived last
     std::string host;
-    duration late{};    ///< by which the last one came after the median
-    duration spread{};  ///< from the first to the last
+    duration late{};    ///< lateness of the last arrival after the median
+    duration spread{};  ///< time from the first to the last arrival
   };
   struct task {
     std::string name;
     std::string host;
-    std::uint32_t last = 0;      ///< how often it was the last
-    std::uint32_t barriers = 0;  ///< that it took part in
-    duration late_mean{};        ///< over all of them; 0 where it was in time
+    std::uint32_t last = 0;      ///< how often the task was last
+    std::uint32_t barriers = 0;  ///< barriers in which the task took part
+    duration late_mean{};        ///< mean over all of them; arrivals in time count as 0
     duration late_max{};
   };
   struct host {
@@ -43,11 +41,11 @@ struct straggler_view {
   };
   std::uint64_t generation = 0;
   std::vector<barrier> barriers;  ///< newest first
-  std::vector<task> tasks;        ///< worst first; only those that were late once
-  std::vector<host> hosts;        ///< the same
+  std::vector<task> tasks;        ///< worst first; only tasks that were late at least once
+  std::vector<host> hosts;        ///< worst first; only hosts that were late at least once
 };
 
-/// `late`: null when nobody has met. `now`: its generation, as the core knows it.
+/// `late`: null if no barrier has passed. `now`: the generation of `late`.
 straggler_view stragglers(lateness const* late, coordination::generation_views const& now);
 
 }  // namespace muster::history

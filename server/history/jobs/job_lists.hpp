@@ -1,9 +1,9 @@
-// Which jobs and sessions there are, in the lists that people look at: those that run, ended or
-// failed lately, and those that a search finds. A listener; job_pages.hpp makes views of its ids.
+// Lists of jobs and sessions: running ones, recently ended or failed ones, and search results.
+// job_pages.hpp makes views of the ids.
 //
-// Owned by the history of a cluster; engine thread only. Limit: what the core knows, a line each
-// (config::sessions_max and the ended ones that it keeps). Each list looks at every line once, but
-// for `page_of`, which goes on where it ended.
+// Owned by the history of a cluster; engine thread only. Limit: one entry for each job that the
+// core knows (config::sessions_max and the ended jobs that it keeps). Each list visits all entries,
+// except `page_of`, which continues where it ended.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace muster::history {
 
 using namespace muster::core;  // what is folded has the core's words
 
-/// How many of each kind a live list of jobs has.
+/// Sizes of the live list of jobs.
 struct live_jobs {
   static constexpr std::size_t running_max = 200;
   static constexpr std::size_t ended_max = 50;
@@ -31,8 +31,8 @@ struct live_jobs {
 struct job_filter {
   std::optional<job_state> state;
   std::optional<bool> streaming;
-  std::string text;         ///< in the name or the id, whatever the case; empty: any
-  bool unfinished = false;  ///< only QUEUED and RUNNING ones
+  std::string text;         ///< substring of the name or id, ignoring case; empty: any
+  bool unfinished = false;  ///< only QUEUED and RUNNING jobs
 
   bool takes_all() const { return !state && !streaming && !unfinished && text.empty(); }
 };
@@ -42,30 +42,30 @@ using state_counts = std::array<std::uint64_t, enum_size<job_state>>;
 
 class job_lists {
  public:
-  /// Lines that one page looks at.
+  /// Maximum number of entries visited per page.
   static constexpr std::size_t looks_max = 2'000;
 
   struct failed_session {
     session_id session{};
-    closure_id closure{};  ///< the newest of it that failed
+    closure_id closure{};  ///< its newest failed closure
     time_point at{};
   };
 
-  /// Ended ones that nobody has taken. More: they are not told.
+  /// Ended jobs that wait for take_ended. Further ones are not returned by it.
   static constexpr std::size_t ended_max = 10'000;
 
   void fold(changes const& c);
-  /// What has ended since the last call, in that order.
+  /// Returns the jobs that ended since the last call, in order of their ends.
   std::vector<session_id> take_ended() { return std::exchange(ended_, {}); }
 
-  /// REST jobs that have ended in failure since then, by their end, the newest first.
+  /// Returns REST jobs that failed since then, by end, newest first.
   std::vector<session_id> failed_since(time_point since) const;
-  /// Sessions of programs of which a closure has failed since then, by that.
+  /// Returns sessions of programs with a closure that failed since then, by time of the failure.
   std::vector<failed_session> sessions_failed_since(time_point since) const;
-  /// The running ones, the newest ended ones, and those that failed lately; newest first.
+  /// Returns running jobs, the newest ended jobs, and recently failed jobs; newest first.
   std::vector<session_id> watched(time_point now) const;
-  /// Newest first, ids below `before` (none: from the newest), of those that the filter takes. A
-  /// page may be short and still have a `next`: see looks_max.
+  /// Returns jobs that match the filter with ids below `before` (none: from the newest), newest
+  /// first. A short page can still have a `next`; see looks_max.
   page<session_id, session_id> page_of(session_id before, std::size_t limit,
                                        job_filter const& filter) const;
 
@@ -79,7 +79,7 @@ class job_lists {
     delivery kind{};
     job_state state{};
     time_point finished{};
-    closure_id last_failed{};  // none: nothing has failed
+    closure_id last_failed{};  // none: no closure has failed
     time_point last_failure{};
   };
   using all_lines = std::map<session_id, line>;
@@ -88,7 +88,7 @@ class job_lists {
   std::uint64_t& count_of(line const& l);
 
   all_lines lines_;
-  std::array<state_counts, 2> counts_{};  // of jobs, of sessions
+  std::array<state_counts, 2> counts_{};  // jobs, sessions
   std::vector<session_id> ended_;
 };
 

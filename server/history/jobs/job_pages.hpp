@@ -1,5 +1,4 @@
-// Views of the jobs in the lists: what job_lists chooses, as the core knows it now. Engine thread
-// only.
+// Views of the jobs selected by job_lists, with the core's current state. Engine thread only.
 #pragma once
 
 #include "server/core/coordinator.hpp"
@@ -8,29 +7,29 @@
 namespace muster::history {
 
 struct failed_jobs {
-  std::vector<job_view> newest;  // by their end
-  std::uint64_t count = 0;       // with those that are not listed
+  std::vector<job_view> newest;  // by end
+  std::uint64_t count = 0;       // including jobs that are not listed
 };
 
-/// Sessions of programs of which a closure has failed.
+/// Sessions of programs with a failed closure.
 struct failed_sessions {
   struct one {
     job_view session;
     closure_id closure{};  // the newest that failed
     time_point at{};
-    std::optional<failure> why;  // none: its text is not kept any more
+    std::optional<failure> why;  // none: its text is no longer stored
   };
-  std::vector<one> newest;  // by that
-  std::uint64_t count = 0;  // with those that are not listed
+  std::vector<one> newest;  // by time of the failure
+  std::uint64_t count = 0;  // including sessions that are not listed
 };
 
-/// See job_lists::page_of. Without a filter the core is asked.
+/// See job_lists::page_of. Without a filter, the core answers.
 page<job_view, session_id> jobs(history const& h, coordinator const& core, session_id before,
                                 std::size_t limit, job_filter const& filter = {});
-/// REST jobs that ended in failure since then; more than `limit` are counted.
+/// Returns up to `limit` REST jobs that failed since then, and the count of all.
 failed_jobs jobs_failed_since(history const& h, coordinator const& core, time_point since,
                               std::size_t limit);
-/// Sessions with a failure since then, with what it said; the same.
+/// Returns up to `limit` sessions with a failure since then, with its error, and the count of all.
 failed_sessions sessions_failed_since(history const& h, coordinator const& core, time_point since,
                                       std::size_t limit);
 /// See job_lists::watched.

@@ -10,7 +10,7 @@ namespace {
 // Memory of one row, including its key.
 constexpr std::size_t row_bytes = sizeof(run_times) + 32;
 
-// Returns whether the attempt failed; nothing if no worker has answered it.
+// Returns whether the attempt failed, or nothing if no worker answered it.
 std::optional<bool> answered(attempt_end how) {
   switch (how) {
     case attempt_end::succeeded:
@@ -102,7 +102,7 @@ std::size_t job_times::add(rows& to, std::uint32_t which, std::size_t rows_max, 
   return grown + it->second.add(d, failed);
 }
 
-// Adds one attempt. Closures of the core itself belong to no job and are skipped.
+// Adds one attempt. Closures without a job are skipped.
 void job_times::add(session_id of, function_id function, std::uint32_t task, duration d,
                     bool failed) {
   if (of == session_id{}) return;

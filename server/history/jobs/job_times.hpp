@@ -1,9 +1,9 @@
-// How long the executions of each job took, whole and by function and worker: a listener that adds
-// each one up in buckets, so that a job of millions costs as much as one of a hundred.
+// Execution times of each job, in total and by function and worker. Times are counted in buckets,
+// so memory does not grow with the number of executions.
 //
-// An execution is what a worker has answered; a closure that is tried again has several. Of jobs of
-// an earlier process those that are known are counted once. Owned by the history of a cluster;
-// engine thread only. Limits: below, and a line for each job that the core knows
+// An execution is an attempt that a worker has answered. A retried closure has several. Known
+// executions of an earlier process are counted once. Owned by the history of a cluster; engine
+// thread only. Limits: the constants below, and one entry for each job that the core knows
 // (config::sessions_max).
 #pragma once
 
@@ -22,20 +22,20 @@ namespace muster::history {
 class run_times {
  public:
   struct cell {
-    std::uint16_t bucket = 0;  // its place in a histogram
+    std::uint16_t bucket = 0;  // index in a histogram
     std::uint64_t count = 0, failed = 0;
-    duration least{}, most{};  // the shortest and the longest of its durations
+    duration least{}, most{};  // shortest and longest duration
   };
 
-  /// What it has grown by, in bytes.
+  /// Returns by how many bytes the object has grown.
   std::size_t add(duration d, bool failed);
-  std::vector<cell> const& cells() const { return cells_; }  // the shortest first
+  std::vector<cell> const& cells() const { return cells_; }  // shortest first
   std::uint64_t ran() const { return ran_; }
   std::uint64_t failed() const { return failed_; }
   duration busy() const { return busy_; }
   duration longest() const { return longest_; }
-  /// Returns the percentile by nearest rank, interpolated within its bucket; 0 without durations.
-  /// It is exact where a bucket has one or two durations. `part`: 0 to 1.
+  /// Returns the percentile by nearest rank, interpolated within its bucket, or 0 without
+  /// durations. Exact if the bucket has one or two durations. `part`: 0 to 1.
   duration percentile(double part) const;
 
  private:
@@ -46,28 +46,29 @@ class run_times {
 
 struct job_times_view {
   struct row {
-    std::string name;  // empty: those for which there was no room, or of whom it is not known
+    std::string name;  // empty: executions above the limit, or of unknown origin
     run_times times;
   };
   run_times all;
-  std::vector<row> functions, workers;  // the busiest first
-  bool detailed = true;                 // false: the tables had to go
+  std::vector<row> functions, workers;  // busiest first
+  bool detailed = true;                 // false: the tables were dropped to free memory
 };
 
 class job_times {
  public:
-  /// Of one job. What comes beyond is one row together.
+  /// Limits per job. Executions beyond them share one row.
   static constexpr std::size_t functions_max = 64, workers_max = 1'024;
-  /// Of the tables of all jobs. More: those of the oldest job go, its sums stay.
+  /// Size of the tables of all jobs. Beyond it, the tables of the oldest jobs are dropped; their
+  /// totals are kept.
   static constexpr std::size_t bytes_max = std::size_t{32} << 20;
-  /// Names of workers. More are as if they had none.
+  /// Names of workers. Executions of further workers have no worker.
   static constexpr std::size_t tasks_max = 65'536;
 
-  /// `named` has folded the same.
+  /// @pre `named` has folded the same changes.
   void fold(changes const& c, names const& named);
-  /// For names: what is shown.
+  /// Calls `use` for each function that is stored.
   void for_each_function(std::function<void(function_id)> const& use) const;
-  /// None: nothing of it was executed.
+  /// Returns nothing if no closure of the job was executed.
   std::optional<job_times_view> look(session_id job, names const& named) const;
   std::size_t bytes() const { return bytes_; }
 
@@ -78,7 +79,7 @@ class job_times {
   struct job {
     run_times all;
     rows functions, workers;  // by number
-    std::size_t bytes = 0;    // of these
+    std::size_t bytes = 0;    // size of the rows
     bool detailed = true;
   };
 

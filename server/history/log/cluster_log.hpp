@@ -1,9 +1,9 @@
-// Which incidents of clusters of agents become log events, and in which words: a listener of the
-// coordination core's changes. Of barriers that break, and of tasks that fail, at one moment the
-// first are told.
+// Converts incidents of clusters of coordination clients to log events. A listener for changes of
+// the coordination core. If many barriers or tasks fail at the same time, only the first get events
+// of their own.
 //
-// Owned by the coordination hub; engine thread only. Limit: what it says of one step is bounded by
-// that step's event, and gone with the next.
+// Owned by the coordination hub; engine thread only. Limit: events of one step, which are dropped
+// at the next.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ enum class cluster_event_kind : std::uint8_t {
   task_restarted = 6,
   task_left = 7,
   barrier_failed = 8,
-  barriers_failed = 9,  ///< more of them at the same moment than are told one by one
+  barriers_failed = 9,  ///< further failures at the same time, summed up
   barrier_stuck = 10,
   notice_unheard = 11,
   port_changed = 12,
@@ -47,24 +47,24 @@ constexpr auto enum_names(cluster_event_kind) {
       "port_changed");
 }
 
-/// A line for the log and for the feed of events.
+/// Event for the log and for the feed of events.
 struct cluster_event {
   coordination::severity severity = coordination::severity::info;
   cluster_event_kind kind{};
-  std::string cluster;  ///< its name
-  std::string about;    ///< the task or barrier, may be empty
+  std::string cluster;  ///< name of the cluster
+  std::string about;    ///< task or barrier; may be empty
   std::string text;
 };
 
 class cluster_log {
  public:
-  static constexpr std::size_t singly = 20;  ///< of one kind, of one cluster, in one step
+  static constexpr std::size_t singly = 20;  ///< separate events per kind, cluster and step
 
   void fold(coordination::changes const& c) {
     said_.clear();
     if (!c.incidents.empty()) tell(c.incidents);
   }
-  /// Of the last step, in the order in which it happened.
+  /// Returns the events of the last step, in order.
   std::vector<cluster_event> const& said() const { return said_; }
 
  private:

@@ -1,4 +1,4 @@
-// Incidents as log events: whom they are about, and the sentence. Pure.
+// Texts and subjects of log events. Pure functions.
 #pragma once
 
 #include "server/core/api/objects.hpp"
@@ -8,7 +8,7 @@ namespace muster::history {
 
 log_event told(incident const& i, config const& c, time_point now);
 log_event told(objects::objects_lost const& l);
-/// The first of them in a while.
+/// Event for the first dropped value after a pause.
 log_event told_dropped(closure_id value, release_reason why, config const& c);
 
 }  // namespace muster::history

@@ -1,9 +1,9 @@
-// Which incidents and released values become log events, and when: a listener of the core's
-// changes. What a client can cause by thousands is told a few times a minute, and the next one
-// counts the others.
+// Converts incidents and dropped values to log events. A listener for the core's changes. Events
+// that a client can cause in large numbers are limited to a few per minute. The next event contains
+// the number of suppressed ones.
 //
-// Owned by the history of a cluster; engine thread only. Limit: what it says of one step is
-// bounded by that step's event, and gone with the next.
+// Owned by the history of a cluster; engine thread only. Limit: events of one step, which are
+// dropped at the next.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +29,16 @@ enum class log_event_kind : std::uint8_t {
   worker_given_up = 3,
   task_cordoned = 4,
   task_uncordoned = 5,
-  dependency_lost = 6,    ///< a function says so, or a task was lost with its state
+  dependency_lost = 6,    ///< reported by a function, or a task was lost with its state
   closure_exclusive = 7,  ///< shown as "closure_alone"
   builder_quarantined = 8,
   no_progress = 9,
   spill_failed = 10,    ///< values cannot be written to, or read from, --spill-dir
-  values_dropped = 11,  ///< released to stay within a limit, or made again after that
+  values_dropped = 11,  ///< released to stay within a limit, or recomputed after that
   job_failed = 12,
   session_failed = 13,
   program_failed = 14,
-  objects_lost = 15,  ///< with their task
+  objects_lost = 15,  ///< objects were lost with their task
   worker_start_delayed = 16,
 };
 constexpr auto enum_names(log_event_kind) {
@@ -55,10 +55,10 @@ constexpr auto enum_names(log_event_kind) {
 
 coordination::severity severity_of(log_event_kind);
 
-/// A line for the log and for the feed of events.
+/// Event for the log and for the feed of events.
 struct log_event {
   log_event_kind kind{};
-  std::string about;  ///< "worker:3", "ps:1"
+  std::string about;  ///< for example "worker:3" or "ps:1"
   std::string text;
 
   bool operator==(log_event const&) const = default;
@@ -66,7 +66,7 @@ struct log_event {
 
 class log_events {
  public:
-  /// Between two log events about values that were released to stay within a limit.
+  /// Minimum pause between two events about values that were released to stay within a limit.
   static constexpr duration drops_pause = std::chrono::minutes(1);
 
   /// `c` outlives it.
@@ -77,10 +77,10 @@ class log_events {
     if (!c.incidents.empty()) tell(c, now);
     if (!c.values.empty() && now >= drops_told_until_) tell_drop(c, now);
   }
-  /// Of the last step, in the order in which it happened.
+  /// Returns the events of the last step, in order.
   std::vector<log_event> const& said() const { return said_; }
 
-  /// Empty when all is in order between two steps; for tests.
+  /// Returns the first violated invariant, or an empty string. For tests.
   std::string invalid() const { return failures_.invalid(); }
 
  private:

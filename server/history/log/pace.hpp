@@ -1,7 +1,5 @@
-// How often log events of one kind are made one by one: what a client can cause by thousands must
-// not push everything else out of the feed. What is left out is counted, for the next one to say.
-//
-// Knows times and a number, nothing else. Owned by log_events; engine thread only.
+// Rate limit for log events of one kind, so that a client cannot crowd out other events of the
+// feed. Counts suppressed events. Owned by log_events; engine thread only.
 #pragma once
 
 #include <chrono>
@@ -17,10 +15,10 @@ using namespace muster::core;  // its times are the core's
 
 class log_event_pace {
  public:
-  static constexpr std::uint32_t singly = 20;  // within…
+  static constexpr std::uint32_t singly = 20;  // events per `period`
   static constexpr duration period = std::chrono::minutes(1);
 
-  /// One more has happened: whether to say so.
+  /// Counts an event. Returns whether to log it.
   bool may_say(time_point now) {
     if (now >= until_) {
       until_ = now + period;
@@ -33,10 +31,10 @@ class log_event_pace {
     ++said_;
     return true;
   }
-  /// Those that were not said since the last time that this was asked.
+  /// Returns the number of suppressed events since the last call.
   std::uint64_t take_left_out() { return std::exchange(left_out_, 0); }
 
-  /// Empty when all is in order between two steps.
+  /// Returns the violated invariant, or an empty string.
   std::string invalid() const { return said_ <= singly ? "" : "too many log events were made"; }
 
  private:

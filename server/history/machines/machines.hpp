@@ -1,5 +1,5 @@
-// What workers see of their machines: the newest of each, and an hour of what charts show. Told
-// from outside, the core learns nothing of it. Engine thread only.
+// Latest state of the workers' machines, and samples of an hour for charts. Filled by the hub, not
+// by the core. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -16,27 +16,28 @@ namespace muster::history {
 
 using namespace muster::core;
 
-/// Negative: not known.
+/// Sample of a machine. Negative values are unknown.
 struct machine_sample {
   std::uint32_t at = 0;  // Unix seconds
   float cpu = -1;        // cores
   float memory = -1;
-  float gpu = -1;  // of all together, 0 to 1
+  float gpu = -1;  // utilisation of all GPUs, 0 to 1
   float gpu_memory = -1;
-  float received = -1, sent = -1, read = -1, written = -1;  // in a second
+  float received = -1, sent = -1, read = -1, written = -1;  // per second
 };
 
 class machines {
  public:
-  /// An hour at one in five seconds.
+  /// One hour at one sample in five seconds.
   static constexpr std::size_t samples_max = 720;
-  /// Machines with samples; of others the newest alone is kept. 27 MB.
+  /// Machines with samples; for others only the latest state is kept. About 27 MB.
   static constexpr std::size_t charts_max = 1'024;
-  /// Beyond it one that is gone makes room, or nothing is kept of a new one.
+  /// Maximum number of machines. Beyond it, a machine that has left is dropped, or a new one is not
+  /// stored.
   static constexpr std::size_t machines_max = 16'384;
-  /// What is older is not how it is now.
+  /// Age up to which a state counts as current.
   static constexpr duration fresh_for = std::chrono::seconds(20);
-  /// As many in a row with so much of the memory in use are an alert.
+  /// Number of consecutive samples above near_limit of the memory that raise an alert.
   static constexpr std::size_t near_limit_after = 3;
   static constexpr double near_limit = 0.95;
 
@@ -44,10 +45,10 @@ class machines {
     machine newest{};
     time_point seen{};
     bool gone = false;
-    std::size_t near_samples = 0;  // in a row
+    std::size_t near_samples = 0;  // consecutive samples above near_limit
     time_point near_since{};
     bool charted = false;
-    std::size_t next = 0;  // that is overwritten, once the ring is full
+    std::size_t next = 0;  // index of the next sample to overwrite, if the ring is full
     std::vector<machine_sample> ring{};
 
     bool fresh(time_point now) const { return !gone && now - seen <= fresh_for; }
@@ -56,19 +57,21 @@ class machines {
     }
   };
 
-  /// Of a task, "worker:3"; of the server itself: empty.
+  /// Stores a report. `task`: for example "worker:3"; empty: the server itself.
   void report(std::string const& task, machine seen, time_point now);
   void gone(std::string const& task);
-  /// What was seen before, oldest first, of one that is not there yet.
+  /// Restores a sample of an earlier process, oldest first, for a machine that has not reported
+  /// yet.
   void restore(std::string const& task, std::string const& host, machine_sample const& s);
-  /// Null: it has said nothing, or was forgotten.
+  /// Returns null if the task has not reported or was dropped.
   row const* find(std::string const& task) const;
   std::map<std::string, row> const& all() const { return rows_; }
-  /// REQUIRES: there is one.
+  /// Returns the newest sample.
+  /// @pre There is a sample.
   static machine_sample const& newest_sample(row const& r) {
     return r.next > 0 ? r.ring[r.next - 1] : r.ring.back();
   }
-  /// Oldest first.
+  /// Returns the samples, oldest first.
   static std::vector<machine_sample> samples(row const& r);
 
  private:

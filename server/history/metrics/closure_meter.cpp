@@ -13,20 +13,20 @@ void closure_meter::fold(effects const& fx, time_point now) {
     m.total.add(e.of.finished - e.of.created);
     if (e.worker != worker_number{}) m.execution.add(e.of.finished - e.of.started);
   }
-  for (auto const& a : c.attempts)  // those that were answered
+  for (auto const& a : c.attempts)  // answered attempts
     if (a.how != attempt_end::worker_lost && a.how != attempt_end::not_there)
       m.execution.add(a.ended - a.started);
   for (auto const& moved : c.moved) m.retracted += moved.why == move_reason::retracted;
   for (auto const waited : c.waits.value) m.value_wait.add(waited);
   m.values_read += c.values_read.size();
-  // A worker that has come back is told again what it was asked before.
+  // A welcome repeats earlier stop requests, so they are not counted again.
   if (fx.welcomes.empty()) m.stop_requests += fx.stop_requests.size();
   for (auto const& t : c.tasks) count_task(t, now);
   if (!c.values.empty()) count_values(c);
   if (!c.sessions.empty() || !c.sessions_released.empty()) count_sessions(c, now);
 }
 
-// Lost and back within one step is no time to recover from.
+// A loss and return within one step does not count as a recovery.
 void closure_meter::count_task(task_changed const& t, time_point now) {
   if (t.state == task_state::error && !t.gone) {
     metrics_.worker_failures += lost_.try_emplace({t.job, t.index}, t.since).second;
@@ -39,7 +39,7 @@ void closure_meter::count_task(task_changed const& t, time_point now) {
   lost_.erase(lost);
 }
 
-// One whose closure has come back without it was dropped by an earlier process.
+// A value that was restored without its content was dropped by an earlier process.
 void closure_meter::count_values(changes const& c) {
   std::unordered_set<closure_id> restored;
   for (auto const& e : c.ended)

@@ -1,8 +1,6 @@
-// What is counted and timed of closures for /metrics: a listener that adds up changes.
-//
-// What an earlier process of the server has counted is not counted again. Owned by the history of a
-// cluster; engine thread only. Limits: numbers, the ids of sessions whose queue is full, and the
-// tasks that are lost, which the core bounds (config::sessions_max, tasks_max).
+// Counters and timers of closures for /metrics, from the core's changes. Excludes what an earlier
+// process has counted. Owned by the history of a cluster; engine thread only. Limits: the counters,
+// sessions with a full queue, and lost tasks (config::sessions_max, tasks_max).
 #pragma once
 
 #include <array>
@@ -21,21 +19,21 @@ using namespace muster::core;  // what is folded has the core's words
 
 struct closure_metrics {
   histogram queue_wait;  // ready to run (scheduled, delay over, requeued) → sent to a worker
-  histogram execution;   // sent to a worker → answered by it, whatever the answer
-  histogram total;       // scheduled → ended, however it ended
-  histogram value_wait;  // a value was asked for → it was there; 0 when it was there already
-  histogram recovery;    // a task was lost → it attached again
-  std::uint64_t worker_failures = 0;  // workers that were lost; good-byes are not among them
+  histogram execution;   // sent to a worker → answered by it, with any result
+  histogram total;       // scheduled → ended in any way
+  histogram value_wait;  // value requested → available; 0 if it was available
+  histogram recovery;    // task lost → attached again
+  std::uint64_t worker_failures = 0;  // lost workers, without those that disconnected gracefully
   std::uint64_t stop_requests = 0;    // closures that workers were asked to stop
-  std::uint64_t retracted = 0;        // prefetched to one worker, given back for another
-  std::uint64_t values_written = 0;   // to the disk
-  std::uint64_t values_read = 0;      // back from there
-  std::array<std::uint64_t, enum_size<release_reason>>
-      values_dropped{};           // by reason; with their jobs or not
-  duration full{};                // while at least one stream's queue was full, up to…
-  time_point full_since = never;  // …now, when one is: since then
+  std::uint64_t retracted = 0;        // prefetched to one worker and returned for another
+  std::uint64_t values_written = 0;   // written to disk
+  std::uint64_t values_read = 0;      // read from disk
+  std::array<std::uint64_t, enum_size<release_reason>> values_dropped{};  // by reason
+  // Total time with at least one full queue, without the current period.
+  duration full{};
+  time_point full_since = never;  // start of the current period with a full queue; never: none
 
-  /// With another's of the same server, as of `now`.
+  /// Adds the metrics of another cluster of the server, as of `now`.
   closure_metrics& add(closure_metrics const& o, time_point now) {
     queue_wait += o.queue_wait, execution += o.execution, total += o.total;
     value_wait += o.value_wait, recovery += o.recovery;
@@ -51,13 +49,13 @@ struct closure_metrics {
 
 class closure_meter {
  public:
-  /// Takes what a step at `now` has said.
+  /// Processes the effects of a step at `now`.
   void fold(effects const& fx, time_point now);
 
-  /// The reference stays valid; its content changes with steps.
+  /// Returns a reference that stays valid; its content changes with each step.
   closure_metrics const& metrics() const { return metrics_; }
 
-  /// Empty when all is in order between two steps.
+  /// Returns the first violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
@@ -67,8 +65,9 @@ class closure_meter {
   void set_full(session_id s, bool full, time_point now);
 
   closure_metrics metrics_;
-  std::unordered_set<session_id> full_;                              // whose queue is full
-  std::map<std::pair<std::string, std::int64_t>, time_point> lost_;  // tasks, since when
+  std::unordered_set<session_id> full_;  // sessions with a full queue
+  // Lost tasks, with the time of the loss.
+  std::map<std::pair<std::string, std::int64_t>, time_point> lost_;
 };
 
 }  // namespace muster::history

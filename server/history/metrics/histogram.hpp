@@ -1,4 +1,4 @@
-// Durations in fixed buckets, for /metrics: no allocation, a few additions for each. A value.
+// Histogram of durations with fixed buckets, for /metrics. A value type without allocations.
 #pragma once
 
 #include <algorithm>
@@ -13,25 +13,24 @@ namespace muster::history {
 
 using core::duration;
 
-/// Counts durations in buckets: up to 4 µs, then four buckets an octave up to about 19 hours, and
-/// one bucket for longer durations. Each bucket also has the sum of its durations. Their mean lies
-/// between the shortest and the longest of them.
+/// Counts durations in buckets: one up to 4 µs, four per octave up to about 19 hours, and one
+/// above. Each bucket also has the sum of its durations.
 class histogram {
  public:
   static constexpr std::size_t an_octave = 4;
-  static constexpr std::size_t buckets = 1 + 34 * an_octave;  // and one for longer durations
-  /// The bucket that ends at 64 µs. /metrics has no finer ones.
+  static constexpr std::size_t buckets = 1 + 34 * an_octave;  // plus one for longer durations
+  /// Bucket that ends at 64 µs, the finest one in /metrics.
   static constexpr std::size_t first_exported = 4 * an_octave;
 
-  /// The upper end of a bucket, itself included; of each an_octave-th, from the first on, twice
-  /// that of the one before. REQUIRES: n < buckets.
+  /// Returns the inclusive upper limit of a bucket. It doubles every an_octave buckets.
+  /// @pre n < buckets.
   static constexpr duration limit(std::size_t n) {
     if (n == 0) return duration(4);
     auto const octave = (n - 1) / an_octave, part = (n - 1) % an_octave;
     return duration(static_cast<std::int64_t>(an_octave + 1 + part) << octave);
   }
 
-  /// The place of what takes so long; `buckets` for what is longer than all limits.
+  /// Returns the bucket of a duration; `buckets` if it exceeds all limits.
   static std::size_t bucket_of(duration d) {
     return bucket_of(static_cast<std::uint64_t>(std::max<std::int64_t>(0, d.count())));
   }
@@ -51,7 +50,7 @@ class histogram {
     return *this;
   }
 
-  /// Of one bucket alone; `buckets` for what is longer than all limits.
+  /// Returns the count of one bucket; `buckets`: durations above all limits.
   std::uint64_t in(std::size_t n) const { return buckets_[n].count; }
   duration sum_in(std::size_t n) const { return buckets_[n].sum; }
   std::uint64_t count() const {
@@ -71,7 +70,7 @@ class histogram {
     duration sum{};
   };
 
-  // The octave of us - 1, and its next two bits.
+  // Computed from the octave of us - 1 and its next two bits.
   static std::size_t bucket_of(std::uint64_t us) {
     if (us <= 4) return 0;
     auto const bits = static_cast<std::size_t>(std::bit_width(us - 1));

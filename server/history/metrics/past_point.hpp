@@ -1,5 +1,4 @@
-// A point of a chart of the whole server, as readers show it and as it outlives the process. Plain
-// data.
+// A point of a chart of the whole server, for display and storage. Plain data.
 #pragma once
 
 #include <array>
@@ -13,7 +12,7 @@ namespace muster::history {
 using namespace muster::core;
 
 struct past_point {
-  /// Figures by their place. Rates are a second's, times milliseconds.
+  /// Indexes of figures. Rates are per second, times in milliseconds.
   enum figure : std::size_t {
     queued,
     running,
@@ -27,8 +26,8 @@ struct past_point {
     figures_count
   };
 
-  std::uint32_t series = 0;  ///< 0: by the second, 1: by ten seconds, 2: by the minute
-  time_point at{};           ///< when its step ended
+  std::uint32_t series = 0;  ///< 0: per second, 1: per ten seconds, 2: per minute
+  time_point at{};           ///< end of its interval
   std::array<float, figures_count> figures{};
 
   bool operator==(past_point const&) const = default;

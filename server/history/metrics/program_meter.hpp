@@ -1,6 +1,5 @@
-// What is counted of programs for /metrics: a listener that adds up changes, so that what is
-// forgotten has been counted. What an earlier process of the server has counted is not counted
-// again. Owned by the history of a cluster; engine thread only.
+// Counters of programs for /metrics, from the core's changes. Excludes what an earlier process has
+// counted. Owned by the history of a cluster; engine thread only.
 #pragma once
 
 #include <array>
@@ -11,10 +10,10 @@
 namespace muster::history {
 
 struct program_totals {
-  std::array<std::uint64_t, enum_size<core::program_state>>
-      finished{};  // programs, by their last state
-  std::array<std::uint64_t, enum_size<core::program_end>> attempts{};  // that have ended, by how
-  std::uint64_t restarts = 0;  // attempts that began after another
+  std::array<std::uint64_t, enum_size<core::program_state>> finished{};  // programs, by final state
+  // Ended attempts, by kind of end.
+  std::array<std::uint64_t, enum_size<core::program_end>> attempts{};
+  std::uint64_t restarts = 0;  // attempts after the first of a program
 
   program_totals& operator+=(program_totals const& o) {
     for (std::size_t i = 0; i < finished.size(); ++i) finished[i] += o.finished[i];
@@ -26,7 +25,7 @@ struct program_totals {
 
 class program_meter {
  public:
-  /// Takes what a step has said.
+  /// Processes the changes of a step.
   void fold(core::changes const& c) {
     for (auto const& p : c.programs) {
       if (p.gone) continue;

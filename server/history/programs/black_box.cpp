@@ -27,7 +27,7 @@ std::size_t size_of(attempt_record const& r) {
   return bytes;
 }
 
-// The last of them that fit.
+// Returns the last lines that fit.
 std::vector<std::string> last_of(std::vector<std::string> const& lines, std::size_t bytes_max) {
   std::size_t bytes = 0;
   auto from = lines.end();
@@ -109,7 +109,8 @@ void black_box::ended(time_point now, std::string_view worker, rank_end const& e
   }
   b->line_bytes += length(r.stderr_lines) + length(r.stdout_lines) + r.not_started.size();
   b->what.ranks.push_back(std::move(r));
-  // All of an attempt end at about one time: they are written when it is over.
+  // The ranks of an attempt end at about the same time, so they are stored together when it is
+  // over.
   if (is_over(which)) changed(which, *b);
 }
 

@@ -1,12 +1,12 @@
-// What is remembered of programs' attempts when they are over, in bounded records: who failed and
-// what it had printed, where ranks were that were killed, which barriers they were late at, which
-// workers were lost. The hub tells it what happens, and writes down what has changed.
+// Bounded diagnostic records of programs' attempts: failed ranks with their last output, stacks of
+// killed ranks, late arrivals at barriers, lost workers. The hub reports events and stores changed
+// records.
 //
 //   begun ──► ended, killed, lost, told ──► over ──► kept, also on the disk ──► forgotten
 //
-// Only the worker that had a rank can say something of it. While an attempt runs its record is in
-// memory, and is written when something happens; of one that an earlier process of the server began
-// there is what that one had written. Owned by a hub; engine thread only; pure.
+// Only reports of the worker that runs a rank are accepted. The record of a running attempt is in
+// memory and is stored after each event. For an attempt that an earlier process began, the record
+// starts with the stored state. Owned by a hub; engine thread only; pure.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,16 @@ namespace muster::history {
 using namespace muster::core;  // what is folded has the core's words
 
 struct black_box_limits {
-  std::size_t attempts_max = 32;  // of one program. More: the oldest goes, as the core forgets it
-  std::size_t bytes_max = std::size_t{64} << 20;  // of all. More: the oldest go
-  // Of one attempt. More is counted, and left out.
+  std::size_t attempts_max = 32;  // per program; beyond it, the oldest is dropped, as in the core
+  // Of all records; beyond it, the oldest are dropped.
+  std::size_t bytes_max = std::size_t{64} << 20;
+  // Limits per attempt. Excess entries are only counted.
   std::size_t events_max = 64, event_bytes_max = 512;
   std::size_t barriers_max = 16, latecomers_max = 16, name_bytes_max = 256;
-  std::size_t arrivals_max = 4'096;                     // at the newest of these barriers that fit
-  std::size_t stack_bytes_max = std::size_t{96} << 10;  // of different ones together
-  std::size_t line_bytes_max = std::size_t{96} << 10;   // of what ranks have printed, together
-  std::size_t rank_bytes_max = std::size_t{4} << 10;    // of one of them: its last lines
+  std::size_t arrivals_max = 4'096;                     // arrivals of the newest barriers that fit
+  std::size_t stack_bytes_max = std::size_t{96} << 10;  // of all distinct stacks
+  std::size_t line_bytes_max = std::size_t{96} << 10;   // of the output of all ranks
+  std::size_t rank_bytes_max = std::size_t{4} << 10;    // of the last lines of one rank
   std::size_t ranks_max = 512;
 };
 
@@ -45,40 +46,41 @@ class black_box {
     std::uint32_t attempt = 0;
     auto operator<=>(name const&) const = default;
   };
-  /// Whose rank each is, by number.
+  /// Worker and host of a rank, by rank number.
   struct seat {
-    std::string task, worker, host;  // "worker:3", that of the cluster, its host
-    time_point started{};            // epoch: not known
+    // Task in the program's cluster, its worker such as "worker:3", and its host.
+    std::string task, worker, host;
+    time_point started{};  // epoch: unknown
   };
 
   explicit black_box(black_box_limits limits = {}) : limits_(limits) {}
 
-  /// Harmless when it is known.
+  /// Starts the record of an attempt. Has no effect if it exists.
   void begun(name const& which, std::vector<seat> seats);
-  /// Of an earlier process of the server. One that goes on has begun before.
+  /// Restores a record of an earlier process. For a running attempt, `begun` must be called first.
   void restore(name const& which, attempt_record what);
   bool knows(name const& which) const { return boxes_.contains(which); }
 
-  /// What a worker says of its ranks; what it had said already is passed over.
+  /// Adds a report of a worker about its rank. Repeated reports are ignored.
   void started(time_point now, std::string_view worker, rank_name const& rank);
   void ended(time_point now, std::string_view worker, rank_end const& end);
-  /// A worker tells where ranks were that it has killed.
+  /// Adds the stacks of ranks that the worker has killed.
   void killed(std::string_view worker, name const& which, std::vector<attempt_record::stack> where);
-  /// The worker is out of sight, or there again: told of attempts that are not over.
+  /// Adds to all running attempts of the worker that it is disconnected.
   void lost(time_point now, std::string const& worker, std::string const& why);
-  /// A worker that was lost is there again.
+  /// Adds that a lost worker has reconnected.
   void back(time_point now, std::string const& worker);
-  /// Of its coordination cluster.
+  /// Adds an event of the attempt's coordination cluster.
   void told(name const& which, attempt_record::event what);
-  /// Nothing of it is alive any more. `late`: of its barriers.
+  /// Ends the record, when no rank is alive. `barriers` and `late`: its barriers and late arrivals.
   void over(name const& which, std::vector<attempt_record::meeting> barriers,
             std::vector<attempt_record::latecomer> late);
-  /// The records of all its attempts go.
+  /// Deletes the records of all attempts of the program.
   void forget(program_id program);
 
-  /// Null: nothing is known.
+  /// Returns null if there is no record.
   attempt_record const* find(name const& which) const;
-  /// What is to be written down since the last call, or, null, to be erased.
+  /// Returns records to store since the last call; null: a record to delete.
   std::vector<std::pair<name, attempt_record const*>> changes();
   bool has_changes() const { return !changed_.empty() || !gone_.empty(); }
   std::size_t bytes() const { return bytes_; }
@@ -87,7 +89,7 @@ class black_box {
   struct box {
     attempt_record what;
     std::vector<seat> seats;
-    std::set<std::uint32_t> ended, placed;  // ranks; those whose stack is known
+    std::set<std::uint32_t> ended, placed;  // ended ranks; ranks with a known stack
     std::set<std::string, std::less<>> workers, away;
     std::size_t stack_bytes = 0, line_bytes = 0, bytes = 0;
   };
@@ -103,7 +105,7 @@ class black_box {
 
   black_box_limits const limits_;
   boxes boxes_;
-  std::size_t bytes_ = 0;  // about
+  std::size_t bytes_ = 0;  // approximate
   std::set<name> live_, changed_, gone_;
 };
 

@@ -1,17 +1,16 @@
-// What is remembered of closures that left no record: a row each, without its value, for every gRPC
-// session as long as that is known. Of each session the newest, and beyond them the newest that
-// failed.
+// Compact rows for ended closures without a record, for every gRPC session that is known. A row
+// does not contain the value. Keeps the newest rows of each session, plus the newest failures among
+// older ones.
 //
-//   add ──► newest chunk ─ … ─ oldest chunk ──failed ones──► failures ─ … ─► gone
+//   add ──► newest chunk ─ … ─ oldest chunk ──failed ones──► failures ─ … ─► dropped
 //             (session_rows_max)              (session_failures_max)
 //
-// Every closure of a stream passes through here, so a row is written behind the one before, into
-// chunks that a session uses round and round: nothing is allocated once it has its chunks. Where
-// all of them together take more than session_rows_bytes_max, the chunk that was begun first goes,
-// whosesoever it is.
+// Every closure of a stream passes through here. Rows are therefore appended to chunks that a
+// session reuses in a ring, without allocations once it has all its chunks. If all chunks together
+// exceed session_rows_bytes_max, the oldest chunk of any session is dropped.
 //
-// Knows sessions by the numbers that session_rows gives; holds the places of its rows. Owned by
-// that; engine thread only.
+// Owned by session_rows, which assigns the numbers of sessions. Holds references to the places of
+// its rows. Engine thread only.
 #pragma once
 
 #include <memory>
@@ -29,18 +28,18 @@ namespace muster::history {
 
 using namespace muster::core;  // what is folded has the core's words
 
-/// A session that has rows: small, used again.
+/// Number of a session with rows. Numbers are small and reused.
 enum class row_owner : std::uint32_t {};
 
 struct ended_row {
   closure_id id{};
   time_point created{};
-  time_point started{};  // of the last attempt
+  time_point started{};  // start of the last attempt
   time_point finished{};
-  std::uint32_t order = 0;  // in its session
+  std::uint32_t order = 0;  // position in its session
   std::uint32_t place = places::none;
   function_id function{};
-  std::uint32_t attempt : 24 = 0;  // 0: it never ran
+  std::uint32_t attempt : 24 = 0;  // 0: never started
   std::uint32_t state : 8 = 0;
 
   closure_state ended_as() const { return static_cast<closure_state>(state); }
@@ -50,22 +49,22 @@ static_assert(sizeof(ended_row) == 48, "millions a second are written");
 class ended_rows {
  public:
   static constexpr std::size_t chunk_rows = 128;
-  /// Texts of a failure are cut to this: what a change says of one, with its ellipsis.
+  /// Maximum length of each text of a failure, including the ellipsis.
   static constexpr std::size_t text_max = 4096 + 3;
 
   enum part : std::uint8_t { newest, failures };
 
-  /// All outlive it.
+  /// All arguments outlive it.
   ended_rows(config const& c, places& where, server_wide& wide)
       : config_(c), places_(where), bytes_(wide.row_bytes) {}
   ended_rows(ended_rows const&) = delete;
 
   void open(row_owner n) { sessions_.open(n); }
-  /// Forgets its rows. Nothing when it was not opened.
+  /// Drops the session's rows. Has no effect if it was not opened.
   void close(row_owner n);
 
-  /// Where the newest of its session are to be written, which ran at this place: room for one at
-  /// least, or none is kept. `wrote` follows.
+  /// Returns space for rows of closures that ran at this place. At least one row, or empty if the
+  /// session keeps no rows. Call `wrote` afterwards.
   std::span<ended_row> room(row_owner n, std::uint32_t place) {
     auto& s = sessions_[n];
     if (s.free == 0 && !begin_chunk(n, s)) return {};
@@ -73,13 +72,13 @@ class ended_rows {
     if (place != c.last_place) hold(c, place);
     return {&c.rows[c.used], s.free};
   }
-  /// So many of the room, from its begin, are rows now.
+  /// Marks the first `count` rows of the space as written.
   void wrote(row_owner n, std::size_t count) {
     auto& s = sessions_[n];
     s.free -= static_cast<std::uint32_t>(count);
     chunks_[s.rings[newest].back]->used += static_cast<std::uint32_t>(count);
   }
-  /// Of the newest row, which did not succeed.
+  /// Adds the failure of the newest row.
   void add(row_owner n, core::failure const& f) {
     keep(*chunks_[sessions_[n].rings[newest].back], f);
   }
@@ -87,8 +86,8 @@ class ended_rows {
   std::uint64_t size(row_owner n) const;
   std::uint64_t bytes() const { return bytes_.used(); }
 
-  /// `f(row, failure or null)` for rows of the part from number `from` on, oldest first, at most
-  /// `count`; where to go on, or nothing behind the last.
+  /// Calls `f(row, failure or null)` for up to `count` rows of a part from number `from`, oldest
+  /// first. Returns where to continue, or nothing after the last row.
   template <class F>
   std::optional<std::uint64_t> look(row_owner n, part p, std::uint64_t from, std::size_t count,
                                     F f) const {
@@ -113,7 +112,7 @@ class ended_rows {
         for (std::uint32_t i = 0; i < c->used; ++i) f(c->rows[i]);
   }
 
-  /// Empty when all is in order, else what is not.
+  /// Returns the first violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
@@ -122,24 +121,24 @@ class ended_rows {
 
   struct chunk {
     std::vector<ended_row> rows = std::vector<ended_row>(chunk_rows);
-    std::vector<core::failure> failures;  // of those that did not succeed, in their order
-    std::vector<std::uint32_t> ran_at;    // places of its rows, each held once
+    std::vector<core::failure> failures;  // failures of unsuccessful rows, in order
+    std::vector<std::uint32_t> ran_at;    // places of its rows, one reference each
     std::uint32_t last_place = places::none;
     row_owner owner{};
     part in = newest;
     std::uint32_t used = 0;
     std::uint64_t first = 0;                    // number of its first row
-    std::uint64_t text_bytes = 0;               // of the failures
-    chunk_number previous = none, next = none;  // of its ring, and…
-    chunk_number older = none, newer = none;    // …of all
+    std::uint64_t text_bytes = 0;               // size of the failures
+    chunk_number previous = none, next = none;  // in its ring
+    chunk_number older = none, newer = none;    // among all chunks
   };
   struct ring {
     chunk_number front = none, back = none;
     std::uint32_t chunks = 0;
-    std::uint64_t rows = 0;  // ever begun, by chunks: numbers
+    std::uint64_t rows = 0;  // rows allocated so far, by whole chunks
   };
   struct of_session {
-    std::uint32_t free = 0;  // rows of the newest chunk
+    std::uint32_t free = 0;  // free rows of the newest chunk
     ring rings[2];
   };
 
@@ -152,13 +151,13 @@ class ended_rows {
   bool too_many_bytes() const { return bytes_.over(config_.session_rows_bytes_max); }
 
   bool begin_chunk(row_owner n, of_session& s);
-  /// An empty one at the end of the ring.
+  /// Appends an empty chunk to the ring.
   chunk& append(row_owner n, part p);
   void keep(chunk& c, core::failure const& f);
-  /// A row of the chunk ran there.
+  /// Adds a reference to a place of the chunk's rows.
   void hold(chunk& c, std::uint32_t place);
   void keep_failures(chunk& c);
-  /// Its rows go.
+  /// Drops the rows of a chunk.
   void empty(chunk& c);
   void unlink(chunk_number at);
   void drop(chunk_number at);
@@ -168,9 +167,9 @@ class ended_rows {
   config const& config_;
   places& places_;
   numbered<row_owner, of_session> sessions_;
-  std::vector<std::unique_ptr<chunk>> chunks_;  // null: the number is unused
+  std::vector<std::unique_ptr<chunk>> chunks_;  // null: unused number
   std::vector<chunk_number> unused_;
-  chunk_number oldest_ = none, newest_ = none;  // as they were begun
+  chunk_number oldest_ = none, newest_ = none;  // in order of creation
   budget_share bytes_;
 };
 

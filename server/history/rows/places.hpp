@@ -1,5 +1,5 @@
-// Where attempts ran, kept as long as a row shows it: the core uses its numbers again, rows have
-// these. Owned by session_rows; bounded by its rows and the places that the core knows.
+// Places where attempts ran, kept as long as a row refers to them. The core reuses its numbers, so
+// rows use these. Owned by session_rows; bounded by its rows and the core's places.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ class places {
   static constexpr std::uint32_t none = ~0u;
 
   struct place {
-    std::string worker;  // "worker:3"
+    std::string worker;  // for example "worker:3"
     core::incarnation incarnation{};
     std::string host;
     std::uint32_t references = 0;
   };
 
-  /// A new one with one reference.
+  /// Adds a place with one reference.
   std::uint32_t add(std::string worker, core::incarnation i, std::string host) {
     auto n = static_cast<std::uint32_t>(all_.size());
     if (free_.empty()) {
@@ -47,7 +47,7 @@ class places {
   place const& operator[](std::uint32_t n) const { return all_[n]; }
   std::size_t used() const { return all_.size() - free_.size(); }
 
-  /// What a step names; before its rows.
+  /// Adds the new places of a step. Call before adding its rows.
   void learn(changes const& c) {
     for (auto const& p : c.places) {
       if (!p.here) continue;
@@ -55,12 +55,12 @@ class places {
       of_core_[p.place] = add(p.worker, p.incarnation, p.host);
     }
   }
-  /// What the core forgets in it; behind its rows.
+  /// Releases the places that the core drops in a step. Call after adding its rows.
   void forget(changes const& c) {
     for (auto const& p : c.places)
       if (!p.here) release(std::exchange(of_core_[p.place], none));
   }
-  /// The number of one of the core's.
+  /// Returns the number of a place of the core.
   std::uint32_t of(std::uint32_t core) const { return core == none ? none : of_core_[core]; }
 
  private:

@@ -1,7 +1,6 @@
-// Rows of what gRPC sessions had run: a listener that folds closures which leave no record, and the
-// ends of their sessions. What a client left behind is no news of a session that has ended.
-//
-// Owned by the history of a cluster; engine thread only. Limits: those of ended_rows.
+// Rows of the ended closures of gRPC sessions, from the core's changes. Adds closures without a
+// record and removes rows of ended sessions. Owned by the history of a cluster; engine thread only.
+// Limits: those of ended_rows.
 #pragma once
 
 #include <optional>
@@ -14,13 +13,13 @@ namespace muster::history {
 
 class session_rows {
  public:
-  /// All outlive it.
+  /// All arguments outlive it.
   session_rows(config const& c, server_wide& wide, names const& named)
       : config_(c), names_(named), rows_(c, places_, wide) {}
 
   void fold(changes const& c);
 
-  /// None when the session has no rows.
+  /// Returns nothing if the session has no rows.
   std::optional<row_owner> find(session_id s) const {
     auto const it = sessions_.find(s);
     return it == sessions_.end() ? std::nullopt : std::optional(it->second.number);
@@ -37,20 +36,20 @@ class session_rows {
     bool closed = false;
   };
 
-  /// Null: none is kept of it.
+  /// Returns null if no row is kept for the closure.
   of_session* owner_of(closure_outline const& o);
   ended_row row_of(closure_outline const& o, std::uint32_t place) const;
   void add(closure_outline const& o, changes const& c);
-  /// Adds changes::ended from there on, as far as they are alike; where to go on.
+  /// Adds similar entries of changes::ended from `from`. Returns where to continue.
   std::size_t add_run(changes const& c, std::size_t from);
 
   config const& config_;
   names const& names_;
   places places_;
   ended_rows rows_;
-  std::unordered_map<session_id, of_session> sessions_;  // streaming ones
+  std::unordered_map<session_id, of_session> sessions_;  // streaming sessions
   number_pool<row_owner> numbers_;
-  session_id last_{};  // rows come in runs of one session
+  session_id last_{};  // rows usually arrive in runs of one session
   of_session* last_of_ = nullptr;
 };
 

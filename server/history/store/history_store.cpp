@@ -23,7 +23,7 @@ struct part {
   char const* name;
   unsigned share;  // of 32
 };
-// By kind. What workers did is most of it.
+// By kind. Workers' activity is the largest part.
 constexpr std::array<part, 8> parts{{{"events", 4},
                                      {"points", 2},
                                      {"machines", 4},
@@ -34,7 +34,7 @@ constexpr std::array<part, 8> parts{{{"events", 4},
                                      {"steps", 4}}};
 
 constexpr auto looked_every = std::chrono::seconds(10);
-// A file for so much, so that the oldest that goes is a small part.
+// Files are small, so that deleting the oldest removes little.
 constexpr std::uint64_t file_bytes_max = std::uint64_t{4} << 20, file_bytes_least = 64 << 10;
 
 std::string big_endian(std::uint64_t n, int bytes) {
@@ -66,7 +66,7 @@ history_place place_of(rocksdb::Slice const& key) {
 rocksdb::DBOptions options_for(history_store::access how) {
   rocksdb::DBOptions o;
   o.create_if_missing = o.create_missing_column_families = how == history_store::access::write;
-  // Whatever is whole is worth showing.
+  // Every intact record is useful.
   o.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
   o.max_total_wal_size = 2 * file_bytes_max;
   o.keep_log_file_num = 1;
@@ -116,7 +116,7 @@ muster::status history_store::open_files(access how) {
   if (how == access::write)
     options.info_log = std::make_shared<rocks_log>(directory_, options.info_log_level);
   auto all = families(limits_);
-  // One that is only looked at may be of an older server, which knew fewer kinds.
+  // A store of an older server can have fewer kinds.
   std::vector<std::string> known;
   if (how == access::read &&
       rocksdb::DB::ListColumnFamilies(options, directory_.string(), &known).ok())
@@ -130,7 +130,7 @@ muster::status history_store::open_files(access how) {
   if (!opened.ok())
     return {code::failed_precondition, directory_.string() + ": " + opened.ToString()};
   db_.reset(db);
-  db->DestroyColumnFamilyHandle(handles.front());  // the default one, of which there is nothing
+  db->DestroyColumnFamilyHandle(handles.front());  // the default family is unused
   families_.resize(parts.size());
   for (std::size_t i = 1; i < handles.size(); ++i)
     for (std::size_t kind = 0; kind < parts.size(); ++kind)
@@ -175,7 +175,7 @@ void history_store::read(history_kind kind, core::time_point since, amount most,
     last = place_of(it->key());
     v(last, it->value().ToStringView());
   }
-  if (!it->status().ok()) count_unreadable(kind, last, 1);  // and what follows in its file
+  if (!it->status().ok()) count_unreadable(kind, last, 1);  // and the rest of its file
 }
 
 void history_store::scan(history_kind kind, history_place from,
@@ -191,7 +191,7 @@ void history_store::scan(history_kind kind, history_place from,
     last = place_of(it->key());
     if (!v(last, it->value().ToStringView())) return;
   }
-  if (!it->status().ok()) count_unreadable(kind, last, 1);  // and what follows in its file
+  if (!it->status().ok()) count_unreadable(kind, last, 1);  // and the rest of its file
 }
 
 void history_store::count_unreadable(history_kind kind, history_place at, std::size_t rows) const {
@@ -239,8 +239,8 @@ void history_store::keep(history_record r) {
   if (!thread_.ask(std::move(one))) waiting_ -= size;
 }
 
-// Whether there is room. RocksDB 7.8 aborts the process, by an assertion, when it goes on with a
-// file that it could not write: after a failed write its files are opened again.
+// Returns whether there is space. RocksDB 7.8 aborts the process when it continues with a file
+// after a failed write, so the files are reopened first.
 bool history_store::may_write() {
   std::error_code error;
   auto const disk = fs::space(directory_, error);
@@ -253,7 +253,7 @@ bool history_store::may_write() {
   return !write_failed_;
 }
 
-// A write that fails is not tried again: what comes next is newer.
+// Writes records. Failed writes are not repeated, because newer records follow.
 void history_store::write(std::vector<history_record> all) {
   if (auto const now = steady::now(); now - looked_ >= looked_every && db_) {
     looked_ = now;
@@ -265,7 +265,8 @@ void history_store::write(std::vector<history_record> all) {
     }
     bytes_ = bytes;
   }
-  // A batch is never cut, so a large one would make a large file, which goes as a whole.
+  // RocksDB never splits a batch, so a large batch would make a large file, which is deleted as a
+  // unit.
   std::size_t bytes = 0;
   rocksdb::WriteBatch batch;
   std::size_t of_batch = 0;

@@ -1,11 +1,10 @@
-// What the listeners have seen, on disk, so that the next process and whoever looks at a dead one
-// can show it. Nothing is decided by it and nobody waits for it: what it cannot take or read is
-// dropped and counted, and a directory that cannot be read is put aside. In a RocksDB whose oldest
-// files go by age and size; what the kernel has been given outlives `kill -9`, what it has not yet
-// written is lost with the machine.
+// The history on disk, so that the next process, or a tool, can read it. No decision depends on it,
+// and no request waits for it. Records that cannot be stored or read are dropped and counted. An
+// unreadable directory is moved aside. The store is a RocksDB whose oldest files are deleted by age
+// and size. Writes survive `kill -9`, but the latest ones can be lost when the machine crashes.
 //
-// Owned by the app. Written by a thread of its own, which any thread gives records; read before
-// that runs, by one thread, and scanned at any time (past_reader).
+// Owned by the app. A thread of its own writes records, which any thread can add. `read` is called
+// by one thread before it starts; scans are possible at any time (past_reader).
 #pragma once
 
 #include <atomic>
@@ -33,7 +32,7 @@ class DB;
 
 namespace muster::server {
 
-/// Each is kept apart: none takes the room of another. A part of the whole, in history_store.cpp.
+/// Kinds of records. Each has its own share of the space; see history_store.cpp.
 enum class history_kind : std::uint8_t {
   events,
   points,
@@ -47,11 +46,11 @@ enum class history_kind : std::uint8_t {
 
 struct history_record {
   history_kind kind{};
-  core::time_point at{};  ///< of the newest that is in it
+  core::time_point at{};  ///< time of the newest entry in it
   std::string bytes;
 };
 
-/// Where a record stands among those of its kind.
+/// Position of a record among those of its kind.
 struct history_place {
   core::time_point at{};
   std::uint32_t number = 0;
@@ -59,52 +58,50 @@ struct history_place {
 };
 
 struct history_limits {
-  /// On disk. Full: the oldest goes.
+  /// Size on disk. Beyond it, the oldest records are deleted.
   std::uint64_t bytes_max = std::uint64_t{256} << 20;
-  /// What is older goes, file by file.
+  /// Maximum age. Older records are deleted file by file.
   core::duration age = std::chrono::hours(7 * 24);
-  /// Given and not written yet. Full: what comes then is dropped.
+  /// Size of records that wait to be written. Beyond it, new records are dropped.
   std::size_t waiting_bytes_max = std::size_t{8} << 20;
-  /// Of the disk, for those who need it more. Less is free: nothing is written.
+  /// Minimum free disk space. Below it, nothing is written.
   std::uint64_t reserve_bytes = std::uint64_t{128} << 20;
 };
 
 struct history_facts {
-  std::uint64_t bytes = 0;  ///< on disk, looked at every ten seconds
-  /// Records that are missing: they found no room, their write failed, or they cannot be read.
+  std::uint64_t bytes = 0;  ///< size on disk, updated every ten seconds
+  /// Records that are missing because there was no space, a write failed, or they are unreadable.
   std::uint64_t dropped = 0;
-  /// Rows of records on disk that cannot be read, as far as somebody has tried.
+  /// Unreadable rows of records on disk, among those that were read.
   std::uint64_t unreadable = 0;
-  core::time_point since{};  ///< the oldest that was there at the start; epoch: nothing was
+  core::time_point since{};  ///< oldest record at the start; epoch: none
 };
 
-/// In a data directory.
+/// Folder in the data directory.
 constexpr auto history_folder = "history";
 
 class history_store {
  public:
   enum class access { write, read };
-  /// Makes the directory for `write`. In one line with the path: FAILED_PRECONDITION, it cannot be
-  /// opened, or another process writes it; NOT_FOUND, `read` and there is none.
+  /// Opens the store. Creates the directory for `write`. there is none).
   static muster::result<std::unique_ptr<history_store>> open(std::filesystem::path const& directory,
                                                              history_limits limits, access how);
   ~history_store();
   history_store(history_store const&) = delete;
 
-  /// How many of the newest records, and how many bytes they have.
+  /// Maximum number and size of the newest records.
   struct amount {
     std::size_t records_max = ~std::size_t{0};
     std::size_t bytes_max = ~std::size_t{0};
   };
-  /// Visits the newest records of a kind that are not older than `since`, oldest first. REQUIRES:
-  /// `start` was not called.
+  /// Visits the newest records of a kind that are not older than `since`, oldest first.
   void read(history_kind kind, core::time_point since, amount most,
             std::function<void(history_place, std::string_view bytes)> const& v) const;
-  /// Visits the records from that place on, oldest first, until `v` returns false. Any thread.
+  /// Visits records from a position, oldest first, until `v` returns false. Any thread.
   void scan(history_kind kind, history_place from,
             std::function<bool(history_place, std::string_view bytes)> const& v) const;
-  /// Returns what `decode`, a function of records.hpp, makes of a record that is visited, and
-  /// counts the rows that it cannot read. Any thread.
+  /// Decodes a visited record with `decode`, a function of records.hpp, and counts unreadable rows.
+  /// Any thread.
   template <class Decode>
   auto decoded(history_kind kind, history_place at, std::string_view bytes,
                Decode const& decode) const {
@@ -113,15 +110,15 @@ class history_store {
     if (rows > 0) count_unreadable(kind, at, rows);
     return made;
   }
-  /// When the newest of any kind was written; epoch: there is none. The same holds.
+  /// Returns when the newest record of any kind was written, or the epoch. Any thread.
   core::time_point newest() const;
 
-  /// From here on it may be given records. REQUIRES: opened for `write`.
+  /// Starts the thread that writes records.
   void start();
-  // Any thread.
+  // The following functions can be called on any thread.
   void keep(history_record r);
   history_facts facts() const;
-  /// Writes what waits. Nothing is taken then. Harmless when it was not started.
+  /// Writes the remaining records and rejects new ones. Harmless if it was not started.
   void stop();
 
  private:
@@ -133,27 +130,27 @@ class history_store {
   core::time_point oldest() const;
   void count_unreadable(history_kind kind, history_place at, std::size_t rows) const;
 
-  /// Records that are known to be unreadable, so that each counts once however often it is read.
-  /// Full: further ones are not counted.
+  /// Known unreadable records, so that each is counted once. Beyond this limit, further ones are
+  /// not counted.
   static constexpr std::size_t unreadable_records_max = 10'000;
 
   std::filesystem::path const directory_;
   history_limits const limits_;
-  // Exclusively held while the files are opened again.
+  // Locked exclusively while the files are reopened.
   mutable std::shared_mutex files_mutex_;
-  std::unique_ptr<rocksdb::DB> db_;                     // null: it could not be opened again yet
-  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // by kind; null: there is none
+  std::unique_ptr<rocksdb::DB> db_;                     // null while a reopening has failed
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // by kind; null: none
   std::atomic<std::size_t> waiting_ = 0;
   std::atomic<std::uint64_t> bytes_ = 0, dropped_ = 0;
   mutable std::mutex unreadable_mutex_;
   mutable std::set<std::pair<history_kind, history_place>> unreadable_records_;
-  mutable std::atomic<std::uint64_t> unreadable_ = 0;  // their rows
+  mutable std::atomic<std::uint64_t> unreadable_ = 0;  // number of unreadable rows
   core::time_point since_{};
-  // Of its thread.
-  std::uint32_t number_ = 0;  // of records, so that no two have one key
+  // Used only by the writing thread.
+  std::uint32_t number_ = 0;  // makes the keys of records unique
   std::chrono::steady_clock::time_point looked_{};
-  bool write_failed_ = false;            // nothing is written before the files are opened again
-  store_thread<history_record> thread_;  // last: it uses the others
+  bool write_failed_ = false;            // nothing is written until the files are reopened
+  store_thread<history_record> thread_;  // last member, because it uses the others
 };
 
 }  // namespace muster::server

@@ -1,7 +1,5 @@
-// Reads what is on disk for whoever asks for a time before what is in memory, on a thread of its
-// own: a week may be looked through while engine and web go on.
-//
-// Owned by the app. Limits: questions that wait, below; how much one looks at is its own to bound.
+// Reads the history on disk on a thread of its own, so that long searches do not block engine and
+// web. Owned by the app. Limits the number of waiting questions; each question bounds its own work.
 #pragma once
 
 #include <atomic>
@@ -15,20 +13,21 @@ namespace muster::server {
 
 class past_reader {
  public:
-  /// Full: the next one is refused.
+  /// Maximum number of waiting questions; further ones are rejected.
   static constexpr std::size_t questions_max = 8;
 
   using question = std::function<void(history_store const&)>;
 
-  /// REQUIRES: the store outlives it.
+  /// @pre The store outlives it.
   void start(history_store const& store);
-  /// What waits is dropped unasked. Harmless when it was not started.
+  /// Drops waiting questions. Harmless if it was not started.
   void stop() { thread_.stop(false); }
 
-  // Any thread, once started or never.
+  // The following functions can be called on any thread, even if it was never started.
   bool there() const { return there_; }
-  /// FAILED_PRECONDITION: nothing is kept here. RESOURCE_EXHAUSTED: too many wait. UNAVAILABLE: it
-  /// has stopped.
+  /// Queues a question.
+  /// @return FAILED_PRECONDITION: there is no store. RESOURCE_EXHAUSTED: too many questions wait.
+  /// UNAVAILABLE: the reader has stopped.
   muster::status ask(question q);
 
  private:

@@ -1,5 +1,5 @@
-// Records by their tables, see server/core/api/described.hpp. The numbers are those of
-// journal/v1/history.proto. Enumerations that are not known make a row unreadable.
+// Defines records by tables; see server/core/api/described.hpp. The numbers are those of
+// journal/v1/history.proto. An unknown enumerator makes a row unreadable.
 #include "server/history/store/records.hpp"
 
 #include <algorithm>
@@ -118,7 +118,7 @@ constexpr std::array figures{&machine_sample::cpu,      &machine_sample::memory,
 struct span_row {
   std::uint32_t lane = 0, function = 0;  // positions
   core::span_state state{};
-  std::uint64_t started = 0;  // since that of the row before, in zigzag
+  std::uint64_t started = 0;  // relative to the row before, in zigzag encoding
   core::duration lasted{}, busy{};
   std::uint32_t count = 0, failed = 0;
   core::closure_id closure{};
@@ -161,7 +161,7 @@ constexpr auto fields_of(std::type_identity<line_row>) {
 struct run_row {
   std::string cluster{};
   core::coordination::generation_view run{};
-  bool caused = false;  // the next four count
+  bool caused = false;  // the next four fields are set
   std::string task{}, peer{}, message{};
   core::time_point at{};
   std::vector<std::uint64_t> by_health{};
@@ -183,7 +183,7 @@ constexpr auto fields_of(std::type_identity<job_row>) {
   return fields(core::flat(&job_row::job), field(16, "error", &job_row::error).as_bytes());
 }
 
-// What a client says of its job may be long.
+// Clients can set long metadata.
 constexpr std::size_t metadata_bytes_max = 4'096;
 
 }  // namespace
@@ -212,7 +212,7 @@ void put_row(std::string& to, Row const& row, std::uint32_t number = 1) {
   entry::put_value(to, {.number = number}, row);
 }
 
-// Calls `take(field)` for each field of a record; returns whether it could be read to its end.
+// Calls `take(field)` for each field of a record. Returns whether the record was read to its end.
 template <class Take>
 bool each_field_of(std::string_view bytes, Take const& take) {
   entry::reader r(bytes);
@@ -221,7 +221,7 @@ bool each_field_of(std::string_view bytes, Take const& take) {
   return !r.damaged();
 }
 
-// Reads what stands alone in a record, or one of its rows.
+// Reads a single-row record, or one row of a record.
 template <class Row>
 bool read_row(std::string_view bytes, Row& into, std::size_t* unreadable) {
   bool in_range = true;
@@ -230,7 +230,7 @@ bool read_row(std::string_view bytes, Row& into, std::size_t* unreadable) {
   return fine;
 }
 
-// Calls `take(row)` for each row of a record that can be read.
+// Calls `take(row)` for each readable row of a record.
 template <class Row, class Take>
 void each_row(std::string_view bytes, std::size_t* unreadable, Take const& take) {
   bool const whole = each_field_of(bytes, [&](entry::item const& i) {
@@ -319,7 +319,7 @@ std::string encoded(std::string const& cluster, core::span_page const& page,
   return journal::encoded_entry(r);
 }
 
-// The columns of a damaged record may differ in length; rows that all of them have are whole.
+// The columns of a damaged record can differ in length. Rows that are in all columns are intact.
 past_spans spans_from(std::string_view bytes, std::size_t* unreadable) {
   spans_record r;
   bool in_range = true;
@@ -366,7 +366,8 @@ std::string encoded(past_lines const& all) {
   return bytes + rows;
 }
 
-// A record has lines of many jobs, of which few are wanted: the job is the first field of a line.
+// A record has lines of many jobs, few of which are wanted. The job is the first field of a line,
+// so others are skipped early.
 past_lines lines_from(std::string_view bytes, std::size_t* unreadable,
                       std::function<bool(core::session_id)> const& wanted) {
   past_lines all;

@@ -1,7 +1,7 @@
-// Encodes the listeners' own types as records of the store, and decodes them. Pure; any thread.
+// Encodes and decodes the listeners' types as records of the store. Pure functions, any thread.
 //
-// Decoding never fails: history is for people and must not keep a server from starting. Whatever
-// cannot be read is left out, and `unreadable`, where it is not null, grows by its number.
+// Decoding never fails, because unreadable history must not prevent a start. Unreadable entries are
+// skipped and counted in `unreadable`, unless it is null.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ std::vector<event> events_from(std::string_view bytes, std::size_t* unreadable =
 
 using history::past_point;
 std::string encoded(past_point const& p);
-/// Returns an empty point, whose `at` is the epoch, for a record that cannot be read.
+/// Returns an empty point, whose `at` is the epoch, for an unreadable record.
 past_point point_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 struct past_machine {
@@ -41,7 +41,7 @@ struct past_spans {
   std::string cluster;
   std::vector<history::past_span> spans;
 };
-/// `page`: with the names of all that is in it. `named`: its functions.
+/// `page`: must contain the names of its lanes. `named`: names of its functions.
 std::string encoded(std::string const& cluster, core::span_page const& page,
                     history::names const& named);
 past_spans spans_from(std::string_view bytes, std::size_t* unreadable = nullptr);
@@ -51,7 +51,7 @@ struct past_lines {
   std::vector<log_store::job_line> lines;
 };
 std::string encoded(past_lines const& all);
-/// Returns the lines of the jobs that are `wanted`; of all jobs, where that is empty.
+/// Returns the lines of the `wanted` jobs; an empty `wanted` selects all.
 past_lines lines_from(std::string_view bytes, std::size_t* unreadable = nullptr,
                       std::function<bool(core::session_id)> const& wanted = {});
 
@@ -62,14 +62,13 @@ struct past_run {
 std::string encoded(std::vector<past_run> const& all);
 std::vector<past_run> runs_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
-/// Of a job or session that has ended, as far as people ask for it later: its view without what
-/// was of use while it was there.
+/// Encodes ended jobs and sessions, without fields that matter only while they run.
 std::string encoded(std::vector<core::job_view> const& all);
 std::vector<core::job_view> jobs_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 std::string encoded(doctor::step_segment const& s);
-/// Does not check the packed steps, which doctor::unpack does. Returns a segment without spans for
-/// a record that cannot be read.
+/// Does not check the packed steps; doctor::unpack does. Returns a segment without spans for an
+/// unreadable record.
 doctor::step_segment steps_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 }  // namespace muster::server
