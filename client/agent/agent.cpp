@@ -1,4 +1,5 @@
-// An agent's connection and its run: how it registers, beats, hears of errors, leaves and ends.
+// The connection of an agent and its run: registration, heartbeats, polling for errors, and
+// shutdown.
 #include "client/agent/agent.hpp"
 
 #include <algorithm>
@@ -17,10 +18,11 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t tasks_max = 65'536;
-constexpr milliseconds beat_again{1'000};  // after a heartbeat without an answer
-/// What the poll tells says more than the refusal of a heartbeat, and comes at the same time.
+constexpr milliseconds beat_again{1'000};  // pause after a heartbeat without an answer
+/// Delay before a rejected heartbeat ends the run. The poll usually returns a more precise error at
+/// the same time.
 constexpr milliseconds poll_first{1'000};
-/// The service answers shortly before a call's own deadline, and has the last word that way.
+/// Added to a call's deadline, so that the service's own timeout is reported first.
 constexpr milliseconds leave_margin{5'000};
 
 std::uint64_t random_incarnation() {
@@ -106,8 +108,8 @@ coro::task<void> agent::connect(ticket& t) {
   tasks_.spawn("poll", poll());
 }
 
-// Asks again as long as the answer may become another: the server is not there yet, or still has
-// the run before this one.
+// Retries while the result can change: the server is not available yet, or still has the previous
+// run.
 coro::task<void> agent::register_task(ticket& t) {
   auto const end = clock::now() + options_.connect_timeout;
   backoff pauses(milliseconds(20), milliseconds(1'000), incarnation_);
@@ -184,7 +186,7 @@ coro::task<void> agent::beat() {
   }
 }
 
-// No deadline: an error may come at any time. A connection that breaks is left to the heartbeats.
+// Has no deadline, because an error can occur at any time. Heartbeats detect a broken connection.
 coro::task<void> agent::poll() {
   ticket t(context(), &tickets_);
   backoff pauses(milliseconds(100), milliseconds(1'000), incarnation_);
@@ -196,7 +198,7 @@ coro::task<void> agent::poll() {
     auto const status = co_await std::move(calling);
     if (t.is_cut()) co_return;
     auto const e = read_error(status);
-    // It has left, or another process polls in its place.
+    // The task has left, or another process polls in its place.
     if (e.answered && e.code == coordination_code::cancelled) co_return;
     if (e.answered && e.code != coordination_code::resource_exhausted) co_return fail(e);
     auto waiting = t.pause().wait_for(pauses.next());

@@ -1,13 +1,15 @@
-// What stands behind a coordination_agent: one connection to the service, what is known of the run,
-// and the coroutines that beat, poll and ask. Speaks XLA's dialect of the coordination service, in
-// which tasks are numbers counted through the cluster; only wait_for_all is TensorFlow's.
+// Implementation of a coordination_agent: the connection to the service, the state of the run, and
+// the coroutines that send heartbeats, poll for errors and execute requests. Uses XLA's version of
+// the coordination protocol, which numbers tasks through the cluster; only wait_for_all is
+// TensorFlow's.
 //
 //   idle --connect--> connecting --> connected --> failed --connect--> …
 //                         \--> idle      \--shutdown--> shut_down --connect--> …
 //
-// Owned by the coordination_agent and by the questions under way. The engine thread owns all state;
-// what other threads read is a copy under the mutex. Operations are coroutines of the engine: each
-// has a ticket by which it is cut short, and a deadline. Errors: as coordination_agent.hpp says.
+// The coordination_agent and unfinished questions own it. All state belongs to the engine thread;
+// other threads read copies under the mutex. Operations are coroutines on the engine thread, each
+// with a ticket that can cancel it and with a deadline. They throw as documented in
+// coordination_agent.hpp.
 #pragma once
 
 #include <future>
@@ -38,17 +40,17 @@ class agent : public std::enable_shared_from_this<agent> {
   using milliseconds = std::chrono::milliseconds;
   using clock = std::chrono::steady_clock;
 
-  /// REQUIRES: the engine outlives close().
+  /// The engine must outlive close().
   agent(client_engine& engine, coordination_options options);
 
   // Any thread.
   coro::engine_context& context() { return engine_.context(); }
-  /// Cuts everything short and waits for its end. REQUIRES: not the engine thread.
+  /// Cancels all operations and waits for their end. Must not run on the engine thread.
   void close();
 
   // Engine thread.
   std::set<ticket*>& tickets() { return tickets_; }
-  /// Errors: coordination_error (resource_exhausted): there are too many, at most 65,536.
+  /// Throws coordination_error (resource_exhausted) if 65,536 operations are running.
   void spawn(char const* name, coro::task<void> body);
 
   coro::task<void> connect(ticket& t);
@@ -61,7 +63,7 @@ class agent : public std::enable_shared_from_this<agent> {
   coro::task<std::vector<key_value>> list(ticket& t, std::string folder);
   coro::task<std::int64_t> increment(ticket& t, std::string key, std::int64_t by);
   coro::task<void> erase(ticket& t, std::string key);
-  /// Starts it.
+  /// Starts the watch.
   coro::task<void> watch(ticket& t, std::shared_ptr<key_watching> w);
   coro::task<std::int64_t> barrier(ticket& t, std::string id, milliseconds timeout,
                                    std::vector<std::uint32_t> participants);
@@ -78,11 +80,12 @@ class agent : public std::enable_shared_from_this<agent> {
 
   using xla_stub = xla::coordination::CoordinationService::Stub;
   using tensorflow_stub = tensorflow::CoordinationService::Stub;
-  enum class again : bool { no, yes };  // whether a call that broke midway may be asked again
+  enum class again : bool { no, yes };  // whether an interrupted call may be repeated
 
-  // agent.cpp: the connection and the run
+  // agent.cpp: the connection and the run.
   coro::task<void> register_task(ticket& t);
-  /// Sends heartbeats twice in the shorter of the agent's and the cluster's timeout. 0: unknown.
+  /// Sends heartbeats twice in the shorter of the agent's and the cluster's timeout; 0 means that
+  /// the cluster's is unknown.
   void adopt_timeout(std::chrono::milliseconds of_cluster);
   coro::task<void> beat();
   coro::task<void> poll();
@@ -95,9 +98,9 @@ class agent : public std::enable_shared_from_this<agent> {
   void check_cut(ticket const& t) const;
   service_error no_answer(milliseconds after) const;
 
-  // How it calls the service: who asks, until when, and what a broken connection means.
+  // Calls of the service: sender, deadline, and handling of broken connections.
 
-  // Wire facts: who names itself where.
+  // Sets the fields that identify the sender.
   template <class Request>
   void sign(Request& q) const {
     auto const task = static_cast<std::int32_t>(options_.task);
@@ -107,7 +110,7 @@ class agent : public std::enable_shared_from_this<agent> {
     }
     if constexpr (requires { q.set_source_task_id(0); }) q.set_source_task_id(task);
     if constexpr (requires { q.set_requesting_task_id(0); }) q.set_requesting_task_id(task);
-    // Without a job's name TensorFlow's dialect counts through the cluster, too.
+    // In TensorFlow's protocol, a task without a job name is also numbered through the cluster.
     if constexpr (requires { q.mutable_source_task(); }) q.mutable_source_task()->set_task_id(task);
   }
 
@@ -115,7 +118,8 @@ class agent : public std::enable_shared_from_this<agent> {
   using method = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> (Stub::*)(
       grpc::ClientContext*, Request const&, grpc::CompletionQueue*);
 
-  /// One attempt, which waits for the connection if there is none. `deadline` max(): none.
+  /// Makes one attempt, and waits for a connection if there is none. clock::time_point::max() means
+  /// no deadline.
   template <class Stub, class Request, class Response>
   coro::task<grpc::Status> once(ticket& t, method<Stub, Request, Response> m, Request const& q,
                                 Response& r, clock::time_point deadline) {
@@ -134,9 +138,9 @@ class agent : public std::enable_shared_from_this<agent> {
     co_return status;
   }
 
-  /// Completion: the answer is in `r`, or what the service refused it with. Errors: what the cut of
-  /// the ticket means; agent_error (this is no longer the run that it registered for);
-  /// wait_timeout.
+  /// Calls the service. Returns nothing if `r` contains the response, otherwise the error of the
+  /// service. Throws the error that matches the reason of a cancelled ticket, agent_error if the
+  /// service belongs to another run, and wait_timeout.
   template <class Stub, class Request, class Response>
   coro::task<std::optional<service_error>> ask(ticket& t, method<Stub, Request, Response> m,
                                                Request& q, Response& r, milliseconds timeout,
@@ -165,7 +169,7 @@ class agent : public std::enable_shared_from_this<agent> {
     }
   }
 
-  /// Completion: the answer. Errors besides: what the service refused it with.
+  /// Returns the response. Throws as ask(), and the error of the service.
   template <class Stub, class Request, class Response>
   coro::task<Response> answer(ticket& t, method<Stub, Request, Response> m, Request& q,
                               milliseconds timeout, again a = again::yes) {
@@ -181,19 +185,19 @@ class agent : public std::enable_shared_from_this<agent> {
   std::shared_ptr<grpc::Channel> channel_;
   std::tuple<std::unique_ptr<xla_stub>, std::unique_ptr<tensorflow_stub>> stubs_;
   coro::task_group tasks_;
-  std::set<ticket*> tickets_;                // as many as tasks_ has
-  std::map<std::string, ticket*> waits_at_;  // barriers, by id
+  std::set<ticket*> tickets_;                // one per coroutine in tasks_
+  std::map<std::string, ticket*> waits_at_;  // barriers by ID
   barrier_uses uses_;
   clock::time_point last_heard_{};
   std::chrono::milliseconds beat_every_{};
   bool registered_before_ = false;
 
-  mutable std::mutex
-      mutex_;  // protects the following; only the engine thread writes, and reads freely
+  mutable std::mutex mutex_;  // protects the following; only the engine thread writes, and it reads
+                              // without locking
   agent_state state_ = agent_state::idle;
   std::uint64_t incarnation_ = 0;
   std::uint64_t service_ = 0;
-  std::optional<agent_error> error_;  // the last one
+  std::optional<agent_error> error_;  // the last error
 };
 
 }  // namespace muster::detail

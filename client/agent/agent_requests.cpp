@@ -1,4 +1,4 @@
-// What an agent asks of the service: keys, barriers, errors, tasks. Each operation is one call.
+// Requests of an agent about keys, barriers, errors and tasks. Each operation is one call.
 #include <charconv>
 
 #include "client/agent/agent.hpp"
@@ -11,7 +11,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The service ends a barrier by itself; its word comes before the call's own deadline.
+/// Added to a call's deadline, because the service ends the barrier itself and its error is more
+/// precise.
 constexpr milliseconds barrier_margin{5'000};
 
 std::int64_t number_in(std::string const& text) {
@@ -110,8 +111,8 @@ coro::task<void> agent::erase(ticket& t, std::string key) {
   co_await std::move(asking);
 }
 
-// Asked again after a broken connection it is the same use: the service puts the new call in the
-// place of the old one, or says how it ended meanwhile.
+// A call that is repeated after a broken connection counts as the same use: the service replaces
+// the old call with the new one, or returns how the barrier has ended.
 coro::task<std::int64_t> agent::barrier(ticket& t, std::string id, milliseconds timeout,
                                         std::vector<std::uint32_t> participants) {
   auto const [place, entered] = waits_at_.try_emplace(id, &t);
@@ -134,7 +135,7 @@ coro::task<std::int64_t> agent::barrier(ticket& t, std::string id, milliseconds 
   co_return r.counter();
 }
 
-// Which use of it runs, only its participants know; the service's refusal says it to others.
+// Only participants know which use is current; for other tasks, the service's error contains it.
 coro::task<void> agent::cancel_barrier(ticket& t, std::string id) {
   auto use = uses_.next(id);
   for (bool told = false;; told = true) {
@@ -167,7 +168,7 @@ coro::task<void> agent::report_error(ticket& t, coordination_code code, std::str
   try {
     co_await std::move(asking);
   } catch (agent_error const&) {
-    co_return;  // it was told of its own error before the answer came
+    co_return;  // the error was already reported to this agent before the answer arrived
   }
   service_error own;
   own.code = code;

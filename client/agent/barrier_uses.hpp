@@ -1,6 +1,6 @@
-// How often this agent has been at each barrier: the next call says so, and the service finds those
-// that have lost step. Remembers the 100,000 used last, many more than the service does; of older
-// ones it counts from 0 again, like the service. Owned by the agent; no thread rules of its own.
+// Counts this agent's uses of each barrier. Each call sends the count, so that the service detects
+// agents that are out of step. Remembers the 100,000 most recently used IDs, many more than the
+// service, and restarts others from 0, as the service does. Owned by the agent.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class barrier_uses {
 
  private:
   using entries = std::list<std::pair<std::string, std::int64_t>>;
-  entries all_;  // used last at the end
+  entries all_;  // most recently used last
   std::unordered_map<std::string_view, entries::iterator> by_id_;
 };
 

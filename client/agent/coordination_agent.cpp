@@ -1,4 +1,4 @@
-// The faces of an agent's operations: one that blocks, one for coroutines.
+// Blocking and asynchronous versions of an agent's operations.
 #include "muster/coordination_agent.hpp"
 
 #include "client/agent/agent.hpp"
@@ -14,7 +14,7 @@ using detail::ticket;
 
 namespace {
 
-// Asks for the operation `method` with these arguments.
+// Returns a question that executes `method` with these arguments.
 template <class T, class... Params, class... Args>
 std::shared_ptr<detail::question<T>> call(std::shared_ptr<agent> const& a,
                                           coro::task<T> (agent::*method)(ticket&, Params...),

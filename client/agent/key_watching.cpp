@@ -1,4 +1,4 @@
-// Watches of keys: how one asks, tells what has changed, and ends.
+// Watches of keys: polling, reporting of changes, and the end.
 #include "client/agent/key_watching.hpp"
 
 #include <map>
@@ -34,7 +34,9 @@ void key_watching::stop() {
     if (self->ticket_ != nullptr) self->ticket_->cut_short(ticket::cut::cancelled);
   });
   if (engine->running_in_this_thread()) return;
-  over_.wait(held, [this] { return engine_ == nullptr; });  // no deadline: what is cut ends at once
+  over_.wait(held, [this] {
+    return engine_ == nullptr;
+  });  // no deadline: a cancelled operation ends at once
 }
 
 void key_watching::begin(ticket* t) {
@@ -60,8 +62,8 @@ coro::task<void> agent::watch(ticket&, std::shared_ptr<key_watching> w) {
   co_return;
 }
 
-// The wire has no call that waits for a change below a folder, so it is listed again and again. An
-// answer that does not come is no reason to end: whether the service is gone, heartbeats judge.
+// Lists the folder periodically, because the protocol has no call that waits for a change. A failed
+// call does not end the watch: heartbeats decide whether the service is unavailable.
 coro::task<void> agent::watch_keys(std::shared_ptr<key_watching> w) {
   ticket t(context(), &tickets_);
   w->begin(&t);

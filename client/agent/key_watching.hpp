@@ -1,5 +1,5 @@
-// One watch of a folder of keys: shared by its handle, which ends it from any thread, and by the
-// coroutine of the agent that asks and tells.
+// A watch of a folder of keys. Shared by its handle, which ends it from any thread, and by the
+// agent's coroutine that polls the service and calls the handler.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,7 @@ class key_watching : public std::enable_shared_from_this<key_watching> {
   key_watching(coro::engine_context& engine, std::string f, handler h)
       : folder(std::move(f)), on_change(std::move(h)), engine_(&engine) {}
 
-  /// Any thread: see key_watch::stop.
+  /// See key_watch::stop. May be called from any thread.
   void stop();
 
   // Engine thread.
@@ -34,8 +34,8 @@ class key_watching : public std::enable_shared_from_this<key_watching> {
  private:
   mutable std::mutex mutex_;  // protects all below
   std::condition_variable over_;
-  coro::engine_context* engine_;  // null once it has ended: the engine may be gone
-  ticket* ticket_ = nullptr;      // of the coroutine
+  coro::engine_context* engine_;  // null after the end, because the engine may no longer exist
+  ticket* ticket_ = nullptr;      // ticket of the coroutine
   bool stopped_ = false;
 };
 

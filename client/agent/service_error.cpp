@@ -1,4 +1,4 @@
-// Statuses of the coordination service become errors of this library.
+// Converts statuses of the coordination service to errors of this library.
 #include "client/agent/service_error.hpp"
 
 #include "base/status.hpp"
@@ -14,7 +14,7 @@ std::string_view name(coordination_code c) noexcept {
 namespace detail {
 namespace {
 
-// The keys have this prefix in both dialects.
+// Both versions of the protocol use these keys.
 constexpr auto error_key = "type.googleapis.com/tensorflow.CoordinationServiceError";
 constexpr auto barrier_key = "type.googleapis.com/tensorflow.BarrierError";
 constexpr auto mismatch_key = "type.googleapis.com/tensorflow.ServiceMismatchError";

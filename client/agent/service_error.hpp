@@ -1,5 +1,5 @@
-// What the service answers when it does not do what it was asked, read from the status and the
-// payloads that travel with it. Pure; any thread.
+// An error of the coordination service, read from the status of a call and its payloads.
+// Thread-safe.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -16,19 +16,19 @@ namespace muster::detail {
 struct service_error {
   coordination_code code = coordination_code::unknown;
   std::string message;
-  bool answered = false;  // by the service; else something between here and there has failed
+  bool answered = false;  // the service answered; false if the connection failed
   std::optional<std::uint32_t> task;
   bool reported = false;
-  std::optional<std::pair<std::string, std::int64_t>> barrier;  // id, use
-  bool other_service = false;  // it is not the one that this agent registered at
+  std::optional<std::pair<std::string, std::int64_t>> barrier;  // ID and use
+  bool other_service = false;  // the agent registered with another incarnation of the service
 
-  /// A broken connection, or a server that is not there (yet).
+  /// Returns true for a broken connection or an unavailable server, which a retry may fix.
   bool passes() const;
-  /// Throws the type that goes with it.
+  /// Throws the exception type that matches the error.
   [[noreturn]] void raise() const;
 };
 
-/// REQUIRES: not OK.
+/// Precondition: the status is an error.
 service_error read_error(grpc::Status const& s);
 
 }  // namespace muster::detail

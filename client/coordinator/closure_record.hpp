@@ -1,6 +1,5 @@
-// What a coordinator_session keeps of a closure and of a PerWorkerValue, and how they are written
-// into a message, the first time or again after a broken stream. Owned by the session, under its
-// mutex.
+// Records of calls and per-worker values of a coordinator_session, and their encoding into
+// messages, also after a broken stream. Owned by the session and protected by its mutex.
 #pragma once
 
 #include <cstdint>
@@ -18,33 +17,34 @@
 
 namespace muster::detail {
 
-/// An output or a PerWorkerValue that a closure uses. Token 0: it is another coordinator's.
+/// An output or a per-worker value that a call uses. Token 0 means that it belongs to another
+/// coordinator.
 struct use {
   std::uint64_t token = 0;
-  std::uint64_t id = 0;      // at the server; of own outputs there is no need
-  std::uint32_t offset = 0;  // of an output's gap in the arguments
+  std::uint64_t id = 0;      // ID at the server; unused for own outputs
+  std::uint32_t offset = 0;  // offset of the gap in the arguments, for outputs
 };
 
 struct closure_record {
-  // To schedule it (again); empty once it has ended.
+  // Needed to schedule the call (again); empty after it has ended.
   std::uint32_t function = 0;
   std::string args;
   muster::encoding encoding = muster::encoding::json;
-  std::vector<use> inputs;  // in order of their offsets
+  std::vector<use> inputs;  // in the order of their offsets
   std::vector<use> per_worker;
-  /// That its arguments name. Where its output is a blob they stay as long as that is wanted: it
-  /// may have to be made again.
+  /// Contents that the arguments name. If the output is a blob, they are kept while it is needed,
+  /// because the call may have to run again.
   blob_contents contents;
   std::shared_ptr<closure_options const> options;
-  std::uint64_t gang = 0;        // the first member's token
-  std::uint32_t generation = 0;  // 0: of none, as it was submitted and has an error of its own
-  bool cancelled = false;        // by itself, which the server is told on each stream
-  // Its output.
+  std::uint64_t gang = 0;        // token of the first call of the gang
+  std::uint32_t generation = 0;  // 0: submitted, with its own error
+  bool cancelled = false;        // cancelled individually; sent again on each stream
+  // The output.
   bool ended = false;
   value output;
   std::unique_ptr<failure> error;
-  std::uint64_t closure = 0;  // at the server
-  // Who needs it: a handle, and closures that have not ended and use it.
+  std::uint64_t closure = 0;  // ID at the server
+  // References of handles, and of unfinished calls that use the output.
   std::uint32_t references = 0;
   std::vector<std::shared_ptr<waiting>> waiters;
 };
@@ -52,24 +52,24 @@ struct closure_record {
 struct built_record {
   std::uint32_t function = 0;
   std::string args;
-  std::uint64_t value = 0;         // at the server, once it has answered
-  std::unique_ptr<failure> error;  // it refused
-  std::uint32_t references = 1;    // a handle, and closures that have not ended
+  std::uint64_t value = 0;         // ID at the server, after its answer
+  std::unique_ptr<failure> error;  // set if the server refused
+  std::uint32_t references = 1;    // handles, and unfinished calls that use the value
   bool answered() const { return value != 0 || error; }
 };
 
-/// Returns what goes into a message's options: all but what is called, which each closure says.
+/// Returns the options that are sent once for several calls; names of callables are sent for each
+/// call.
 inline closure_options asked_by(closure_options o) {
   o.display_name.clear();
   o.callable.clear();
   return o;
 }
 
-/// Writes closures into messages. Options that are the same as those before them in the message are
-/// written once.
+/// Writes calls into messages. Equal options of consecutive calls are written once.
 class closure_writer {
  public:
-  /// REQUIRES: what is written next goes into the same message or a fresh one.
+  /// Must write to the same message as the previous call, or to an empty one.
   void write(v1::SessionRequest& m, std::uint64_t token, closure_record const& r) {
     m.set_generation(r.generation);
     int const position = add_closure(m, token, r.function, {r.args, r.encoding});
@@ -96,7 +96,7 @@ class closure_writer {
     for (auto const& used : r.per_worker) add_input().set_per_worker(used.id);
   }
 
-  /// About what an entry takes in the message.
+  /// Returns the approximate size of a call in the message.
   static std::size_t bytes_of(closure_record const& r) {
     return r.args.size() + 16 + 16 * (r.inputs.size() + r.per_worker.size()) +
            (r.options ? r.options->display_name.size() : 0);
@@ -119,7 +119,7 @@ class closure_writer {
       for (auto const& [key, v] : o.labels) (*w.mutable_label())[to_utf8(key)] = to_utf8(v);
       for (auto const& [key, n] : o.resources) (*w.mutable_resource())[to_utf8(key)] = n;
       if (r.gang != 0) w.set_gang(std::to_string(r.gang));
-      w.set_own_error(r.generation == 0);  // as all closures of this message
+      w.set_own_error(r.generation == 0);  // the same for all calls of this message
       last_options_ = std::move(o);
       last_gang_ = r.gang;
     }

@@ -1,5 +1,5 @@
-// What a cluster_coordinator and the handles that it gives out do, but for scheduling. Any thread,
-// under the mutex of the session.
+// Members of cluster_coordinator and its handles, except scheduling. Any thread, under the
+// session's mutex.
 #include "muster/cluster_coordinator.hpp"
 
 #include <unistd.h>
@@ -75,7 +75,7 @@ boost::asio::awaitable<bool> cluster_coordinator::async_join(milliseconds timeou
 bool cluster_coordinator::done() {
   auto& s = *session_;
   lock held(s.mutex_);
-  // No deadline: what runs is asked to stop and answers, or its worker is lost.
+  // No deadline: running calls are asked to stop and answer, or their worker is lost.
   s.changed_.wait(held, [&s] { return s.ended_ || s.generation_.settled(); });
   s.raise_pending();
   return s.unfinished_ == 0;
@@ -85,13 +85,13 @@ void cluster_coordinator::cancel() {
   auto& s = *session_;
   lock held(s.mutex_);
   if (s.ended_ || s.closing_ || s.generation_.cancelling()) return;
-  if (!s.generation_.settled()) {  // an error is cancelling what was scheduled
+  if (!s.generation_.settled()) {  // an error is cancelling the scheduled calls
     for (auto& [token, r] : s.records_)
       if (r.generation == 0) s.cancel_one(token, r);
     return;
   }
   s.generation_.cancel();
-  if (!s.streaming_) return;  // told when there is a stream
+  if (!s.streaming_) return;  // sent when there is a stream
   s.cancel_sent_ = true;
   s.append_cancel();
   s.wake();
@@ -110,7 +110,7 @@ std::string per_worker_value::id() const {
 namespace detail {
 namespace {
 
-// A secret: who knows it calls objects on behalf of the session.
+// Returns a secret with which objects can be called on behalf of the session.
 std::string random_ticket() {
   std::string bytes(24, '\0');
   if (getentropy(bytes.data(), bytes.size()) != 0)
@@ -141,7 +141,7 @@ void coordinator_session::raise_pending() {
 void coordinator_session::cancel_one(std::uint64_t token, closure_record& r) {
   if (ended_ || closing_ || r.ended || r.cancelled) return;
   r.cancelled = true;
-  if (!streaming_) return;  // told when there is a stream
+  if (!streaming_) return;  // sent when there is a stream
   out_.add_entry(9).add_cancel_token(token);
   wake();
 }
@@ -154,11 +154,11 @@ std::shared_ptr<coordinator_session::cut const> coordinator_session::cut_here() 
 }
 
 void coordinator_session::close() {
-  objects_->repeat();  // updates for which the server had no room: once more, now
+  objects_->repeat();  // retries updates that the server had no room for
   lock held(mutex_);
   if (std::exchange(closing_, true) || ended_) return;
   half_close_ = options_.detached;
-  // What objects were asked last goes before it.
+  // Pending messages of objects are sent before the close.
   while (streaming_ && takes_objects_ && objects_->has_more()) {
     out_.seal();
     if (!objects_->fill(*out_.tail().mutable_objects())) break;

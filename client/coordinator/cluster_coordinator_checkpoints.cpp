@@ -1,4 +1,4 @@
-// Checkpoints of a coordinator, at once and from time to time.
+// Checkpoints of a coordinator, on request and at intervals.
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -112,7 +112,7 @@ class periodic_checkpoints::impl {
         save();
       } catch (unavailable_error const& e) {
         log(log_level::warning, std::string("no checkpoint was made: ") + e.what());
-        // Others hear of a lost task by themselves.
+        // schedule, join and done report a lost task themselves.
       } catch (std::exception const& e) {
         log(log_level::warning, std::string("no checkpoint was made: ") + e.what());
         error_ = std::current_exception();
@@ -141,8 +141,8 @@ class periodic_checkpoints::impl {
   checkpoint_options const options_;
   std::atomic<bool> stopped_ = false;
   std::atomic<std::uint64_t> last_ = 0;
-  std::exception_ptr error_;        // of the thread until it has ended
-  bool waits_for_restore_ = false;  // the log says so; the thread's own
+  std::exception_ptr error_;        // of the thread, until it has ended
+  bool waits_for_restore_ = false;  // already logged; used only by the thread
   std::thread thread_;
 };
 

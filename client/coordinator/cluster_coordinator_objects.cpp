@@ -1,4 +1,4 @@
-// Objects on tasks: a session's side of them, and how a coordinator makes and finds them.
+// Objects on tasks: their part of a session, and how a coordinator creates and finds them.
 #include <stdexcept>
 
 #include "base/check.hpp"
@@ -13,7 +13,7 @@
 namespace muster {
 namespace detail {
 
-// The last owner of a value may be a handle, whatever became of the coordinator.
+// The handlers hold weak references, because a handle can be the last owner of the session.
 void coordinator_session::begin_objects(std::weak_ptr<client_engine> engine) {
   std::weak_ptr<client_session> const weak = weak_from_this();
   auto const wake = [weak] {
@@ -32,7 +32,7 @@ void coordinator_session::begin_objects(std::weak_ptr<client_engine> engine) {
   auto const erased = [weak](std::uint64_t id) {
     if (auto const kept = weak.lock()) static_cast<coordinator_session&>(*kept).known_.forget(id);
   };
-  // Of a lost task it tells once on a stream, as the server does of those that it knows.
+  // Reports each lost task once per stream, as the server does for tasks that it knows.
   auto const lost = [weak](std::string const& task, failure const& why) {
     auto const kept = weak.lock();
     if (!kept) return;
@@ -61,7 +61,7 @@ void coordinator_session::begin_objects_on_stream(v1::Opened const& o) {
 bool coordinator_session::objects_message(grpc::ByteBuffer& to) {
   v1::SessionRequest m;
   {
-    lock held(mutex_);  // close() fills, too: what was asked first goes first
+    lock held(mutex_);  // close() also fills messages; the lock keeps requests in order
     if (!takes_objects_ || closing_) return false;
     if (!objects_->fill(*m.mutable_objects())) return false;
   }
@@ -73,7 +73,8 @@ client_session::next coordinator_session::next_message(grpc::ByteBuffer& to) {
   if (std::exchange(objects_turn_, false) && objects_message(to)) return next::message;
   auto const other = client_session::next_message(to);
   objects_turn_ = true;
-  // Asked after it has noted that nothing waits: who has asked something before that woke nobody.
+  // Checks again after the base class has noted that nothing waits: a request made just before that
+  // did not wake the link.
   if (other != next::message && objects_message(to)) return next::message;
   return other;
 }

@@ -1,4 +1,4 @@
-// Scheduling: what is asked for becomes a record and, while there is a stream, part of a message.
+// Scheduling: a request becomes a record and, while there is a stream, part of a message.
 #include <algorithm>
 
 #include "client/coordinator/coordinator_session.hpp"
@@ -7,8 +7,8 @@ namespace muster {
 namespace detail {
 namespace {
 
-constexpr std::size_t gang_size_max = 1'024;                   // the server's, too
-constexpr std::size_t gang_bytes_max = std::size_t{48} << 20;  // they go in one message
+constexpr std::size_t gang_size_max = 1'024;                   // the server has this limit, too
+constexpr std::size_t gang_bytes_max = std::size_t{48} << 20;  // a gang is sent in one message
 
 void check_request(request const& r) {
   check_function_name(r.function);
@@ -72,7 +72,7 @@ wait_timeout coordinator_session::no_room() const {
   return wait_timeout("the queue had no room within " + in_ms(options_.schedule_timeout));
 }
 
-// Also raises what there is to be raised before anything is scheduled.
+// Also throws a pending error before anything is scheduled.
 void coordinator_session::wait_for_room(lock& held, bool own_error) {
   auto const may = [&] { return may_put(own_error); };
   if (!changed_.wait_for(held, room_limit(), may)) throw no_room();
@@ -120,7 +120,7 @@ std::vector<closure_record> coordinator_session::converted_gang(
 std::uint64_t coordinator_session::add_gang(std::vector<closure_record> added,
                                             std::vector<request>& all) {
   auto const first = last_token_ + 1;
-  number_of(all.front().function);  // its name goes into a message of its own
+  number_of(all.front().function);  // its name is sent in an earlier message
   out_.begin_group();
   for (std::size_t i = 0; i < all.size(); ++i) add(std::move(added[i]), std::move(all[i]), first);
   out_.end_group();
@@ -229,7 +229,7 @@ per_worker_value cluster_coordinator::create(detail::request r) {
   auto const token = s.put_builder(std::move(r));
   auto const made = std::make_shared<detail::per_worker_handle const>(session_, token);
   std::unique_lock held(s.mutex_);
-  // No deadline: connect_timeout or the grace ends it.
+  // No deadline: connect_timeout or the grace period ends the wait.
   s.changed_.wait(held, [&] { return s.answered(token); });
   s.check_created(token);
   return per_worker_value(made);

@@ -1,4 +1,4 @@
-// How a coordinator makes and finds variables, whole or in shards.
+// How a coordinator creates and finds variables, with and without shards.
 #include <stdexcept>
 
 #include "base/utf8.hpp"
@@ -11,12 +11,12 @@ namespace {
 
 using detail::array_view;
 
-/// What a variable begins as: an array, or so many of the same.
+/// The initial content of a variable: an array, or zeros or ones.
 struct initial {
   std::string_view dtype;
   shape const& of;
   std::string_view fill;     // "zeros" or "ones"
-  array_view const* values;  // or null
+  array_view const* values;  // null: use `fill`
 
   std::uint64_t row_bytes() const {
     std::uint64_t n = detail::item_bytes(dtype);
@@ -86,9 +86,11 @@ std::shared_ptr<detail::variable_core const> cluster_coordinator::make_variable_
       auto const n = bounds[i + 1] - bounds[i];
       detail::variable_core const shard({shards.back()}, {0, n}, begin.of_rows(n),
                                         std::string(dtype), name);
-      shard.assign_rows(0, rows)->get(detail::for_ever);  // nobody else could tell its errors
+      shard.assign_rows(0, rows)->get(
+          detail::for_ever);  // waits, because otherwise its errors would be lost
     }
-    if (count > 1 && !o.name.empty()) {  // last: who finds it finds all
+    if (count > 1 &&
+        !o.name.empty()) {  // created last, so that a program that finds the index finds all shards
       std::vector<std::int64_t> const starts(bounds.begin(), bounds.end());
       index = make_one(
           o.name, tasks[0], detail::sharded_class_name,

@@ -1,4 +1,4 @@
-// The engine's half: what comes from the server, and what a new stream is sent.
+// The engine thread's part: messages from the server, and the start of a new stream.
 #include "client/coordinator/coordinator_session.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace muster::detail {
 namespace {
 
-// In the order in which they were made.
+// Returns the tokens of the wanted records in the order of their creation.
 template <class Records, class Wanted>
 std::vector<std::uint64_t> tokens_of(Records const& records, Wanted wanted) {
   std::vector<std::uint64_t> tokens;
@@ -41,13 +41,13 @@ void coordinator_session::append_open() {
   if (options_.durable) open.set_durable(*options_.durable);
 }
 
-// The server knows a token that it has seen, so all that has no outcome is simply sent again.
+// Sends all unfinished calls again. The server recognises tokens that it has seen.
 void coordinator_session::append_all() {
   for (auto const& name : names_) out_.tail().add_function_name(std::string(name));
   for (auto const token : tokens_of(built_, [](auto const& b) { return !b.answered(); }))
     append_built(token, built_.at(token));
   auto const unfinished = tokens_of(records_, has_not_ended);
-  std::uint64_t gang = 0;  // those that are left of one go together again
+  std::uint64_t gang = 0;  // the remaining calls of a gang are sent together again
   for (auto const token : unfinished) {
     auto const& r = records_.at(token);
     if (gang != r.gang && gang != 0) out_.end_group();
@@ -104,12 +104,12 @@ std::string coordinator_session::take(v1::SessionResponse const& m) {
     take_opened(m.opened());
     incarnation_ = m.opened().server_incarnation();
     own_errors_ = m.opened().own_errors();
-    // An older server has taken what was submitted before this answer as scheduled.
+    // An older server has treated calls submitted before this answer as scheduled.
     if (!own_errors_)
       for (auto& [token, r] : records_)
         if (r.generation == 0) r.generation = generation_.number();
-    // The cancel may have been lost with the old stream. If it was not, the generation has moved
-    // on.
+    // The cancellation may have been lost with the old stream. If it arrived, the generation has
+    // changed.
     if (generation_.cancelling() && !cancel_sent_ &&
         m.opened().generation() == generation_.number()) {
       cancel_sent_ = true;
@@ -195,12 +195,13 @@ void coordinator_session::unreference(std::uint64_t token) {
     append_release(token);
 }
 
-// One that is dropped before the server has answered stays until it has, as its handle is needed.
+// A value that is released before the server has answered is kept until then, because its number is
+// needed.
 void coordinator_session::unreference_built(std::uint64_t token) {
   auto& b = built_.at(token);
   if (--b.references > 0 || (!b.answered() && !ended_)) return;
   if (b.value != 0 && streaming_ && !ended_) out_.add_entry(9).add_release_per_worker(b.value);
-  built_.erase(token);  // without a stream: it is not listed when the session is resumed
+  built_.erase(token);  // without a stream it is omitted when the session is resumed
 }
 
 void coordinator_session::ended(std::string const& reason) {

@@ -1,4 +1,4 @@
-// Why a wait has ended in vain: one call to the server.
+// Asks the server why a wait has timed out.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -11,13 +11,13 @@ namespace muster::detail {
 
 class client_session;
 
-/// Returns ": " and the server's reason why a closure (`number`: its token) has not ended, or why a
-/// call of an object
-/// (`number`: the object's) has no answer. Empty if the wait was shorter than half a second, the
-/// server does not know, or does not answer within a second. Not on the engine thread.
+/// Returns ": " and the server's reason why a call (`number` is its token) has not ended, or why a
+/// call of an object (`number` is that of the object) has no answer. Returns an empty string if the
+/// wait was shorter than half a second, or the server has no reason or does not answer within a
+/// second. Must not run on the engine thread.
 std::string explanation(std::shared_ptr<client_session const> session, std::uint64_t number,
                         std::chrono::milliseconds waited);
-/// As above, for a coroutine on any executor.
+/// Asynchronous version of explanation, for a coroutine on any executor.
 boost::asio::awaitable<std::string> async_explanation(std::shared_ptr<client_session const> session,
                                                       std::uint64_t number,
                                                       std::chrono::milliseconds waited);

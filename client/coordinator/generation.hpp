@@ -1,9 +1,9 @@
-// The generation that a coordinator's closures belong to. An error or a cancel makes the server
-// drain it, and the next one begins; the error is raised once, after that.
+// The generation to which a coordinator's scheduled calls belong. After an error or a cancellation
+// the server drains it and the next generation begins; the error is then thrown once.
 //
-//   settled ──an error, or cancel()──► draining ──drained──► settled, one further
+//   settled ──an error, or cancel()──► draining ──drained──► settled (next generation)
 //
-// Owned by the coordinator_session, under its mutex.
+// Owned by the coordinator_session and protected by its mutex.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ class generation {
  public:
   std::uint32_t number() const { return number_; }
   bool settled() const { return !draining_; }
-  /// Cancelled by the user and not drained.
+  /// Returns true if the user has cancelled the generation and it has not drained.
   bool cancelling() const { return cancelling_; }
-  /// An error is to be raised.
+  /// Returns true if an error is waiting to be thrown.
   bool failed() const { return error_.has_value(); }
-  /// Of this generation, or of the newest that failed.
+  /// Returns the errors of this generation or, if it has none, of the newest that failed.
   std::vector<failure> const& failures() const { return failures_; }
 
   void cancel() { draining_ = cancelling_ = true; }
 
-  /// What the server says; again on another stream, it is ignored.
+  /// Processes a notice of the server. Repeated notices are ignored.
   void take(v1::Notice const& n) {
     if (n.generation() < number_) return;
     if (n.kind() == v1::Notice::FAILED) {
@@ -40,19 +40,19 @@ class generation {
     number_ = n.generation() + 1;
     settle();
   }
-  /// Nothing is left, whatever the server would have said.
+  /// Ends the drain: no call of the generation is left.
   void settle() {
     draining_ = cancelling_ = false;
     if (first_error_ && !error_) error_ = std::move(first_error_);
     first_error_.reset();
   }
-  /// A closure has failed. At most the first thousand are kept; cancelled ones are not.
+  /// Records the failure of a call, unless it was cancelled. Keeps the first 1,000.
   void note(failure const& f) {
     if (f.kind == failure_kind::cancelled) return;
     if (std::exchange(failures_of_, number_) != number_) failures_.clear();
     if (failures_.size() < failures_max) failures_.push_back(f);
   }
-  /// Throws the error if there is one, once.
+  /// Throws the pending error, if any, once.
   void raise_error() {
     if (auto error = std::exchange(error_, {})) raise(std::move(*error));
   }
@@ -63,8 +63,8 @@ class generation {
   std::uint32_t number_ = 1;
   bool draining_ = false;
   bool cancelling_ = false;
-  std::optional<failure> first_error_;  // until it has drained
-  std::optional<failure> error_;        // to be raised
+  std::optional<failure> first_error_;  // until the generation has drained
+  std::optional<failure> error_;        // waiting to be thrown
   std::vector<failure> failures_;
   std::uint32_t failures_of_ = 1;
 };

@@ -1,4 +1,4 @@
-// Asks the server what became of a PerWorkerValue on each worker: one call, on the engine thread.
+// Asks the server for the state of a per-worker value on each worker, on the engine thread.
 #include "client/coordinator/ask_server.hpp"
 #include "client/coordinator/coordinator_session.hpp"
 #include "client/session/question.hpp"
@@ -21,7 +21,7 @@ value_status status_of(v1::FetchResponse::State s) {
   }
 }
 
-/// The timeout becomes the call's deadline; the handle keeps the value.
+/// Uses the timeout as the call's deadline. The handle keeps the value.
 coro::task<components> components_of(ticket& t, client_engine& engine,
                                      std::shared_ptr<per_worker_handle const> of,
                                      milliseconds timeout) {
@@ -73,7 +73,7 @@ std::vector<per_worker_component> per_worker_value::components(
 
 boost::asio::awaitable<std::vector<per_worker_component>> per_worker_value::async_components(
     std::chrono::milliseconds timeout) const {
-  auto const engine = client_engine::shared();  // outlives the call
+  auto const engine = client_engine::shared();  // must outlive the call
   auto asking = detail::async_ask(detail::about(*engine, handle_, timeout));
   co_return co_await std::move(asking);
 }

@@ -1,4 +1,4 @@
-// The modes: who runs the worker function, as which task, on which thread, beside which server.
+// The modes: as which task, on which thread and with which server the worker function runs.
 #include "muster/distribute_coordinator.hpp"
 
 #include "client/distribute/inputs.hpp"
@@ -31,7 +31,7 @@ struct part {
   strategy const* with;
 };
 
-// Everything a call of a worker function needs; threads have a copy each.
+// Everything that a call of a worker function needs; each thread has a copy.
 struct job {
   inputs in;
   part work, evaluation;
@@ -39,7 +39,7 @@ struct job {
   std::chrono::milliseconds barrier_timeout;
 };
 
-// Copies and configures; a strategy may be missing for evaluations only.
+// Copies and configures a strategy, which can be missing only for evaluations.
 std::unique_ptr<strategy> configured(strategy const* from, inputs const& in, task const& t,
                                      session_config& config) {
   if (!from) return nullptr;
@@ -50,8 +50,8 @@ std::unique_ptr<strategy> configured(strategy const* from, inputs const& in, tas
   return own;
 }
 
-// One call of a part. Threads may be left behind, so it owns what it uses; the strategy is copied
-// here, since the caller's may not outlive it.
+// Returns one call of a part. It owns everything it uses, because its thread may be detached. The
+// strategy is copied because the caller's may not outlive the thread.
 std::function<std::any()> prepared(part const& p, job const& j, task const& t,
                                    std::stop_token stop = {}, barrier_place place = {}) {
   auto config = j.in.config;
@@ -111,7 +111,7 @@ std::any run_in_graph(job const& j, thread_coordinator::options o) {
   return result;
 }
 
-// The configuration of a server: without device filters, since it serves any strategy.
+// Returns the configuration of a server: without device filters, since it serves any strategy.
 standard_server_config server_config(job const& j) {
   auto config = j.in.config;
   task const t{j.in.task_type, j.in.task_id.value_or(0)};
@@ -120,7 +120,7 @@ standard_server_config server_config(job const& j) {
   return {j.in.cluster, *t.type, *t.id, std::move(config), j.in.rpc_layer, j.in.environment};
 }
 
-// One that the strategy has started is not started again.
+// Does not start a server if the strategy has started one.
 std::shared_ptr<standard_server> server_of(job const& j, standard_server_config c,
                                            standard_server_factory const& servers) {
   if (auto running = j.work.with->running_server()) return running;
@@ -141,7 +141,8 @@ std::any run_standalone(job const& j, distribute_options const& o) {
 std::any run_independent(job j, distribute_options const& o) {
   task const own{j.in.task_type, j.in.task_id.value_or(0)};
   auto for_server = server_config(j);
-  j.in.config = for_server.session;  // what the strategy set for the server holds for sessions too
+  j.in.config =
+      for_server.session;  // the strategy's settings for the server also apply to sessions
   if (own.type == "evaluator") return prepared(j.evaluation, j, own)();
   auto const server = server_of(j, std::move(for_server), o.servers);
   if (own.type != "ps" && j.work.with->between_graph()) return prepared(j.work, j, own)();
@@ -167,7 +168,7 @@ void announce(job const& j, distribute_options const& o) {
     log(log_level::warning, "there is no eval_strategy: evaluation runs without a strategy");
 }
 
-// What runs here, for whoever reads the log of many tasks.
+// Describes what this process runs, for readers of the logs of many tasks.
 std::string opening_line(job const& j, coordinator_mode mode) {
   constexpr std::size_t cluster_bytes_max = 2000;
   if (j.in.cluster.empty()) return "distribute coordinator: local, there is no cluster";

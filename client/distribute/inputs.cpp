@@ -1,4 +1,4 @@
-// Options first, then TF_CONFIG, then the strategy's resolver.
+// The options take precedence over TF_CONFIG, which takes precedence over the strategy's resolver.
 #include "client/distribute/inputs.hpp"
 
 #include <cstdlib>

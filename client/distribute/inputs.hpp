@@ -1,6 +1,5 @@
-// What run_distribute_coordinator works with, once the options, TF_CONFIG and the strategy's
-// resolver were asked, in this order, and what they said was checked; and the one standard server
-// of a thread. Internal.
+// Validated inputs of run_distribute_coordinator: from the options, then TF_CONFIG, then the
+// strategy's resolver. Also the standard server of a thread. Internal.
 #pragma once
 
 #include "muster/distribute_coordinator.hpp"
@@ -8,7 +7,7 @@
 namespace muster::distribute {
 
 struct inputs {
-  cluster_spec cluster;  // empty: alone
+  cluster_spec cluster;  // empty outside a cluster
   std::optional<std::string> task_type;
   std::optional<int> task_id;
   std::string rpc_layer, environment;
@@ -17,17 +16,18 @@ struct inputs {
   bool is_client() const { return !task_type || *task_type == "client"; }
 };
 
-/// Errors: cluster_error.
+/// Throws cluster_error if the inputs are invalid.
 inputs resolve_inputs(strategy const& s, distribute_options const& o);
 
-/// `given`, or else the variable MUSTER_COORDINATOR; empty when there is neither.
+/// Returns `given`, otherwise the environment variable MUSTER_COORDINATOR; empty if neither is set.
 std::string server_of_environment(std::string const& given);
 
-/// One line of JSON for a log; of a large one how large it is.
+/// Returns one line of JSON for the log, or only the size of a large configuration.
 std::string text_of(session_config const& c);
 
-/// The thread's server, started; it is made if there is none. `c.cluster` is the whole cluster.
-/// Errors: cluster_error, invalid, names what differs from the one that runs.
+/// Returns this thread's server, after creating and starting it if necessary. `c.cluster` is the
+/// whole cluster. Throws cluster_error (invalid), which names the difference, if another server is
+/// running.
 std::shared_ptr<standard_server> server_of_this_thread(standard_server_config c,
                                                        standard_server_factory const& make);
 

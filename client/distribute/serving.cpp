@@ -1,5 +1,5 @@
-// A handler may not take locks, which the stop of a server may do: it writes to an eventfd that a
-// thread reads.
+// A signal handler must not take locks, but stopping a server may. The handler therefore writes to
+// an eventfd that a thread reads.
 #include "client/distribute/serving.hpp"
 
 #include <signal.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t one_signal = 1, over = std::uint64_t{1} << 32;
 
-std::atomic<int> signals{-1};  // the eventfd of who handles SIGTERM
+std::atomic<int> signals{-1};  // eventfd of the thread that handles SIGTERM
 
 void on_signal(int) {
   int const error = errno;
@@ -33,7 +33,7 @@ class stopping {
     int const fd = ::eventfd(0, EFD_CLOEXEC);
     if (fd < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
     int none = -1;
-    if (!signals.compare_exchange_strong(none, fd)) {  // another thread serves
+    if (!signals.compare_exchange_strong(none, fd)) {  // another thread handles SIGTERM
       ::close(fd);
       return;
     }
@@ -55,7 +55,7 @@ class stopping {
   stopping(stopping const&) = delete;
 
  private:
-  // No deadline: until the server has ended.
+  // No deadline: reads until the server has ended.
   void run() {
     std::uint64_t count = 0;
     while (::read(fd_, &count, sizeof count) == sizeof count || errno == EINTR) {

@@ -1,4 +1,4 @@
-// Merging: objects key by key, all else as a whole.
+// Merges configurations: objects by key, other settings as a whole.
 #include "muster/session_config.hpp"
 
 #include <utility>

@@ -1,5 +1,5 @@
-// A task's server: a worker on a thread of its own, or none where somebody else runs it; and the
-// ways to start one, at most one for each thread.
+// The server of a task: a worker on its own thread, or a placeholder if the server runs elsewhere.
+// Also the functions that start one, at most one per thread.
 #include "muster/standard_server.hpp"
 
 #include <atomic>
@@ -48,7 +48,7 @@ class worker_server : public standard_server {
     if (status_ != 0)
       throw std::runtime_error("the server of " + name_ + " has ended; its log says why");
   }
-  void stop() noexcept override {  // no lock: signal handlers call it
+  void stop() noexcept override {  // no lock: called in signal handlers
     stopped_ = true;
     worker_.stop();
   }
@@ -64,7 +64,7 @@ class worker_server : public standard_server {
   int status_ = 0;
 };
 
-// Stands for a server that somebody else runs.
+// A placeholder for a server that runs elsewhere.
 class waiting_server : public standard_server {
  public:
   explicit waiting_server(std::string target) : target_(std::move(target)) {}

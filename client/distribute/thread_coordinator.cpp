@@ -1,4 +1,4 @@
-// The stop that all threads share, and the first error that asks for it.
+// The stop request that all threads share, and the first error.
 #include "muster/thread_coordinator.hpp"
 
 #include <condition_variable>
@@ -31,7 +31,7 @@ bool is_end_of_data(std::exception_ptr const& e) {
 
 }  // namespace
 
-// Shared with the threads: one that is left behind still has it.
+// State shared with the threads; a detached thread keeps it.
 struct thread_coordinator::state {
   explicit state(options o) : settings(o) {}
 
@@ -78,7 +78,7 @@ thread_coordinator::~thread_coordinator() {
   request_stop();
   try {
     join();
-  } catch (...) {  // whoever wanted it has called join
+  } catch (...) {  // only an explicit join() reports errors
   }
 }
 
@@ -88,7 +88,7 @@ void thread_coordinator::start(std::string name, std::function<void()> f) {
   m.name = std::move(name);
   m.thread = std::thread([s = state_, &m, f = std::move(f)]() mutable {
     s->run(m.name, f);
-    f = {};  // what it owns is gone before join returns
+    f = {};  // frees its captures before join returns
     std::lock_guard done_lock(s->mutex);
     m.done = true;
     s->changed.notify_all();
@@ -123,7 +123,7 @@ void thread_coordinator::join() {
       behind += (behind.empty() ? "" : ", ") + m->name;
       m->thread.detach();
     } else {
-      lock.unlock();  // it holds the mutex for its last step
+      lock.unlock();  // the thread needs the mutex for its last step
       m->thread.join();
       lock.lock();
     }

@@ -1,4 +1,4 @@
-// Rounds of arrivals; the first failure is the last word.
+// A barrier counts arrivals per round; the first failure is final.
 #include "muster/worker_barrier.hpp"
 
 namespace muster {
@@ -43,7 +43,7 @@ std::string worker_barrier::missing() const {
   return names;
 }
 
-// REQUIRES: the mutex.
+// Requires the mutex.
 void worker_barrier::fail(std::string reason) {
   if (failure_.empty()) failure_ = std::move(reason);
   changed_.notify_all();

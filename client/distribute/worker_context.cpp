@@ -1,4 +1,4 @@
-// What follows from a task's place in its cluster.
+// Properties of a task that follow from its place in the cluster.
 #include "muster/worker_context.hpp"
 
 #include "client/distribute/inputs.hpp"

@@ -1,4 +1,4 @@
-// The functions themselves, but for echo.
+// The bundled functions, except echo.
 #include "client/functions/bundled_functions.hpp"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ constexpr std::size_t chunk_bytes = std::size_t{256} << 10;
   throw function_error(failure_kind::cancelled, "cancelled");
 }
 
-/// A number of milliseconds, or a text such as "250ms".
+/// Returns milliseconds, given a number or a string such as "250ms".
 double span_in_ms(json::value const& span) {
   if (auto const* text = span.if_string())
     if (auto const parsed = parse_duration(std::string_view(*text)))
@@ -70,7 +70,7 @@ json::object worker_info(context& c) {
           {"server_version", c.server_version()}};
 }
 
-// 0 for what is no letter, else the letter in lower case.
+// Returns the letter in lower case, or 0 if `c` is not a letter.
 char letter(char c) {
   if (c >= 'a' && c <= 'z') return c;
   if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
@@ -86,8 +86,8 @@ json::object word_count(context& c, std::string const& path) {
   return counts;
 }
 
-/// Returns "make: exit status 2: no rule to make target": the status, and the last lines of
-/// standard error, several of them each on a line of its own.
+/// Returns a message such as "make: exit status 2: no rule to make target". It contains the status
+/// and the last lines of standard error; several lines are put on lines of their own.
 std::string failed_program(std::vector<std::string> const& argv, process_end const& end) {
   constexpr int lines_shown = 5;
   auto tail = to_utf8(end.stderr_tail);
@@ -142,14 +142,14 @@ json::object exec(context& c, json::value const& command,
 
 }  // namespace
 
-// Reads the file in chunks and counts as it goes.
+// Reads the file in chunks and counts during reading.
 std::map<std::string, std::uint64_t> count_words(std::string const& path, std::stop_token stop) {
   auto const fail = [&path] { throw std::system_error(errno, std::generic_category(), path); };
   file_descriptor const file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) fail();
 
   std::unordered_map<std::string, std::uint64_t> counts;
-  std::string word;  // goes on across chunks
+  std::string word;  // can span chunks
   std::vector<char> chunk(chunk_bytes);
   while (!stop.stop_requested()) {
     auto const got = read(file.get(), chunk.data(), chunk.size());

@@ -1,4 +1,4 @@
-// The functions that every bundled worker has: muster.noop, muster.echo, muster.sleep, muster.fail,
+// The functions of every bundled worker: muster.noop, muster.echo, muster.sleep, muster.fail,
 // muster.worker_info, text.word_count and, if allowed, muster.exec.
 #pragma once
 
@@ -12,20 +12,22 @@
 namespace muster {
 
 struct bundled_options {
-  /// Let schedulers run any program on this machine, as the worker's user.
+  /// Allows callers to run any program on this machine as the worker's user.
   bool allow_exec = false;
 };
 
-/// REQUIRES: before worker.run().
+/// Adds the functions; must be called before worker.run().
 void add_bundled_functions(worker& w, bundled_options options = {});
 
-/// muster.echo: gives its argument back, a list if there are several, untouched.
+/// Implements muster.echo: returns its argument unchanged, or a list if there are several.
 void echo(context& c, value_view args, value& result);
 
-/// The words of a file: runs of A-Z a-z, in lower case, whatever bytes lie between. The same as
+/// Counts the words of a file: runs of A-Z and a-z, converted to lower case, separated by any other
+/// bytes. Equivalent to
+///
 ///   LC_ALL=C tr -cs 'A-Za-z' '\n' < f | tr 'A-Z' 'a-z' | sed '/^$/d' | sort | uniq -c
-/// Ends early, with part of the counts, when `stop` is requested. Errors: std::system_error with
-/// the path.
+///
+/// Returns partial counts when `stop` is requested. Throws std::system_error with the path.
 std::map<std::string, std::uint64_t> count_words(std::string const& path, std::stop_token stop);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Works on the text, so that a value comes back byte for byte: no number is read and printed again.
+// Copies the text, so that the result is identical: numbers are not parsed and printed again.
 #include <boost/json.hpp>
 
 #include "client/functions/bundled_functions.hpp"
@@ -15,7 +15,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(whitespace) - first + 1);
 }
 
-// How many elements the array's inside has, told by the commas outside strings and brackets.
+// Returns the number of elements of an array, given the text between its brackets. Counts commas
+// outside strings and nested brackets.
 std::size_t count_elements(std::string_view inside) {
   if (trimmed(inside).empty()) return 0;
   std::size_t count = 1;

@@ -1,4 +1,4 @@
-// The engine thread's life, and how the library dials.
+// The engine thread, and how channels are created.
 #include "client/link/client_engine.hpp"
 
 #include <grpcpp/create_channel.h>
@@ -32,8 +32,8 @@ std::optional<std::string> contents(std::string const& path) {
   return text ? std::optional(std::move(*text)) : std::nullopt;
 }
 
-/// Returns MUSTER_TOKEN, else the first line of the file MUSTER_TOKEN_FILE. A file without a token
-/// is logged, and no token is sent.
+/// Returns MUSTER_TOKEN, otherwise the first line of the file MUSTER_TOKEN_FILE. Logs a file
+/// without a token, and returns an empty string.
 std::string token_of_environment() {
   auto token = setting("MUSTER_TOKEN");
   auto const path = setting("MUSTER_TOKEN_FILE");
@@ -45,8 +45,8 @@ std::string token_of_environment() {
 
 std::shared_ptr<grpc::ChannelCredentials> credentials(tls_options const& tls) {
   if (!tls.on()) return grpc::InsecureChannelCredentials();
-  // "unreadable" is not a certificate, so it verifies no server. An empty text would select the CA
-  // certificates of the system.
+  // The text "unreadable" is not a certificate, so that no server is accepted. An empty text would
+  // select the system's CA certificates.
   grpc::SslCredentialsOptions o;
   o.pem_root_certs = contents(tls.ca).value_or("unreadable");
   o.pem_private_key = contents(tls.key).value_or("");
@@ -110,8 +110,8 @@ client_engine::~client_engine() {
   thread_.join();
 }
 
-// No shared subchannels: each attempt dials anew, and the pause between attempts is ours. No proxy:
-// a cluster's own traffic does not leave it.
+// No shared subchannels: each attempt creates a connection, and the library determines the pauses.
+// No proxy: a cluster's own traffic does not leave it.
 std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_options const& tls) {
   grpc::ChannelArguments args;
   args.SetMaxReceiveMessageSize(message_bytes_max);

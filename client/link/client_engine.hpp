@@ -1,5 +1,5 @@
-// The one engine thread of a client process: all workers and sessions share it, since a second
-// completion queue in a process costs both. Started by its first user, stopped with its last.
+// The engine thread of a client process, shared by all workers and sessions, because a second
+// completion queue slows down both. It starts with its first user and stops with the last.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -19,15 +19,17 @@ namespace muster {
 
 class client_engine {
  public:
-  /// Any thread. Users keep the pointer for as long as anything of theirs runs on the engine.
+  /// Returns the engine. Users must keep the pointer while any of their code runs on it. May be
+  /// called from any thread.
   static std::shared_ptr<client_engine> shared();
 
-  /// REQUIRES: not on the engine thread.
+  /// Must not run on the engine thread.
   ~client_engine();
   client_engine(client_engine const&) = delete;
 
   coro::engine_context& context() { return context_; }
-  /// Engine thread only. Errors that leave a task end the process: they are bugs of this library.
+  /// Engine thread only. An exception that leaves a task ends the process, because it is a bug of
+  /// this library.
   coro::task_group& tasks() { return tasks_; }
 
  private:
@@ -38,20 +40,21 @@ class client_engine {
   std::thread thread_;
 };
 
-/// Calls `f` on the engine thread after a while, unless the engine ends before. Engine thread only.
+/// Calls `f` on the engine thread after `pause`, unless the engine ends first. Engine thread only.
 void call_later(std::weak_ptr<client_engine> const& engine, std::chrono::milliseconds pause,
                 std::function<void()> f);
 
-/// Puts a token into a call's metadata: this one, or that of the environment. Before it starts.
+/// Adds a token, or that of the environment if empty, to a call's metadata. Must be called before
+/// the call starts.
 void add_token(grpc::ClientContext& context, std::string const& token);
 
-/// A channel to "host:port", or to the chosen one of "host:port,host:port", that dials at once and
-/// at its own pace, with the project's limits. Files of TLS that cannot be read any more: it never
+/// Returns a channel to "host:port", or to the chosen server of a list. It connects at once,
+/// retries at its own pace and has the project's limits. If TLS files are unreadable, it never
 /// connects.
 std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_options const& tls);
 
-/// Returns `tls`.
-/// @throws std::invalid_argument  a file cannot be read or is not in PEM form; the text names it
+/// Returns `tls` after checking its files.
+/// @throws std::invalid_argument  a file is unreadable or not in PEM format; names the file
 tls_options const& checked_tls(tls_options const& tls);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// "a:8476,b:8476": servers of which one serves. A process remembers for each such text which one it
-// dials, so that all its sessions go on to the next one together. Any thread.
+// Lists of servers such as "a:8476,b:8476", of which one is active. The process remembers the
+// chosen server of each list, so that all its sessions switch together. Any thread.
 #pragma once
 
 #include <string>
@@ -8,13 +8,15 @@
 
 namespace muster {
 
-/// Splits a text at its commas. A text without any address is returned as its only element.
+/// Splits a list at its commas. A string without any address is returned as the only element.
 std::vector<std::string> split_servers(std::string const& servers);
-/// The one to be dialled now: the first at first. A text without a comma is its own.
+/// Returns the server to connect to, initially the first. A string without a comma is returned
+/// unchanged.
 std::string chosen_server(std::string const& servers);
-/// Nothing came from `server`: the next one in turn is chosen, unless somebody has moved on before.
+/// Chooses the next server, because `server` did not answer. Has no effect if another thread has
+/// already done so.
 void pass_over(std::string const& servers, std::string const& server);
-/// More than one.
+/// Returns true if there is more than one server.
 inline bool is_list(std::string_view servers) {
   return servers.find(',') != std::string_view::npos;
 }

@@ -1,4 +1,4 @@
-// Reads and writes at the same time; whichever side of the call ends first, the other one follows.
+// Reads and writes concurrently; when one direction ends, so does the other.
 #include "client/link/server_stream.hpp"
 
 #include <grpcpp/generic/generic_stub.h>
@@ -27,7 +27,7 @@ server_stream::server_stream(client_engine& engine, std::string const& servers,
 
 coro::task<grpc::Status> server_stream::run() {
   using namespace boost::asio::experimental::awaitable_operators;
-  // Waiting for the one server would keep it from the next one.
+  // Waiting for this server would delay trying the next one.
   if (is_list(servers_)) call_.context().set_wait_for_ready(false);
   grpc::GenericStub stub(channel_);
   auto prepare = [&stub, this](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
@@ -53,7 +53,7 @@ coro::task<void> server_stream::read_all() {
     answered_ = true;
     if (violation_.empty()) violation_ = side_.take(read_);
     if (!violation_.empty()) call_.cancel();
-    // What follows from the message is written before gRPC is asked for more.
+    // Responses to the message are written before gRPC is asked for more.
     co_await boost::asio::post(boost::asio::use_awaitable);
   }
   input_ended_ = true;
@@ -68,12 +68,12 @@ coro::task<void> server_stream::write_all() {
     auto const what = side_.next_message(written_);
     if (what == next::message) {
       bool const sent = co_await call_.write(written_);
-      if (!sent) co_return;  // the reader learns the same
+      if (!sent) co_return;  // the reader gets the same error
     } else if (what == next::half_close) {
       co_await call_.writes_done();
       co_return;
     } else {
-      co_await pending_.wait();  // no deadline: whoever has something to say wakes it
+      co_await pending_.wait();  // no deadline: wake() is called for each message
     }
   }
 }

@@ -1,6 +1,5 @@
-// One stream of a client to the server, from dialling to its status: a coroutine that reads, one
-// that writes, and a side that says what the messages mean. Sessions and workers use it alike.
-// Owned by whoever runs it; engine thread only.
+// One stream of a client to the server, from connecting to its status. One coroutine reads and one
+// writes; a stream_side processes the messages. Used by sessions and workers. Engine thread only.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -13,19 +12,20 @@
 
 namespace muster {
 
-/// What a stream carries. Called by server_stream::run() only.
+/// Source and destination of a stream's messages. Called only by server_stream::run().
 class stream_side {
  public:
   enum class next { message, nothing, half_close };
 
-  /// The call was sent; nothing was read or written.
+  /// Called when the call was sent, before anything is read or written.
   virtual void connected() = 0;
-  /// Encodes the oldest message that waits. After `nothing` it is asked again upon wake(), after
+  /// Encodes the oldest waiting message. After `nothing` it is called again upon wake(), after
   /// `half_close` never.
   virtual next next_message(grpc::ByteBuffer& to) = 0;
-  /// Empty, or what the server did wrong: that ends the stream. `message` may be emptied.
+  /// Processes a message, and may empty it. Returns an empty string, or a description of a protocol
+  /// violation, which ends the stream.
   virtual std::string take(grpc::ByteBuffer& message) = 0;
-  /// Nothing comes any more; the status follows.
+  /// Called when no further messages will arrive; the status follows.
   virtual void input_ended() {}
 
  protected:
@@ -34,23 +34,22 @@ class stream_side {
 
 class server_stream {
  public:
-  /// `method`: "/package.Service/Method". Of several servers ("a:8476,b:8476") it dials the chosen
-  /// one; when nothing comes from it, the next stream dials the next one. REQUIRES: `side` outlives
-  /// run().
-  /// `token`: see add_token.
+  /// `method` is "/package.Service/Method". Connects to the chosen server of a list; if it does not
+  /// answer, the next stream uses the next server. `side` must outlive run(). See add_token for
+  /// `token`.
   server_stream(client_engine& engine, std::string const& servers, tls_options const& tls,
                 std::string const& token, char const* method, stream_side& side);
 
-  /// Completion: the stream's status, once the call is over. Errors: in the status and violation().
-  /// Cancellation: `terminal` cancels the call. Nothing here has a deadline: the side cancels a
-  /// stream that is not answered, later keepalive sees a dead server. Once.
+  /// Runs the stream and returns its status; violation() may contain a further error. Cancellation
+  /// (terminal) cancels the call. It has no deadline: the side cancels a stream that is not
+  /// answered, and keepalive detects a dead server later. Must be called once.
   [[nodiscard]] coro::task<grpc::Status> run();
-  /// There is something to write.
+  /// Announces that a message waits.
   void wake() { pending_.set(); }
-  /// Ends the call; run() completes soon.
+  /// Cancels the call; run() completes soon.
   void cancel() { call_.cancel(); }
 
-  /// What take() returned when it was not empty.
+  /// Returns the protocol violation that take() reported; empty if there was none.
   std::string const& violation() const { return violation_; }
   grpc::ClientContext& context() { return call_.context(); }
 
@@ -63,7 +62,7 @@ class server_stream {
   char const* const method_;
   stream_side& side_;
   coro::client_bidi<grpc::ByteBuffer, grpc::ByteBuffer> call_;
-  coro::event pending_;  // there may be something to write, or the input has ended
+  coro::event pending_;  // a message may wait, or the input has ended
   grpc::ByteBuffer read_;
   grpc::ByteBuffer written_;
   bool input_ended_ = false;

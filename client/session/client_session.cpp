@@ -1,4 +1,4 @@
-// Both sides of the outbox, and the beginning and end of a session.
+// The outbox of a session, and its start and end.
 #include "client/session/client_session.hpp"
 
 #include "base/check.hpp"

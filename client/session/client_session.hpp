@@ -1,10 +1,10 @@
-// What both kinds of session are made of, muster::session and muster::cluster_coordinator: messages
-// that wait to be sent, filled by any thread and emptied by the link; numbers of function names;
-// how a session opens and ends, and who waits for that.
+// Common base of muster::session and muster::cluster_coordinator: messages that wait to be sent,
+// numbers of function names, and the start and end of a session. Any thread adds messages; the link
+// sends them.
 //
-// Users call from any thread, the session_link from the engine thread; the mutex protects
-// everything that is not const. Kept alive by its users and, until it has ended, by the link. Owns
-// nothing of the engine, so handles may keep it for as long as they like.
+// Users call from any thread, the session_link from the engine thread. The mutex protects
+// everything that is not const. The users and, until the end, the link keep the session alive. It
+// owns nothing of the engine, so handles may keep it indefinitely.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -33,9 +33,9 @@ struct session_settings {
   std::string server, token;
   tls_options tls;
   std::chrono::milliseconds connect_timeout;
-  std::size_t pending_max;  // entries and bytes that may wait to be sent
+  std::size_t pending_max;  // limits for messages that wait to be sent
   std::size_t pending_bytes_max;
-  bool resumable;  // the server keeps it for a grace after its stream broke
+  bool resumable;  // whether the server keeps the session for a grace period after its stream broke
 };
 
 class client_session : public std::enable_shared_from_this<client_session> {
@@ -47,30 +47,32 @@ class client_session : public std::enable_shared_from_this<client_session> {
   client_session(client_session const&) = delete;
 
   // Any thread.
-  /// Makes the link and puts it to work. Once. REQUIRES: the engine outlives ended().
+  /// Creates and starts the link. Must be called once. The engine must outlive ended().
   void start(client_engine& engine);
-  /// Waits until the server has opened it; connect_timeout ends that. Errors: those of
+  /// Waits until the server has opened the session, at most for connect_timeout. Throws as
   /// throw_if_over().
   void wait_open();
-  /// Empty until it was opened.
+  /// Returns the session's ID; empty before it is open.
   std::string id() const;
-  /// Until the link has ended. No deadline of its own: the link has one, or was cancelled.
+  /// Waits until the link has ended. Has no deadline, because the link has one or was cancelled.
   void wait_ended();
 
-  // The link, engine thread.
+  // The part that the link calls: engine thread.
   session_settings const& settings() const { return settings_; }
-  /// A new stream takes messages from now on.
+  /// Called when a new stream is ready for messages.
   virtual void connected() {}
-  /// Takes the oldest message that waits.
+  /// Takes the oldest waiting message.
   virtual next next_message(grpc::ByteBuffer& to);
-  /// Empty, or what the server did wrong.
+  /// Processes a message. Returns an empty string, or a description of the server's protocol
+  /// violation.
   virtual std::string take(v1::SessionResponse const& m) = 0;
   struct standing {
     bool opened, closing;
-    milliseconds grace;  // how long the server keeps it after a broken stream, once opened
+    milliseconds
+        grace;  // how long the server keeps the session after a broken stream, once it is open
   };
   standing now() const;
-  /// The last call: no stream will come any more. `reason` is empty after an orderly end.
+  /// Called last: no further stream will be opened. `reason` is empty after an orderly end.
   virtual void ended(std::string const& reason) = 0;
 
  protected:
@@ -83,7 +85,7 @@ class client_session : public std::enable_shared_from_this<client_session> {
                   o.connect_timeout, o.pending_max, o.pending_bytes_max,
                   resumable} {}
 
-  /// What both kinds say of themselves. No mutex needed.
+  /// Fills the fields common to all sessions. Does not require the mutex.
   template <class Options>
   static void fill_open(v1::Open& open, Options const& o) {
     open.set_cluster(to_utf8(o.cluster));
@@ -96,22 +98,22 @@ class client_session : public std::enable_shared_from_this<client_session> {
     open.set_num_workers(o.num_workers);
   }
 
-  // All below REQUIRE the mutex, except that async_when takes it.
-  /// Throws if nothing can be scheduled any more, and says why.
+  // The following require the mutex, except async_when, which locks it.
+  /// Throws the reason if nothing can be scheduled any longer.
   virtual void throw_if_over() const = 0;
-  /// No room for what users schedule.
+  /// Returns true if there is no room for further calls.
   bool full() const;
-  /// The number of a name, which is sent before what comes next.
+  /// Returns the number of a function name, which is sent before the next message.
   std::uint32_t number_of(std::string_view function);
   void append_cancel();
   void take_opened(v1::Opened const& o);
-  /// Lets the link look at the messages that wait.
+  /// Lets the link check for waiting messages.
   void wake();
-  /// Wakes the threads and coroutines that wait, and releases the mutex.
+  /// Wakes waiting threads and coroutines, and releases the mutex.
   void changed(lock& held);
-  /// A wait of a coroutine on any executor until `over()`; then calls `then()`, under the same
-  /// lock. False: not within `limit`. Cancellation (any type) ends it with operation_aborted.
-  /// REQUIRES: the caller keeps the session.
+  /// Suspends a coroutine on any executor until `over()` returns true, then calls `then()` under
+  /// the same lock. Returns false after `limit`. Cancellation (any type) throws operation_aborted.
+  /// The caller must keep the session alive.
   template <class Over, class Then>
   boost::asio::awaitable<bool> async_when(Over over, milliseconds limit, Then then) {
     auto const end = clock::now() + limit;
@@ -138,26 +140,26 @@ class client_session : public std::enable_shared_from_this<client_session> {
   session_settings const settings_;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;                // whatever somebody may wait for
-  std::vector<std::shared_ptr<waiting>> waiting_;  // coroutines that look again after any change
-  std::vector<std::shared_ptr<waiting>> ready_;    // to be resumed when the mutex is free
+  std::condition_variable changed_;                // any change that a thread can wait for
+  std::vector<std::shared_ptr<waiting>> waiting_;  // coroutines that check again after any change
+  std::vector<std::shared_ptr<waiting>> ready_;    // to be resumed after the mutex is released
 
-  /// At most pending_max entries and pending_bytes_max bytes, and what does not wait for room.
-  /// Full: see the users' functions.
+  /// Limited to pending_max entries and pending_bytes_max bytes, plus messages that do not wait for
+  /// room. At the limit, scheduling waits.
   proto::outbox<v1::SessionRequest> out_;
-  bool streaming_ = false;   // what is scheduled goes into out_ at once
-  bool writing_ = false;     // the link has taken a message and not come back yet
-  bool half_close_ = false;  // once out_ is empty
+  bool streaming_ = false;   // whether new calls are added to out_ immediately
+  bool writing_ = false;     // whether the link is still sending a message
+  bool half_close_ = false;  // half-close the stream once out_ is empty
   std::unordered_map<std::string, std::uint32_t> functions_;
   std::vector<std::string_view> names_;  // by number
 
-  std::string id_;  // once opened
+  std::string id_;  // set once the session is open
   milliseconds grace_{0};
-  bool closing_ = false;  // by the user: nothing is taken any more
+  bool closing_ = false;  // closed by the user; no further calls are accepted
   bool ended_ = false;
-  std::string reason_;                  // why it has ended; empty: in order
-  bool signalled_ = false;              // the link knows that something waits
-  std::shared_ptr<session_link> link_;  // until it has ended
+  std::string reason_;                  // reason of the end; empty if it was orderly
+  bool signalled_ = false;              // whether the link knows that messages wait
+  std::shared_ptr<session_link> link_;  // until the link has ended
 };
 
 }  // namespace muster::detail

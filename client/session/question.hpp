@@ -1,5 +1,5 @@
-// One call of a user, from any thread or coroutine, done by a coroutine on the engine thread.
-// Shared by the caller and by the coroutine that does it, so that either may end first.
+// A user's request from any thread or coroutine, executed by a coroutine on the engine thread.
+// Shared by the caller and that coroutine, so that either can end first.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -23,18 +23,19 @@ template <class T>
 class question : public std::enable_shared_from_this<question<T>> {
  public:
   using operation = std::function<coro::task<T>(ticket&)>;
-  /// On the engine thread: starts a coroutine. Throws when there are too many.
+  /// Starts a coroutine on the engine thread. Throws if there are too many.
   using starter = std::function<void(coro::task<void>)>;
 
-  /// `tickets`: among which it has one; null: none knows it. REQUIRES: the engine, and they,
-  /// outlive the answer.
+  /// `tickets` receives the ticket of the operation; can be null. It and the engine must outlive
+  /// the answer.
   question(coro::engine_context& e, starter spawn, operation o,
            std::set<ticket*>* tickets = nullptr)
       : engine(e), spawn_(std::move(spawn)), operation_(std::move(o)), tickets_(tickets) {}
 
   coro::engine_context& engine;
 
-  /// Any thread, once. `done` is called on the engine thread when take() will not wait.
+  /// Starts the operation; must be called once, from any thread. Calls `done` on the engine thread
+  /// when take() no longer blocks.
   void start(std::function<void()> done) {
     done_ = std::move(done);
     engine.post([self = this->shared_from_this()] {
@@ -47,14 +48,14 @@ class question : public std::enable_shared_from_this<question<T>> {
     });
   }
 
-  /// Any thread: nobody waits for it any more.
+  /// Cancels the operation because its caller has stopped waiting. May be called from any thread.
   void cancel() {
     engine.post([self = this->shared_from_this()] {
       if (self->ticket_ != nullptr) self->ticket_->cut_short(ticket::cut::cancelled);
     });
   }
 
-  /// REQUIRES: it is done. Once.
+  /// Returns the result. Must be called once, after completion.
   T take() { return answer_.get_future().get(); }
 
  private:
@@ -88,11 +89,12 @@ class question : public std::enable_shared_from_this<question<T>> {
   operation operation_;
   std::set<ticket*>* const tickets_;
   std::function<void()> done_;
-  ticket* ticket_ = nullptr;  // while it runs; engine thread
+  ticket* ticket_ = nullptr;  // while the operation runs; engine thread
   std::promise<T> answer_;
 };
 
-/// Waits on this thread. Errors: those of the operation; std::logic_error on the engine thread.
+/// Blocks until the operation has ended. Throws its errors, and std::logic_error on the engine
+/// thread.
 template <class T>
 T ask(std::shared_ptr<question<T>> const& q) {
   if (q->engine.running_in_this_thread())
@@ -104,7 +106,8 @@ T ask(std::shared_ptr<question<T>> const& q) {
   return q->take();
 }
 
-/// The same for a coroutine on any executor. Cancellation (any type) cuts the operation short.
+/// Asynchronous version of ask, for a coroutine on any executor. Cancellation (any type) cancels
+/// the operation.
 template <class T>
 boost::asio::awaitable<T> async_ask(std::shared_ptr<question<T>> q) {
   auto enter = [q](std::shared_ptr<waiting> const& w) { q->start([w] { w->resume(true); }); };

@@ -1,6 +1,6 @@
-// A session, and its stream: a client_session of one stream, whose outcomes go to handlers at once.
-// Nothing is kept of a closure but its handler, if it has one of its own. Handlers are called on
-// the engine thread, without the mutex.
+// A session and its stream: a client_session with a single stream whose outcomes are passed to
+// handlers at once. Keeps only the handlers of calls. Handlers run on the engine thread without the
+// mutex.
 #include "muster/session.hpp"
 
 #include <map>
@@ -23,13 +23,13 @@ class session::stream final : public detail::client_session {
         asks_first_(is_list(options.server)) {
     auto& first = asks_first_ ? open_ : out_.tail();
     fill_open(*first.mutable_open(), options);
-    streaming_ = true;  // there is one stream only, and what is scheduled may wait for it
+    streaming_ = true;  // there is only one stream, and scheduled calls may wait for it
   }
 
  private:
-  friend class session;  // the users' half: any thread, under the mutex
+  friend class session;  // the part that users call: any thread, under the mutex
 
-  // The link, engine thread.
+  // The part that the link calls: engine thread.
   void connected() override { asked_ = false; }
   next next_message(grpc::ByteBuffer& to) override {
     if (asks_first_ && !now().opened) {
@@ -46,7 +46,7 @@ class session::stream final : public detail::client_session {
       lock held(mutex_);
       ++stats_.messages_sent;
     } else {
-      changed_.notify_all();  // flushed
+      changed_.notify_all();  // wakes flush()
     }
     return what;
   }
@@ -56,7 +56,7 @@ class session::stream final : public detail::client_session {
     if (m.has_opened()) {
       lock held(mutex_);
       take_opened(m.opened());
-      if (asks_first_) wake();  // closures wait
+      if (asks_first_) wake();  // calls are waiting
       changed(held);
     }
     try {
@@ -114,20 +114,20 @@ class session::stream final : public detail::client_session {
     changed(held);
   }
 
-  // REQUIRE: the mutex is held.
+  // The following requires the mutex.
   void throw_if_over() const override {
     if (ending_ || closing_) throw session_error(ending_ ? reason_ : "the session is being closed");
   }
 
   enum class when_full { wait, refuse };
-  /// False: it is full, and the user does not want to wait.
+  /// Returns false if there is no room and the caller does not want to wait.
   bool admit(lock& held, value_view args, when_full when) {
     check_argument_bytes(args.bytes.size());
     throw_if_over();
     if (!full()) return true;
     if (when == when_full::refuse) return false;
     if (on_stream_thread()) return true;
-    // No deadline: this is the server's back-pressure, and it ends with the session at the latest.
+    // No deadline: this is the server's back-pressure. It ends with the session at the latest.
     changed_.wait(held, [this] { return ending_ || closing_ || !full(); });
     throw_if_over();
     return true;
@@ -160,7 +160,7 @@ class session::stream final : public detail::client_session {
     return called_bit | at->second;
   }
 
-  /// Numbers that are an index in called_.
+  /// Marks numbers that are an index into called_.
   static constexpr std::uint32_t called_bit = std::uint32_t{1} << 31;
   static constexpr std::size_t called_max = 65'536;
   struct called {
@@ -168,15 +168,15 @@ class session::stream final : public detail::client_session {
     std::string name, hash;
   };
 
-  /// Tokens of closures with a handler of their own.
+  /// Marks tokens of calls that have their own handler.
   static constexpr std::uint64_t handler_bit = std::uint64_t{1} << 63;
 
   bool on_stream_thread() const { return engine_.context().running_in_this_thread(); }
-  /// For members that wait.
+  /// Aborts the program if a blocking member is called on the stream thread.
   void check_may_wait() const {
     check(!on_stream_thread(), "the stream thread does not wait for itself");
   }
-  /// Ends the call unless it has ended, and waits for that.
+  /// Cancels the call unless it has ended, and waits for its end.
   void abandon() {
     check_may_wait();
     {
@@ -186,7 +186,7 @@ class session::stream final : public detail::client_session {
     wait_ended();  // a cancelled call ends at once
   }
 
-  // Takes the mutex.
+  // Locks the mutex.
   bool schedule(function_number f, value_view args, std::uint64_t first, std::size_t count,
                 when_full when) {
     if (first >= handler_bit || count >= handler_bit - first)
@@ -202,18 +202,19 @@ class session::stream final : public detail::client_session {
   }
 
   outcome_handler const on_outcome_;
-  client_engine& engine_;  // the session object keeps it alive
-  failure failure_;        // engine thread: of the outcome that is delivered
-  /// Of several servers one may not serve: none gets a closure before it has opened the session, so
-  /// that the next one can be asked.
+  client_engine& engine_;  // kept alive by the session object
+  failure failure_;        // of the outcome that is being delivered; engine thread
+  /// Whether calls wait until a server has opened the session. Needed for a list of servers,
+  /// because an inactive one does not accept them.
   bool const asks_first_;
-  v1::SessionRequest open_;  // what each is asked, then
-  bool asked_ = false;       // engine thread: this one was
+  v1::SessionRequest open_;  // the request that is sent to each server first
+  bool asked_ = false;       // whether this server was asked; engine thread
 
-  // The mutex protects all below. In out_ there may be, beyond its limits, what handlers add on the
-  // stream thread: about one entry an outcome.
-  bool ending_ = false;  // nothing is taken any more; it has ended once every handler was called
-  /// By the low bits of the token; as many as there are closures with handlers in flight.
+  // The mutex protects all of the following. Handlers on the stream thread can exceed the limits of
+  // out_, by about one entry per outcome.
+  bool ending_ =
+      false;  // no further calls are accepted; the session ends after every handler was called
+  /// Handlers by the low bits of the token, one per call in flight.
   std::vector<outcome_handler> handlers_;
   std::vector<std::uint32_t> free_handlers_;
   std::vector<called> called_;  // at most called_max
@@ -287,7 +288,7 @@ bool session::flush(std::chrono::milliseconds timeout) {
   auto& s = *stream_;
   s.check_may_wait();
   stream::lock held(s.mutex_);
-  if (!s.out_.empty()) s.wake();  // function names alone do not
+  if (!s.out_.empty()) s.wake();  // function names alone do not wake the link
   auto const flushed = [&s] { return s.out_.empty() && !s.writing_; };
   s.changed_.wait_for(held, timeout, [&] { return s.ended_ || flushed(); });
   return flushed() && !s.ended_;

@@ -1,4 +1,4 @@
-// The columns of a session's messages, which all sessions fill and read alike.
+// The columns of a session's messages, common to all kinds of sessions.
 #pragma once
 
 #include "client/wire.hpp"
@@ -6,7 +6,7 @@
 
 namespace muster::detail {
 
-/// Appends what every closure has. Returns its position.
+/// Appends the columns that every call has. Returns the call's position.
 inline int add_closure(v1::SessionRequest& m, std::uint64_t token, std::uint32_t function,
                        value_view args) {
   int const position = m.token_size();
@@ -17,8 +17,8 @@ inline int add_closure(v1::SessionRequest& m, std::uint64_t token, std::uint32_t
   return position;
 }
 
-/// Says what the closure at `position`, the last, is to call; an empty name: nothing that has one.
-/// What one shortly before it calls is not said again.
+/// Appends the display name and hash of the last call, at `position`; an empty name means none.
+/// Refers to a recent entry of the same message instead of repeating it.
 inline void add_callable(v1::SessionRequest& m, int position, std::string_view name,
                          std::string_view hash) {
   constexpr int looked_at = 16;
@@ -37,7 +37,8 @@ inline void add_callable(v1::SessionRequest& m, int position, std::string_view n
   m.add_callable_of(static_cast<std::uint32_t>(size + 1));
 }
 
-/// Empty, or what is wrong with the columns of outcomes. `resumable`: each has a closure's id.
+/// Returns an empty string, or an error if columns of outcomes have different lengths. `resumable`
+/// means that each outcome has an ID.
 inline std::string wrong_columns(v1::SessionResponse const& m, bool resumable) {
   int const n = m.token_size();
   bool const fit = m.value_size() == n && (m.encoding_size() == 0 || m.encoding_size() == n) &&
@@ -45,7 +46,8 @@ inline std::string wrong_columns(v1::SessionResponse const& m, bool resumable) {
   return fit ? std::string() : "the server sent columns of unequal length";
 }
 
-/// Calls take(position, value, failure or null) for each outcome. REQUIRES: no wrong_columns().
+/// Calls take(position, value, failure or null) for each outcome. Precondition: wrong_columns()
+/// returned "".
 template <class Take>
 void for_each_outcome(v1::SessionResponse const& m, Take take) {
   proto::sparse_column failures(m.failure());

@@ -1,4 +1,4 @@
-// The loop over streams, and which end of one is the session's end.
+// The loop over streams, and which errors end the session.
 #include "client/session/session_link.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -14,7 +14,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds end_limit{5'000};
 
-// A broken connection or a server that restarts; what else a server says, it will say again.
+// Returns true for a broken connection or a restarting server. The server would repeat other
+// errors.
 bool may_pass(grpc::StatusCode code) {
   using enum grpc::StatusCode;
   return code == UNAVAILABLE || code == CANCELLED || code == INTERNAL || code == UNKNOWN ||
@@ -82,7 +83,8 @@ coro::task<void> session_link::run(std::shared_ptr<session_link> /*self*/) {
     if (was_open_) give_up_in(session_->now().grace);
     in_vain = was_open_ ? 0 : in_vain + 1;
     was_open_ = false;
-    // One pause for all addresses: one of the servers may have just begun to lead.
+    // Pauses once per round of addresses, because one of the servers may just have become the
+    // leader.
     if (in_vain % addresses == 0) co_await pause_.wait_for(backoff_.next());
     if (!gave_up_ && !session_->now().closing) continue;
     reason = final_reason(status);
@@ -102,7 +104,7 @@ std::optional<std::string> session_link::final_reason(grpc::Status const& status
                                 ", longer than the session's grace"
                           : "no answer from " + server + " within " + given;
   if (status.ok()) return session.closing ? std::string() : "the server ended the session";
-  // No closure was sent yet, so another one may take it.
+  // Another server can be tried, because no call was sent yet.
   bool const others = is_list(server) && !session.opened;
   if ((session_->settings().resumable || others) && !session.closing &&
       may_pass(status.error_code()))

@@ -1,9 +1,8 @@
-// The streams of a session, one after the other: dials, carries messages between the server and the
-// client_session, and comes back after a break for as long as the server keeps the session. Keeps
-// itself and the session alive until it has ended.
+// Connects a client_session to the server through consecutive streams, and reconnects after a break
+// as long as the server keeps the session. Keeps itself and the session alive until it has ended.
 //
-// wake(), close() and cancel() may be called by any thread that keeps the session from ending
-// meanwhile (it holds the session's mutex); all else lives on the engine thread.
+// wake(), close() and cancel() may be called from any thread that prevents the session from ending
+// by holding its mutex. Everything else runs on the engine thread.
 #pragma once
 
 #include <chrono>
@@ -22,13 +21,13 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
  public:
   session_link(client_engine& engine, std::shared_ptr<client_session> session);
 
-  /// Any thread, once.
+  /// Starts the link; must be called once, from any thread.
   void start();
-  /// The session has something to say.
+  /// Announces that messages wait.
   void wake();
-  /// The session is being closed, which has a deadline from now on.
+  /// Announces that the session is being closed, and starts the deadline for that.
   void close();
-  /// Ends the stream that there is.
+  /// Cancels the current stream, if any.
   void cancel();
 
  private:
@@ -37,7 +36,7 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
   void connected() override { session_->connected(); }
   next next_message(grpc::ByteBuffer& to) override { return session_->next_message(to); }
   std::string take(grpc::ByteBuffer& message) override;
-  /// Why no other stream is tried; none: one is.
+  /// Returns the reason why no other stream is tried, or nothing if one is.
   std::optional<std::string> final_reason(grpc::Status const& status) const;
   void give_up_in(std::chrono::milliseconds t);
   void give_up();
@@ -45,14 +44,14 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
   client_engine& engine_;
   std::shared_ptr<client_session> const session_;
   std::unique_ptr<server_stream> stream_;
-  coro::timer deadline_;  // of opened, of the return, or of the end
+  coro::timer deadline_;  // for opening, reconnecting or ending
   coro::timer pause_;
   backoff backoff_;
   v1::SessionResponse message_;
   bool was_open_ = false;  // on this stream
-  bool ending_ = false;    // the session is being closed, which has a deadline
+  bool ending_ = false;    // the session is being closed, within a deadline
   bool gave_up_ = false;
-  std::string violation_;  // what the server did wrong
+  std::string violation_;  // protocol violation of the server
   std::chrono::milliseconds given_{0};
 };
 

@@ -1,6 +1,6 @@
-// One piece of work on the engine thread that can be cut short: a call of a user, an agent's
-// heartbeats, its poll for errors. Lives in the coroutine that does the work; an agent knows all of
-// its own. Engine thread only.
+// An operation on the engine thread that can be cancelled: a user's call, an agent's heartbeats or
+// its poll for errors. A local variable of the coroutine; an agent has a list of its tickets.
+// Engine thread only.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -16,13 +16,13 @@ class ticket {
  public:
   enum class cut : std::uint8_t {
     none,
-    cancelled,  // by whoever waits for it
-    left,       // the barrier
-    failed,     // the agent
+    cancelled,  // by the caller that waits for it
+    left,       // the task left the barrier
+    failed,     // the agent failed
     closed,     // the agent was shut down or destroyed
   };
 
-  /// `all`: of those that it is to be known among, or null. REQUIRES: that outlives it.
+  /// Adds the ticket to `all` unless null; `all` must outlive it.
   ticket(coro::engine_context& engine, std::set<ticket*>* all) : pause_(engine), all_(all) {
     if (all_) all_->insert(this);
   }
@@ -31,7 +31,8 @@ class ticket {
   }
   ticket(ticket const&) = delete;
 
-  /// The first reason counts. What is suspended resumes from the engine's loop.
+  /// Cancels the operation; the first reason counts. A suspended coroutine resumes in the engine's
+  /// loop.
   void cut_short(cut why) {
     if (why_ == cut::none) why_ = why;
     if (context_ != nullptr) context_->TryCancel();
@@ -41,7 +42,7 @@ class ticket {
   bool is_cut() const { return why_ != cut::none; }
 
   coro::timer& pause() { return pause_; }
-  /// The call under way, null: none.
+  /// Sets the current gRPC call; null: none.
   void calls(grpc::ClientContext* context) { context_ = context; }
 
  private:

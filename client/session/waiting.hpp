@@ -1,5 +1,5 @@
-// A coroutine that waits on another executor for something that the engine thread will see. Shared
-// by the wait and by whoever will resume it.
+// A coroutine that waits on another executor for an event on the engine thread. Shared by the wait
+// and the code that resumes it.
 #pragma once
 
 #include <atomic>
@@ -24,15 +24,18 @@ namespace muster::detail {
 
 class waiting {
  public:
-  /// Resumes the coroutine on its own executor; the first call counts. Any thread, no locks held.
+  /// Resumes the coroutine on its own executor; only the first call has an effect. May be called
+  /// from any thread without locks.
   void resume(bool happened) {
     if (resumed_.exchange(true)) return;
-    auto last = std::move(resume_);  // with it go the timer and the claim on the executor
+    auto last =
+        std::move(resume_);  // destroys the timer and the executor's work guard with the handler
     last(happened);
   }
 
-  /// Suspends until resume(). `enter` gets the shared waiting and keeps it where it will be found.
-  /// False: `timeout` has passed. Cancellation (any type) ends the wait with operation_aborted.
+  /// Suspends until resume() is called. `enter` receives the shared object and stores it for the
+  /// code that resumes it. Returns false after `timeout`. Cancellation (any type) throws
+  /// operation_aborted.
   template <class Enter>
   static boost::asio::awaitable<bool> wait(std::chrono::milliseconds timeout, Enter enter) {
     namespace asio = boost::asio;
@@ -44,8 +47,8 @@ class waiting {
       if (slot.is_connected())
         slot.assign([self](asio::cancellation_type) { self->resume(false); });
       auto guard = asio::make_work_guard(executor);
-      // The timer belongs to the executor's context, so it goes along; the guard stays until post
-      // has returned, as the context may end as soon as nothing claims it.
+      // The timer belongs to the executor's context, so it is moved along. The guard stays until
+      // post has returned, because the context may end as soon as it has no work.
       self->resume_ = [timer, guard, h = std::move(handler)](bool happened) mutable {
         auto const on = guard.get_executor();
         asio::post(on, [timer = std::move(timer), guard, h = std::move(h), happened]() mutable {

@@ -1,4 +1,4 @@
-// Arguments to JSON text with gaps where outputs of other closures belong, and structures of
+// Conversion of arguments to JSON text with gaps for outputs of other calls, and of structures of
 // remote_values to structures of values. For cluster_coordinator.hpp only.
 #pragma once
 
@@ -123,7 +123,7 @@ void append_named(request& r, std::vector<std::string_view>& names, keyword<T> c
   append(r, v.value);
 }
 
-/// All arguments: [positional…], or {"args":[…],"kwargs":{…}} where some are named.
+/// Appends all arguments: [positional…], or {"args":[…],"kwargs":{…}} if some are named.
 template <class... Args>
 void append_arguments(request& r, Args const&... args) {
   static_assert(keywords_come_last<Args...>(), "arguments by name come after those by position");
@@ -152,7 +152,7 @@ void append_arguments(request& r, Args const&... args) {
 
 using deadline = std::chrono::steady_clock::time_point;
 
-/// The same structure with values in place of remote_values.
+/// Returns the same structure with values in place of remote_values.
 template <class T>
 auto fetch_all(T const& v, deadline d) {
   if constexpr (!holds_remote_v<T>) {

@@ -1,4 +1,4 @@
-// An array that lies somewhere, as the wire of variables has it. For variable.hpp only.
+// References to arrays, and their encoding. For variable.hpp only.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace muster::detail {
 
 using shape = std::vector<std::uint64_t>;
 
-/// numpy's names of dtypes; "utf8" is text, "none" nothing.
+/// An array owned by the caller. `dtype` is a name of numpy, "utf8" for text, or "none".
 struct array_view {
   std::string_view dtype;
   detail::shape shape{};
-  std::string_view data{};  // in C order, little endian, of any alignment
+  std::string_view data{};  // in C order, little endian, any alignment
 };
 
 inline constexpr std::size_t dimensions_max = 8;
@@ -43,7 +43,7 @@ template <class T>
 array_view view_of(std::span<T const> all, detail::shape of) {
   return {dtype_of<T>, std::move(of), bytes_of(all)};
 }
-/// Of one number, which outlives it.
+/// Returns a view of one number, which must outlive it.
 template <class T>
 array_view scalar_view(T const& n) {
   return {dtype_of<T>, {}, bytes_of(std::span<T const>(&n, 1))};
@@ -52,21 +52,21 @@ inline array_view text_view(std::string_view text) {
   return {"utf8", {text.size()}, text};
 }
 
-/// "(3, 2)", as numpy says it.
+/// Returns the shape as numpy prints it, for example "(3, 2)".
 std::string shown(detail::shape const& of);
 
-/// Returns the arrays as bytes (docs/variables.md#wire-format-of-variables). REQUIRES: dtypes that
-/// the format has, each with as many bytes as its shape says.
+/// Returns the encoded arrays (docs/variables.md#wire-format-of-variables). Preconditions: the
+/// format supports the dtypes, and each array has as many bytes as its shape requires.
 std::string encode(std::span<array_view const> all);
-/// One array of rows that lie in several; of the dtype of the first.
+/// Encodes one array whose rows are in several parts; the dtype is that of the first.
 std::string encode_rows(shape const& of, std::span<array_view const> parts);
-/// Views of `bytes`. Errors: std::invalid_argument with the field.
+/// Returns views of `bytes`. Throws std::invalid_argument, which names the invalid field.
 std::vector<array_view> decode(std::string_view bytes);
 
-/// All of it to memory of as many bytes.
+/// Copies all elements to memory of the same size.
 void copy(array_view const& from, void* to);
 
-/// Of one element; 0: no dtype of numbers.
+/// Returns the size of one element, or 0 if the dtype is not numeric.
 std::size_t item_bytes(std::string_view dtype);
 
 }  // namespace muster::detail

@@ -1,5 +1,5 @@
-// The bytes of blobs that were put here, and which of them a thread names while it makes JSON. For
-// the library only.
+// Contents of blobs that this process has stored, and the recording of which blobs a thread names
+// while it creates JSON. For the library only.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,20 @@ struct worker_identity;
 
 namespace muster::detail {
 
-/// Goes with the last copy of its blob, and with the last closure that names it. Any thread.
+/// Bytes of a blob, kept by the copies of the blob and by the calls that name it. Members may be
+/// called from any thread.
 class blob_content {
  public:
   virtual ~blob_content() = default;
   blob_content(blob_content const&) = delete;
 
   virtual std::string_view bytes() const = 0;
-  /// By an argument of a closure, which keeps it.
+  /// Notes that an argument of a call names this content; the call keeps it.
   virtual void named_by_closure() const {}
-  /// By something whose end nobody here sees.
+  /// Notes that something whose lifetime is unknown names this content.
   virtual void named_elsewhere() const {}
-  /// By the output of a closure, which is not told before this returns. Errors: blob_error.
+  /// Notes that the output of a call names this content; the output is reported after this returns.
+  /// Throws blob_error.
   virtual void named_by_output() const {}
 
  protected:
@@ -33,11 +35,12 @@ class blob_content {
 
 using blob_contents = std::vector<std::shared_ptr<blob_content const>>;
 
-/// For as long as it lives, what this thread names goes into `into`. What a thread names without
-/// one is named elsewhere.
+/// Records the contents that this thread names in `into`, while this object exists. Contents that a
+/// thread names without such an object count as named elsewhere.
 class contents_here {
  public:
-  /// `worker`: whose function runs, which outlives this; null: as before.
+  /// `worker` is the worker whose function runs, and must outlive this object. Null keeps the
+  /// current one.
   explicit contents_here(blob_contents& into, worker_identity const* worker = nullptr)
       : before_(std::exchange(into_, &into)),
         before_worker_(std::exchange(worker_, worker ? worker : worker_)) {}
@@ -52,7 +55,7 @@ class contents_here {
     named->named_by_closure();
     into_->push_back(named);
   }
-  /// Null: this thread runs no function of a worker.
+  /// Returns the worker whose function this thread runs, or null.
   static worker_identity const* worker() { return worker_; }
 
  private:

@@ -1,4 +1,4 @@
-// How arguments become parameters. For function.hpp only.
+// Conversion of arguments to parameters. For function.hpp only.
 #pragma once
 
 #include <any>
@@ -34,28 +34,29 @@ struct parameters_of<std::tuple<context&, A...>> : parameters_of<std::tuple<A...
   static constexpr bool takes_context = true;
 };
 
-/// Of a function or function object: its result, its parameters without a leading context.
+/// Result and parameters of a function or function object, without a leading context.
 template <class F>
 struct signature : parameters_of<boost::callable_traits::args_t<F, std::tuple>> {
   using result = std::remove_cvref_t<boost::callable_traits::return_type_t<F>>;
 };
 
-/// One entry a parameter; nothing where it was not given.
+/// One entry per parameter; empty if no argument was given.
 using argument_values = std::vector<std::optional<boost::json::value>>;
 
-/// Parsed once, with PerWorkerValues in place. Errors: function_error INPUT (not JSON, too many, an
-/// unknown or repeated keyword, a value that is not here).
+/// Parses the arguments and inserts per-worker values. Throws function_error of kind INPUT if they
+/// are not JSON, too many, name an unknown or repeated keyword, or refer to a value that this
+/// worker lacks.
 argument_values argument_list(context const& c, value_view args,
                               std::vector<std::string> const& parameters, std::size_t count);
 
 /// One parameter of a function, for error messages.
 struct parameter {
-  std::size_t position = 0;  // from 0 on
-  std::string_view name{};   // empty if the function did not name it
+  std::size_t position = 0;  // from 0
+  std::string_view name{};   // empty if unknown
 };
 
-// Errors of an argument: function_error INPUT, such as
-// "argument 1 (batch)[2].size: expected an integer in range, got a string \"x\"".
+// The following functions throw function_error of kind INPUT, for example "argument 1
+// (batch)[2].size: expected an integer in range, got a string \"x\"".
 [[noreturn]] void throw_missing(parameter p, std::size_t count);
 [[noreturn]] void throw_wrong_type(parameter p, std::string_view expected,
                                    boost::json::value const& got);
@@ -69,13 +70,15 @@ struct is_shared : std::false_type {};
 template <class T>
 struct is_shared<std::shared_ptr<T>> : std::true_type {};
 
-/// The object that this worker keeps for {"$per_worker":…}; throws INPUT when it keeps none.
+/// Returns the object that this worker keeps for {"$per_worker":…}. Throws function_error of kind
+/// INPUT if it keeps none.
 std::any kept_object(context const& c, boost::json::value const& got, parameter p);
-/// The result of a builder. Throws when the closure builds no value: objects cannot travel.
+/// Stores the result of a builder. Throws if the call does not build a per-worker value, because
+/// objects cannot be sent.
 void keep_object(context const& c, std::any object, value& result);
 [[noreturn]] void throw_wrong_object(parameter p, boost::json::value const& got);
 
-/// Whether there is an object in it: it is one, or a structure of them.
+/// True for an object and for structures that contain one.
 template <class T>
 struct holds_shared : is_shared<T> {};
 template <class T, class A>
@@ -104,7 +107,7 @@ T convert_json(boost::json::value const& v, parameter p) {
 template <class T>
 T convert_value(context const& c, boost::json::value& v, parameter p);
 
-/// A structure that holds objects, member by member. Everything is about the parameter `p`.
+/// Converts a structure that contains objects, member by member. Errors name the parameter `p`.
 template <class T>
 T convert_structure(context const& c, boost::json::value& v, parameter p) {
   if constexpr (is_optional<T>::value) {
@@ -159,8 +162,8 @@ T convert_one(context const& c, argument_values& given, parameter p) {
   }
 }
 
-/// Returns the arguments as the types of the function's parameters. `names`: of the first
-/// parameters, for errors.
+/// Converts the arguments to the types of the function's parameters. `names` are the names of the
+/// first parameters, for error messages.
 template <class Tuple>
 Tuple convert(context const& c, argument_values given, std::vector<std::string> const& names) {
   auto const at = [&names](std::size_t i) {

@@ -1,4 +1,4 @@
-// Which types JSON can become and be made of, and what is said where a value does not fit.
+// Types that can be converted to and from JSON, and messages for values that do not fit.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ template <class T>
 using members_of = boost::describe::describe_members<T, boost::describe::mod_public |
                                                             boost::describe::mod_inherited>;
 
-/// What a JSON value must be to become a T, in words.
+/// Describes the JSON values that can be converted to a T.
 template <class T>
 std::string expected_type() {
   namespace json = boost::json;
@@ -63,10 +63,11 @@ std::string expected_type() {
   }
 }
 
-/// Whether Boost.JSON can make a T; of the standard's structures, their members as well.
+/// True if Boost.JSON can create a T; for structures of the standard library, also their members.
 template <class T>
 struct can_be_made : boost::json::has_value_to<T> {};
-/// Whether it can write one.
+/// True if Boost.JSON can convert a T to JSON; for structures of the standard library, also their
+/// members.
 template <class T>
 struct can_be_written : boost::json::has_value_from<T> {};
 
@@ -99,7 +100,8 @@ struct can_be_made<std::pair<A, B>> : std::conjunction<can_be_made<A>, can_be_ma
 template <class A, class B>
 struct can_be_written<std::pair<A, B>> : std::conjunction<can_be_written<A>, can_be_written<B>> {};
 
-/// A parameter or an output. Errors: those of Boost.JSON, and of a type's own tag_invoke.
+/// Converts an argument or output. Throws the errors of Boost.JSON and of the type's own
+/// tag_invoke.
 template <class T>
 T made_of(boost::json::value const& v) {
   if constexpr (can_be_made<T>::value)
@@ -112,7 +114,7 @@ T made_of(boost::json::value const& v) {
         "boost::json::value_to_tag; see 'Types of your own' in docs/cpp.md");
 }
 
-/// An argument or a result.
+/// Converts an argument or a result to JSON.
 template <class T>
 boost::json::value written(T&& v) {
   if constexpr (can_be_written<std::remove_cvref_t<T>>::value)
@@ -126,12 +128,13 @@ boost::json::value written(T&& v) {
 
 /// The first part of a JSON value that does not fit a type.
 struct misfit {
-  std::string path;  // "[2].size"; empty for the value itself
+  std::string path;  // for example "[2].size"; empty for the value itself
   std::string expected;
   boost::json::value got;
 };
 
-/// Returns what in `v` does not fit T. Nothing: all of it fits, or a type's own conversion knows.
+/// Returns the first part of `v` that does not fit T. Nothing if all of it fits, or if only the
+/// type's own conversion can tell.
 template <class T>
 std::optional<misfit> misfit_of(boost::json::value const& v, std::string const& path = {}) {
   namespace json = boost::json;
@@ -193,7 +196,8 @@ std::optional<misfit> misfit_of(boost::json::value const& v, std::string const& 
   }
 }
 
-/// A plain message in place of the one of Boost.System, which contains the path of a header.
+/// An error with a plain message instead of that of Boost.System, which contains the path of a
+/// header.
 class wrong_output : public boost::system::system_error {
  public:
   wrong_output(boost::system::error_code const& code, std::string message)
@@ -204,8 +208,8 @@ class wrong_output : public boost::system::system_error {
   std::string message_;
 };
 
-/// Returns the output of a function as a T. Errors: boost::system::system_error that names the
-/// function and the part that does not fit; errors of a type's own tag_invoke.
+/// Returns the output of a function as a T. Throws boost::system::system_error, which names the
+/// function and the part that does not fit, or the errors of a type's own tag_invoke.
 template <class T>
 T output_of(std::string_view function, boost::json::value const& v) {
   try {

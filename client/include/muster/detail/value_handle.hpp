@@ -1,6 +1,5 @@
-// One closure's output, or that of a method, shared by the copies of its remote_value; and the
-// request that makes one.
-// For remote_value.hpp and cluster_coordinator.hpp only.
+// The output of a call or method, shared by the copies of a remote_value, and the request that
+// creates it. For remote_value.hpp and cluster_coordinator.hpp only.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -18,10 +17,11 @@
 
 namespace muster {
 
+/// Status of a value.
 enum class value_status : std::uint8_t {
-  not_ready,  ///< the closure has not finished
-  ready,      ///< there is a value, or an error
-  aborted,    ///< its producer was lost and will not be tried again
+  not_ready,  ///< the call has not finished
+  ready,      ///< the value or an error is available
+  aborted,    ///< its worker was lost, and the call will not be retried
 };
 
 }  // namespace muster
@@ -30,35 +30,39 @@ namespace muster::detail {
 
 class coordinator_session;
 
-/// No limit that anybody lives to see.
+/// A timeout that never passes in practice.
 inline constexpr std::chrono::milliseconds for_ever = std::chrono::hours(24 * 365);
 
+/// The output of a call. Members may be called from any thread, also after the coordinator has
+/// ended.
 class value_handle {
  public:
   value_handle(std::shared_ptr<coordinator_session> session, std::uint64_t token)
       : session_(std::move(session)), token_(token) {}
-  /// Releases the value. Any thread, also after the coordinator is gone.
+  /// Releases the value.
   virtual ~value_handle();
   value_handle(value_handle const&) = delete;
 
   virtual value_status status() const;
-  /// Waits for the end. Errors: closure_error and its subtypes, wait_timeout.
+  /// Waits for the end of the call. Throws closure_error or a subtype, and wait_timeout.
   virtual value get(std::chrono::milliseconds timeout) const;
-  /// The same wait, without the value. Errors: wait_timeout; operation_aborted when cancelled.
+  /// Waits for the end without returning the value. Throws wait_timeout, and operation_aborted if
+  /// cancelled.
   virtual boost::asio::awaitable<void> async_wait(std::chrono::milliseconds timeout) const;
   virtual std::string id() const;
-  /// The name of what was scheduled.
+  /// Returns the name of the function that was called.
   virtual std::string function() const;
   virtual void cancel() const;
-  /// Of a method: its JSON, which is waited for. Else nothing: it is an input of closures. Errors:
-  /// as of get; std::invalid_argument (it is bytes).
+  /// Returns the JSON of a method's output, after waiting for it. Returns nothing for the output of
+  /// a call, which is passed as an input instead. Throws as get(), and std::invalid_argument if the
+  /// output is bytes.
   virtual std::optional<std::string> text() const { return std::nullopt; }
 
   coordinator_session const* session() const { return session_.get(); }
   std::uint64_t token() const { return token_; }
 
  protected:
-  /// Of something else than a closure.
+  /// For outputs that belong to no session, such as those of methods.
   value_handle() = default;
 
  private:
@@ -67,7 +71,7 @@ class value_handle {
 };
 
 struct input {
-  std::uint32_t offset = 0;  // of the gap in the arguments
+  std::uint32_t offset = 0;  // offset of the gap in the arguments
   std::shared_ptr<value_handle const> of;
 };
 
@@ -77,11 +81,11 @@ struct request {
   std::string function;
   std::string args;
   muster::encoding encoding = muster::encoding::json;
-  std::vector<input> inputs;                                           // in order of their offsets
-  std::vector<std::shared_ptr<per_worker_handle const>> per_worker{};  // that the arguments name
+  std::vector<input> inputs;  // in the order of their offsets
+  std::vector<std::shared_ptr<per_worker_handle const>> per_worker{};  // named by the arguments
   std::shared_ptr<closure_options const> options{};
-  blob_contents contents{};  // that the arguments name
-  bool own_error = false;    // submitted: see cluster_coordinator::submit
+  blob_contents contents{};  // named by the arguments
+  bool own_error = false;    // submitted; see cluster_coordinator::submit
 };
 
 }  // namespace muster::detail

@@ -1,4 +1,4 @@
-// A variable on tasks, whole or in shards of rows, whatever its dtype. For variable.hpp only.
+// A variable of any dtype, on one task or in shards of rows. For variable.hpp only.
 #pragma once
 
 #include <boost/json.hpp>
@@ -14,9 +14,9 @@
 
 namespace muster::detail {
 
-/// Bytes of what goes in one call; the limit of arguments and results is 32 MiB.
+/// Maximum bytes of an array in one call; arguments and results are limited to 32 MiB.
 inline constexpr std::uint64_t whole_bytes_max = std::uint64_t{24} << 20;
-/// Of the pieces of what is larger.
+/// Bytes of each piece of a larger array.
 inline constexpr std::uint64_t piece_bytes = std::uint64_t{2} << 20;
 
 class variable_core {
@@ -25,12 +25,12 @@ class variable_core {
   using indices = std::span<std::int64_t const>;
   using numbers = std::span<double const>;
 
-  /// `bounds`: where shards begin and, last, where the last one ends. `index`: by which others find
-  /// shards, if it has a name.
+  /// `bounds` contains the first row of each shard and, last, the end of the last shard. `index` is
+  /// the object by which other programs find the shards of a named variable.
   variable_core(std::vector<remote_object> shards, std::vector<std::uint64_t> bounds,
                 detail::shape of, std::string dtype, std::string name, remote_object index = {});
-  /// Of shards that were found. Waits for their shapes. Errors: std::invalid_argument (no
-  /// variables), those of their calls.
+  /// Returns the variable with these shards, after waiting for their shapes. Throws
+  /// std::invalid_argument if they are not variables, and the errors of their calls.
   static std::shared_ptr<variable_core const> of(std::vector<remote_object> shards,
                                                  std::string const& name, remote_object index);
 
@@ -40,26 +40,29 @@ class variable_core {
   std::vector<remote_object> const& shards() const { return shards_; }
   std::vector<std::uint64_t> const& bounds() const { return bounds_; }
   std::uint64_t row_bytes() const;
-  /// Errors: std::invalid_argument (too large).
+  /// Throws std::invalid_argument if the arguments are too large.
   handle call(std::size_t shard, std::string_view method,
               std::vector<array_view> const& args) const;
 
-  // Arrays are of the variable's dtype. Errors: std::invalid_argument, std::out_of_range.
+  // Arrays must have the variable's dtype. The following throw std::invalid_argument and
+  // std::out_of_range.
   handle read() const;
   handle read_rows(std::uint64_t begin, std::uint64_t end) const;
   handle gather(indices which) const;
-  /// assign, assign_add, assign_sub; sgd with its rate. Of all of it, or one number for all.
+  /// Calls assign, assign_add or assign_sub, or sgd with its rate. `with` is an array of the
+  /// variable's shape, or one number for all elements.
   handle update(std::string_view method, array_view const& with, numbers more = {}) const;
   handle assign_rows(std::uint64_t begin, std::string_view rows) const;
-  /// scatter_add, scatter_sub, scatter_update, sgd_rows; adam_rows, a step of all shards.
+  /// Calls scatter_add, scatter_sub, scatter_update or sgd_rows. Also calls adam_rows, which is a
+  /// step of all shards.
   handle change_rows(std::string_view method, indices which, std::string_view rows,
                      numbers more = {}) const;
-  /// sgd with momentum, adam: each shard's in one call.
+  /// Calls sgd with momentum or adam, each shard's part in one call.
   handle step(std::string_view method, array_view const& gradient, numbers more) const;
   void erase() const;
 
   void write(boost::json::value& to) const;
-  /// Errors: std::invalid_argument.
+  /// Throws std::invalid_argument if the JSON is not a variable.
   static std::shared_ptr<variable_core const> read(boost::json::value const& from);
 
  private:
