@@ -1,4 +1,3 @@
-// What all resolvers have: masters from addresses, accelerators counted among devices.
 #include "muster/cluster_resolver.hpp"
 
 #include <cstdlib>
@@ -21,7 +20,7 @@ std::string format_master(std::string const& rpc_layer, std::string const& addre
 
 std::string cluster_resolver::master(std::optional<std::string> type, std::optional<int> id,
                                      std::optional<std::string> layer) {
-  // Asking comes first: some resolvers learn from it which task this process is.
+  // Called first: some resolvers learn from it which task this process is.
   auto const spec = cluster_spec();
   auto const whose = type ? type : task_type();
   auto const which = id ? id : task_id();

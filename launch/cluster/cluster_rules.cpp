@@ -1,4 +1,3 @@
-// Which clusters and tasks are allowed, who is the chief, who leads, and how workers are counted.
 #include "muster/cluster_rules.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Jobs and their tasks, checked once when they are put together.
 #include "muster/cluster_spec.hpp"
 
 #include <boost/json/serialize.hpp>

@@ -1,4 +1,3 @@
-// A thread that asks again and again, and tells what has changed.
 #include "muster/cluster_watch.hpp"
 
 #include <algorithm>
@@ -11,22 +10,22 @@ struct cluster_watch::state {
   state(std::shared_ptr<cluster_resolver> r, options o, handlers h, std::optional<cluster_spec> k)
       : resolver(std::move(r)), options_(o), handlers_(std::move(h)), last(std::move(k)) {}
 
-  // constant
+  // immutable
   std::shared_ptr<cluster_resolver> const resolver;
   options const options_;
   handlers const handlers_;
 
-  // the watch's thread
+  // used by the watch's thread
   std::optional<cluster_spec> last;
   std::string last_failure;
   unsigned failures = 0;
 
   std::mutex mutex;
   std::condition_variable woken;
-  // under the mutex
+  // protected by `mutex`
   bool stopping = false;
-  bool wanted = false;   // asked to refresh
-  bool telling = false;  // a handler runs
+  bool wanted = false;   // refresh() was called
+  bool telling = false;  // a handler is running
   bool ended = false;
 
   void answered(cluster_spec spec);
@@ -34,7 +33,7 @@ struct cluster_watch::state {
   void tell(std::function<void()> const& handler);
 };
 
-/// Runs the handler unless the watch is to end; stop() waits for it.
+/// Calls the handler unless the watch is stopping; stop() waits for it.
 void cluster_watch::state::tell(std::function<void()> const& handler) {
   {
     std::lock_guard const lock(mutex);
@@ -109,7 +108,7 @@ bool cluster_watch::stop(std::chrono::milliseconds patience) {
   auto const ended = state_->woken.wait_for(lock, patience, [&] { return state_->ended; });
   lock.unlock();
   if (!thread_.joinable()) return ended;
-  // A resolver that hangs must not hold up the program's end.
+  // A hanging resolver must not block the program's exit.
   if (ended)
     thread_.join();
   else

@@ -1,4 +1,3 @@
-// Reads the file anew for each question.
 #include "muster/file_resolver.hpp"
 
 #include "launch/cluster/text_file.hpp"

@@ -1,4 +1,4 @@
-// Slurm's two small grammars: lists of hosts and counts of tasks.
+// Parses Slurm's lists of hosts and counts of tasks.
 #include <charconv>
 #include <set>
 
@@ -36,7 +36,7 @@ class hostlist {
     return invalid(origin_ + ": more than " + std::to_string(most_) + " hosts, which is the limit");
   }
 
-  /// At the commas that stand outside of brackets.
+  /// Splits at commas outside of brackets.
   std::vector<std::string_view> entries() const {
     std::vector<std::string_view> all;
     std::size_t begin = 0;
@@ -56,7 +56,7 @@ class hostlist {
     return all;
   }
 
-  /// "rack[0-1]n[1-2]": the product, the last bracket fastest.
+  /// Expands "rack[0-1]n[1-2]" to the product; the last bracket varies fastest.
   std::vector<std::string> expand_entry(std::string_view entry) const {
     std::vector<std::string> names{""};
     while (!entry.empty()) {
@@ -77,7 +77,7 @@ class hostlist {
   }
 
   void check_name(std::string const& name) const {
-    constexpr std::size_t name_bytes_max = 253;  // of a DNS name
+    constexpr std::size_t name_bytes_max = 253;  // limit of DNS names
     if (name.size() > name_bytes_max)
       throw invalid(origin_ + ": the host " + quoted(name) + " has more than " +
                     std::to_string(name_bytes_max) + " bytes");

@@ -1,4 +1,4 @@
-// Boost.JSON parses; a second pass over the text finds keys that are there twice.
+// A second pass over the parsed text finds duplicate keys.
 #include "launch/cluster/json_text.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace muster::cluster {
 namespace {
 
-/// Notes the first key that an object has twice. It sees only text that has parsed before.
+/// Finds the first duplicate key of an object in text that is valid JSON.
 struct key_watcher {
   static constexpr auto unlimited = static_cast<std::size_t>(-1);
   static constexpr std::size_t max_object_size = unlimited;

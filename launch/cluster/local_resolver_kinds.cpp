@@ -1,5 +1,4 @@
-// The table of the resolvers that ask nobody over the network. Those that do have a table of their
-// own in the library that makes their requests.
+// Table of resolvers that do not use the network.
 #include "launch/cluster/resolver_text.hpp"
 #include "launch/cluster/text_file.hpp"
 #include "muster/file_resolver.hpp"

@@ -1,4 +1,4 @@
-// The line of text, cut outside of JSON: members of a union, then the kind, its value, its keys.
+// Splits the text outside of JSON: members of a union, then kind, value and keys.
 #include "muster/make_resolver.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::string_view kind_of(std::string_view text) {
   return text.substr(0, static_cast<std::size_t>(end - text.begin()));
 }
 
-/// At the semicolons outside of JSON.
+/// Splits at semicolons outside of JSON.
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> parts;
   for (;;) {
@@ -113,7 +113,7 @@ resolver_kind const* resolver_kinds::find(std::string_view name) const {
   return found == kinds_.end() ? nullptr : &*found;
 }
 
-// A file's name may have a `+` too; so one only counts when a known kind follows.
+// A `+` counts only before a known kind, because file names can contain it.
 std::vector<std::string_view> resolver_kinds::members(std::string_view text) const {
   std::vector<std::string_view> all;
   std::size_t begin = 0, from = 0;

@@ -1,4 +1,3 @@
-// Quoting for one-line errors, and the small parsers of the grammars here.
 #include "launch/cluster/resolver_text.hpp"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ bool is_control(char c) {
   return byte < 0x20 || byte == 0x7f;
 }
 
-/// A cut must not leave half a UTF-8 character.
+/// Does not split a UTF-8 character.
 std::string_view shortened(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
   while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;

@@ -1,4 +1,4 @@
-// SageMaker's list of hosts as the TF_CONFIG that it stands for.
+// Converts SageMaker's list of hosts to a TF_CONFIG.
 #include "muster/sagemaker_resolver.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Answers with what it was given.
 #include "muster/simple_resolver.hpp"
 
 namespace muster {

@@ -1,5 +1,5 @@
-// Ranks of a step onto jobs, hosts and ports, and GPUs onto ranks. GPUs are those of
-// CUDA_VISIBLE_DEVICES, else what the driver shows below /proc: CUDA is not asked.
+// Maps ranks of a step to jobs, hosts and ports, and GPUs to ranks. GPUs are those of
+// CUDA_VISIBLE_DEVICES, or of the driver's /proc entries, CUDA is not loaded.
 #include "muster/slurm_resolver.hpp"
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace muster {
 
-// How the ranks of a step are laid over its hosts.
+// The hosts and ranks of a step.
 struct slurm_resolver::step {
   struct place {
     std::size_t host = 0;
-    int local = 0;  // its place among the tasks of the host
+    int local = 0;  // position among the host's tasks
   };
 
   std::vector<std::string> hosts;
@@ -63,7 +63,7 @@ std::vector<int> tasks_of_hosts(environment_lookup const& environment,
 
 using places = std::vector<slurm_resolver::step::place>;
 
-/// `together`: how many ranks in a row a host gets each time its turn comes.
+/// Assigns ranks to hosts in turn. `together`: number of consecutive ranks per turn.
 places in_turns(std::vector<int> const& tasks_of_host, int together) {
   places all;
   std::vector<int> given(tasks_of_host.size(), 0);
@@ -79,7 +79,7 @@ places in_turns(std::vector<int> const& tasks_of_host, int together) {
 }
 
 places lay_out(environment_lookup const& environment, std::vector<int> const& tasks_of_host) {
-  // "cyclic:block,NoPack": the first word is about nodes, the rest about sockets and cores.
+  // In "cyclic:block,NoPack" the first word applies to nodes, the rest to sockets and cores.
   auto const text = environment("SLURM_DISTRIBUTION").value_or("block");
   auto const word = text.substr(0, text.find_first_of(":,="));
   if (word == "block" || word == "*" || word.empty()) return in_turns(tasks_of_host, tasks_max);
@@ -95,7 +95,7 @@ places lay_out(environment_lookup const& environment, std::vector<int> const& ta
                 " does not tell which rank is where; block, cyclic and plane do");
 }
 
-/// missing, invalid: as slurm_resolver::cluster_spec.
+/// Throws like slurm_resolver::cluster_spec.
 slurm_resolver::step read_step(environment_lookup const& environment,
                                std::optional<std::string> const& tasks_per_node) {
   slurm_resolver::step s;
@@ -116,7 +116,7 @@ slurm_resolver::step read_step(environment_lookup const& environment,
   return s;
 }
 
-/// The entries of CUDA_VISIBLE_DEVICES up to the first that is none, as CUDA reads it.
+/// Returns the entries of CUDA_VISIBLE_DEVICES before the first invalid one, like CUDA.
 std::vector<std::string> visible_devices(std::string_view text) {
   std::vector<std::string> devices;
   for (auto const part : cluster::split(text, ',')) {
@@ -127,7 +127,7 @@ std::vector<std::string> visible_devices(std::string_view text) {
   return devices;
 }
 
-/// 0 when there is no driver.
+/// Returns 0 without a driver.
 int gpus_of_driver() {
   std::error_code error;
   auto const folder = std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", error);

@@ -1,4 +1,3 @@
-// A cluster from JSON, with the place of each fault.
 #include "launch/cluster/spec_json.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -10,7 +9,7 @@ namespace {
 
 constexpr auto highest_index = static_cast<int>(cluster_spec::tasks_max) - 1;
 
-/// What `fault` is said about: "TF_CONFIG: cluster.worker[1]".
+/// Position of a value, which begins errors: "TF_CONFIG: cluster.worker[1]".
 struct place {
   std::string origin;
   std::string path;

@@ -1,4 +1,4 @@
-// A cluster spec from JSON that has been parsed already, e.g. one field of TF_CONFIG.
+// Reads a cluster spec from parsed JSON, e.g. one field of TF_CONFIG.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace muster::cluster {
 
-/// `path` is where the value stands in its text: "" or "cluster".
-/// invalid: "TF_CONFIG: cluster.worker[1] is a number, not a string such as \"host:2222\"".
+/// @param path position of the value in its text: "" or "cluster"
+/// @throws cluster_error invalid, e.g. "TF_CONFIG: cluster.worker[1] is a number, not a string such
+///   as \"host:2222\""
 cluster_spec spec_from(json::value const& v, std::string const& origin, std::string const& path);
 
 }  // namespace muster::cluster

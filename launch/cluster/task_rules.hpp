@@ -1,5 +1,4 @@
-// The rules of cluster_rules.hpp that TF_CONFIG is checked by too, with the caller's own names for
-// the fields.
+// Rules of cluster_rules.hpp that also apply to TF_CONFIG, with the caller's names of fields.
 #pragma once
 
 #include <optional>
@@ -9,14 +8,16 @@
 
 namespace muster::cluster {
 
-/// One chief and one evaluator at most. `prefix` stands before the name of the job.
+/// Checks that there is at most one chief and one evaluator. `prefix` precedes the job's name in
+/// errors.
 void check_single(cluster_spec const& spec, std::string const& prefix);
 
 struct task_fields {
   std::string type;
   std::string index;
 };
-/// The type is a job of the spec, unless it is evaluator or the spec is empty; the index is there.
+/// Checks that the type is a job of the spec, unless it is evaluator or the spec is empty, and
+/// that the index exists.
 void check_task(cluster_spec const& spec, std::optional<std::string> const& type,
                 std::optional<int> index, task_fields const& names);
 

@@ -1,4 +1,3 @@
-// A whole file with a limit; what is wrong with it as an error of clusters.
 #include "launch/cluster/text_file.hpp"
 
 #include <cerrno>
@@ -11,7 +10,7 @@
 namespace muster::cluster {
 namespace {
 
-// Spelled out: std::quoted is nearer to a path's text than ours.
+// Qualified, because argument-dependent lookup would find std::quoted for a path.
 std::string named(std::filesystem::path const& file) {
   return cluster::quoted(file.string());
 }
@@ -31,7 +30,7 @@ std::string read_text_file(std::filesystem::path const& file) {
   if (status.type() == std::filesystem::file_type::not_found)
     fail(file, std::make_error_code(std::errc::no_such_file_or_directory));
   if (error) fail(file, error);
-  // Opening a pipe would wait for its writer.
+  // Opening a FIFO would block.
   if (!std::filesystem::is_regular_file(status))
     throw invalid(named(file) + ": it is not a regular file");
   errno = 0;

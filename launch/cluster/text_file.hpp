@@ -1,4 +1,4 @@
-// Reads a small file that somebody named on a command line.
+// Reads small files that users name on the command line.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,8 @@
 
 namespace muster::cluster {
 
-/// At most json_bytes_max. missing, denied or invalid, naming the file.
+/// Reads at most json_bytes_max.
+/// @throws cluster_error missing, denied or invalid, which names the file
 std::string read_text_file(std::filesystem::path const& file);
 
 }  // namespace muster::cluster

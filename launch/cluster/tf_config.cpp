@@ -1,4 +1,3 @@
-// TF_CONFIG field by field, each fault with its name.
 #include "muster/tf_config.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -42,7 +41,7 @@ std::optional<std::string> type_of(json::object const& task) {
   return std::string(v->get_string());
 }
 
-// "0" of 0.0 and "1.5" of 1.5, where Boost.JSON writes 0E0 and 1.5E0.
+// Returns "0" for 0.0 and "1.5" for 1.5; Boost.JSON writes 0E0 and 1.5E0.
 std::string number_text(json::value const& number) {
   if (!number.is_double()) return json::serialize(number);
   std::ostringstream text;

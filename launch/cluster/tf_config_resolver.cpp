@@ -1,4 +1,3 @@
-// TF_CONFIG, read anew for each question, under the overrides.
 #include "muster/tf_config_resolver.hpp"
 
 #include "launch/cluster/task_rules.hpp"
@@ -12,8 +11,8 @@ tf_config_resolver::tf_config_resolver(environment_lookup environment, overrides
   environment_ = std::move(o.environment);
 }
 
-// With the overrides in place: an index that is wrong for the type of the text may be right for
-// the type that replaces it.
+// Applies the overrides before the check: an index that is invalid for the type in TF_CONFIG can be
+// valid for the overriding type.
 tf_config tf_config_resolver::checked() const {
   auto c = load();
   if (task_type_) c.task_type = task_type_;

@@ -1,4 +1,3 @@
-// Merges specs job by job: dense jobs are appended, sparse ones must not overlap.
 #include "muster/union_resolver.hpp"
 
 #include <algorithm>
@@ -11,7 +10,7 @@ namespace {
 using parts = std::vector<muster::cluster_spec>;
 
 bool dense_in_all(parts const& specs, std::string const& job) {
-  // An empty job goes with either.
+  // An empty job is compatible with both.
   return std::all_of(specs.begin(), specs.end(), [&](muster::cluster_spec const& s) {
     return !s.has_job(job) || s.is_dense(job);
   });

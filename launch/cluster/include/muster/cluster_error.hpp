@@ -1,5 +1,5 @@
-// How finding or describing a cluster fails: one line that names the variable, URL or field at
-// fault, and what to write instead where that is known.
+// Error of finding or describing a cluster: one line that names the variable, URL or field, and the
+// fix if known.
 #pragma once
 
 #include <stdexcept>
@@ -10,16 +10,16 @@ namespace muster {
 class cluster_error : public std::runtime_error {
  public:
   enum class code {
-    invalid,      // what was given is malformed: a text, a field, a combination
-    missing,      // a variable, a job, a task or an object is not there
-    not_ready,    // it is there and will be usable later
-    denied,       // credentials are missing or not enough
-    unreachable,  // no answer, a broken one, or none in time
+    invalid,      // a text, a field or a combination is malformed
+    missing,      // a variable, job, task or object does not exist
+    not_ready,    // exists, and will be usable later
+    denied,       // credentials are missing or insufficient
+    unreachable,  // no answer, a broken one, or a timeout
   };
 
   cluster_error(code c, std::string const& line) : std::runtime_error(line), code_(c) {}
   code kind() const noexcept { return code_; }
-  /// Whether asking again later may help.
+  /// Returns whether a retry can succeed.
   bool may_pass() const noexcept { return code_ != code::invalid && code_ != code::denied; }
 
  private:

@@ -1,8 +1,7 @@
-// Finds a cluster: the ClusterResolver of TensorFlow. One subclass for each place that knows where
-// tasks run.
+// Finds a cluster, like TensorFlow's ClusterResolver. There is one subclass per source.
 //
-// A resolver is used by one thread at a time. cluster_spec() asks anew at each call and may block
-// for as long as the resolver's time limits say; nothing is cached. Failures are cluster_error.
+// Not thread-safe. cluster_spec() caches nothing; it reads its source at each call and can block up
+// to the resolver's time limits. Throws cluster_error.
 #pragma once
 
 #include <functional>
@@ -15,41 +14,42 @@
 
 namespace muster {
 
-/// Looks up an environment variable. Resolvers ask through this, so that tests and `muster run`
-/// need not change the process's own.
+/// Looks up an environment variable. Replaceable, so that tests and `muster run` need not change
+/// the process's environment.
 using environment_lookup = std::function<std::optional<std::string>(std::string const& name)>;
-/// Of this process.
+/// Returns the lookup of this process's environment.
 environment_lookup process_environment();
 
 class cluster_resolver {
  public:
   virtual ~cluster_resolver() = default;
 
-  /// Empty: there is no cluster, the program is alone.
+  /// Returns the cluster, or an empty spec if the program runs alone.
   virtual muster::cluster_spec cluster_spec() = 0;
 
-  /// "grpc://10.0.0.1:8470" of the given task, else of this process's own; only the address when
-  /// the layer is empty; empty when nothing says which task.
+  /// Returns "grpc://10.0.0.1:8470" of the given task, or of this process's task. Without a layer,
+  /// returns the address only. Returns "" if the task is unknown.
   virtual std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                              std::optional<std::string> rpc_layer = {});
 
-  /// Accelerators by kind, e.g. {"GPU", 4}: of that task with a type and an id, else of all.
-  /// Counted among the devices that `list_devices` names; none are known without it.
+  /// Returns accelerators by kind, e.g. {"GPU", 4}, of the given task, or of all tasks. Counts the
+  /// devices of `list_devices`; without it, the result is empty.
   virtual std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                                       std::optional<int> id = {});
 
-  /// How to list the devices of the cluster, as "/job:worker/replica:0/task:0/device:GPU:1".
+  /// Sets the function that lists devices of the cluster, e.g.
+  /// "/job:worker/replica:0/task:0/device:GPU:1".
   void list_devices(std::function<std::vector<std::string>()> lister) {
     lister_ = std::move(lister);
   }
 
-  // Of this process; unset: not known. Setting one overrides what the resolver finds.
+  // This process's task, or nullopt if unknown. Setting it overrides the resolver.
   virtual std::optional<std::string> task_type() { return task_type_; }
   virtual std::optional<int> task_id() { return task_id_; }
   virtual void task_type(std::optional<std::string> type) { task_type_ = std::move(type); }
   virtual void task_id(std::optional<int> id) { task_id_ = id; }
 
-  /// Empty or "google".
+  /// Returns "" or "google".
   virtual std::string environment() { return environment_; }
   virtual std::string rpc_layer() { return rpc_layer_; }
   virtual void rpc_layer(std::string layer) { rpc_layer_ = std::move(layer); }
@@ -62,13 +62,13 @@ class cluster_resolver {
   std::function<std::vector<std::string>()> lister_;
 };
 
-/// The last part of each name is its kind; CPUs and XLA_CPUs are not counted. With a type and an id
-/// only devices of exactly that task.
+/// Counts devices by kind, the last part of their name, without CPUs and XLA_CPUs. With a type and
+/// an id, counts only devices of that task.
 std::map<std::string, int> count_accelerators(std::vector<std::string> const& devices,
                                               std::optional<std::string> const& type = {},
                                               std::optional<int> id = {});
 
-/// "grpc://host:1", or the address alone when the layer is empty.
+/// Returns "grpc://host:1", or the address if the layer is empty.
 std::string format_master(std::string const& rpc_layer, std::string const& address);
 
 }  // namespace muster

@@ -1,8 +1,9 @@
-// What TensorFlow's multi-worker strategies demand of a cluster, and what each task is in it.
+// Requirements of TensorFlow's multi-worker strategies on a cluster, and the part of each task in
+// it.
 //
-// Pure functions. Job names have a meaning here: chief, worker, ps and evaluator; no others are
-// allowed. In all of them an empty spec means that the program is alone, and an evaluator need not
-// be in the spec. Faults: cluster_error::code::invalid.
+// Pure functions. The allowed jobs (roles) are chief, worker, ps and evaluator. An empty spec means
+// that the program runs alone. An evaluator can be missing in the spec. All functions throw
+// cluster_error invalid.
 #pragma once
 
 #include <optional>
@@ -13,33 +14,38 @@
 
 namespace muster {
 
-/// Whether these jobs may be together (one chief and one evaluator at most), and the task is one of
-/// them. Without a type only the spec is checked, without an id any index will do.
+/// Checks that these jobs can be combined (at most one chief and one evaluator) and contain the
+/// task. Without a type, only the spec is checked; without an id, any index is valid.
 void validate_cluster(cluster_spec const& spec, std::optional<std::string> const& task_type = {},
                       std::optional<int> task_id = {});
-/// The same for training with parameter servers: a cluster with at least one worker and one ps, and
-/// a type of one's own.
+/// Checks a cluster for parameter servers: additionally, it needs at least one worker and one ps,
+/// and a task type.
 void validate_parameter_server_cluster(cluster_spec const& spec,
                                        std::optional<std::string> const& task_type,
                                        std::optional<int> task_id = {});
 
-/// The chief, an evaluator (it is its own), the first worker where there is no chief, or alone.
+/// Returns whether the task is the chief: the chief itself, an evaluator, the first worker if there
+/// is no chief, or the only task.
 bool is_chief(cluster_spec const& spec, std::string const& task_type, int task_id);
-/// "/job:chief/replica:0/task:0", else worker 0; "" when alone and for an evaluator.
+/// Returns "/job:chief/replica:0/task:0", or worker 0 without a chief. Returns "" for an evaluator,
+/// or if the program runs alone.
 std::string collective_leader(cluster_spec const& spec, std::string const& task_type, int task_id);
-/// ps 0, else chief 0, else worker 0, in the same form; "" when alone.
+/// Returns ps 0, else chief 0, else worker 0, e.g. "/job:ps/replica:0/task:0". Returns "" if the
+/// program runs alone.
 std::string coordination_leader(cluster_spec const& spec);
 
-/// Tasks that train: chief and workers. An evaluator counts evaluators (one when the spec leaves it
-/// out). Any other type is invalid.
+/// Returns the number of training tasks: chief and workers. For an evaluator, returns the number of
+/// evaluators, at least one.
+/// @throws cluster_error invalid for other types
 int worker_count(cluster_spec const& spec, std::string const& task_type);
-/// Its place among those: the chief is 0, workers follow; an evaluator has its own index.
+/// Returns the position among these tasks: the chief is 0, workers follow. An evaluator has its own
+/// index.
 int id_in_cluster(cluster_spec const& spec, std::string const& task_type, int task_id);
-/// Of one job; 0 when it is not there.
+/// Returns the number of tasks of a job, or 0.
 int task_count(cluster_spec const& spec, std::string_view task_type);
 
-/// What a server of this task may know of: an evaluator only evaluators, all others everything
-/// else, so that nothing is placed on an evaluator by mistake.
+/// Returns the part of the cluster visible to this task's server: evaluators for an evaluator, all
+/// other tasks for others. Thus nothing is placed on an evaluator by mistake.
 cluster_spec split_for_evaluator(cluster_spec const& spec, std::string_view task_type);
 
 }  // namespace muster

@@ -1,7 +1,8 @@
-// Which tasks a cluster consists of, and where each is reached: the ClusterSpec of TensorFlow.
+// Tasks of a cluster and their addresses, like TensorFlow's ClusterSpec. A job is a
+// role, such as worker.
 //
-// A value; copies are independent. Jobs are sorted by name, tasks by index. A job is dense when its
-// indices are 0…n-1. Every fault is a cluster_error that names the job and the index.
+// A value. Jobs are sorted by name, tasks by index. A job is dense if its indices are 0…n-1. Errors
+// are cluster_error and name the job and the index.
 #pragma once
 
 #include <map>
@@ -14,42 +15,43 @@ namespace muster {
 
 class cluster_spec {
  public:
-  /// Address by task index.
+  /// Addresses by task index.
   using tasks = std::map<int, std::string>;
   using job_map = std::map<std::string, tasks>;
 
-  /// Limits, so that a mistyped index or a hostile reply cannot fill the memory: jobs of one
-  /// cluster, tasks of all of them together, bytes of a job's name and of an address. More:
-  /// cluster_error::code::invalid, naming the limit.
+  /// Limits, so that a mistyped index or a hostile reply cannot exhaust memory: jobs, tasks of all
+  /// jobs, bytes of a job's name and of an address. Beyond them, cluster_error invalid names the
+  /// limit.
   static constexpr std::size_t jobs_max = 1024;
   static constexpr std::size_t tasks_max = 1'000'000;
   static constexpr std::size_t name_bytes_max = 256;
   static constexpr std::size_t address_bytes_max = 1024;
 
   cluster_spec() = default;
-  /// invalid: a job without a name, a negative index, an empty address.
+  /// @throws cluster_error invalid for a job without a name, a negative index or an empty address
   explicit cluster_spec(job_map jobs);
 
-  /// {"worker": ["a:1", "b:1"], "ps": {"0": "c:1", "3": "d:1"}}. invalid: anything else; the line
-  /// says what `origin` is, e.g. "TF_CONFIG: cluster.worker[1] is not a string".
+  /// Parses {"worker": ["a:1", "b:1"], "ps": {"0": "c:1", "3": "d:1"}}.
+  /// @param origin begins the error, e.g. "TF_CONFIG: cluster.worker[1] is not a string"
+  /// @throws cluster_error invalid
   static cluster_spec from_json(std::string_view text, std::string const& origin = "cluster spec");
-  /// Dense jobs as lists, sparse ones as objects, empty ones as {}.
+  /// Returns JSON with dense jobs as lists, sparse ones as objects, and empty ones as {}.
   std::string to_json() const;
 
-  /// No jobs at all.
+  /// Returns whether there are no jobs.
   bool empty() const { return jobs_.empty(); }
   std::vector<std::string> jobs() const;
   bool has_job(std::string_view job) const { return jobs_.contains(job); }
   bool has_task(std::string_view job, int index) const;
-  /// Tasks of all jobs together.
+  /// Returns the number of tasks of all jobs.
   std::size_t size() const;
 
-  // missing: "no such job in cluster: 'ps' (there are chief, worker)", or "no task with index 3 in
-  // job 'ps'".
+  // Throw cluster_error missing: "no such job in cluster: 'ps' (there are chief, worker)", or "no
+  // task with index 3 in job 'ps'".
   std::size_t num_tasks(std::string_view job) const { return this->job(job).size(); }
   std::vector<int> task_indices(std::string_view job) const;
   std::string const& task_address(std::string_view job, int index) const;
-  /// One entry per index up to the highest; none in the gaps.
+  /// Returns one entry per index up to the highest, nullopt in gaps.
   std::vector<std::optional<std::string>> job_tasks(std::string_view job) const;
   bool is_dense(std::string_view job) const;
   tasks const& job(std::string_view name) const;

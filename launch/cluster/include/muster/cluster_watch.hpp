@@ -1,8 +1,7 @@
-// Asks a resolver again and again on a thread of its own, and tells what changes.
+// Polls a resolver on a separate thread and reports changes.
 //
 // Handlers are called on that thread, one at a time, never after stop() has returned. They must not
-// throw, and must not stop the watch themselves. A failing resolver is asked again after a delay
-// that doubles; what it said last stays valid meanwhile.
+// throw or stop the watch. After a failure the delay doubles, and the last cluster stays valid.
 #pragma once
 
 #include <chrono>
@@ -19,35 +18,36 @@ class cluster_watch {
  public:
   struct options {
     std::chrono::milliseconds interval = std::chrono::seconds(30);
-    /// After the first failure in a row, and the most after many.
+    /// Delay after the first failure in a row, and its maximum.
     std::chrono::milliseconds retry_first = std::chrono::seconds(1);
     std::chrono::milliseconds retry_max = std::chrono::minutes(1);
   };
 
   struct handlers {
-    /// The first answer, and each that differs from the one before.
+    /// Called for the first cluster, and for each that differs from the previous one.
     std::function<void(cluster_spec const&)> changed;
-    /// The first failure, and each whose line differs from the one before.
+    /// Called for the first failure, and for each whose line differs from the previous one.
     std::function<void(cluster_error const&)> failed = {};
-    /// The first answer after a failure, before `changed` if it is called at all.
+    /// Called for the first success after a failure, before `changed`.
     std::function<void()> recovered = {};
   };
 
-  /// Starts. `known`: what the caller has already; the first answer is told only if it differs.
+  /// Starts polling.
+  /// @param known cluster that the caller has already; an equal first result is not reported
   cluster_watch(std::shared_ptr<cluster_resolver> resolver, options o, handlers h,
                 std::optional<cluster_spec> known = {});
   cluster_watch(std::shared_ptr<cluster_resolver> resolver, handlers h)
       : cluster_watch(std::move(resolver), {}, std::move(h)) {}
-  /// Stops, as below.
   ~cluster_watch() { stop(); }
   cluster_watch(cluster_watch const&) = delete;
 
-  /// Asks at once instead of at the next interval.
+  /// Polls immediately instead of at the next interval.
   void refresh();
-  /// Asks it to stop, without waiting; stop() follows.
+  /// Makes the thread stop without waiting for it. Must be followed by stop().
   void request_stop();
-  /// No handler runs after it. Waits for the resolver to come back from a call, but no longer than
-  /// `patience`: false, and the thread with the resolver is left to end by itself. Idempotent.
+  /// Stops the thread. No handler is called afterwards. Waits for a call of the resolver, but at
+  /// most `patience`. Returns false in this case, and the thread ends when the call returns.
+  /// Idempotent.
   bool stop(std::chrono::milliseconds patience = std::chrono::seconds(10));
 
  private:
@@ -58,7 +58,7 @@ class cluster_watch {
   std::thread thread_;
 };
 
-/// How long to wait after so many failures in a row; 0: the interval.
+/// Returns the delay after this number of failures in a row; 0: the interval.
 std::chrono::milliseconds delay_after(cluster_watch::options const& o, unsigned failures);
 
 }  // namespace muster

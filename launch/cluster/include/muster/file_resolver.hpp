@@ -1,5 +1,5 @@
-// A cluster in a JSON file, read anew at each call: {"worker": ["a:1", "b:1"]}. Whoever rewrites it
-// does so by renaming a new file over it, lest half of it be read.
+// Reads a cluster from a JSON file at each call: {"worker": ["a:1", "b:1"]}. To update the file,
+// rename a new one over it, so that it is never read in part.
 #pragma once
 
 #include <filesystem>
@@ -14,15 +14,15 @@ class file_resolver : public cluster_resolver {
     std::optional<std::string> task_type = {};
     std::optional<int> task_id = {};
     std::string environment = {};
-    /// Empty: addresses stand alone.
+    /// Empty: addresses without a prefix.
     std::string rpc_layer = {};
   };
 
   file_resolver(std::filesystem::path file, options o);
   explicit file_resolver(std::filesystem::path file) : file_resolver(std::move(file), {}) {}
 
-  /// missing: there is no such file; denied: it may not be read; invalid: it is no regular file, or
-  /// what it holds is malformed.
+  /// @throws cluster_error missing if the file does not exist, denied if it is not readable,
+  ///   invalid if it is not a regular file or malformed
   muster::cluster_spec cluster_spec() override;
 
  private:

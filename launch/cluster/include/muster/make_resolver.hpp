@@ -1,11 +1,11 @@
-// Resolvers from a line of text, as flags and configuration files have it:
+// Creates resolvers from text, as in flags and configuration files:
 //
 //   KIND[:[VALUE;]key=value;…]          slurm    tf-config:task_id=1    file:/etc/cluster.json
 //   simple:{"worker": ["a:1"]}          the JSON itself, or @FILE
-//   KIND…+KIND…                         the union of several; `+` stands before a known kind
+//   KIND…+KIND…                         a union; `+` must precede a known kind
 //
-// The kinds are a table, so that libraries on top of this one add theirs. Faults are cluster_error:
-// an unknown kind lists the known ones, an unknown key lists those of its kind.
+// Kinds are in a table, so that other libraries can add theirs. Throws cluster_error, which lists
+// the known kinds or the keys of the kind.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@
 
 namespace muster {
 
-/// What the text says after its kind; only keys that the kind has.
+/// Value and keys of a resolver's text; only keys of its kind.
 class resolver_arguments {
  public:
   resolver_arguments(std::string kind, std::string value, std::map<std::string, std::string> keys,
@@ -30,18 +30,18 @@ class resolver_arguments {
         keys_(std::move(keys)),
         environment_(std::move(environment)) {}
 
-  /// What stands before the keys; never empty where the kind has one, else always.
+  /// Returns the text before the keys. Empty if and only if the kind takes no value.
   std::string const& value() const { return value_; }
   environment_lookup const& environment() const { return environment_; }
 
   std::optional<std::string> text(std::string const& key) const;
   std::string text_or(std::string const& key, std::string const& fallback) const;
-  /// invalid unless it is a whole number from `least` to `most`.
+  /// @throws cluster_error invalid unless it is a whole number from `least` to `most`
   std::optional<int> number(std::string const& key, int least, int most) const;
-  /// invalid unless it is true or false.
+  /// @throws cluster_error invalid unless it is true or false
   std::optional<bool> flag(std::string const& key) const;
 
-  /// "slurm: port_base: 'x' is not a number from 1 to 65535".
+  /// Returns for example "slurm: port_base: 'x' is not a number from 1 to 65535".
   cluster_error wrong(std::string const& key, std::string const& what) const;
 
  private:
@@ -59,21 +59,21 @@ struct resolver_key {
 struct resolver_kind {
   std::string name;
   std::string help;
-  /// What its value is, "FILE"; empty: it takes none.
+  /// Placeholder of its value, e.g. "FILE"; empty if it takes none.
   std::string value;
   std::vector<resolver_key> keys;
   std::function<std::shared_ptr<cluster_resolver>(resolver_arguments const&)> make;
-  /// Why there is no `make`, in the words of the error; such a kind takes any keys.
+  /// Why `make` is missing, as the text of the error. Such a kind accepts any keys.
   std::string unavailable = {};
 };
 
 class resolver_kinds {
  public:
-  /// The text's bytes and the members of one union; more is invalid.
+  /// Limits of the text and of the members of a union. Beyond them: cluster_error invalid.
   static constexpr std::size_t text_bytes_max = 1 << 20;
   static constexpr std::size_t union_max = 64;
 
-  /// Replaces one of the same name.
+  /// Adds a kind, or replaces the one with its name.
   void add(resolver_kind kind);
   std::vector<resolver_kind> const& all() const { return kinds_; }
 
@@ -89,15 +89,14 @@ class resolver_kinds {
   std::vector<resolver_kind> kinds_;
 };
 
-/// simple, file, tf-config, slurm and sagemaker: those that ask nobody over the network.
+/// Returns simple, file, tf-config, slurm and sagemaker, which do not use the network.
 resolver_kinds local_resolver_kinds();
 
-/// One of these; a program that knows more kinds asks its own table.
+/// Creates a resolver of a local kind. Programs with more kinds use their own table.
 std::shared_ptr<cluster_resolver> make_resolver(
     std::string_view text, environment_lookup const& environment = process_environment());
 
-/// Where in `text` the character stands outside of JSON's strings, objects and lists; npos:
-/// nowhere.
+/// Returns the position of a character outside of JSON strings, objects and lists, or npos.
 std::size_t find_outside_json(std::string_view text, char wanted, std::size_t from = 0);
 
 }  // namespace muster

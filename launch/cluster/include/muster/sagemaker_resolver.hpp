@@ -1,5 +1,5 @@
 // The hosts of a SageMaker training job: SM_HOSTS (a JSON list) and SM_CURRENT_HOST. All are
-// workers, in the order of their names. Everything else is as with TF_CONFIG.
+// workers, sorted by name. Otherwise works like tf_config_resolver.
 #pragma once
 
 #include "muster/tf_config_resolver.hpp"
@@ -13,11 +13,12 @@ class sagemaker_resolver : public tf_config_resolver {
   explicit sagemaker_resolver(environment_lookup environment = process_environment(),
                               int port = default_port)
       : sagemaker_resolver(std::move(environment), port, {}) {}
-  /// invalid: a port that is none.
+  /// @throws cluster_error invalid for an invalid port
   sagemaker_resolver(environment_lookup environment, int port, overrides o);
 
  protected:
-  /// Empty when the current host is not among the hosts. missing: a variable is not there.
+  /// Returns an empty configuration if the current host is not among the hosts.
+  /// @throws cluster_error missing if a variable is not set
   tf_config load() const override;
 
  private:

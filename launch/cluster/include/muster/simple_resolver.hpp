@@ -1,4 +1,4 @@
-// A cluster that was written down: the spec and everything else are given.
+// Resolver with a fixed cluster and fixed settings.
 #pragma once
 
 #include "muster/cluster_resolver.hpp"
@@ -8,13 +8,13 @@ namespace muster {
 class simple_resolver : public cluster_resolver {
  public:
   struct options {
-    /// For master() without a type and an id.
+    /// Result of master() without a type and an id.
     std::string master = {};
     std::optional<std::string> task_type = {};
     std::optional<int> task_id = {};
     std::string environment = {};
     std::map<std::string, int> num_accelerators = {};
-    /// Empty: addresses stand alone.
+    /// Empty: addresses without a prefix.
     std::string rpc_layer = {};
   };
 
@@ -24,7 +24,7 @@ class simple_resolver : public cluster_resolver {
   muster::cluster_spec cluster_spec() override { return spec_; }
   std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                      std::optional<std::string> rpc_layer = {}) override;
-  /// As given, of whichever task.
+  /// Returns the configured accelerators for any task.
   std::map<std::string, int> num_accelerators(std::optional<std::string> = {},
                                               std::optional<int> = {}) override {
     return accelerators_;

@@ -1,10 +1,9 @@
-// The tasks of a Slurm step, from the variables that srun gives to each: SLURM_PROCID,
-// SLURM_STEP_NUM_TASKS, SLURM_STEP_NODELIST and SLURM_STEP_TASKS_PER_NODE; SLURM_DISTRIBUTION says
-// how ranks are laid over the nodes (block when it is not there).
+// Tasks of a Slurm step, from the variables that srun sets for each: SLURM_PROCID,
+// SLURM_STEP_NUM_TASKS, SLURM_STEP_NODELIST and SLURM_STEP_TASKS_PER_NODE. SLURM_DISTRIBUTION
+// determines the nodes of ranks (block if not set).
 //
-// Addresses are host:port, the ports of one host counted up from port_base. Ranks are given to jobs
-// in the order of the jobs' names. Hosts stay in the order of the node list, which is that of the
-// ranks.
+// Addresses are host:port; the ports of a host count up from port_base. Ranks are assigned to jobs
+// in the order of the jobs' names. Hosts keep the order of the node list.
 #pragma once
 
 #include <functional>
@@ -16,22 +15,22 @@ namespace muster {
 
 class slurm_resolver : public cluster_resolver {
  public:
-  /// Hosts of a node list; more is invalid.
+  /// Maximum number of hosts in a node list.
   static constexpr std::size_t hosts_max = 100'000;
 
   struct options {
-    /// Tasks of each job; none: all are workers.
+    /// Tasks per job. Empty: all are workers.
     std::map<std::string, int> jobs = {};
     int port_base = 8888;
-    /// Unset: the entries of CUDA_VISIBLE_DEVICES, else the GPUs that the driver lists.
+    /// If unset, the entries of CUDA_VISIBLE_DEVICES, or the GPUs that the driver lists.
     std::optional<int> gpus_per_node = {};
-    /// Unset: those of a node divided by the most tasks of a node. 0 is fine.
+    /// If unset, the GPUs of a node divided by the largest number of tasks on a node. Can be 0.
     std::optional<int> gpus_per_task = {};
-    /// In place of SLURM_STEP_TASKS_PER_NODE, in its form: "3(x2),2,1"; a single number is for each
-    /// node.
+    /// Replaces SLURM_STEP_TASKS_PER_NODE, in its form: "3(x2),2,1". A single number applies to
+    /// each node.
     std::optional<std::string> tasks_per_node = {};
     std::optional<std::string> rpc_layer = {};
-    /// How many GPUs the driver lists; replaced by tests.
+    /// Returns the number of GPUs that the driver lists; replaced by tests.
     std::function<int()> count_gpus = {};
   };
 
@@ -39,10 +38,10 @@ class slurm_resolver : public cluster_resolver {
   explicit slurm_resolver(environment_lookup environment = process_environment())
       : slurm_resolver(std::move(environment), {}) {}
 
-  /// missing: no such variables, so this is no Slurm step; invalid: they or the options contradict
-  /// each other.
+  /// @throws cluster_error missing if the variables are not set, so this is not a Slurm step;
+  ///   invalid if they or the options contradict each other
   muster::cluster_spec cluster_spec() override;
-  /// {"GPU", gpus_per_task}; none when that is 0.
+  /// Returns {"GPU", gpus_per_task}, or nothing if that is 0.
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                               std::optional<int> id = {}) override;
 
@@ -53,8 +52,8 @@ class slurm_resolver : public cluster_resolver {
   }
   std::optional<int> task_id() override { return task_id_ ? task_id_ : own_task().second; }
 
-  /// The GPUs that are this task's own, as CUDA_VISIBLE_DEVICES writes them: "2,3"; empty when it
-  /// has none. Nothing is set: that is the program's, before it loads CUDA.
+  /// Returns the GPUs of this task in the form of CUDA_VISIBLE_DEVICES, e.g. "2,3", or "". The
+  /// program must set the variable before it loads CUDA.
   std::string visible_gpus();
 
   struct step;
@@ -68,12 +67,16 @@ class slurm_resolver : public cluster_resolver {
   options const options_;
 };
 
-/// "n[1-2,05-07],m5" as n1 n2 n05 n06 n07 m5: zeros are kept, several brackets are multiplied out.
-/// invalid: anything else, a host that is there twice, or more than `hosts_max`. `origin` names the
-/// variable in the line.
+/// Expands "n[1-2,05-07],m5" to n1 n2 n05 n06 n07 m5. Keeps leading zeros; expands several brackets
+/// to their product.
+/// @param origin names the variable in errors
+/// @throws cluster_error invalid if the text is malformed, a host occurs twice, or there are more
+///   than `hosts_max`
 std::vector<std::string> expand_hostlist(std::string_view text, std::string const& origin,
                                          std::size_t hosts_max = slurm_resolver::hosts_max);
-/// "3(x2),2,1" as 3 3 2 1. invalid: anything else, a 0, or more than `hosts_max` entries.
+/// Expands "3(x2),2,1" to 3 3 2 1.
+/// @throws cluster_error invalid if the text is malformed or contains a 0, or there are more than
+///   `hosts_max` entries
 std::vector<int> expand_task_counts(std::string_view text, std::string const& origin,
                                     std::size_t hosts_max = slurm_resolver::hosts_max);
 

@@ -1,7 +1,7 @@
-// TF_CONFIG: what TensorFlow's launchers put into the environment of each task: the cluster, and
-// which task of it this process is.
+// TF_CONFIG: the cluster and this process's task, which TensorFlow's launchers set in the
+// environment of each task.
 //
-// Plain data. Every fault is a cluster_error with one line that names the field and the fix, e.g.
+// Plain data. Errors are cluster_error with one line that names the field and the fix, e.g.
 // "TF_CONFIG: task.index is -1; write a number from 0".
 #pragma once
 
@@ -15,28 +15,28 @@
 namespace muster {
 
 struct tf_config {
-  /// Empty: the program is alone.
+  /// Empty: the program runs alone.
   muster::cluster_spec cluster;
-  /// Unset: not said. A number in the text is taken as its digits.
+  /// Unset if missing. A number is converted to a string.
   std::optional<std::string> task_type;
-  /// Unset: not said. A text of digits is taken as the number.
+  /// Unset if missing. A string of digits is converted to a number.
   std::optional<int> task_index;
-  /// Of these an empty text is one, and differs from none.
+  /// An empty string differs from a missing one.
   std::optional<std::string> rpc_layer;
   std::optional<std::string> environment;
-  /// Wins over the address of any task.
+  /// Overrides the address of any task.
   std::optional<std::string> session_master;
-  /// Whether the text has the key at all, and a `task` with anything in it.
+  /// Whether the text contains `cluster`, and a `task` that is not empty.
   bool has_cluster = false;
   bool has_task = false;
 
-  /// Reads the text and checks the form of each field; other keys are allowed and ignored.
+  /// Parses the text and checks the form of each field. Ignores other keys.
   static tf_config parse(std::string_view text);
-  /// The variable TF_CONFIG, parsed; nothing is set when it is not there.
+  /// Parses the variable TF_CONFIG. Returns an empty configuration if it is not set.
   static tf_config from(environment_lookup const& environment);
 
-  /// Checks what the fields say together: a task has a type, which is a job of the cluster (but an
-  /// evaluator need not be in it), its index is one of the job's, and there is one chief at most.
+  /// Checks that the fields are consistent. A task has a type, which is a job of the cluster or
+  /// evaluator, and an index of that job. There is at most one chief.
   void check() const;
 };
 

@@ -1,4 +1,4 @@
-// Reads the cluster from TF_CONFIG, anew at each call.
+// Reads the cluster from TF_CONFIG at each call.
 #pragma once
 
 #include "muster/cluster_resolver.hpp"
@@ -8,12 +8,12 @@ namespace muster {
 
 class tf_config_resolver : public cluster_resolver {
  public:
-  /// What is set here wins over TF_CONFIG.
+  /// Settings that override TF_CONFIG.
   struct overrides {
     std::optional<std::string> task_type = {};
     std::optional<int> task_id = {};
     std::optional<std::string> rpc_layer = {};
-    /// TF_CONFIG's own is for the coordinator, not for this.
+    /// TF_CONFIG's own environment applies to the coordinator, not to this.
     std::string environment = {};
   };
 
@@ -21,12 +21,12 @@ class tf_config_resolver : public cluster_resolver {
   explicit tf_config_resolver(environment_lookup environment = process_environment())
       : tf_config_resolver(std::move(environment), {}) {}
 
-  /// Empty when TF_CONFIG has no cluster.
+  /// Returns an empty spec if TF_CONFIG has no cluster.
   muster::cluster_spec cluster_spec() override;
-  /// `session_master` as it is; empty when there is at most one task at all.
+  /// Returns `session_master` if set. Returns "" if there is at most one task.
   std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                      std::optional<std::string> rpc_layer = {}) override;
-  /// Without a type and an id those of this process's own task.
+  /// Without a type and an id, returns those of this process's task.
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                               std::optional<int> id = {}) override;
 
@@ -37,12 +37,12 @@ class tf_config_resolver : public cluster_resolver {
     return task_type_ ? task_type_ : load().task_type;
   }
   std::optional<int> task_id() override { return task_id_ ? task_id_ : load().task_index; }
-  /// Empty when nothing says it: addresses stand alone.
+  /// Returns "" if it is not set: addresses have no prefix.
   std::string rpc_layer() override { return layer_ ? *layer_ : load().rpc_layer.value_or(""); }
   void rpc_layer(std::string layer) override { layer_ = std::move(layer); }
 
  protected:
-  /// What stands for TF_CONFIG; asked anew at each call.
+  /// Returns the configuration; called at each request.
   virtual tf_config load() const { return tf_config::from(environment_lookup_); }
   environment_lookup const& variables() const { return environment_lookup_; }
 

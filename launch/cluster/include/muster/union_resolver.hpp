@@ -1,4 +1,5 @@
-// Several resolvers as one: their specs merged, everything else of the first, unless overridden.
+// Merges the specs of several resolvers. Everything else is taken from the first one, unless
+// overridden.
 #pragma once
 
 #include <memory>
@@ -16,15 +17,15 @@ class union_resolver : public cluster_resolver {
     std::optional<std::string> rpc_layer = {};
   };
 
-  /// invalid: none are given, or a null one.
+  /// @throws cluster_error invalid without resolvers, or for nullptr
   union_resolver(std::vector<std::shared_ptr<cluster_resolver>> resolvers, overrides o);
   explicit union_resolver(std::vector<std::shared_ptr<cluster_resolver>> resolvers)
       : union_resolver(std::move(resolvers), {}) {}
 
-  /// A job that is dense in all of them is concatenated in their order; where it is sparse in one,
-  /// indices stay as they are, and one that is there twice is invalid.
+  /// Concatenates jobs that are dense in all specs, in their order. If a job is sparse in one,
+  /// indices are kept and duplicates are invalid.
   muster::cluster_spec cluster_spec() override;
-  /// Of the given task; without a type and an id the first resolver's.
+  /// Returns the master of the given task, or the first resolver's.
   std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                      std::optional<std::string> rpc_layer = {}) override;
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
