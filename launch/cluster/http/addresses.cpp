@@ -1,4 +1,3 @@
-// Hosts and ports, checked and joined; endpoints with or without a scheme, taken apart.
 #include "launch/cluster/http/addresses.hpp"
 
 #include "launch/cluster/resolver_text.hpp"
@@ -9,7 +8,8 @@ namespace {
 
 constexpr int port_max = 65535;
 
-/// Letters, digits and what names and addresses have besides; a comma or a slash is a slip.
+/// Accepts letters, digits and other characters of names and addresses. A comma or slash is a
+/// typing error.
 bool is_host(std::string_view host) {
   constexpr std::string_view others = ".-_:%";
   for (char const c : host) {

@@ -1,4 +1,3 @@
-// One question over its tries: which answers are worth another, how long to wait, what to say.
 #include "launch/cluster/http/api_client.hpp"
 
 #include <algorithm>
@@ -44,15 +43,15 @@ std::string text_at(json::object const& o, std::string_view key) {
   return found && found->is_string() ? std::string(found->get_string()) : std::string();
 }
 
-/// Within this machine nobody listens.
+/// Allows http:// only within this machine.
 void keep_token_secret(std::string const& url) {
   auto const target = muster::parse_http_url(url);
   if (target && !target->tls && !is_loopback(target->host))
     throw invalid(url + ": a token is sent over https:// only");
 }
 
-/// What a service's error body says: its `message`, `error.message`, `error_description` or
-/// `error`, else its first line; at most 300 bytes, on one line.
+/// Returns the message of an error body: `message`, `error.message`, `error_description` or
+/// `error`, otherwise its first line. At most 300 bytes, on one line.
 std::string service_message(std::string const& body) {
   boost::json::error_code ec;
   auto const parsed = boost::json::parse(body, ec);
@@ -75,7 +74,7 @@ api_client::api_client(api_service service)
     : service_(std::move(service)),
       client_({api_answer_bytes_max, service_.ca_file, service_.verify}) {}
 
-// The state of one request over its tries.
+// State of one request over its retries.
 struct api_client::attempts {
   api_service const& service;
   std::chrono::steady_clock::time_point begun = service.time.now();
@@ -86,7 +85,7 @@ struct api_client::attempts {
     return service.limits.total - gone;
   }
 
-  /// Whether there is another try; waits for it.
+  /// Waits for the next try. Returns false if there is none.
   bool next(std::optional<milliseconds> asked_for) const {
     auto const& l = service.limits;
     if (made >= l.tries) return false;

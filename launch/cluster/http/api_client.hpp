@@ -1,8 +1,7 @@
-// Asks an HTTP service about a cluster: JSON answers, a bearer token, limits on time and size, and
-// trying again where that can help. Whatever goes wrong is a cluster_error that names the URL, the
-// status and what the service itself says.
+// Queries an HTTP service about a cluster: JSON answers, a bearer token, limits of time and size,
+// and retries. Errors are cluster_error with the URL, the status and the service's message.
 //
-// Used by one thread at a time; blocks for `api_limits::total` at most, and what a token takes.
+// Not thread-safe; blocks at most `api_limits::total` plus the time to get a token.
 #pragma once
 
 #include <functional>
@@ -18,16 +17,16 @@
 
 namespace muster::cluster {
 
-/// Bytes of one answer; a longer one is refused.
+/// Maximum size of an answer in bytes.
 constexpr std::size_t api_answer_bytes_max = 16 * 1024 * 1024;
 
 struct api_service {
-  std::string ca_file = {};  // for https://; empty: the system's authorities
+  std::string ca_file = {};  // for https://; empty: the system's CAs
   bool verify = true;
-  /// Asked before each try, so that one that was renewed meanwhile is used. Empty: no token.
+  /// Called before each try, so that a renewed token is used. Empty: no token.
   std::function<std::string()> token = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// What to do about a status, for the end of the error's line; empty: nothing known.
+  /// Returns how to fix a status, for the end of the error, or "".
   std::function<std::string(unsigned status)> remedy = {};
   api_limits limits = {};
   time_source time = real_time();
@@ -37,10 +36,10 @@ struct api_request {
   std::string method = "GET";
   std::string url;
   std::string body = {};
-  /// False: may do something twice, so it is sent once only.
+  /// Whether the request can be repeated. If not, it is sent once only.
   bool again = true;
   std::string content_type = "application/json";
-  /// The body is not for everybody: sent over https://, or within this machine.
+  /// The body is secret: sent only over https:// or within this machine.
   bool secret = false;
 };
 
@@ -48,18 +47,19 @@ class api_client {
  public:
   explicit api_client(api_service service);
 
-  /// Any final status, after the tries that 429, 5xx and broken connections are worth. unreachable:
-  /// no answer at all; denied: the server's certificate; invalid: the URL or the CA file, or a
-  /// token that would be sent in the clear.
+  /// Returns the final answer with any status, after retries for 429, 5xx and broken connections.
+  /// @throws cluster_error unreachable without an answer; denied for the server's certificate;
+  ///   invalid for the URL, the CA file, or a token that would be sent unencrypted
   muster::http_response send(api_request const& request);
 
-  /// The JSON of a 2xx answer. 401 and 403: denied, 404 and 410: missing, 429 and 5xx:
-  /// unreachable, others: invalid.
+  /// Returns the JSON of a 2xx answer.
+  /// @throws cluster_error denied for 401 and 403, missing for 404 and 410, unreachable for 429 and
+  ///   5xx, invalid for others
   json::value ask(api_request const& request);
   json::value get(std::string const& url) { return ask({.method = "GET", .url = url}); }
 
-  /// The second half of ask, for who looks at the answer in between: any other status than 2xx is
-  /// thrown.
+  /// Second half of ask(), for callers that inspect the answer first. Throws unless the status is
+  /// 2xx.
   void check(api_request const& request, muster::http_response const& answer) const;
   json::value read(api_request const& request, muster::http_response const& answer) const;
 

@@ -1,4 +1,4 @@
-// The table of the resolvers that ask services: their keys, and options made of them.
+// Keys of the resolvers that use the network, and their conversion to options.
 #include "muster/cloud_resolver_kinds.hpp"
 
 #include "base/text.hpp"

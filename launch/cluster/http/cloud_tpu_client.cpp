@@ -1,4 +1,3 @@
-// Questions to the Cloud TPU API and to the hosts of a TPU.
 #include "muster/cloud_tpu_client.hpp"
 
 #include <algorithm>
@@ -16,10 +15,10 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Out of memory: whoever restarts sooner runs into it again.
+/// After an earlier restart the host would run out of memory again.
 constexpr std::chrono::seconds oom_cool_down{90};
 
-/// What a question at the end of a wait may still take.
+/// Time limit of the query at the end of a wait.
 constexpr milliseconds last_question{5'000};
 
 std::vector<std::string> endpoints_of(json_place const& node) {
@@ -30,7 +29,7 @@ std::vector<std::string> endpoints_of(json_place const& node) {
   std::vector<std::string> all;
   for (auto const& e : node.items_of("networkEndpoints"))
     all.push_back(host_port(e.at("ipAddress").text(), port_of(e), e.where()));
-  // The oldest answers have a single one, outside of the list.
+  // The oldest answers have a single endpoint outside of the list.
   if (auto const ip = node.text_of("ipAddress"); all.empty() && !ip.empty())
     all.push_back(host_port(ip, port_of(node), node.where()));
   if (all.size() > tpu_endpoints_max)
@@ -86,7 +85,7 @@ api_service cloud_tpu_client::service() const {
   return {.limits = options_.limits, .time = options_.time};
 }
 
-// A new one for each question: connections that were idle for long are closed by the service.
+// Creates a client per query, because the service closes idle connections.
 api_client cloud_tpu_client::make_client(api_limits const& limits) {
   auto s = credentials_->sign_in(options_.token_file, "tpu.nodes.get");
   s.limits = limits;
@@ -179,7 +178,7 @@ void cloud_tpu_client::wait_for_healthy(milliseconds timeout, milliseconds inter
       seen = "health: \"" + printable(n.health) + "\", state: \"" + printable(n.state) + "\"";
       if (!n.health_description.empty()) seen += " (" + printable(n.health_description) + ")";
     } catch (cluster_error const& e) {
-      // What may pass is waited for like a TPU that is not healthy.
+      // Waits for transient errors like for an unhealthy TPU.
       if (e.kind() != cluster_error::code::unreachable) throw;
       seen = e.what();
     }

@@ -1,4 +1,4 @@
-// Lists an instance group, then asks for the address of each machine.
+// Lists an instance group, then queries the address of each machine.
 #include "muster/gce_resolver.hpp"
 
 #include <algorithm>

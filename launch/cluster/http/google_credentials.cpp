@@ -1,4 +1,4 @@
-// The two kinds of credential files, and what is asked for a token with each.
+// Handles the two kinds of credential files, and their token requests.
 #include "launch/cluster/http/google_credentials.hpp"
 
 #include <openssl/err.h>
@@ -23,12 +23,12 @@ constexpr auto file_name = "application_default_credentials.json";
 constexpr auto google_token_url = "https://oauth2.googleapis.com/token";
 constexpr auto scope = "https://www.googleapis.com/auth/cloud-platform";
 constexpr auto jwt_grant = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-/// The longest that Google takes.
+/// Maximum that Google accepts.
 constexpr std::chrono::seconds jwt_lasts{3600};
 
 using key_ptr = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 
-/// Without it OpenSSL would ask for a passphrase on the terminal.
+/// Otherwise OpenSSL would prompt for a passphrase on the terminal.
 int no_passphrase(char*, int, int, void*) {
   return -1;
 }
@@ -38,7 +38,7 @@ key_ptr read_key(std::string const& pem, std::string const& origin) {
       BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
   key_ptr key(in ? PEM_read_bio_PrivateKey(in.get(), nullptr, &no_passphrase, nullptr) : nullptr,
               &EVP_PKEY_free);
-  ERR_clear_error();  // the queue is the thread's, and TLS on it reads what others left
+  ERR_clear_error();  // the queue belongs to the thread, and its TLS code reads earlier errors
   if (!key || !EVP_PKEY_is_a(key.get(), "RSA"))
     throw invalid(origin + " is no RSA key in PEM form without a passphrase");
   return key;
@@ -64,9 +64,10 @@ std::string rs256(std::string const& text, EVP_PKEY* key, std::string const& ori
   return signature;
 }
 
-/// header.claims.signature (RFC 7515, 7519), each in base64 for URLs; `header` gets "alg" and
-/// "typ". invalid: the key is no RSA key in PEM form, or wants a passphrase; `origin` begins the
-/// line, the key is never shown.
+/// Returns header.claims.signature (RFC 7515, 7519), each in URL-safe base64. Adds "alg" and "typ"
+/// to `header`.
+/// @throws cluster_error invalid if the key is not an RSA key in PEM form, or needs a passphrase;
+///   begins with `origin` and never contains the key
 std::string signed_jwt(json::object header, json::object const& claims,
                        std::string const& private_key_pem, std::string const& origin) {
   auto const key = read_key(private_key_pem, origin);
@@ -132,7 +133,7 @@ std::optional<google_credentials::key_file> google_credentials::find_file() cons
       folder = home + "/.config/gcloud";
     if (folder.empty()) return {};
     path = folder + "/" + file_name;
-    std::error_code unreadable;  // as for gcloud's own libraries: then there is none
+    std::error_code unreadable;  // ignored like in gcloud's own libraries
     if (!std::filesystem::is_regular_file(path, unreadable)) return {};
   }
   try {
@@ -171,7 +172,7 @@ void google_credentials::refresh(key_file const& file) {
     auto const body = client.read(request, answer);
     token_.take(json_place(body, url), time_.now());
   } catch (cluster_error const& e) {
-    if (answer.status != 400) throw;  // what OAuth says for a grant that does not hold
+    if (answer.status != 400) throw;  // status of OAuth for an invalid grant
     throw cluster_error(cluster_error::code::denied, e.what());
   }
 }

@@ -1,10 +1,9 @@
-// Application-default credentials: who asks Google's APIs where nobody names a token. A file that
-// GOOGLE_APPLICATION_CREDENTIALS names, else the one that `gcloud auth application-default login`
-// leaves, else this machine's service account, as the metadata server knows it.
+// Application-default credentials for Google's APIs, used if no token is configured. They are the
+// file in GOOGLE_APPLICATION_CREDENTIALS, or the file of `gcloud auth application-default login`,
+// or the machine's service account from the metadata server.
 //
-// The file is read anew whenever a token is due; tokens are kept until shortly before they expire.
-// Used by one thread at a time; blocks for as long as `api_limits` allow. What is in the file is
-// never shown.
+// The file is read whenever a token is requested; tokens are kept until shortly before they expire.
+// Not thread-safe; blocks up to `api_limits`. Errors never contain the file's content.
 #pragma once
 
 #include <optional>
@@ -16,17 +15,20 @@ namespace muster::cluster {
 
 class google_credentials {
  public:
-  /// `metadata` must outlive it.
+  /// `metadata` must outlive this object.
   google_credentials(environment_lookup environment, google_metadata& metadata, api_limits limits,
                      time_source time);
 
-  /// denied: the file is not there or not readable, or the account is refused; invalid: the file is
-  /// malformed or of a kind that is not known; else as api_client and google_metadata.
+  /// Returns an access token.
+  /// @throws cluster_error denied if the file is missing or unreadable, or the account is refused;
+  ///   invalid if the file is malformed or of an unknown kind; otherwise like api_client and
+  ///   google_metadata
   std::string token();
 
-  /// A service whose requests are signed in: with the token of `token_file` when one is named, else
-  /// with one of these credentials and the project that pays for a user's requests. `right` is the
-  /// permission that a refusal is explained with. Must outlive the service.
+  /// Returns an authenticated service, which this object must outlive. Uses the token of
+  /// `token_file`, or if it is empty, these credentials and the project that pays for the user's
+  /// requests.
+  /// @param right permission to mention in errors
   api_service sign_in(std::string const& token_file, std::string const& right);
 
  private:

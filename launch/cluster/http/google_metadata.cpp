@@ -1,4 +1,3 @@
-// The metadata server of a machine of Google Cloud, and tokens that it gives.
 #include "launch/cluster/http/google_metadata.hpp"
 
 #include <algorithm>
@@ -10,10 +9,10 @@ namespace muster::cluster {
 namespace {
 
 constexpr auto flavor_header = "Metadata-Flavor";
-/// The machine itself answers at once, so silence means that there is no such server.
+/// The server on the machine answers immediately, so silence means that there is none.
 constexpr std::chrono::milliseconds try_max{2000}, total_max{10'000};
 
-/// A token that ends sooner is not worth keeping.
+/// Tokens that expire sooner are not kept.
 constexpr std::chrono::seconds reserve{60};
 constexpr std::chrono::seconds age_max{24 * 3600};
 

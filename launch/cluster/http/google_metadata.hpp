@@ -1,6 +1,6 @@
-// The metadata server of a Google Cloud machine: who the machine is, and tokens of its service
-// account. Found at GCE_METADATA_HOST or GCE_METADATA_IP, else at metadata.google.internal.
-// Used by one thread at a time.
+// Client of the metadata server of a Google Cloud machine, which provides the machine's properties
+// and tokens of its service account. The server is at GCE_METADATA_HOST or GCE_METADATA_IP, by
+// default metadata.google.internal. Not thread-safe.
 #pragma once
 
 #include <string>
@@ -11,14 +11,15 @@
 
 namespace muster::cluster {
 
-/// A token as OAuth servers give it, kept until shortly before it expires.
+/// An OAuth token, kept until shortly before it expires.
 class access_token {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
   bool good_at(time_point now) const { return !text_.empty() && now < until_; }
   std::string const& text() const { return text_; }
-  /// {"access_token": "…", "expires_in": 3599}. missing, invalid: a member, by its place.
+  /// Reads {"access_token": "…", "expires_in": 3599}.
+  /// @throws cluster_error missing or invalid, which names the member
   void take(json_place const& answer, time_point now);
 
  private:
@@ -30,15 +31,16 @@ class google_metadata {
  public:
   google_metadata(environment_lookup const& environment, api_limits limits, time_source time);
 
-  /// As the server writes it. missing: it does not know it; unreachable: this is no machine of
-  /// Google Cloud, or what answers is not the metadata server.
+  /// Returns a value as the server sends it.
+  /// @throws cluster_error missing if the server does not have it; unreachable if there is no
+  ///   metadata server
   std::string get(std::string const& path);
 
   std::string project() { return get("project/project-id"); }
-  /// "us-central1-b"
+  /// Returns for example "us-central1-b".
   std::string zone();
   std::string local_ip() { return get("instance/network-interfaces/0/ip"); }
-  /// For Google's APIs; kept until shortly before it expires.
+  /// Returns a token for Google's APIs, kept until shortly before it expires.
   std::string token();
 
  private:

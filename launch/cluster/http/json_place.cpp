@@ -1,4 +1,3 @@
-// Each step into an answer adds to the path that a fault would name.
 #include "launch/cluster/http/json_place.hpp"
 
 #include <boost/json/array.hpp>

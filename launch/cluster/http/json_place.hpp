@@ -1,5 +1,5 @@
-// A value in an answer, with the way to it: what is missing or of another kind becomes a
-// cluster_error that says where. Refers to the JSON and does not own it. Any thread.
+// A JSON value of an answer with its path. Errors are cluster_error with the path. Refers to the
+// JSON and does not own it. Any thread.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -15,31 +15,32 @@ namespace muster::cluster {
 
 class json_place {
  public:
-  /// `origin` begins each error, usually the URL.
+  /// @param origin begins each error, usually the URL
   json_place(boost::json::value const& value, std::string origin)
       : value_(&value), origin_(std::move(origin)) {}
 
-  /// missing: "https://…/nodes/n: networkEndpoints[0].ipAddress is missing". null is missing too.
+  /// @throws cluster_error missing, also for null: "https://…/nodes/n:
+  ///   networkEndpoints[0].ipAddress is missing"
   json_place at(std::string_view key) const;
   std::optional<json_place> find(std::string_view key) const;
   json_place at(std::size_t index) const;
-  /// Of a list.
+  /// Returns the items of a list.
   std::vector<json_place> items() const;
-  /// As items, of a list that may be left out.
+  /// Returns the items of an optional list.
   std::vector<json_place> items_of(std::string_view key) const;
 
-  /// Names and values of an object that may be left out.
+  /// Returns names and values of an optional object.
   std::vector<std::pair<std::string, json_place>> members_of(std::string_view key) const;
 
-  // invalid: "https://…: items[3].status.phase is a number, not a string"
+  // Throw cluster_error invalid: "https://…: items[3].status.phase is a number, not a string"
   std::string text() const;
-  /// A whole number; services write some of them as strings.
+  /// Returns a whole number; accepts strings, as some services send.
   std::int64_t number() const;
 
-  /// Text of a member that may be left out; empty then.
+  /// Returns the text of an optional member, or "".
   std::string text_of(std::string_view key) const;
 
-  /// "https://…: items[3].status"
+  /// Returns for example "https://…: items[3].status".
   std::string where() const;
 
  private:

@@ -1,4 +1,4 @@
-// Finds the API server, lists the pods of each job, and puts their addresses in order.
+// Finds the API server, lists the pods of each job, and sorts their addresses.
 #include "muster/kubernetes_resolver.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace cluster {
 
 struct kubernetes_pod {
   std::string name_space, name, phase, pod_ip, host_ip;
-  bool ending = false;        // it is being deleted
+  bool ending = false;        // being deleted
   std::string hostname = {};  // empty: its name
   /// {"GPU", 8} of a container limited to nvidia.com/gpu: 8.
   std::map<std::string, int> accelerators = {};
@@ -26,14 +26,14 @@ struct kubernetes_pod {
 
 namespace {
 
-/// Pods asked for at once, and the pages of one listing.
+/// Pods per page, and maximum number of pages.
 constexpr int pods_of_a_page = 500;
 constexpr int pod_pages_max = 2000;
 
-/// Accelerators of one container.
+/// Maximum number of accelerators per container.
 constexpr std::int64_t accelerators_max = 10'000;
 
-/// "nvidia.com/gpu" and "google.com/tpu" are GPU and TPU; other resources are none.
+/// Returns GPU for "nvidia.com/gpu", TPU for "google.com/tpu", and "" for other resources.
 std::string accelerator_of(std::string const& resource) {
   if (resource.ends_with("/gpu")) return "GPU";
   if (resource.ends_with("/tpu")) return "TPU";
@@ -58,12 +58,14 @@ std::map<std::string, int> accelerators_of(json_place const& spec) {
   return all;
 }
 
-/// Listings go stale while they are read page by page; then they are begun again so often.
+/// A listing can expire while it is read by pages. It is restarted this often.
 constexpr int restarts_max = 3;
 constexpr unsigned gone = 410;
 
-/// All that have the labels, in the API's order. `name_space` "*": of all. missing and invalid: an
-/// answer that is not as documented, or more pods than a cluster may have; else as api_client.
+/// Returns all pods with the labels, in the API's order.
+/// @param name_space "*": all
+/// @throws cluster_error missing or invalid if the answer is malformed, or there are more pods than
+///   a cluster can have; otherwise like api_client
 std::vector<kubernetes_pod> list_kubernetes_pods(api_client& api, std::string const& server,
                                                  std::string const& name_space,
                                                  std::string const& selector) {
@@ -242,7 +244,8 @@ std::map<std::string, int> kubernetes_resolver::num_accelerators(std::optional<s
   return all;
 }
 
-// Off the cluster the variables are about some other machine, and a name is one in its namespace.
+// Off the cluster, the variables describe another machine. A pod's name is unique only in its
+// namespace.
 std::function<bool(kubernetes_resolver::pod const&)> kubernetes_resolver::find_self() const {
   if (!options_.server.empty() || options_.name_space == "*")
     return [](pod const&) { return false; };

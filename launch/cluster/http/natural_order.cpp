@@ -1,4 +1,3 @@
-// Compares runs of digits as numbers of any length, the rest by character.
 #include "launch/cluster/http/natural_order.hpp"
 
 #include <algorithm>
@@ -11,7 +10,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Takes the digits at the beginning off `text`, without zeros in front.
+/// Removes leading digits from `text` and returns them without leading zeros.
 std::string_view take_number(std::string_view& text) {
   std::size_t end = 0;
   while (end < text.size() && is_digit(text[end])) ++end;

@@ -1,12 +1,11 @@
-// The order in which people count: runs of digits compare as numbers, so "w-2" is before "w-10".
-// Pure.
+// Natural order: runs of digits compare as numbers, so "w-2" precedes "w-10". Pure function.
 #pragma once
 
 #include <string_view>
 
 namespace muster::cluster {
 
-/// A strict order of texts; those that differ only in zeros in front are ordered as texts.
+/// A strict order. Strings that differ only in leading zeros compare as strings.
 bool natural_less(std::string_view a, std::string_view b);
 
 }  // namespace muster::cluster

@@ -1,4 +1,4 @@
-// Times as HTTP services write them. Pure.
+// Parses times of HTTP services. Pure functions.
 #pragma once
 
 #include <chrono>
@@ -7,12 +7,13 @@
 
 namespace muster::cluster {
 
-/// The `Retry-After` header, seconds or a date; none when there is none or it is neither. Never
-/// negative.
+/// Parses a `Retry-After` header, in seconds or as a date. Returns nullopt if it is missing or
+/// malformed. Never negative.
 std::optional<std::chrono::milliseconds> retry_after(std::string_view header,
                                                      std::chrono::system_clock::time_point now);
 
-/// "2020-11-02T00:00:00.25Z", "…+01:00" (RFC 3339), to the second; none when it is no such.
+/// Parses RFC 3339 times such as "2020-11-02T00:00:00.25Z" and "…+01:00", without fractions of
+/// seconds. Returns nullopt if malformed.
 std::optional<std::chrono::system_clock::time_point> parse_timestamp(std::string_view text);
 
 }  // namespace muster::cluster

@@ -1,4 +1,3 @@
-// Reads a file that holds one line.
 #include "launch/cluster/http/secret_file.hpp"
 
 #include <cerrno>

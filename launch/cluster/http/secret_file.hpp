@@ -1,4 +1,4 @@
-// Files that a platform gives to a program: tokens, names. Any thread.
+// Reads files that a platform provides to a program, such as tokens and names. Any thread.
 #pragma once
 
 #include <string>
@@ -7,11 +7,13 @@
 
 namespace muster::cluster {
 
-/// Bytes of such a file.
+/// Maximum size of such a file in bytes.
 constexpr std::size_t secret_bytes_max = 1024 * 1024;
 
-/// Without the blanks around it. An error of `kind`: it cannot be read, is empty, longer than the
-/// limit or of several lines; `remedy` ends the line. What is in it is never shown.
+/// Returns the content without surrounding blanks. Errors never contain it.
+/// @param kind code of the error if the file cannot be read, is empty, too long or has several
+///   lines
+/// @param remedy ends the error
 std::string read_secret(std::string const& path, cluster_error::code kind,
                         std::string const& remedy);
 

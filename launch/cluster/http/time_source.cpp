@@ -1,4 +1,3 @@
-// The real clocks.
 #include "muster/time_source.hpp"
 
 #include <memory>

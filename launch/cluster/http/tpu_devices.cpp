@@ -1,4 +1,3 @@
-// Cores of TPUs, by device names, by type and by topology.
 #include "launch/cluster/http/tpu_devices.hpp"
 
 #include "launch/cluster/resolver_text.hpp"
@@ -7,11 +6,11 @@ namespace muster::cluster {
 
 namespace {
 
-/// Chips of the largest pods are some ten thousand.
+/// The largest pods have some ten thousand chips.
 constexpr int cores_max = 1'000'000;
 constexpr int number_max = 1'000'000'000;
 
-/// The number right behind `label`, up to `end` or the end of the text.
+/// Returns the number after `label`, up to `end` or the end of the text.
 std::optional<int> number_after(std::string const& text, std::string const& label, char end) {
   auto const at = text.rfind(label);
   if (at == std::string::npos) return {};
@@ -59,7 +58,7 @@ int cores_of_topology(std::string const& generation, std::string const& topology
     if (!side || *side == 0 || (chips *= *side) > cores_max)
       throw invalid(origin + " is " + quoted(topology) + "; expected sides as in 2x2x4");
   }
-  // One core a chip since the "lite" chips of the fifth generation, two before and in V5P.
+  // "Lite" chips since the fifth generation have one core per chip; earlier chips and V5P have two.
   bool const single = generation == "V5LITE_POD" || generation.starts_with("V6");
   return static_cast<int>(chips) * (single ? 1 : 2);
 }

@@ -1,4 +1,3 @@
-// The hosts of a TPU as one job, with a coordinator beside them where one is named.
 #include "muster/tpu_resolver.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -17,13 +16,14 @@ using cluster::missing;
 
 namespace {
 
-/// Where `muster serve` listens for gRPC.
+/// Default gRPC port of `muster serve`.
 constexpr int serve_port = 8476;
 
 constexpr std::chrono::seconds lookup_time{10};
 
-/// The address from which packets to `address` ("10.0.0.1:8470") would leave: a UDP socket that is
-/// connected sends none. unreachable: no network leads there, or its name is not known.
+/// Returns the local address of the route to `address` ("10.0.0.1:8470"). Connecting a UDP socket
+/// sends no packets.
+/// @throws cluster_error unreachable if there is no route or the name is unknown
 std::string local_address_towards(std::string const& address) {
   auto const port = address.substr(address.rfind(':') + 1);
   auto const found =
@@ -69,8 +69,8 @@ tpu_resolver::tpu_resolver(environment_lookup environment, options o)
 
 std::string const& tpu_resolver::coordinator(std::string const& endpoint) {
   if (!coordinator_.empty()) return coordinator_;
-  // The metadata server names the machine's address in its network; within Kubernetes that would be
-  // the node's and not the pod's.
+  // The metadata server returns the machine's address. In Kubernetes, that is the node's address
+  // and not the pod's.
   auto const ip =
       tpu_.name().by_api() ? tpu_.metadata().local_ip() : local_address_towards(endpoint);
   auto const port = options_.start_coordinator ? options_.start_coordinator(ip) : serve_port;
@@ -130,7 +130,7 @@ int tpu_resolver::listed_cores() {
     }
 }
 
-// A TPU VM's metadata has the type of the whole TPU, and its hosts with commas between.
+// The metadata of a TPU VM contain the type of the whole TPU, and its comma-separated hosts.
 int tpu_resolver::local_cores() {
   auto& metadata = tpu_.metadata();
   auto const type = metadata.get("instance/attributes/accelerator-type");

@@ -1,4 +1,4 @@
-// How long a question to a service may take, and how often it is tried. A value.
+// Limits of time and retries of a query. A value.
 #pragma once
 
 #include <chrono>
@@ -7,9 +7,9 @@ namespace muster::cluster {
 
 struct api_limits {
   std::chrono::milliseconds one_try = std::chrono::seconds(10);
-  std::chrono::milliseconds total = std::chrono::seconds(60);  // the waits in between included
+  std::chrono::milliseconds total = std::chrono::seconds(60);  // including delays
   int tries = 5;
-  /// Doubles from try to try, each time between half of it and all of it.
+  /// Doubles at each retry; the actual delay is random between half of it and all of it.
   std::chrono::milliseconds first_wait = std::chrono::milliseconds(250);
   std::chrono::milliseconds longest_wait = std::chrono::seconds(8);
 };

@@ -1,6 +1,6 @@
-// The table of the resolvers that ask services over the network.
+// Table of resolvers that use the network.
 //
-// Link muster::cluster_http. It is not a part of muster::client.
+// Link muster::cluster_http, which is not part of muster::client.
 #pragma once
 
 #include "muster/make_resolver.hpp"
@@ -12,7 +12,7 @@ namespace muster {
 void add_cloud_resolver_kinds(resolver_kinds& kinds,
                               cluster::time_source const& time = cluster::real_time());
 
-/// All that there are.
+/// Returns local and cloud kinds.
 resolver_kinds all_resolver_kinds();
 
 }  // namespace muster

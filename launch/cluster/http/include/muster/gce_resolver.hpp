@@ -1,7 +1,7 @@
-// The tasks of a cluster are the running machines of a Google Compute Engine instance group, in the
-// order of their names.
+// The tasks of a cluster are the running machines of a Google Compute Engine instance group, sorted
+// by name.
 //
-// Link muster::cluster_http. It is not a part of muster::client.
+// Link muster::cluster_http, which is not part of muster::client.
 #pragma once
 
 #include "muster/api_limits.hpp"
@@ -16,21 +16,21 @@ class api_client;
 
 class gce_resolver : public cluster_resolver {
  public:
-  /// Machines asked for at once, and pages of a group.
+  /// Machines per page, and maximum number of pages.
   static constexpr int page_size = 500;
   static constexpr int pages_max = 2000;
 
   struct options {
     std::string project = {};  // empty: this machine's, from the metadata server
-    std::string zone = {};     // likewise
-    std::string region = {};   // of a regional group; then there is no zone
+    std::string zone = {};     // empty: this machine's, from the metadata server
+    std::string region = {};   // of a regional group, which has no zone
     std::string instance_group;
-    /// So many machines are waited for: fewer or more are not ready. 0: any number.
+    /// Expected number of machines; any other number is not_ready. 0: any number.
     int tasks = 0;
     int port = 8470;
     std::string task_type = "worker";
     int task_id = 0;
-    /// The index is that of this machine in the group; the metadata server knows its name.
+    /// The task id is the index of this machine, whose name is read from the metadata server.
     bool find_own = false;
     std::string rpc_layer = "grpc";
     std::string api_url = "https://compute.googleapis.com/compute/v1";
@@ -40,15 +40,15 @@ class gce_resolver : public cluster_resolver {
     cluster::time_source time = cluster::real_time();
   };
 
-  /// invalid: no group, or a zone and a region.
+  /// @throws cluster_error invalid without a group, or with a zone and a region
   gce_resolver(environment_lookup environment, options o);
 
-  /// not_ready: the group has no running machine, or not as many as expected; denied; missing: no
-  /// such group; unreachable.
+  /// @throws cluster_error not_ready if the group has no running machine, or not the expected
+  ///   number; denied; missing if there is no such group; unreachable
   muster::cluster_spec cluster_spec() override;
 
   using cluster_resolver::task_type;
-  /// invalid: the machines are all of one job, which the options name.
+  /// @throws cluster_error invalid: all machines belong to the job in the options
   void task_type(std::optional<std::string> type) override;
   using cluster_resolver::task_id;
   std::optional<int> task_id() override;

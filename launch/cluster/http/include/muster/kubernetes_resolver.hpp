@@ -1,11 +1,11 @@
-// The tasks of a cluster are pods: those that label selectors choose, in the order of their names.
+// The tasks of a cluster are pods chosen by label selectors, sorted by name.
 //
-// Within a pod the service account says whom to ask and who is asking; elsewhere the options do.
-// Tokens and authorities are read anew for each question, since they are renewed. A pod that is
-// itself one of the tasks finds out which: by POD_NAME where the manifest sets it, else by
-// HOSTNAME, which is the name of a plain pod and job-index in an indexed Job.
+// Within a pod, the service account provides the API server and the credentials; elsewhere the
+// options do. Tokens and CAs are read at each query, because they are renewed. A pod identifies its
+// own task by POD_NAME if the manifest sets it, otherwise by HOSTNAME, which is the name of a plain
+// pod and job-index in an indexed Job.
 //
-// Link muster::cluster_http. It is not a part of muster::client.
+// Link muster::cluster_http, which is not part of muster::client.
 #pragma once
 
 #include "muster/api_limits.hpp"
@@ -22,30 +22,30 @@ struct kubernetes_pod;
 
 class kubernetes_resolver : public cluster_resolver {
  public:
-  /// Where this program runs. automatic: off the cluster when a server is given.
+  /// Where this program runs. automatic: off the cluster if a server is given.
   enum class location { automatic, within_cluster, off_cluster };
-  /// "within-cluster", "off-cluster", "auto". invalid: another text.
+  /// Parses "within-cluster", "off-cluster" or "auto".
+  /// @throws cluster_error invalid
   static location parse_location(std::string_view text);
 
   struct options {
-    /// Label selectors of each job; a job's tasks are those of its first selector, then of the
-    /// next.
+    /// Label selectors of each job. Tasks are numbered by selector, in this order.
     std::map<std::string, std::vector<std::string>> jobs = {{"worker", {"job-name=tensorflow"}}};
-    /// So many pods all together are waited for: fewer or more are not ready. 0: any number.
+    /// Expected number of pods; any other number is not_ready. 0: any number.
     int tasks = 0;
     int port = 8470;
-    /// Empty: the pod's own, off the cluster "default". "*": all.
+    /// Empty: the pod's own namespace, or "default" off the cluster. "*": all.
     std::string name_space = {};
-    bool host_ip = false;  // the node's address in place of the pod's
-    /// "w-10" is after "w-2"; false: names compare as texts.
+    bool host_ip = false;  // use the node's address, not the pod's
+    /// "w-10" follows "w-2". If false, names compare as strings.
     bool natural_order = true;
-    /// Pods that have ended do not count; otherwise they are a fault like every pod not running.
+    /// Ignores pods that have ended. Otherwise they are errors, like all pods that are not running.
     bool skip_finished = false;
     std::string rpc_layer = "grpc";
 
     location where = location::automatic;
     std::string service_account = "/var/run/secrets/kubernetes.io/serviceaccount";
-    // Off the cluster.
+    // Off the cluster:
     std::string server = {};  // "https://10.0.0.1:6443"
     std::string token_file = {};
     std::string ca_file = {};
@@ -55,21 +55,22 @@ class kubernetes_resolver : public cluster_resolver {
     cluster::time_source time = cluster::real_time();
   };
 
-  /// invalid: options that contradict each other.
+  /// @throws cluster_error invalid if options contradict each other
   kubernetes_resolver(environment_lookup environment, options o);
 
-  /// not_ready: a pod is not running, a job has none, or they are not as many as expected; denied:
-  /// the token, or what the account may do; missing: this is no pod; unreachable.
+  /// @throws cluster_error not_ready if a pod is not running, a job has no pod, or the number
+  ///   differs from the expected one; denied for the token or missing permissions; missing outside
+  ///   of a pod; unreachable
   muster::cluster_spec cluster_spec() override;
 
-  // As set, else what the last cluster_spec() found; it is asked where there was none.
+  // Value as set, or as found by the last cluster_spec(), which is called if needed.
   using cluster_resolver::task_id;
   using cluster_resolver::task_type;
   std::optional<std::string> task_type() override;
   std::optional<int> task_id() override;
 
-  /// What the pods' containers are limited to, as {"GPU", 8} of nvidia.com/gpu: 8; of listed
-  /// devices where somebody lists them. Asks anew.
+  /// Returns the limits of the pods' containers, e.g. {"GPU", 8} for nvidia.com/gpu: 8, or counts
+  /// listed devices if list_devices() is set. Queries the API server.
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                               std::optional<int> id = {}) override;
 
@@ -82,7 +83,7 @@ class kubernetes_resolver : public cluster_resolver {
                           std::string const& selector) const;
   cluster::api_service service(access const& a) const;
   std::string address(pod const& p) const;
-  /// Whether a pod is the one that this program runs in.
+  /// Returns a predicate that is true for the pod of this program.
   std::function<bool(pod const&)> find_self() const;
 
   environment_lookup const environment_lookup_;

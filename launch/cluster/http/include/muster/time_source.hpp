@@ -1,5 +1,5 @@
-// Time and chance as the resolvers see them, so that tests need not wait. A value; its functions
-// are called by the thread that uses the resolver.
+// Clocks, delays and randomness of resolvers, replaceable in tests. A value; its functions are
+// called on the resolver's thread.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ struct time_source {
   std::function<std::chrono::steady_clock::time_point()> now;
   std::function<std::chrono::system_clock::time_point()> wall;
   std::function<void(std::chrono::milliseconds)> wait;
-  /// From 0 up to 1: spreads those who try again at the same time.
+  /// Returns a number from 0 up to 1, for jitter.
   std::function<double()> chance;
 };
 

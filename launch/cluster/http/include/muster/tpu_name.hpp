@@ -1,4 +1,4 @@
-// Which TPU is meant: what the program says, else the environment. Pure.
+// Determines the TPU from the program's settings or the environment. Pure function.
 #pragma once
 
 #include <optional>
@@ -10,29 +10,31 @@
 namespace muster::cluster {
 
 struct tpu_name {
-  std::string name;                    // as it was given, for texts
+  std::string name;                    // as given, for messages
   bool local = false;                  // the chips of this machine
-  std::vector<std::string> endpoints;  // given in place of a name, so nobody need be asked
-  std::string project, zone;           // where they were said together with the name
+  std::vector<std::string> endpoints;  // given instead of a name, so no lookup is needed
+  std::string project, zone;           // if given as part of the name
 
-  /// "localhost:8470" or "/bns/…": a server that is there already, handed on as it is.
+  /// "localhost:8470" or "/bns/…": an existing server, returned unchanged.
   std::string master = {};
 
-  /// TensorFlow's environment "google": no cluster is to be found and no server to be started.
+  /// Returns whether this is TensorFlow's environment "google": there is no cluster to find and no
+  /// server to start.
   bool google() const { return local || !master.empty(); }
-  /// The Cloud TPU API knows where it is.
+  /// Returns whether the Cloud TPU API provides the addresses.
   bool by_api() const { return !google() && endpoints.empty(); }
 };
 
-/// Ports that addresses have when they say none.
+/// Default port of addresses.
 constexpr int tpu_port = 8470;
-/// Endpoints in one text.
+/// Maximum number of endpoints in one text.
 constexpr std::size_t tpu_endpoints_max = 100'000;
 
-/// From `given`, else KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS, TPU_NAME and TPU_CONFIG in this order.
-/// `local`, localhost:PORT, /bns/…, a name, or addresses with commas between, the first with
-/// grpc:// in front. missing: no name anywhere; invalid: none or several in the list, or it is no
-/// name.
+/// Returns the TPU named by `given`, or by KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS, TPU_NAME or TPU_CONFIG,
+/// in this order. The forms are `local`, localhost:PORT, /bns/…, a name, or comma-separated
+/// addresses, of which the first begins with grpc://.
+/// @throws cluster_error missing without a name; invalid if `given` does not have exactly one
+///   entry, or the name is malformed
 tpu_name find_tpu(std::optional<std::vector<std::string>> const& given,
                   environment_lookup const& environment);
 

@@ -1,6 +1,6 @@
-// The hosts of a Cloud TPU as tasks of one job, and a coordinator beside them if one is wanted.
+// The hosts of a Cloud TPU as tasks of one job, with an optional coordinator.
 //
-// Link muster::cluster_http. It is not a part of muster::client.
+// Link muster::cluster_http, which is not part of muster::client.
 #pragma once
 
 #include "muster/cloud_tpu_client.hpp"
@@ -10,7 +10,7 @@ namespace muster {
 
 class tpu_resolver : public cluster_resolver {
  public:
-  /// How often the devices are asked for while nobody answers, a second apart.
+  /// Tries to list devices, one per second, until there is an answer.
   static constexpr int device_tries_max = 120;
 
   struct options {
@@ -18,32 +18,37 @@ class tpu_resolver : public cluster_resolver {
     std::string job_name = "worker";
     /// Empty: no coordinator in the cluster.
     std::string coordinator_name = {};
-    /// Empty: this machine as the TPU sees it, with the port of `start_coordinator`.
+    /// Empty: the address of this machine towards the TPU, with the port of `start_coordinator`.
     std::string coordinator_address = {};
-    /// Starts what the TPU's hosts will connect to, on the given address of this machine, and says
-    /// its port. Without it a `muster serve` on its usual port is expected there.
+    /// Starts the coordinator for the TPU's hosts on the given address of this machine, and returns
+    /// its port. If unset, a `muster serve` on its default port is expected there.
     std::function<int(std::string const& local_ip)> start_coordinator = {};
     std::string rpc_layer = "grpc";
   };
 
-  /// invalid: a coordinator's address without a name, or one job for both; else as find_tpu.
+  /// @throws cluster_error invalid for a coordinator's address without a name, or the same job for
+  ///   both; otherwise like find_tpu
   tpu_resolver(environment_lookup environment, options o);
 
-  /// Empty for `local` and for a server that is handed on. not_ready: the TPU is not READY.
+  /// Returns an empty spec for `local` and for an existing server.
+  /// @throws cluster_error not_ready if the TPU is not READY
   muster::cluster_spec cluster_spec() override;
-  /// As the others'; the first host where nothing says which. missing: the TPU has no hosts.
+  /// Returns the master of a task, by default of the first host.
+  /// @throws cluster_error missing if the TPU has no hosts
   std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                      std::optional<std::string> rpc_layer = {}) override;
-  /// {"TPU", cores of a host}: of the devices where somebody lists them, else as the API says; none
-  /// are known for addresses. invalid: hosts differ; unreachable: nobody lists them in time.
+  /// Returns {"TPU", cores per host}, from listed devices if list_devices() is set, otherwise from
+  /// the API. Returns nothing for addresses.
+  /// @throws cluster_error invalid if hosts differ; unreachable if listing devices does not succeed
+  ///   in time
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                               std::optional<int> id = {}) override;
 
-  /// "10.0.0.1:8476": of the coordinator beside the hosts, as the spec has it; empty where none is
-  /// named. not_ready as cluster_spec, where its address depends on the TPU's.
+  /// Returns the coordinator's address in the spec, e.g. "10.0.0.1:8476", or "" if none is named.
+  /// @throws cluster_error not_ready like cluster_spec(), if the address depends on the TPU
   std::string coordinator_address();
 
-  /// The task that agents of the coordination service take for the first: "/job:worker/task:0".
+  /// Returns the first task for agents of the coordination service: "/job:worker/task:0".
   std::string coordination_leader() const;
 
   cluster::cloud_tpu_client& tpu() { return tpu_; }
