@@ -52,7 +52,6 @@ class clusters {
   /// Returns the complete state as changes, equivalent to those of all past steps.
   changes whole() const;
 
-  /// Returns the first violated invariant, or an empty string.
   std::string violated_invariant() const;
 
  private:

@@ -79,7 +79,6 @@ class service {
             step_.calls,        callers_.devices()};
   }
 
-  /// Returns the first violated invariant, or an empty string.
   std::string violated_invariant() const;
 
  private:

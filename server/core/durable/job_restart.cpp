@@ -66,7 +66,7 @@ session& job_restart::open(job_fact& f) {
 void job_restart::restore_values(session* owner, std::vector<per_worker_fact>& values) {
   for (auto& f : values) {
     auto const function = core_.book.functions.intern(f.function);
-    if (!function) continue;  // Table full: closures that need it fail.
+    if (!function) continue;  // table full: closures that need it fail
     per_worker_entry v;
     v.id = f.id;
     v.name = std::move(f.name);
@@ -111,7 +111,7 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
   });
   auto known = j.closures.begin();
   auto const told_of = [&](std::uint32_t order) -> closure_fact* {
-    if (known == j.closures.end() || known->order != order)  // Positions of a session can restart.
+    if (known == j.closures.end() || known->order != order)  // positions of a session can restart
       known = std::lower_bound(j.closures.begin(), j.closures.end(), order,
                                [](auto const& f, std::uint32_t at) { return f.order < at; });
     if (known == j.closures.end() || known->order != order) return nullptr;
@@ -182,7 +182,7 @@ void job_restart::restore_held(session& s, slot c) {
 
 // Restores the dependents of ended inputs, for display.
 void job_restart::tell_inputs(session const& s) {
-  for (slot const c : flow_.of(s).closures) {  // Filled for jobs only.
+  for (slot const c : flow_.of(s).closures) {  // filled for jobs only
     auto const* d = core_.closures[c].details.get();
     if (!d || !d->extras) continue;
     auto const id = core_.closures.id_of(c);
@@ -214,13 +214,13 @@ void job_restart::restore_past(slot c, closure_fact& f) {
   if (f.newest && !ran)
     r.place = place_of(*f.newest);
   else
-    r.attempt = f.lost.empty() ? 0 : f.lost.back().attempt;  // Only recorded attempts count.
+    r.attempt = f.lost.empty() ? 0 : f.lost.back().attempt;  // only recorded attempts count
   if (auto& s = core_.sessions.of(r.owner); (ran || r.attempt > 0) && !s.started && !s.terminal())
     core_.sessions.note_start(s, true);
   if (ran) {
     r.restored = true;
     r.with_details().start_at =
-        core_.step.now + core_.step.config.reconnect_grace;  // Time for its worker to reconnect.
+        core_.step.now + core_.step.config.reconnect_grace;  // time for its worker to reconnect
   }
   if (f.lost.empty() && f.retries == 0 && f.workers_lost == 0 && !f.exclusive) return;
   auto& d = r.with_details();

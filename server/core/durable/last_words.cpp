@@ -70,7 +70,7 @@ closure_fact last_words::of(session const& s, slot c) const {
     for (auto const& a : d->lost) f.lost.push_back(core_.attempt_of(a));
   }
   bool const runs = r.state() == closure_state::running;
-  if (!runs && !ended(r.state())) return f;  // Queued: no attempt and no result to record.
+  if (!runs && !ended(r.state())) return f;  // queued: no attempt and no result to record
   f.state = r.state();
   f.started = r.started;
   f.finished = r.finished;
@@ -141,7 +141,7 @@ void last_words::say_requests() {
 
 void last_words::say_closures() {
   auto const& changes = core_.step.fx.changes;
-  bool const stopping = core_.step.stopping;  // Workers that disconnect at shutdown are not lost.
+  bool const stopping = core_.step.stopping;  // workers that disconnect at shutdown are not lost
   std::vector<closure_id> all;
   for (auto const& e : changes.ended)
     if (!e.restored && !e.released && durable(e.of.session)) all.push_back(e.of.closure);

@@ -18,11 +18,11 @@ namespace muster::core::objects {
 struct call {
   object_id object{};
   std::string method{};
-  blob args{};  // Kept until the answer, to resend the call to its worker.
+  blob args{};  // kept until the answer, to resend the call to its worker
   bool answered = false;
-  bool told = false;  // The answer was sent on the caller's current stream.
+  bool told = false;  // the answer was sent on the caller's current stream
   call_answer answer{};
-  std::vector<call_name> waits_for{};  // Calls it waits for while it executes.
+  std::vector<call_name> waits_for{};  // calls it waits for while it executes
 };
 
 class call_table {
@@ -33,8 +33,8 @@ class call_table {
     fresh,
     repeated,  ///< unanswered
     answered,  ///< its answer is kept
-    early,     ///< Earlier calls are being resent, and this one with them; see ObjectOrders.begin.
-    past,      ///< Not above the caller's last number, and forgotten.
+    early,     ///< earlier calls are being resent, and this one with them; see ObjectOrders.begin
+    past,      ///< not above the caller's last number, and forgotten
     full,      ///< the caller's limit, or that of all bytes, is reached
   };
   verdict take(caller_id who, call_spec const& c);

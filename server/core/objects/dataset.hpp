@@ -32,7 +32,7 @@ class dataset {
   /// Answer to a draw.
   struct dealt {
     call_name name{};
-    std::optional<drawn_split> split{};  // Empty: the end of the dataset, or an error.
+    std::optional<drawn_split> split{};  // empty: the end of the dataset, or an error
     std::string wrong{};                 // empty: no error
   };
   using answers = std::vector<dealt>;
@@ -74,12 +74,12 @@ class dataset {
   enum class split_state : std::uint8_t { queued, drawn, done };
   struct holder {
     std::uint32_t attempt = 0;
-    std::uint32_t epoch = datasets::any_epoch;  // Empty until known.
+    std::uint32_t epoch = datasets::any_epoch;  // any_epoch until known
     std::string worker{};
-    std::map<std::uint32_t, bool> held{};  // Splits, and whether each was read to its end.
+    std::map<std::uint32_t, bool> held{};  // splits, and whether each was read to its end
     std::size_t waits = 0;
     bool told_end = false;
-    bool named = false;  // The closure names the epoch.
+    bool named = false;  // the closure names the epoch
   };
   struct parked {
     call_name name{};

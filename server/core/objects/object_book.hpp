@@ -22,14 +22,14 @@ struct object {
   object_spec spec{};
   session_id owner{};
   std::string submitter{};
-  time_point created{}, since{};  // `since`: start of the current state.
+  time_point created{}, since{};  // `since`: start of the current state
   object_state state = object_state::pending;
   object_end end{};
   std::uint64_t answered = 0;
   std::string last_error{};
   // Unanswered calls, oldest first; up to half of the entries may be answered.
   std::deque<call_name> queue{};
-  std::size_t passed = 0;  // Upper bound of the answered entries in `queue`.
+  std::size_t passed = 0;  // upper bound of the answered entries in `queue`
   std::set<session_id> users{};
   failure why{};
 
@@ -49,7 +49,7 @@ std::string text(task_name const& t);
 struct task {
   stream_id stream{};  // none: disconnected
   core::incarnation incarnation{};
-  time_point lost_at = never;  // Set while it is away.
+  time_point lost_at = never;  // set while it is away
   bool takes = false;
   std::set<object_id> has{};
 };

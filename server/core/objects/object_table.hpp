@@ -35,8 +35,8 @@ class object_table {
 
   /// A session that may use objects. Functions on workers that have its ticket call on its behalf.
   struct user {
-    std::string ticket{};     // Random secret of the session's client.
-    std::string submitter{};  // Id of a token; empty: no authentication.
+    std::string ticket{};     // random secret of the session's client
+    std::string submitter{};  // id of a token; empty: no authentication
     bool all = false;
   };
   /// Registers the session. A repeated call notes its new stream. Errors: INVALID_ARGUMENT with the
@@ -145,7 +145,7 @@ class object_table {
     user of;
     std::map<std::uint64_t, object_id> made;  // by the session's number
     std::map<std::uint64_t, dataset_id> datasets{};
-    time_point away_since = never;  // Loss of the connection.
+    time_point away_since = never;  // when the client lost its connection
   };
 
   /// Returns whether the call is new and must be executed. Otherwise answers it, if an answer is
@@ -171,7 +171,7 @@ class object_table {
   failure refused(session_id s, object const* o, call_spec const& c) const;
 
   object_limits const limits_;
-  std::uint64_t const last_before_;  // Ids up to this belong to earlier processes.
+  std::uint64_t const last_before_;  // ids up to this belong to earlier processes
   object_book book_{limits_};
   call_table calls_{limits_};
   std::map<session_id, opened> sessions_;

@@ -33,10 +33,10 @@ void object_table::waits(stream_id stream, call_name const& within, call_name co
 // executing call can end. All other calls are in a cycle. The search is bounded: a larger cycle, or
 // one behind an object with more calls, is not found.
 bool object_table::can_end(call_name const& start) const {
-  constexpr std::size_t looked_at_max = 2'000;  // Calls, including those to be visited.
+  constexpr std::size_t looked_at_max = 2'000;  // calls, including those to be visited
   struct node {
-    std::vector<call_name> all;  // Ends when all of these end.
-    std::vector<call_name> any;  // Starts when any of these ends.
+    std::vector<call_name> all;  // ends when all of these end
+    std::vector<call_name> any;  // starts when any of these ends
     bool ends = false;
   };
   std::map<call_name, node> seen;

@@ -9,7 +9,7 @@ namespace muster::core::objects {
 
 namespace {
 
-constexpr std::size_t named_max = 3;             // Named in an event.
+constexpr std::size_t named_max = 3;             // lost objects that an event names
 constexpr std::size_t last_error_bytes = 1'000;  // that are kept
 
 }  // namespace

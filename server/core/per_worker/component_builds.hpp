@@ -34,18 +34,18 @@
 namespace muster::core {
 
 struct per_worker_component {
-  stream_id stream{};  // Stream that builds or holds it; none if aborted.
+  stream_id stream{};  // stream that builds or holds it; none if aborted
   value_state state = value_state::not_ready;
   // The result of a failed build (READY), or the reason of an abort or rebuild.
   std::optional<failure> error;
-  closure_id build{};             // Set while the build is sent.
-  std::uint32_t num_workers = 0;  // Passed to the builder; 0: not built yet.
-  std::uint32_t losses = 0;       // Consecutive workers that died building it.
-  std::uint32_t losses_max = 0;   // Limit of losses, as of the last loss; 0: no limit.
-  std::string lost_by{};          // Why the last of these workers was lost.
+  closure_id build{};             // set while the build is sent
+  std::uint32_t num_workers = 0;  // passed to the builder; 0: not built yet
+  std::uint32_t losses = 0;       // consecutive workers that died building it
+  std::uint32_t losses_max = 0;   // limit of losses, as of the last loss; 0: no limit
+  std::string lost_by{};          // why the last of these workers was lost
   // Worker lost during a build; it counts as dead once another incarnation connects.
   core::incarnation suspect{};
-  std::uint32_t built_again = 0;  // Tolerated failures since the last successful build.
+  std::uint32_t built_again = 0;  // tolerated failures since the last successful build
   std::optional<transient_reports> reports;
   time_point since{};
 
@@ -65,12 +65,12 @@ struct per_worker_entry {
   std::string name;
   function_id function{};
   blob args;
-  session_id owner{};  // None: kept until deleted.
+  session_id owner{};  // none: kept until deleted
   std::uint64_t token = 0;
   std::string submitted_by{};
   time_point created{};
-  bool released = false;    // Erase when unused.
-  std::uint64_t users = 0;  // Unfinished closures that need it.
+  bool released = false;    // to be erased once unused
+  std::uint64_t users = 0;  // unfinished closures that need it
   /// At most as many as the registry has rows.
   std::map<std::pair<std::string, std::int64_t>, per_worker_component> components;
   /// Tasks with state whose closures name the value. Index -1 means all tasks of the role; it also

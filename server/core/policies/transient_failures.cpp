@@ -78,7 +78,7 @@ std::size_t transient_failures::count(transient_reports& of, std::string const& 
   forget_before(reports, now - config_.transient_window);
   reports.push_back(now);
   while (reports.size() > dependency_limit())
-    reports.pop_front();  // A session that continues after errors can exceed the limit.
+    reports.pop_front();  // a session that continues after errors can exceed the limit
   return reports.size();
 }
 
@@ -93,7 +93,7 @@ transient_failures::verdict transient_failures::dependencies_lost(transient_repo
     if (n >= dependency_limit()) v.fatal.push_back(name);
     v.counts.push_back({name, n});
   }
-  v.pause = pause_first;  // The pause keeps a single closure from reaching the limit by itself.
+  v.pause = pause_first;  // the pause keeps a single closure from reaching the limit by itself
   for (std::size_t i = 1; i < most && v.pause < pause_most; ++i) v.pause *= 2;
   v.pause = std::min(v.pause, pause_most);
   return v;

@@ -30,8 +30,8 @@ class transient_failures {
       std::size_t reports = 0;  // within the window, including this one
     };
     std::vector<count> counts;       // sorted
-    std::vector<std::string> fatal;  // Dependencies at the limit; empty: tolerated.
-    duration pause{};                // Delay of a tolerated closure.
+    std::vector<std::string> fatal;  // dependencies at the limit; empty: tolerated
+    duration pause{};                // delay of a tolerated closure
   };
   /// REQUIRES: wrong() returned an empty string for `f`.
   verdict dependencies_lost(transient_reports& all, failure const& f, time_point now);

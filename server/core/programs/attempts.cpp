@@ -71,7 +71,7 @@ bool attempts::begin(program& p, placement const& where, std::vector<host_number
   sheet->tunnels = true;
   sheet->store = p.spec->store == store_place::server;
   std::map<host_number, std::vector<std::uint32_t>> ranks_of;
-  std::set<std::string_view> names;  // Several workers may share a host.
+  std::set<std::string_view> names;  // several workers may share a host
   for (auto const& r : where.ranks) {
     auto const number = static_cast<std::uint32_t>(a.ranks.size());
     auto const n = on[r.host];
@@ -175,7 +175,7 @@ void attempts::order_again(program& p, std::uint32_t rank) {
 }
 
 void attempts::stop_again(program& p, std::uint32_t rank, time_point now) {
-  if (p.now.by_step && p.goal == goal::again) return;  // Its ranks end by themselves.
+  if (p.now.by_step && p.goal == goal::again) return;  // its ranks end by themselves
   out_.to(hosts_.at(p.now.ranks[rank].on).stream)
       .stops.push_back({p.id, p.attempts, {rank}, p.grace_at(now), p.now.by_step});
 }

@@ -15,7 +15,7 @@ program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end 
 /// `r` ended after the coordination service had reported that `failed` has failed.
 program_cause cause_of_failed_task(rank_view const& failed, coordination_failure const& told,
                                    rank_view const& r, rank_end const& how);
-/// Adds the exit status and output of the rank that is the cause, if it failed by itself.
+/// Adds the exit status and output of the rank that is the cause, unless a signal ended it.
 void note_end(program_cause& c, rank_end const& how);
 
 program_cause cause_of(hang const& what);

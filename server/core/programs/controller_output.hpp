@@ -12,9 +12,9 @@
 namespace muster::core::programs {
 
 struct output {
-  std::vector<rank_orders> orders;  // At most one per worker.
+  std::vector<rank_orders> orders;  // at most one per worker
   std::vector<program_changed> changes;
-  std::vector<rank_name> dead;  // Ranks found dead in this step.
+  std::vector<rank_name> dead;  // ranks found dead in this step
   std::vector<incidents::program_failed> failures;
 
   /// Returns the orders for a stream. REQUIRES: the stream exists.

@@ -16,8 +16,8 @@ constexpr std::uint32_t avoided_after = 2;
 struct fleet {
   enum class amounts : bool { free, all };
   std::vector<host_number> hosts;
-  std::vector<room> rooms;  // Capacity by position in `hosts`.
-  bool few_ports = false;   // Ports limit some capacities.
+  std::vector<room> rooms;  // capacity by position in `hosts`
+  bool few_ports = false;   // ports limit some capacities
 };
 
 /// Returns the workers that accept new ranks, ordered by task. `avoid`: excludes hosts on which the

@@ -26,10 +26,10 @@ namespace muster::core::programs {
 enum class host_number : std::uint32_t {};
 
 struct host {
-  std::string job;  // The worker's task.
+  std::string job;  // the worker's task
   std::int64_t index = 0;
   core::incarnation incarnation{};
-  std::string name;    // Name of the machine.
+  std::string name;    // name of the machine
   stream_id stream{};  // none while disconnected
   time_point away_since = never;
   std::string address;
@@ -40,7 +40,7 @@ struct host {
   bool torch = false;     // can tunnel to TCPStores
   duration lease{};
   time_point lease_until{};
-  std::set<rank_name> alive;  // Ranks not known to be dead.
+  std::set<rank_name> alive;  // ranks not known to be dead
 
   std::string worker() const { return job + ":" + std::to_string(index); }
 };
@@ -101,8 +101,8 @@ class host_table {
   std::unordered_map<stream_id, host_number> by_stream_;
   std::unordered_map<core::incarnation, host_number> by_incarnation_;
   std::uint32_t last_ = 0;
-  std::uint32_t alive_ = 0;  // Ranks on all workers.
-  time_point due_ = never;   // Renewed leases leave it unchanged.
+  std::uint32_t alive_ = 0;  // ranks on all workers
+  time_point due_ = never;   // renewed leases leave it unchanged
 };
 
 }  // namespace muster::core::programs

@@ -7,7 +7,7 @@
 namespace muster::core::programs {
 
 struct worker_room {
-  bool open = false;  // Accepts new work.
+  bool open = false;  // accepts new work
   named_amounts const* free = nullptr;
   named_amounts const* all = nullptr;
   named_texts const* labels = nullptr;

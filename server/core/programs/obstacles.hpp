@@ -18,7 +18,7 @@ struct obstacle {
     ports,       ///< only the number of ports
   };
   kind what = kind::room;
-  std::string text{};  // Examples: "gpu=4", "zone=a, disk=ssd".
+  std::string text{};  // examples: "gpu=4", "zone=a, disk=ssd"
 };
 
 /// Returns what prevents a start on idle workers. The ports of a worker limit its ranks in `rooms`,

@@ -131,7 +131,7 @@ placement place(program_spec const& spec, std::vector<room> const& all) {
   if (!best.ranks.empty() || most == 0) return best;
   best = place_counts(spec, counts_with(spec, most), rooms);
   if (best.ranks.empty()) return best;
-  std::uint32_t fits = most, does_not = 0;  // Bounds of the search, in tasks below the maximum.
+  std::uint32_t fits = most, does_not = 0;  // bounds of the search, in tasks below the maximum
   while (fits - does_not > 1) {
     auto const half = does_not + (fits - does_not) / 2;
     auto trial = place_counts(spec, counts_with(spec, half), rooms);

@@ -15,7 +15,7 @@ namespace muster::core::programs {
 
 /// Remaining capacity of a worker while a plan is made.
 struct room {
-  std::uint32_t host = 0;  // Number of the worker, which orders workers.
+  std::uint32_t host = 0;  // number of the worker, which orders workers
   named_amounts free{};
   named_texts const* labels = nullptr;  // null: no labels
   std::uint32_t ranks_max = 0;          // further ranks allowed
@@ -31,7 +31,7 @@ struct placed_rank {
 
 struct placement {
   std::vector<placed_rank> ranks;  // by rank; empty: does not fit
-  std::uint32_t would_fit = 0;     // If it does not fit: how many of the minimum would.
+  std::uint32_t would_fit = 0;     // if it does not fit: how many of the minimum would
 };
 
 /// Returns a plan with as many tasks of each type as fit, between its min and max.

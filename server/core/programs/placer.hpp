@@ -79,13 +79,13 @@ class placer {
   spares spares_;
   std::vector<put_by> reserved_;
   program_id reserved_for_{};
-  std::size_t turn_ = 0;  // Next program after the first.
-  std::size_t left_ = 0;  // Others not tried since the last change.
+  std::size_t turn_ = 0;  // next program after the first
+  std::size_t left_ = 0;  // others not tried since the last change
   bool asked_ = false;
-  std::uint64_t seen_ = 0;  // Version of the ledger.
+  std::uint64_t seen_ = 0;  // version of the ledger
   time_point next_look_{};
   time_point due_ = never;
-  time_point wake_ = never;  // End of a pause, or next check for ports.
+  time_point wake_ = never;  // end of a pause, or next check for ports
 };
 
 }  // namespace muster::core::programs

@@ -25,14 +25,14 @@ struct rank {
   std::uint32_t group = 0;  // index in spec->tasks
   std::uint32_t index = 0;
   host_number on{};
-  core::incarnation process{};  // Incarnation of its worker; outlives `on`.
+  core::incarnation process{};  // incarnation of its worker; outlives `on`
   std::uint16_t port = 0;
   bool alive = true;      // not known to be dead
   bool started = false;   // reported by its worker
-  bool taken = false;     // Its resources are taken on the worker's current stream.
-  bool serves = false;    // The program does not wait for its end.
+  bool taken = false;     // its resources are taken on the worker's current stream
+  bool serves = false;    // the program does not wait for its end
   bool well = false;      // ended with status 0
-  bool restored = false;  // May have started before this server process.
+  bool restored = false;  // may have started before this server process
   rank_view seen{};       // for readers
 
   bool ended_well() const { return !alive && seen.state == rank_state::succeeded; }
@@ -53,13 +53,13 @@ struct rank {
 struct attempt {
   std::shared_ptr<attempt_sheet const> sheet;
   std::vector<rank> ranks;
-  std::vector<std::pair<std::string, std::uint16_t>> ports;  // Additional ports to return.
+  std::vector<std::pair<std::string, std::uint16_t>> ports;  // additional ports to return
   std::uint32_t alive = 0, started = 0;
-  bool says_steps = false;  // Its ranks can be asked to end at a step.
+  bool says_steps = false;  // its ranks can be asked to end at a step
   /// The ranks were asked to end at a step and got no signal.
   bool by_step = false;
-  std::optional<coordination_failure> trouble{};  // Last report of its coordination service.
-  std::optional<core::hang> hang{};               // Set while it hangs.
+  std::optional<coordination_failure> trouble{};  // last report of its coordination service
+  std::optional<core::hang> hang{};               // set while it hangs
   program_attempt_view about{};
 };
 
@@ -81,10 +81,10 @@ struct past_attempt {
 /// Result of the last search for workers.
 struct room_found {
   std::uint32_t would_fit = 0;
-  bool looked = false;  // False: the fields below are not set.
+  bool looked = false;  // false: the fields below are not set
   bool fits_when_idle = false;
-  obstacle never{};           // Why it does not fit on idle workers.
-  std::uint32_t workers = 0;  // That accept new work.
+  obstacle never{};           // why it does not fit on idle workers
+  std::uint32_t workers = 0;  // number of workers that accept new work
   bool pauses = false;
   bool lacks_ports = false;
 };
@@ -94,21 +94,21 @@ struct program {
   std::shared_ptr<program_spec const> spec;
   program_state state = program_state::pending;
   programs::goal goal = programs::goal::run;
-  attempt now{};                      // The last attempt, also after its end.
-  std::deque<past_attempt> before{};  // Oldest first.
+  attempt now{};                      // the last attempt, also after its end
+  std::deque<past_attempt> before{};  // oldest first
   std::uint32_t attempts = 0;
   std::uint32_t counted_restarts = 0;
-  std::uint32_t quick_ends = 0;                     // Consecutive attempts that ended quickly.
-  std::map<std::string, std::uint32_t> failures{};  // Number of failures by host.
+  std::uint32_t quick_ends = 0;                     // consecutive attempts that ended quickly
+  std::map<std::string, std::uint32_t> failures{};  // number of failures by host
   std::optional<program_cause> cause{};
   /// Requested: ranks stop no earlier than at this step. Applies to later attempts, too.
   std::optional<agreed_stop> stop_at{};
   time_point created{}, finished = never;
-  time_point not_before{};          // Earliest start of the next attempt.
-  time_point deadline = never;      // When the program is asked to end for its deadline.
-  std::vector<stream_id> spares{};  // Workers with a reserved place; see spares.hpp.
+  time_point not_before{};          // earliest start of the next attempt
+  time_point deadline = never;      // when the program is asked to end for its deadline
+  std::vector<stream_id> spares{};  // workers with a reserved place; see spares.hpp
   room_found room{};
-  bool upload_there = false;  // Its blob is present, as the submitter has checked.
+  bool upload_there = false;  // its blob is present, as the submitter has checked
 
   bool lacks_upload() const { return !spec->upload.empty() && !upload_there; }
   bool waits() const {

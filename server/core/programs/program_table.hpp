@@ -47,7 +47,7 @@ class program_table {
   std::map<program_id, program> all_;
   std::map<key, program_id> by_key_;
   std::set<std::pair<time_point, program_id>> ended_;
-  std::set<std::pair<std::int64_t, program_id>> waiting_;  // Highest priority first.
+  std::set<std::pair<std::int64_t, program_id>> waiting_;  // highest priority first
 };
 
 }  // namespace muster::core::programs

@@ -28,7 +28,7 @@ namespace muster::core::coordination {
 
 using muster::name;
 
-enum class cluster_id : std::uint32_t {};  ///< Unchanged until the server ends; 0: none.
+enum class cluster_id : std::uint32_t {};  ///< unchanged until the server ends; 0: none
 
 enum class declared_why : std::uint8_t {
   known,  ///< restored from an earlier process, or part of whole()
@@ -59,7 +59,7 @@ struct generation_begun {
 enum class generation_why : std::uint8_t {
   known,
   first_registration,
-  goes_on,  ///< All tasks had left, and one has returned.
+  goes_on,  ///< all tasks had left, and one has returned
   all_left,
   task_failed,
   registration_failed,

@@ -100,7 +100,7 @@ struct barrier_view {
   std::string first;  ///< first task to arrive
   /// Set only in the view of a single running barrier, in the order of participants.
   std::vector<arrived_task> arrived;
-  std::vector<missing_task> missing;  ///< As `arrived`.
+  std::vector<missing_task> missing;  ///< as `arrived`
 };
 
 struct key_view {

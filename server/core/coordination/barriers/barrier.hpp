@@ -38,7 +38,7 @@ struct barrier {
   // By position: arrived, and answered before its own deadline. Such tasks are not missing.
   std::vector<bool> gave_up;
   std::size_t gave_up_count = 0;
-  std::string missing;  // Message; cached, since a thousand callers may need it at once.
+  std::string missing;  // message; cached, since a thousand callers may need it at once
   time_point missing_at{};
   // position in the list of running or finished barriers
   std::list<barrier_number>::iterator place;

@@ -203,7 +203,7 @@ barrier_fact barrier_table::fact_of(std::string const& id) const {
   f.result_before = b->result_before;
   f.ended = b->ended;
   if (!b->running) return f;
-  --f.counter;  // The next use began in the same step.
+  --f.counter;  // the next use began in the same step
   f.result = std::exchange(f.result_before, nullptr);
   f.ended = b->started;
   return f;

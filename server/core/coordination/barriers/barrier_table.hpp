@@ -130,7 +130,6 @@ class barrier_table {
   /// Writes all barriers as changes.
   void say_whole(change_log const& log) const;
 
-  /// Returns the first violated invariant, or an empty string.
   std::string violated_invariant() const;
 
  private:

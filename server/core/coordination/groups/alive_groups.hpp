@@ -45,7 +45,7 @@ class alive_groups {
   struct group {
     std::vector<task_index> tasks;
     std::map<call_id, task_index> calls;
-    std::vector<std::uint32_t> asked;  // Number of calls by position in `tasks`.
+    std::vector<std::uint32_t> asked;  // number of calls by position in `tasks`
     // Position of a connected task that had not asked at the last check, where the next check
     // starts. So a thousand callers of one set cost a thousand steps rather than a million.
     std::size_t awaited = 0;

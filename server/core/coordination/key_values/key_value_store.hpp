@@ -84,7 +84,6 @@ class key_value_store {
   entries const& all() const { return entries_; }
   std::size_t bytes() const { return bytes_; }
 
-  /// Returns the first violated invariant, or an empty string.
   std::string violated_invariant() const;
 
  private:

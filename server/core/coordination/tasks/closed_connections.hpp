@@ -1,6 +1,6 @@
-// Tasks whose connection was closed while they polled for errors. A living process reconnects,
-// sends heartbeats or calls. A process that is silent for its cluster's grace period is dead. Owned
-// by `service`. Pure; engine thread only. Limit: one entry per task.
+// Tasks whose connection was closed, or whose poll for errors was dropped by the caller. A living
+// process reconnects, sends heartbeats or calls. A process that is silent for its cluster's grace
+// period is dead. Owned by `service`. Pure; engine thread only. Limit: one entry per task.
 #pragma once
 
 #include <deque>

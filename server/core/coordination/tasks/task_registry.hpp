@@ -118,7 +118,6 @@ class task_registry {
   /// Writes all tasks as changes.
   void say_whole(change_log const& log) const;
 
-  /// Returns the first violated invariant, or an empty string.
   std::string violated_invariant() const;
 
  private:
