@@ -1,14 +1,15 @@
-// Threads: the engine thread owns hub, services and gRPC; the web thread owns HTTP; the main thread
-// starts both, waits for a signal and stops them.
+// Threads: the engine thread owns the hubs, the services and gRPC; the web thread owns HTTP; the
+// main thread starts both, waits for a signal and stops them.
 // clang-format off
-//   start   resolvers asked → HTTP port → web thread, which answers 503 → leads (--store) → data directory → clusters
+//   start   resolvers queried → HTTP port → web thread, which answers 503 → leadership (--store) → data directory → clusters
 //           → spill directory → history → torch ports → clusters' ports → gRPC port → engine thread → HTTP answers
 //           → ready-file
-//   stop    web asks no more → parked calls answered, agents' calls among them → journal → web → torch → spilled
-//           values → history → gRPC streams → threads joined → leads no more
+//   stop    HTTP stops querying → parked calls answered, including agents' → journal → web → torch → spilled
+//           values → history → gRPC streams → threads joined → leadership given up
 // clang-format on
 //
-// What can fail comes before the engine thread: then only the web thread has to be undone.
+// Steps that can fail precede the engine thread, so after a failure only the web thread must be
+// stopped.
 #include "app/app.hpp"
 
 #include <spdlog/spdlog.h>
@@ -37,16 +38,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What it may take of a stop; see wire_assembly.cpp for the rest.
+// Limit for HTTP during a stop; see wire_assembly.cpp for gRPC.
 constexpr auto http_grace = 2s;
 
 class app {
  public:
-  /// `found`: by source, what is among the clusters of `c` already.
+  /// `found`: by source, the clusters already in `c`.
   app(configuration const& c, std::vector<cluster_spec> const& found, net::service_manager& manager)
       : found_(found), perimeter_(c, manager), engine_(c) {}
 
-  /// False: told to stop before it served.
+  /// Returns false if a stop signal arrived before it served.
   bool start();
   void stop();
   engine_assembly& engine() { return engine_; }
@@ -103,7 +104,7 @@ void app::open() {
   store_.restore_jobs();
   history_.restore();
   if (!engine_.config.is_read_only()) torch_->open();
-  grpc_bound_ = wire_.open();  // last: a server of gRPC that has begun has to be stopped
+  grpc_bound_ = wire_.open();  // last: a started gRPC server must be stopped
 }
 
 bool app::lead() {
@@ -207,7 +208,7 @@ void app::stop() {
   store_.leadership().resign();
 }
 
-// 0 is TensorFlow's "infinite", which is as much as there is.
+// 0 means "infinite" in TensorFlow: sets the maximum.
 void lift_limit_of_queues(core::config& c) {
   if (c.queue_capacity != 0) return;
   c.queue_capacity = c.queue_capacity_max;

@@ -1,6 +1,5 @@
-// The server's one clock: steady, anchored once to the wall clock when it is made, so it never goes
-// backwards and its values can still be shown to people; or it stands, for who looks at the past.
-// Immutable; any thread may read it.
+// The server's clock: steady, and set to the wall clock once, so it never goes back and its values
+// can be displayed. It can also be fixed, to show a history. Immutable; any thread.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +12,15 @@ namespace muster::server {
 
 class anchored_clock {
  public:
-  /// `stands_at`: it does not go on from then.
+  /// `stands_at`: fixed time, if any.
   explicit anchored_clock(std::optional<core::time_point> stands_at = {}) : stands_at_(stands_at) {}
 
   core::time_point now() const {
     if (stands_at_) return *stands_at_;
     return wall_ + std::chrono::floor<core::duration>(steady::now() - start_);
   }
-  /// The steady instant that stands for `t`, for timers. Times beyond a year from the start are
-  /// brought nearer: `never` would overflow.
+  /// Returns the steady time of `t`, for timers. Limits it to a year after the start, because
+  /// `never` would overflow.
   std::chrono::steady_clock::time_point to_steady(core::time_point t) const {
     if (stands_at_) return start_ + (t > *stands_at_ ? a_year : steady::duration{});
     auto const ahead = std::min<core::duration>(t - wall_, a_year);

@@ -1,4 +1,4 @@
-// What a hub is given: a clock, a timer, the limits of its cluster.
+// Provides each hub with a clock, a timer and the limits of its cluster.
 #include "app/closure_hubs.hpp"
 
 #include <spdlog/spdlog.h>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// More values than the server may keep are kept for this long at most, where they may go at all.
+// Maximum time until values beyond the limit are removed, if they can be.
 constexpr auto room_after = 10ms;
 
 bool is_followed(configuration const& c, std::string const& cluster) {
@@ -79,8 +79,8 @@ muster::result<core::coordination::cluster_id> closure_hubs::find(std::string_vi
   return main == cluster_id{} ? found : main;
 }
 
-// A default grace gives way to a short heartbeat timeout. What functions may name as lost: the
-// tasks of the cluster, or any while a resolver may change those.
+// Reduces a default grace below a short heartbeat timeout. Declares the tasks that functions can
+// report as lost, unless a resolver can change them.
 core::config closure_hubs::config_of(core::coordination::cluster_spec const* cluster) const {
   auto core = engine_.config.core;
   core.spill = !engine_.config.spill_dir.empty();
@@ -112,7 +112,8 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
   e.move_values = [this](std::vector<core::value_move> moves) {
     std::erase_if(moves, [this](core::value_move const& m) {
       if (m.kind != core::move_kind::copy) return false;
-      engine_.context().post([this, id = m.closure] { blobs_.copy(id); });  // it is named by then
+      // the blob has its name by then
+      engine_.context().post([this, id = m.closure] { blobs_.copy(id); });
       return true;
     });
     if (!moves.empty()) spilled_.ask(std::move(moves));
@@ -135,7 +136,7 @@ std::shared_ptr<hub> closure_hubs::make(cluster_id cluster, pool_dependencies po
   return {std::move(made), closures};
 }
 
-// A slot that has used up its generations, a hundred bytes, is left alone.
+// A slot without generations left, about a hundred bytes, is abandoned.
 void closure_hubs::count_behind(std::uint64_t epoch, std::uint64_t sessions) {
   auto const g = core::generations_of(epoch);
   wide_.first_generation = g.first;
@@ -195,7 +196,7 @@ void closure_hubs::note_soon(core::program_id program, std::uint32_t attempt,
   });
 }
 
-// The worker has told of the closure that made it again, which nobody remembers.
+// Names the blob of a closure that was recomputed.
 void closure_hubs::keep_blob(core::closure_id id) {
   auto const view = pools_.of(id).state().closures().look(id);
   if (!view || view->state != core::closure_state::succeeded) return;

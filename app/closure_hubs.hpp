@@ -1,5 +1,5 @@
-// The hubs of the server's clusters, each with its timer, and the pools that find them. Owned by
-// the composition root; engine thread only, but for the constructor.
+// The hubs of the server's clusters with their timers, and the pools that look them up. Owned by
+// the composition root; engine thread, except the constructor.
 #pragma once
 
 #include <functional>
@@ -19,18 +19,20 @@ namespace muster::server {
 
 class closure_hubs {
  public:
-  /// REQUIRES: all outlive it.
+  /// @pre All arguments outlive this object.
   closure_hubs(engine_assembly& engine, data_directory& data, coordination_hub& clusters,
                standby const& leadership, spill_store& spilled, blob_store& blobs);
 
   server::pools& pools() { return pools_; }
   program_clusters& of_programs() { return of_programs_; }
 
-  /// Sessions and closures have other numbers than those of earlier starts, of which this is the
-  /// `epoch`th. Before anything is restored.
+  /// Makes numbers of sessions and closures differ from those of earlier starts. Must be called
+  /// before anything is restored.
+  /// @param epoch number of this start
+  /// @param sessions highest number of an earlier session
   void count_behind(std::uint64_t epoch, std::uint64_t sessions);
-  /// Those that stand in the data directory, which is open; clusters of programs that nobody knows
-  /// go, once the engine runs. Before that.
+  /// Restores programs from the open data directory. Clusters of unknown programs are removed once
+  /// the engine runs. Must be called before the engine runs.
   void restore_programs();
 
  private:

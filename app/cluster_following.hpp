@@ -1,6 +1,6 @@
-// Keeps clusters as their resolvers know them: asks at the start until there is an answer, then
-// goes on asking, each resolver on a thread of its own, and hands what changes to the engine.
-// Owned by the composition root. A failing resolver leaves the cluster as it was.
+// Follows clusters whose tasks come from resolvers. At the start, queries each resolver until it
+// answers. Then polls each on its own thread and passes changes to the engine. If a resolver fails,
+// its cluster is unchanged. Owned by the composition root.
 #pragma once
 
 #include <memory>
@@ -16,32 +16,32 @@
 
 namespace muster::server {
 
-/// What the server declares for what was found: jobs in order of their names; one with gaps is as
-/// large as its highest index demands, one without tasks is left out. INVALID_ARGUMENT names the
-/// field.
+/// Returns the cluster to declare for a resolver's result: jobs sorted by name, without empty ones.
+/// A job with gaps is as large as its highest index requires. INVALID_ARGUMENT names the field.
 muster::result<core::coordination::cluster_spec> declared(cluster_source const& source,
                                                           cluster_spec const& found);
 
-/// What the sources have answered at the start, in their order.
+/// First answers of the sources, in their order.
 struct first_answers {
   std::vector<cluster_spec> found;
   std::vector<core::coordination::cluster_spec> declared;
-  /// Set: a stop signal came first, and the rest is incomplete.
+  /// If set, a stop signal arrived first, and the answers are incomplete.
   std::optional<std::string> stopped_by;
 };
 
-/// Main thread, with stop signals held back. Logs why it waits. start_error: an answer that is
-/// malformed, or none in time.
+/// Main thread, with stop signals blocked. Logs why it waits.
+/// @throws start_error if an answer is malformed, or there is none in time
 first_answers ask_sources(std::vector<cluster_source> const& sources);
 
 class cluster_following {
  public:
-  /// REQUIRES: both outlive it.
+  /// @pre Both outlive this object.
   cluster_following(engine_assembly& engine, coordination_hub& hub);
 
-  /// `found`: what the server has declared already.
+  /// `found`: clusters that the server has already declared.
   void start(std::vector<cluster_spec> const& found);
-  /// Nothing is posted after it. Does not wait long for a resolver that hangs.
+  /// Stops polling; nothing is posted afterwards. Waits for a hanging resolver only for a short
+  /// time.
   void stop();
 
  private:

@@ -1,4 +1,4 @@
-// A cluster that a resolver knows: `muster serve --cluster-from`. Plain data.
+// A cluster whose tasks come from a resolver: `muster serve --cluster-from`. Plain data.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 namespace muster::server {
 
 struct cluster_source {
-  std::string text;  ///< as it was given, for messages
-  /// Asked by one thread at a time.
+  std::string text;  ///< as given, for messages
+  /// Used by one thread at a time.
   std::shared_ptr<cluster_resolver> resolver;
-  /// Everything but the jobs.
+  /// Everything except the jobs.
   core::coordination::cluster_spec declaration;
   std::vector<std::string> recoverable_jobs;
   core::duration every = std::chrono::seconds(30);
-  /// How long the start of the server waits for the first answer.
+  /// How long the server's start waits for the first answer.
   core::duration timeout = std::chrono::minutes(2);
 };
 

@@ -1,4 +1,4 @@
-// Texts of addresses and port ranges, and which settings contradict each other.
+// Parses addresses and port ranges, and detects conflicting settings.
 #include "app/configuration.hpp"
 
 #include <boost/asio/ip/address.hpp>
@@ -62,7 +62,7 @@ std::string to_string(endpoint const& e) {
 
 namespace {
 std::string problem_with_times(core::config const& c) {
-  // The default gives way by itself.
+  // The default is reduced automatically.
   if (c.reconnect_grace >= c.heartbeat_timeout &&
       c.reconnect_grace != core::config{}.reconnect_grace)
     return "--reconnect-grace must be less than --heartbeat-timeout, after which a worker is lost "
@@ -75,7 +75,7 @@ std::string problem_with_times(core::config const& c) {
   return {};
 }
 
-// Limits of which zero would make a server that serves nobody, and stands for nothing else.
+// Limits that must not be zero, which would make the server useless and has no special meaning.
 std::string problem_with_zeros(configuration const& c) {
   using limit = std::pair<char const*, std::uint64_t>;
   for (auto const& [flag, value] :
@@ -147,7 +147,7 @@ std::string problem_with_torch(configuration const& c) {
   return {};
 }
 
-// Tokens that others cannot read are kept somewhere, or the network is trusted by a word.
+// Reachable servers need stored tokens, or an explicit --insecure.
 std::string problem_with_access(configuration const& c) {
   for (auto const& [flag, where] : {std::pair{"--grpc", &c.grpc}, std::pair{"--http", &c.http}}) {
     if (where->is_loopback() || c.insecure) continue;

@@ -1,5 +1,5 @@
-// What `muster serve` was asked to do: addresses, files, logging, limits. Plain data, filled by the
-// command line before anything starts and read-only from then on.
+// Settings of `muster serve`: addresses, files, logging, limits. Plain data, filled by the command
+// line before the start and then read-only.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class start_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Where to listen: an IP address and a port; port 0 lets the system pick one.
+/// IP address and port to listen on; with port 0, the system chooses one.
 struct endpoint {
   std::string address;
   std::uint16_t port = 0;
@@ -37,53 +37,54 @@ struct endpoint {
   bool operator==(endpoint const&) const = default;
 };
 
-/// "127.0.0.1:8476", "[::1]:0", "localhost:80" (IPv4 loopback), ":80" (every interface).
-/// Errors: INVALID_ARGUMENT, in one line that says what to write instead.
+/// Parses "127.0.0.1:8476", "[::1]:0", "localhost:80" (IPv4 loopback) or ":80" (all interfaces).
+/// INVALID_ARGUMENT, in one line with the fix.
 muster::result<endpoint> parse_endpoint(std::string_view text);
 std::string to_string(endpoint const& e);
 
-/// Inclusive; 0 and 0: whatever the system picks.
+/// Inclusive; 0 and 0: chosen by the system.
 struct port_range {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
   bool operator==(port_range const&) const = default;
 };
-/// "9000-9009". Errors: INVALID_ARGUMENT, in one line that says what to write instead.
+/// Parses "9000-9009". INVALID_ARGUMENT, in one line with the fix.
 muster::result<port_range> parse_port_range(std::string_view text);
 
 enum class log_format { text, json };
 
-/// Whether everybody must say who they are.
+/// Whether clients must authenticate.
 enum class auth_mode {
-  automatic,  // where others can reach the server (unless it is `insecure`), or tokens are known
+  // required if the server is reachable from other machines (unless `insecure`), or has tokens
+  automatic,
   on,
   off,
 };
 
-/// A store that several servers have in common, of which one serves.
+/// A store shared by several servers, of which one serves.
 struct shared_store {
-  std::optional<journal::etcd::address> where;     // none: there is none
-  std::filesystem::path ca, certificate, key;      // PEM; empty: the system's, none
-  std::filesystem::path password_file;             // its first line
+  std::optional<journal::etcd::address> where;  // nullopt: no store
+  std::filesystem::path ca, certificate, key;  // PEM; if empty, the system's CAs and no certificate
+  std::filesystem::path password_file;         // its first line is the password
   core::duration lease = std::chrono::seconds(3);  // whole seconds
   std::uint64_t bytes = std::uint64_t{1} << 30;    // see etcd::store_options
-  std::string advertise;  // "host:port" of HTTP that others name; empty: as bound
+  std::string advertise;  // "host:port" of HTTP for other servers; empty: as bound
 };
 
-/// PEM files; certificate and key empty: plaintext is spoken.
+/// PEM files. Without certificate and key, TLS is off.
 struct tls_settings {
   std::string certificate, key;
-  std::string client_ca;  // clients may show a certificate of this authority; empty: not asked
-  bool client_required = false;  // they must
-  // Common names in their certificates and what whoever shows one is: "worker=worker".
+  std::string client_ca;         // CA of client certificates; empty: none are requested
+  bool client_required = false;  // clients must present a certificate
+  // Roles by common name of the client's certificate: "worker=worker".
   std::vector<std::string> roles{};
 
   bool on() const { return !certificate.empty() && !key.empty(); }
 };
 
 struct connection_settings {
-  std::vector<std::string> proxy_from;  // networks of relays whose PROXY headers are believed
-  /// Bytes that unfinished gRPC messages and header blocks take; see net::guard_options.
+  std::vector<std::string> proxy_from;  // networks of proxies whose PROXY headers are trusted
+  /// Limit of bytes in unfinished gRPC messages and header blocks; see net::guard_options.
   std::uint64_t memory_max = std::uint64_t{1} << 30;
 };
 
@@ -92,8 +93,8 @@ struct log_settings {
   server::log_format format = log_format::text;
 };
 
-/// Where the main cluster's store of torch.distributed is served, and networks whose clients of any
-/// such store are let in: they have no credentials.
+/// Address of the main cluster's TCPStore, and networks whose clients can use any TCPStore, since
+/// these have no credentials.
 struct torch_settings {
   std::optional<endpoint> listen;
   std::vector<std::string> from{"127.0.0.0/8", "::1"};
@@ -102,57 +103,57 @@ struct torch_settings {
 constexpr std::uint64_t connection_memory_least = std::uint64_t{16} << 20;
 constexpr std::uint64_t history_bytes_least = std::uint64_t{1} << 20;
 
-/// What people look at of the past, for the next start.
+/// History for the dashboard, kept over restarts.
 struct history_settings {
   std::filesystem::path directory;  // empty: in data_dir
-  history_limits limits;            // no bytes: nothing is kept
-  std::filesystem::path shown;      // instead of data_dir: nothing in it is changed
+  history_limits limits;            // without bytes: no history
+  std::filesystem::path shown;      // shown instead of data_dir, read-only
 };
 
-/// How it is started, watched and stopped.
+/// How the server is started, monitored and stopped.
 struct life_settings {
   std::filesystem::path ready_file;  // empty: none
-  bool supervise = false;            // by a parent that keeps its sockets and starts it again
-  /// How long a stop may take before what is left is abandoned.
+  bool supervise = false;            // below a parent that keeps its sockets and restarts it
+  /// Limit of a stop, after which the rest is abandoned.
   core::duration stop_timeout = std::chrono::seconds(10);
 };
 
 struct configuration {
   endpoint grpc{"127.0.0.1", 8476};
   endpoint http{"127.0.0.1", 8477};
-  std::filesystem::path data_dir;                              // empty: everything is in memory
+  std::filesystem::path data_dir;                              // empty: all data are in memory
   shared_store store;                                          // instead of data_dir
   core::duration commit_delay = std::chrono::milliseconds(2);  // see journal_options
-  std::filesystem::path spill_dir;  // for values that take too much memory; empty: none
+  std::filesystem::path spill_dir;  // for values beyond the memory limit; empty: none
   history_settings history;
   life_settings life;
   webhook_settings webhooks;
-  bool insecure = false;  // listen wider than loopback without credentials
+  bool insecure = false;  // listen beyond loopback without credentials
   auth_mode auth = auth_mode::automatic;
-  std::filesystem::path token_file;        // tokens that are known, see hub/access/token_file.hpp
-  std::filesystem::path admin_token_file;  // where the first admin's goes; empty: in data_dir
-  // Networks whose agents need no token, as unmodified ones carry none; see
+  std::filesystem::path token_file;        // known tokens, see hub/access/token_file.hpp
+  std::filesystem::path admin_token_file;  // for the first admin's token; empty: in data_dir
+  // Networks whose agents need no token, since unmodified agents have none; see
   // hub/access/networks.hpp.
   std::vector<std::string> agents_from{"127.0.0.0/8", "::1"};
   torch_settings torch;
   log_settings log;
   core::config core;
   core::blob_limits blobs;
-  /// The first is served on the port of `grpc`, each other one on a port of its own. None: the
-  /// cluster `default`, without agents.
+  /// The first cluster uses the port of `grpc`, others have their own. If empty: the cluster
+  /// `default` without agents.
   std::vector<core::coordination::cluster_spec> clusters;
-  /// Declared behind those, and followed.
+  /// Declared after `clusters`, and followed.
   std::vector<cluster_source> cluster_sources;
   port_range cluster_ports;
-  /// Limits, names and origins of HTTP; the rest of it is the server's.
+  /// Limits, names and origins of HTTP; the server sets the rest.
   web::web_options web;
-  tls_settings tls;  // of both ports
+  tls_settings tls;  // for both ports
   connection_settings connections;
 
-  /// What it promises outlives the process.
+  /// Returns whether acknowledged changes outlive the process.
   bool is_durable() const { return !data_dir.empty() || store.where || is_read_only(); }
   bool is_read_only() const { return !history.shown.empty(); }
-  /// Empty: there is none.
+  /// Returns "" without a history.
   std::filesystem::path history_directory() const {
     if (!history.directory.empty()) return history.directory;
     auto const& in = is_read_only() ? history.shown : data_dir;
@@ -160,13 +161,13 @@ struct configuration {
   }
 };
 
-/// Somebody on another machine can connect.
+/// Returns whether other machines can connect.
 bool is_reachable(configuration const& c);
 
-/// Of the cluster of the main port.
+/// Returns the name of the main port's cluster.
 std::string main_cluster_of(configuration const& c);
 
-/// Empty when the server may start with this; else the reason and the remedy, in one line.
+/// Returns why the server cannot start with this configuration, and the fix, in one line, or "".
 std::string problem_with(configuration const& c);
 
 }  // namespace muster::server

@@ -1,4 +1,4 @@
-// From facts to the journal and back, and what people hear of the disk.
+// Converts facts to journal entries and back, and reports the state of the disk.
 #include "app/data_directory.hpp"
 
 #include <spdlog/spdlog.h>
@@ -17,8 +17,8 @@
 namespace muster::server {
 namespace {
 
-// Numbers of jobs and sessions are spoken for in blocks, so that few starts and few jobs write them
-// down. Sessions that are not durable take numbers, too, and say nothing.
+// Numbers of jobs and sessions are reserved in blocks, so that they are rarely written. Sessions
+// that are not durable use numbers without writing.
 constexpr std::uint64_t reserved_at_once = std::uint64_t{1} << 20;
 constexpr std::uint64_t reserved_least = reserved_at_once / 2;
 
@@ -194,14 +194,14 @@ muster::status data_directory::refusal() const {
 muster::status data_directory::no_room_status(journal::journal_facts const& facts) const {
   auto const reserve = journal::journal_options{}.reserve_bytes;
   auto const free = facts.free_bytes.value_or(0);
-  // A large write may need more than the reserve, and a quota less than the disk has.
+  // A large write can need more than the reserve, and a quota can be below the free space.
   auto const why = free < reserve ? "the last " + mib(reserve) + " are reserved for accepted work"
                                   : "a write found no room";
   return no_room(name_, mib(free) + " are free, and " + why +
                             "; make room, the server then goes on by itself");
 }
 
-// When the disk is full, or is not any more; once each.
+// Reports once when the disk becomes full, and once when it has space again.
 void data_directory::tell_room() {
   auto const facts = journal_->facts();
   if ((full_since_ != core::never) == facts.disk_is_full) return;

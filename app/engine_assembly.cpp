@@ -1,4 +1,3 @@
-// The engine thread's beginning and end, and what is done there for the main thread.
 #include "app/engine_assembly.hpp"
 
 #include <spdlog/spdlog.h>

@@ -1,9 +1,9 @@
-// What every part of the server stands on: the configuration, the clock, the event feed, and the
-// engine's context with the thread that runs it, from the first task on to the last.
+// The base of all parts of the server: configuration, clock, event feed, and the engine's context
+// with its thread.
 //
-// Owned by the composition root, outlives the other assemblies; its functions are called on the
-// main thread unless they say so. What is built on the context before `start` has it to itself.
-// Errors: a task that fails stops the server, which then ends as failed.
+// Owned by the composition root, outlives the other assemblies. Main thread, unless stated
+// otherwise. Objects can use the context exclusively before start(). If a task fails, the server
+// stops with an error.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -25,29 +25,30 @@ class engine_assembly {
  public:
   explicit engine_assembly(configuration const& c);
 
-  // Any thread.
+  // Any thread:
   configuration const& config;
   anchored_clock const clock;
   std::uint64_t const incarnation = random_64();  // of this process
-  /// Whether a task has ended with an error, which stops the server.
+  /// Returns whether a task has failed, which stops the server.
   bool failed() const { return failed_; }
 
-  /// Of the gRPC server to be built; it answers on the context's queue.
+  /// Returns the builder of the gRPC server, which uses the context's queue.
   grpc::ServerBuilder& builder() { return builder_; }
   coro::engine_context& context() { return context_; }
 
-  /// Begins the engine thread. Once.
+  /// Starts the engine thread. Can be called once.
   void start();
-  /// Returns when the work is done there. REQUIRES: it has started and is not closed.
+  /// Runs `work` on the engine thread and waits for it.
+  /// @pre The thread runs.
   void carry_out(std::function<void()> work);
-  /// Runs the last task, then closes the context and waits for the thread. Once.
+  /// Runs the last task, closes the context and joins the thread. Can be called once.
   void finish(std::function<coro::task<void>()> last);
 
-  // Engine thread, or before that runs.
+  // Engine thread, or before it runs:
   event_log& events() { return events_; }
-  /// A line for the event feed.
+  /// Adds a line to the event feed.
   void feed(log_event const& n) { events_.add(clock.now(), n); }
-  /// A line for the event feed and the log.
+  /// Adds a line to the event feed and the log.
   void tell(log_event const& n);
 
  private:

@@ -1,4 +1,4 @@
-// The two formats of a log line, and gRPC's own lines led into the same log.
+// The two formats of log lines, and gRPC's log.
 #include "app/logging.hpp"
 
 #include <grpc/support/log.h>
@@ -18,7 +18,7 @@ namespace {
 
 log_format line_format = log_format::text;
 
-// A line an event: texts for agents have several.
+// Replaces newlines, because messages for agents have several lines.
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -43,7 +43,7 @@ void append_json_string(spdlog::memory_buf_t& out, std::string_view text) {
   put("\"");
 }
 
-/// {"time":"2026-01-31T12:00:00.123Z","level":"info","message":"…"}, or the same in words.
+/// Appends {"time":"2026-01-31T12:00:00.123Z","level":"info","message":"…"}, or the same as text.
 void append_line(spdlog::memory_buf_t& out, std::chrono::system_clock::time_point at,
                  spdlog::level::level_enum level, std::string_view text) {
   using namespace std::chrono;
@@ -80,8 +80,7 @@ class line_formatter : public spdlog::formatter {
   std::unique_ptr<formatter> clone() const override { return std::make_unique<line_formatter>(); }
 };
 
-// What gRPC has to say about itself is for its developers; what concerns a user, our own lines
-// tell.
+// gRPC's messages are for its developers; Muster logs what users need.
 void log_of_grpc(gpr_log_func_args* line) {
   spdlog::debug("grpc: {}", line->message);
 }

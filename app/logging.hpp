@@ -1,6 +1,6 @@
-// Sets up the process-wide logger: one line an event on stderr, `key=value` words after the text.
-// Lines are written by a thread of their own; when stderr does not keep up, the oldest lines are
-// dropped, never the server's time.
+// The process-wide logger: one line per event on stderr, with `key=value` pairs after the text. A
+// separate thread writes lines. If stderr is too slow, the oldest lines are dropped; the server
+// never blocks.
 #pragma once
 
 #include <spdlog/common.h>
@@ -12,10 +12,10 @@
 
 namespace muster::server {
 
-/// True for "trace", "debug", "info", "warn", "error", "off".
+/// Returns whether `level` is "trace", "debug", "info", "warn", "error" or "off".
 bool is_log_level(std::string_view level);
 
-/// Installs the default logger for its own lifetime; the destructor writes out what is left.
+/// Installs the default logger. The destructor writes pending lines.
 class logging {
  public:
   logging(std::string_view level, log_format format);
@@ -26,11 +26,13 @@ class logging {
 /// Any thread.
 void log(log_event const& n);
 
-/// The same line for whoever cannot wait for the logger's thread: the supervisor, which has none,
-/// and a process's last words. Dropped when stderr takes nothing. Any thread; also in a signal
-/// handler, where `text` has less than 100 characters: no lock, and no memory for so few.
+/// Writes a log line without the logger's thread: for the supervisor, which has none, and
+/// immediately before the process ends. Dropped if stderr is blocked. Any thread. Usable in signal
+/// handlers with `text` below 100 characters, because it takes no lock and then allocates no
+/// memory.
 void write_log_line(spdlog::level::level_enum level, std::string_view text) noexcept;
-/// Of write_log_line; `logging` sets it, too. REQUIRES: before other threads.
+/// Sets the format of write_log_line; `logging` sets it, too.
+/// @pre There are no other threads.
 void set_line_format(log_format format);
 
 }  // namespace muster::server

@@ -1,4 +1,3 @@
-// Flags into files and rules, and what happens to the files into the log.
 #include "app/perimeter.hpp"
 
 #include <spdlog/spdlog.h>
@@ -12,7 +11,7 @@ void tell(bool warning, std::string const& line) {
   spdlog::log(warning ? spdlog::level::warn : spdlog::level::info, "TLS: {}", line);
 }
 
-// What is no network was told before: see problem_with.
+// Invalid networks were reported before: see problem_with.
 net::proxy_rules rules_from(configuration const& c) {
   net::proxy_rules rules;
   rules.complain = [](std::string const& line) { spdlog::warn("{}", line); };

@@ -1,6 +1,6 @@
-// What both ports have in common towards the network: sockets that a parent keeps, relays that are
-// believed, the shortage of descriptors, and the files of the server's certificate, watched. Owned
-// by the composition root, outlives both servers; any thread, but for the constructor.
+// Network settings shared by both ports: sockets kept by a parent process, trusted proxies, the
+// shortage of descriptors, and the watched files of the certificate. Owned by the composition root,
+// outlives both servers. Any thread, except the constructor.
 #pragma once
 
 #include <optional>
@@ -15,15 +15,16 @@ namespace muster::server {
 
 class perimeter {
  public:
-  /// Reads the files. Errors: start_error names the flag and the file. REQUIRES: `manager` outlives
-  /// it.
+  /// Reads the files.
+  /// @pre `manager` outlives this object.
+  /// @throws start_error that names the flag and the file
   perimeter(configuration const& c, net::service_manager& manager);
 
   net::service_manager& manager() { return manager_; }
   net::proxy_rules const& relays() const { return relays_; }
-  /// Null: plaintext is spoken.
+  /// Returns nullptr without TLS.
   net::tls_files const* tls() const { return files_ ? &*files_ : nullptr; }
-  /// To be called whenever there is none left.
+  /// Returns a function to call whenever no descriptor is left.
   std::function<void()> out_of_descriptors() {
     return [this] { shortage_.noticed(); };
   }
@@ -32,7 +33,7 @@ class perimeter {
   net::service_manager& manager_;
   net::proxy_rules const relays_;
   descriptor_shortage shortage_{file_limit()};
-  std::optional<net::tls_files> files_;  // has a thread of its own
+  std::optional<net::tls_files> files_;  // has its own thread
 };
 
 }  // namespace muster::server

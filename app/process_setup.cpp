@@ -1,4 +1,3 @@
-// Signals by sigwait on the main thread, limits by setrlimit, a thread that ends a stop that hangs.
 #include "app/process_setup.hpp"
 
 #include <spdlog/spdlog.h>
@@ -16,7 +15,7 @@
 namespace muster::server {
 namespace {
 
-// Of a shortage of descriptors.
+// End of a shortage of descriptors.
 constexpr std::chrono::seconds over_after{10};
 
 sigset_t stop_signals() {

@@ -1,5 +1,5 @@
-// What the server asks of the operating system for the whole process: stop signals, file limits,
-// randomness, a last resort. The signal functions belong to the main thread.
+// Process-wide operating system settings of the server: stop signals, file limits, randomness, and
+// a watchdog for the stop. Signal functions: main thread.
 #pragma once
 
 #include <chrono>
@@ -13,47 +13,49 @@
 
 namespace muster::server {
 
-/// Holds SIGTERM and SIGINT back from every thread that is started later, and ignores SIGPIPE.
-/// REQUIRES: before the first thread.
+/// Blocks SIGTERM and SIGINT in all threads started later, and ignores SIGPIPE.
+/// @pre No thread has been started.
 void hold_stop_signals();
-/// Waits for one of them and gives its name.
+/// Waits for SIGTERM or SIGINT and returns its name.
 std::string wait_for_stop_signal();
-/// The same for this long; nothing when none has come.
+/// Waits up to `limit`; returns nullopt if no signal arrives.
 std::optional<std::string> wait_for_stop_signal(std::chrono::milliseconds limit);
-/// Any thread: makes wait_for_stop_signal return.
+/// Makes wait_for_stop_signal return. Any thread.
 void request_stop();
-/// From now on the next of them ends the process at once, with exit status 1.
+/// Makes the next stop signal end the process immediately with exit status 1.
 void exit_on_next_stop_signal();
 
-/// Raises the soft limit of open files to the hard one (a worker is a file) and gives it.
+/// Raises the soft limit of open files to the hard limit, since each worker needs a descriptor.
+/// Returns it.
 std::uint64_t raise_file_limit();
-/// The soft limit as it is.
+/// Returns the soft limit of open files.
 std::uint64_t file_limit();
-/// Where descriptors are few, neither kind of connection takes them all from the other.
+/// Limits a kind of connection to a share of the descriptors, so that other kinds can use the rest.
 std::size_t share_of_files(std::size_t wanted, std::size_t divisor);
 
-/// A thread that `top -H` and debuggers show by this name, of at most 15 characters.
+/// Starts a thread with a name, of at most 15 characters, for `top -H` and debuggers.
 std::thread named_thread(char const* name, std::function<void()> work);
 
-/// Never 0, which means "none" in incarnations.
+/// Returns a random number other than 0, which means "none" in incarnations.
 std::uint64_t random_64();
 
-/// Says once that the process has no file descriptor left, however often that is noticed and by how
-/// many threads: until nobody has noticed it for ten seconds. Any thread.
+/// Logs a shortage of file descriptors once. It is logged again if it recurs after ten seconds
+/// without one. Any thread.
 class descriptor_shortage {
  public:
-  /// `limit`: of descriptors, for the text.
+  /// `limit`: number of descriptors, for the message.
   explicit descriptor_shortage(std::uint64_t limit) : limit_(limit) {}
 
   void noticed();
 
  private:
   std::uint64_t const limit_;
-  std::mutex mutex_;  // protects the following
+  std::mutex mutex_;  // protects the members below
   std::optional<std::chrono::steady_clock::time_point> last_;
 };
 
-/// Ends the process with exit status 1 unless it is destroyed within `limit`; says in which step.
+/// Ends the process with exit status 1 unless it is destroyed within `limit`. Logs the current
+/// step.
 class stop_watchdog {
  public:
   explicit stop_watchdog(std::chrono::microseconds limit);
@@ -66,7 +68,7 @@ class stop_watchdog {
   void watch();
 
   std::chrono::steady_clock::time_point const deadline_;
-  std::mutex mutex_;  // protects the following
+  std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   std::string step_;
   bool over_ = false;

@@ -1,4 +1,4 @@
-// The ready-file: where a script learns the ports. It appears whole or not at all.
+// The ready-file, from which scripts read the ports. It is created atomically.
 #pragma once
 
 #include <filesystem>
@@ -7,12 +7,11 @@
 
 namespace muster::server {
 
-/// Writes {"grpc":"host:port","http":"host:port"} beside `path` and renames it into place, with
-/// "tls":true where that is spoken.
-/// Errors: FAILED_PRECONDITION with the path and the system's reason.
+/// Writes {"grpc":"host:port","http":"host:port"}, with "tls":true if TLS is on.
+/// FAILED_PRECONDITION with the path and the system's reason.
 muster::result<void> write_ready_file(std::filesystem::path const& path, endpoint const& grpc,
                                       endpoint const& http, bool tls);
-/// The same with one line of JSON of the caller's.
+/// Writes a line of JSON given by the caller.
 muster::result<void> write_ready_file(std::filesystem::path const& path, std::string const& json);
 
 }  // namespace muster::server

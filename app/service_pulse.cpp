@@ -1,4 +1,4 @@
-// A thread that has the engine say WATCHDOG=1, three times in each WatchdogSec.
+// A thread that makes the engine send WATCHDOG=1 three times per WatchdogSec.
 #include "app/service_pulse.hpp"
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ std::chrono::microseconds watched_every() {
   ::unsetenv("WATCHDOG_PID");
   ::unsetenv("WATCHDOG_USEC");
   bool const mine = pid.empty() || pid == std::to_string(::getpid());
-  constexpr std::uint64_t limit_max = 86'400'000'000;  // a day
+  constexpr std::uint64_t limit_max = 86'400'000'000;  // one day
   if (!mine || !limit || *limit > limit_max) return {};
   return std::chrono::microseconds(*limit / 3);
 }
@@ -53,7 +53,7 @@ void service_pulse::stopping() {
   send("STOPPING=1");
 }
 
-// No deadline: until the process ends.
+// Runs until the process ends, without a deadline.
 void service_pulse::beat(std::stop_token end) {
   std::unique_lock lock(mutex_);
   while (!over_.wait_for(lock, end, interval_, [&] { return end.stop_requested(); })) {

@@ -1,8 +1,8 @@
-// Signs of life for systemd's watchdog (WatchdogSec=, sd_notify(3)). Once the server serves they
-// are sent by the engine thread, so one that hangs is silent, and systemd starts the server again;
-// before and while it stops by a thread of their own, since nobody can tell then.
+// Heartbeats for systemd's watchdog (WatchdogSec=, sd_notify(3)). While the server serves, the
+// engine thread sends them, so systemd restarts a server whose engine hangs. Before that and during
+// the stop, a separate thread sends them.
 //
-// Owned by serve(), above the app. Members: main thread.
+// Owned by serve(), outlives the app. Members: main thread.
 #pragma once
 
 #include <atomic>
@@ -18,17 +18,20 @@ namespace muster::server {
 
 class service_pulse {
  public:
-  /// As NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID say; without them nothing is sent. The latter
-  /// two are taken out of the environment. REQUIRES: before service_manager::from_environment.
+  /// Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID; without them, sends nothing. Removes the
+  /// last two from the environment.
+  /// @pre service_manager::from_environment was not called yet.
   service_pulse();
   service_pulse(service_pulse const&) = delete;
 
-  /// The first sign. REQUIRES: after hold_stop_signals.
+  /// Starts sending.
+  /// @pre hold_stop_signals was called.
   void begin();
 
-  /// From now on `engine` has to turn. REQUIRES: it outlives the call of stopping().
+  /// Sends heartbeats from `engine` from now on.
+  /// @pre `engine` outlives the call of stopping().
   void follow(coro::engine_context& engine);
-  /// The server stops: systemd is told so, and the engine has to turn no more.
+  /// Notifies systemd that the server stops, and no longer depends on the engine.
   void stopping();
 
  private:
@@ -36,12 +39,12 @@ class service_pulse {
   void send(std::string_view text) const;
 
   std::string const notify_;
-  std::chrono::microseconds const interval_;  // 0: nobody watches
+  std::chrono::microseconds const interval_;  // 0: no watchdog
 
   std::mutex mutex_;  // protects engine_
   std::condition_variable_any over_;
   coro::engine_context* engine_ = nullptr;
-  std::atomic<bool> asked_ = false;  // what was posted to the engine has not run yet
+  std::atomic<bool> asked_ = false;  // the function posted to the engine has not run yet
   std::jthread thread_;
 };
 

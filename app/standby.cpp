@@ -16,16 +16,16 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-// How often one that waits looks whether somebody leads.
+// How often a standby checks who leads.
 constexpr auto look_every = 150ms;
 constexpr auto signals_looked_at_every = 10ms;
-// What etcd may take to answer for the first time.
+// Limit for the first answer of etcd.
 constexpr auto patience_at_start = 5s;
-// After this server has given the lead back, since no member of etcd had recent data. Another
-// server can lead meanwhile, and can reach another member.
+// Delay after this server has resigned because no member of etcd had recent data. Another server
+// can lead in the meantime, and can reach another member.
 constexpr auto pause_after_old_data = 1s;
 
-// Must not wait for whoever reads the log: nobody may be told anything meanwhile.
+// Must not block on the log, because no request may be answered in the meantime.
 [[noreturn]] void end_process(std::string const& why) {
   write_log_line(spdlog::level::err, "leaving at once, since " + why);
   ::_exit(exit_lease_lost);
@@ -36,14 +36,14 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
 
-// etcd may be silent for seconds; a stop signal does not wait for it.
+// Result of a call to etcd, which can take seconds; a stop signal does not wait for it.
 template <class T>
 struct awaited {
   T answer;
-  std::optional<std::string> signal;  ///< that came first
+  std::optional<std::string> signal;  ///< arrived first
 };
 
-/// Runs `ask` on another thread; a stop signal calls `give_up` and is returned with the answer.
+/// Runs `ask` on another thread. A stop signal calls `give_up` and is returned with the answer.
 template <class Ask, class GiveUp>
 auto await(Ask ask, GiveUp give_up) -> awaited<decltype(ask())> {
   auto asking = std::async(std::launch::async, ask);
@@ -54,7 +54,7 @@ auto await(Ask ask, GiveUp give_up) -> awaited<decltype(ask())> {
 }
 
 bool stopped(journal::etcd::leadership& l, std::string const& signal) {
-  l.resign();  // it may just have begun to lead
+  l.resign();  // it can have become leader
   spdlog::info("stopped signal={}", signal);
   return false;
 }
@@ -138,7 +138,7 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
       leadership->resign();
       if (opened.code != code::unavailable)
         throw start_error("--store " + name + ": " + opened.message);
-      // A server that serves old data would lose jobs that clients were told are safe.
+      // A server with old data would lose jobs that were acknowledged.
       auto const why = "etcd has no recent data for a new leader: " + opened.message;
       spdlog::warn(
           "standby http={} store={} why=\"{}; this server has given the lead back and tries "
@@ -159,8 +159,8 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
         spdlog::info("standby http={} leader={} store={}", http, now.empty() ? "none" : now, name);
         set({now.empty() ? "no server leads" : "another server leads", now});
         manager.ready();
-        // Who dials here goes on to the one that leads. After the death of this server itself its
-        // ports stay open: the callers wait for this one.
+        // Clients that connect here are redirected to the leader. If this server itself was the
+        // leader and died, its ports stay open, so that callers wait for it.
         if (!now.empty() && now != self) manager.drop_rest();
       } else {
         spdlog::warn("standby http={} store={} why=\"{}\"", http, name, now);

@@ -1,6 +1,5 @@
-// From the start of the process until it serves, and whether it still may: what HTTP answers
-// meanwhile, and with `--store` the wait for the right to lead. Owned by the app, outlives all that
-// ask it.
+// State of the process until it serves, and its right to answer. Determines the answer of HTTP in
+// the meantime. With `--store`, waits for leadership. Owned by the app, outlives its users.
 #pragma once
 
 #include <chrono>
@@ -18,38 +17,40 @@
 
 namespace muster::server {
 
-/// The lease is over: another server may lead, so this one is gone at once.
+/// Exit status if the lease has expired: another server can lead, so this process ends immediately.
 constexpr int exit_lease_lost = 4;
 
 class standby {
  public:
-  /// REQUIRES: `c` outlives it.
+  /// @pre `c` outlives this object.
   explicit standby(configuration const& c) : configuration_(c) {}
 
-  // Any thread.
-  /// What is answered to requests now; nothing: it serves.
+  // Any thread:
+  /// Returns the answer to requests while the server does not serve, or nullopt.
   std::optional<web::not_serving> waiting() const;
-  /// HTTP says that the server reads this, and does not serve yet.
+  /// Makes HTTP report that the server is reading `what`.
   void reading(std::string what);
-  /// From now on HTTP serves.
+  /// Makes HTTP serve requests.
   void serving();
   /// Returns if the process may answer; see leadership::check.
   void check() const {
     if (leadership_) leadership_->check();
   }
-  /// Completes what people are told of the store.
+  /// Adds leadership to the description of the store.
   void describe(store_view& v) const;
 
-  // Main thread.
-  /// With `--store`: until this server leads. `http`: where it listens. False: a stop signal, whose
-  /// name is logged, came first. start_error: etcd refuses, or does not answer at the start. While
-  /// no member of etcd has data as recent as the lead, the server gives the lead back and stands
-  /// by.
+  // Main thread:
+  /// With `--store`, waits until this server leads. Returns false if a stop signal arrives first,
+  /// whose name is logged. If no member of etcd has data as recent as the leadership, the server
+  /// resigns and stands by.
+  /// @param http address of HTTP
+  /// @throws start_error if etcd refuses, or does not answer at the start
   bool wait_to_lead(std::string const& http, net::service_manager& manager);
-  /// Returns the store in etcd, whose data are as recent as the lead. REQUIRES: `wait_to_lead` has
-  /// returned true, with `--store`; called once.
+  /// Returns the store in etcd, with data as recent as the leadership. Can be called once.
+  /// @pre wait_to_lead returned true, with `--store`.
   std::unique_ptr<journal::store> take_store() { return std::move(store_); }
-  /// Nothing is answered any more: the next one may lead at once.
+  /// Gives up leadership, so that the next server can lead immediately. No request is answered
+  /// afterwards.
   void resign();
 
  private:
@@ -60,8 +61,8 @@ class standby {
 
   configuration const& configuration_;
   std::chrono::steady_clock::time_point const begun_ = std::chrono::steady_clock::now();
-  std::unique_ptr<journal::etcd::leadership> leadership_;  // set before any other thread asks
-  std::unique_ptr<journal::store> store_;                  // from the lead until it is taken
+  std::unique_ptr<journal::etcd::leadership> leadership_;  // set before other threads start
+  std::unique_ptr<journal::store> store_;                  // from wait_to_lead() until take_store()
 
   mutable std::mutex mutex_;
   std::optional<web::not_serving> state_ = web::not_serving{"the server starts", {}};

@@ -1,4 +1,4 @@
-// From the flags of `--store` to what a client of etcd needs. Any thread.
+// Converts flags of `--store` to settings of an etcd client. Any thread.
 #pragma once
 
 #include "app/configuration.hpp"
@@ -6,11 +6,13 @@
 
 namespace muster::server {
 
-/// REQUIRES: `where`. FAILED_PRECONDITION, in one line: a file cannot be read, and which flag named
-/// it.
+/// Reads the files of the flags. FAILED_PRECONDITION, in one line: a file is unreadable, with its
+/// flag.
+/// @pre `s.where` is set.
 muster::result<journal::etcd::access> access_to(shared_store const& s);
 
-/// What is wrong with the flags beside --store; empty: nothing. REQUIRES: `where`.
+/// Returns the conflict of the flags of --store, or "".
+/// @pre `s.where` is set.
 std::string problem_with(shared_store const& s);
 
 }  // namespace muster::server

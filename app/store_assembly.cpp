@@ -1,4 +1,4 @@
-// With etcd blobs are this server's alone, and do not outlive it.
+// With etcd, blobs belong to this server and do not outlive it.
 #include "app/store_assembly.hpp"
 
 #include <spdlog/spdlog.h>
@@ -61,7 +61,8 @@ core::time_point store_assembly::now() const {
 core::coordination::limits store_assembly::limits(bool sockets_held) const {
   core::coordination::limits l;
   l.journalled = engine_.config.is_durable();
-  // Whoever follows the one that leads comes through a relay, which holds connections meanwhile.
+  // With --store, clients reach the leader through a proxy, which holds connections in the
+  // meantime.
   l.outlives = l.journalled && (sockets_held || engine_.config.store.where);
   return l;
 }
@@ -164,7 +165,7 @@ void store_assembly::restore_jobs() {
       (*found)->restore(std::move(jobs));
       continue;
     }
-    // Else their ids would be given to others.
+    // Otherwise their ids would be reused.
     spdlog::warn("jobs_forgotten jobs={} why=\"{}\"", jobs.size(), found.error().message);
     std::vector<core::fact> gone;
     for (auto const& j : jobs) {
@@ -187,7 +188,8 @@ void store_assembly::name_blobs(core::restored_job const& job) {
   }
 }
 
-// Programs are looked at instead of being told of: what they name is held whatever they came by.
+// Polls programs for referenced uploads, so that these are held regardless of where the programs
+// came from.
 void store_assembly::keep_uploads() {
   std::set<std::string> named;
   pools().for_each([&](hub& h) {
@@ -223,7 +225,7 @@ void store_assembly::watch_blobs() {
     pools().moved(std::move(m));
   };
   blobs_.sweep(has_value, lost, copied);
-  // What workers hold is memory of theirs, where the next output can be written.
+  // Outputs held by workers use their memory, which limits further outputs.
   if (blobs_.holders().counts().outputs > 0) outputs_seen_at_ = now;
   auto const often = now < outputs_seen_at_ + outputs_expected_for;
   next_look_.call_at(
@@ -231,7 +233,8 @@ void store_assembly::watch_blobs() {
       [this] { watch_blobs(); });
 }
 
-// Nobody wants the answer: who asked for the value's bytes looks for these.
+// Recomputes a lost value. The reply is ignored, because the reader of the value polls for its
+// bytes.
 void store_assembly::make_again(core::closure_id id) {
   core::await_value e;
   e.closure = id;

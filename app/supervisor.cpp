@@ -1,4 +1,4 @@
-// One thread, one loop: what the server says, how it ends, what the operator wants.
+// One thread with one loop: handles messages of the server, its end, and signals.
 #include "app/supervisor.hpp"
 
 #include <fcntl.h>
@@ -31,10 +31,10 @@ using clock = std::chrono::steady_clock;
 
 constexpr auto marker = "MUSTER_SUPERVISOR_PID";
 constexpr int first_socket = 3;
-/// Sockets kept, each of a name. More: the server is told nothing and its next start opens anew.
+/// Limit of kept sockets, by name. Beyond it, the next start opens new ones.
 constexpr std::size_t sockets_max = 4'096;
 constexpr auto pause_max = 30s;
-constexpr auto lived_well = 60s;  // then the next pause is short again
+constexpr auto lived_well = 60s;  // resets the restart delay
 
 int checked(int result, char const* what) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), what);
@@ -51,7 +51,7 @@ std::string program() {
   return {path, static_cast<std::size_t>(checked(static_cast<int>(size), "/proc/self/exe"))};
 }
 
-// What the server sends: "READY=1", "FDSTORE=1\nFDNAME=…" with a socket,
+// Messages of the server: "READY=1", "FDSTORE=1\nFDNAME=…" with a socket,
 // "FDSTOREREMOVE=1\nFDNAME=…".
 class notices {
  public:
@@ -70,7 +70,7 @@ class notices {
   std::string const& address() const { return address_; }
   std::map<std::string, file_descriptor> const& sockets() const { return sockets_; }
 
-  /// All that has come. Only that process is heard: anybody can write to the address.
+  /// Handles pending messages of process `from` only, since any process can write to the address.
   void take(pid_t from, bool& ready) {
     char text[1'024];
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(ucred))];
@@ -131,7 +131,7 @@ class supervisor {
       auto const begun = clock::now();
       start();
       auto const status = wait_for_end();
-      // One that never was ready would not be the next time either, unless it was told to go.
+      // If the server never became ready, a restart would fail again, unless SIGHUP ended it.
       bool const never_ready = !ever_ready_ && !restart_;
       bool const over = stopping_ || never_ready || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
       if (over) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -153,10 +153,10 @@ class supervisor {
   // In the child.
   [[noreturn]] void become_server() {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (::getppid() != parent_) ::_exit(0);  // it died before it could be told
-    ::setpgid(0, 0);                         // Ctrl-C is for the parent, which passes it on once
+    if (::getppid() != parent_) ::_exit(0);  // the parent died before prctl
+    ::setpgid(0, 0);                         // Ctrl-C is for the parent, which forwards it once
     ::sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
-    std::vector<int> given;  // out of the way of the numbers that they get
+    std::vector<int> given;  // duplicates beyond the target numbers
     std::string names;
     auto const& sockets = notices_.sockets();
     int const beyond = first_socket + static_cast<int>(sockets.size());
@@ -183,20 +183,20 @@ class supervisor {
     ::_exit(127);
   }
 
-  // No deadline: a server runs as long as it likes; a stop has its own limit (--stop-timeout).
+  // No deadline: a server runs for any time, and a stop has its own limit (--stop-timeout).
   int wait_for_end() {
     for (;;) {
       int status = 0;
       wait(1h);
       if (::waitpid(server_, &status, WNOHANG) != server_) continue;
-      notices_.take(server_, ready_);  // what it said last
+      notices_.take(server_, ready_);  // its last messages
       ever_ready_ = ever_ready_ || ready_;
       server_ = 0;
       return status;
     }
   }
 
-  // Until something has happened or the time is over. True: told to stop.
+  // Waits for an event or the end of `limit`. Returns whether to stop.
   bool wait(std::chrono::milliseconds limit) {
     auto const end = clock::now() + limit;
     bool happened = false;
@@ -211,7 +211,7 @@ class supervisor {
       while (::read(signals_.get(), &info, sizeof info) == sizeof info)
         happened = act(static_cast<int>(info.ssi_signo)) || happened;
     }
-    // Once it is told to stop, the end of the server is all that is waited for.
+    // After a stop signal, waits only for the server's end.
     if (stopping_ && !happened && server_ != 0) {
       pollfd one{signals_.get(), POLLIN, 0};
       ::poll(&one, 1, 1'000);

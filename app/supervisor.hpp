@@ -1,5 +1,5 @@
-// `muster serve --supervise`: a small parent that starts the server, keeps its listening sockets
-// and starts it again when it dies. It speaks systemd's protocol to it (see
+// `muster serve --supervise`: a small parent process that starts the server, keeps its listening
+// sockets, and restarts it when it dies. It uses systemd's protocol (see
 // server/net/service_manager.hpp).
 #pragma once
 
@@ -8,12 +8,13 @@
 
 namespace muster::server {
 
-/// Whether this process is the server of such a parent: it does not become one itself.
+/// Returns whether a supervisor started this process, which must not become one itself.
 bool is_supervised();
 
-/// Runs this program with these arguments (argv[0] aside) until it ends by itself, was told to by
-/// SIGTERM or SIGINT, or cannot start in the first place; gives its exit status. SIGHUP: the server
-/// is killed and started again, from the program file as it is then. REQUIRES: no thread yet.
+/// Runs this program with these arguments, without argv[0]. Returns the server's exit status when
+/// it exits normally, is stopped by SIGTERM or SIGINT, or fails to start the first time. SIGHUP
+/// kills and restarts the server with the current program file.
+/// @pre The process has one thread.
 int supervise(std::vector<std::string> const& arguments);
 
 }  // namespace muster::server

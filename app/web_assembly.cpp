@@ -1,4 +1,3 @@
-// What the HTTP server is told of the configuration and of the other assemblies.
 #include "app/web_assembly.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // HTTP: the server with its thread, and its access to the engine thread. Owned by the composition
-// root; main thread unless it says any thread.
+// root; main thread, unless stated otherwise.
 #pragma once
 
 #include <string>
@@ -20,17 +20,20 @@ namespace muster::server {
 
 class web_assembly {
  public:
-  /// `webhooks`: null, nobody is told of alerts. REQUIRES: all outlive it.
+  /// `webhooks`: nullptr if alerts are not sent.
+  /// @pre All arguments outlive this object.
   web_assembly(engine_assembly& engine, perimeter& p, store_assembly& store, access& entry,
                wire_assembly& wire, torch_assembly& torch, history_keeper& history,
                webhook_sender* webhooks);
 
-  /// Listens, starts the thread, which answers 503, and gives "host:port". start_error.
+  /// Listens, starts the thread, which answers 503 at first, and returns "host:port".
+  /// @throws start_error
   std::string start();
   web::engine_gateway& gateway() { return gateway_; }
   /// Any thread.
   void end_all_of(std::string const& token) { server_.end_all_of(token); }
-  /// Exchanges in flight have this long. REQUIRES: it was started.
+  /// Stops the server. Requests in progress have `grace` to finish.
+  /// @pre start() was called.
   void stop(std::chrono::milliseconds grace);
 
  private:

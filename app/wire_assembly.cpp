@@ -1,4 +1,3 @@
-// What the gRPC server and its services are told of the configuration and of each other.
 #include "app/wire_assembly.hpp"
 
 #include <spdlog/spdlog.h>
@@ -15,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What each step of a stop may take; together with HTTP's less than the default --stop-timeout.
+// Limits of the steps of a stop; with HTTP's, below the default --stop-timeout.
 constexpr auto stream_grace = 2s;
 constexpr auto grpc_grace = 1s;
 
@@ -72,7 +71,7 @@ wire_assembly::wire_assembly(engine_assembly& engine, perimeter& p, store_assemb
       reflection_(serve_reflection(grpc_, service_names({"grpc.health.v1.Health"}))) {
   store.of_programs().on_change([this](core::program_id id) { tunnels_->judge(id); });
   grpc_.refuse_unknown_methods();
-  if (engine.config.is_read_only()) return;  // nobody works or asks there
+  if (engine.config.is_read_only()) return;  // there are no workers or clients
   auto const address = to_string(engine.config.grpc);
   if (auto const* files = p.tls())
     grpc_.add_tls_port(address,
@@ -84,7 +83,7 @@ wire_assembly::wire_assembly(engine_assembly& engine, perimeter& p, store_assemb
 net::accepting_server_options wire_assembly::server_options() {
   net::accepting_server_options o;
   o.listener.proxies = perimeter_.relays();
-  // Key-values are as large as gRPC lets them be; streams have limits of their own.
+  // Key-values can have gRPC's maximum size; streams have their own limits.
   o.request_bytes_max = 1 << 30;
   o.response_bytes_max = std::numeric_limits<int>::max();
   auto& waiting = o.listener.waiting;
@@ -130,11 +129,11 @@ endpoint wire_assembly::open() {
   bool const looks = engine_.config.is_read_only();
   auto const& clusters = store_.coordination().state();
   auto ids = clusters.ids();
-  // Those that had a port go first, so that no other cluster takes it.
+  // Clusters that had a port are opened first, so that no other cluster takes it.
   std::stable_partition(ids.begin(), ids.end(), [&](auto c) { return clusters.port(c) != 0; });
   for (auto const cluster : ids) {
     if (looks) break;
-    if (parse_program(clusters.spec(cluster).name)) continue;  // reached by tunnels alone
+    if (parse_program(clusters.spec(cluster).name)) continue;  // reached through tunnels only
     if (auto const address = ports_.open(cluster); !address)
       throw start_error("--cluster-ports: " + address.error().message);
   }

@@ -1,5 +1,5 @@
-// gRPC: the port, the ports of clusters, and the services on them. Owned by the composition root;
-// engine thread, or before that runs, unless it says any thread.
+// gRPC: the main port, the ports of clusters, and their services. Owned by the composition root.
+// Engine thread or before it runs, unless stated otherwise.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ namespace muster::server {
 
 class wire_assembly {
  public:
-  /// REQUIRES: all outlive it.
+  /// @pre All arguments outlive this object.
   wire_assembly(engine_assembly& engine, perimeter& p, store_assembly& store, access& entry);
 
   cluster_endpoints& endpoints() { return ports_; }
@@ -29,12 +29,13 @@ class wire_assembly {
   /// Any thread.
   connection_counts connections();
 
-  /// Opens all ports, says so in the log, and gives the main one's address. start_error.
+  /// Opens and logs all ports. Returns the main address.
+  /// @throws start_error
   endpoint open();
-  /// Clients are told that it stops, and clusters have no ports any more.
+  /// Notifies clients of the stop, and closes the ports of clusters.
   void close();
   void end_all_of(std::string const& token);
-  /// Ends the streams, then the calls, those that take too long as well.
+  /// Ends the streams, then the calls, and cancels slow ones.
   coro::task<void> stop();
 
  private:

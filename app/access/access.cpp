@@ -1,4 +1,4 @@
-// The rules of the start, and the file that is looked at every second.
+// Rules at the start, and the token file, which is checked every second.
 #include "app/access/access.hpp"
 
 #include <spdlog/spdlog.h>
@@ -19,10 +19,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds file_looked_at_every{1};
-// Whoever is cut may dial again at once.
+// Closed clients can reconnect immediately.
 constexpr std::chrono::seconds floods_told_every{10};
 
-// Nobody else may read it, not even for a moment.
+// Creates the file so that other users can never read it.
 void write_secret(fs::path const& file, std::string const& text) {
   auto const fail = [&](std::string const& what) {
     throw start_error("--admin-token-file " + file.string() + ": " + what + ": " +
@@ -174,7 +174,7 @@ void access::make_first_admin() {
   spdlog::info("first_admin_token file={} id={}", file.string(), made->token.id);
 }
 
-// One that cannot be read any more changes nothing.
+// Ignores a file that has become unreadable.
 void access::read_file() {
   std::error_code ec;
   auto const changed = fs::last_write_time(engine_.config.token_file, ec);
@@ -207,8 +207,8 @@ void access::watch_file() {
   });
 }
 
-// Asked on the threads that accept and read connections: everything here is fixed before the first
-// connection, or the gate's.
+// The functions run on threads that accept and read connections. They use only data fixed before
+// the first connection, and the gate.
 void access::guard_memory(net::guard_options& o) {
   o.memory_max = engine_.config.connections.memory_max;
   o.judge = [this](std::string const& client) {

@@ -1,6 +1,6 @@
-// Who may come in: decides at the start whether anybody is asked, brings the tokens of the data
-// directory and of --token-file to the gate, and makes the first admin's. Owned by the app. Engine
-// thread, or before that runs.
+// Access control. Decides at the start whether authentication is required, loads tokens of the data
+// directory and of --token-file into the gate, and creates the first admin's token. Owned by the
+// app. Engine thread, or before it runs.
 #pragma once
 
 #include <filesystem>
@@ -19,16 +19,16 @@
 
 namespace muster::server {
 
-/// --agents-from: networks whose agents are let in without a token, of all clusters and of some.
+/// --agents-from: networks whose agents need no token, for all clusters or for some.
 class agent_networks {
  public:
-  /// Words NET, and CLUSTER=NET or CLUSTER= of clusters that have their own, at most 64 of each.
-  /// INVALID_ARGUMENT in one line.
+  /// Parses NET, and CLUSTER=NET or CLUSTER= for clusters with their own networks. At most 64 of
+  /// each. INVALID_ARGUMENT in one line.
   static muster::result<agent_networks> from(std::vector<std::string> const& words);
 
-  /// Whether agents of any cluster are let in from "10.0.0.3".
+  /// Returns whether agents of any cluster are admitted from an address such as "10.0.0.3".
   bool contain(std::string_view address) const;
-  /// What counts for this cluster: its own, where it is named, else those of all.
+  /// Returns the networks of a cluster: its own if it is named, otherwise those of all.
   std::vector<network> const& of(std::string_view cluster) const;
 
  private:
@@ -38,23 +38,25 @@ class agent_networks {
 
 class access {
  public:
-  /// `ended`: whatever was begun with this token ends. REQUIRES: all outlive it.
+  /// @param ended ends all streams and calls that use this token
+  /// @pre All arguments outlive this object.
   access(engine_assembly& engine, data_directory& data,
          std::function<void(std::string const& token)> ended);
 
   server::gate& gate() { return gate_; }
   token_keeper& keeper() { return keeper_; }
 
-  /// Has each call judged, and tells of connections that were cut for their resets, and of
-  /// addresses that open and leave too many. `ports` outlive the calls.
+  /// Sets the authentication of calls. Reports connections that were closed because of resets, and
+  /// addresses that open and close too many. `ports` must outlive the calls.
   void guard(net::accepting_server_options& o, cluster_ports const& ports);
-  /// After the data directory was opened, before anybody is served. start_error: the token file
-  /// cannot be read, or there is no place for the first admin's token.
+  /// Loads tokens. Must be called after the data directory was opened, before requests are served.
+  /// @throws start_error if the token file is unreadable, or the first admin's token cannot be
+  ///   stored
   void begin();
   /// See server::admit_agent.
   agent_admission admit_agent(grpc::ServerContext const& context, cluster_ports const& ports,
                               core::coordination::cluster_spec const& cluster, bool again);
-  /// Before the engine's timers go.
+  /// Must be called before the engine's timers are destroyed.
   void stop();
 
  private:
@@ -75,7 +77,7 @@ class access {
   token_keeper keeper_;
   std::optional<std::filesystem::file_time_type> file_seen_;
   struct told {
-    std::uint64_t since = 0;  // and not told of
+    std::uint64_t since = 0;  // not reported
     core::time_point at{};
   };
   std::map<std::string, told> floods_;  // by kind, of which there are two

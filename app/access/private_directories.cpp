@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whoever names /tmp for values does not want it closed. Our files in there are ours alone anyway.
+// Does not restrict shared directories such as /tmp; this server's files in them are private
+// anyway.
 bool has_other_files(fs::path const& directory, bool blobs_are_ours) {
   if ((mode_of(directory) & S_ISVTX) != 0) return true;
   std::error_code error;
@@ -24,7 +25,7 @@ bool has_other_files(fs::path const& directory, bool blobs_are_ours) {
          });
 }
 
-// A link may lead to what is not ours.
+// A symbolic link can lead to a foreign directory.
 void close_blobs(fs::path const& directory) {
   std::error_code error;
   if (!fs::is_symlink(directory / blob_folder, error)) (void)make_private(directory / blob_folder);

@@ -1,5 +1,5 @@
-// Directories that others could enter, as earlier servers made them, become their owner's alone at
-// the start, with a line of the log each. Main thread.
+// Restricts directories that others can enter, created by earlier servers, to their owner at the
+// start. Logs each. Main thread.
 #pragma once
 
 #include <sys/types.h>
@@ -13,18 +13,19 @@ namespace muster::server {
 
 class private_directories {
  public:
-  /// Looks at their modes, before anything is opened. `c` outlives this.
+  /// Reads the directories' modes before they are opened. `c` must outlive this object.
   explicit private_directories(configuration const& c);
-  /// REQUIRES: they were opened, so that they are this server's; what is refused stays as it was.
+  /// Restricts the directories.
+  /// @pre They were opened, which shows that they belong to this server.
   void close_to_others() const;
 
  private:
   struct directory {
     char const* flag;
     std::filesystem::path path;
-    mode_t was;        // 0: it was not there
-    bool with_others;  // it may have files that are not ours, and is then left alone
-    bool blobs;        // this server's are in it
+    mode_t was;        // 0: did not exist
+    bool with_others;  // can contain foreign files; then it is not changed
+    bool blobs;        // contains this server's blobs
   };
   std::vector<directory> all_;
 };

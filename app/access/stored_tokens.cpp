@@ -1,4 +1,4 @@
-// The same changes as a running server makes, written at once.
+// Writes the changes of a running server directly.
 #include "app/access/stored_tokens.hpp"
 
 #include <limits>
@@ -15,8 +15,8 @@ namespace muster::server {
 
 namespace {
 
-// A place that no server has seen gets the entry by which the first one knows it. What has others
-// and not that one is a copy that was broken off, which no server begins with.
+// Adds the format entry to a new place. A place with other entries but without this one is an
+// incomplete copy, which no server accepts.
 muster::status check_format(journal::store& s, std::string const& version) {
   auto format = journal::read_format(s);
   if (!format) return format.error();

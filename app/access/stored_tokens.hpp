@@ -1,6 +1,6 @@
-// The tokens of a data directory or a store in etcd whose server is stopped, for the command line.
-// One thread; as long as it lives no server can have that place: a directory is locked, a store
-// led.
+// Tokens of a stopped server's data directory or etcd store, for the command line. One thread. No
+// server can use that place in the meantime: the directory is locked, and in etcd this object
+// leads.
 #pragma once
 
 #include <filesystem>
@@ -16,21 +16,24 @@ namespace muster::server {
 
 class stored_tokens {
  public:
-  /// Makes the directory when it is not there. FAILED_PRECONDITION, in one line: in use, something
-  /// else's, or of a newer server. `version` is of this program.
+  /// Opens the directory, and creates it if it does not exist. FAILED_PRECONDITION, in one line: it
+  /// is in use, foreign, or of a newer server. `version` is of this program.
   static muster::result<stored_tokens> open(std::filesystem::path const& directory,
                                             std::string const& version);
 
-  /// The same in etcd. FAILED_PRECONDITION: a server leads there, too; UNAVAILABLE: etcd does not
-  /// answer. `over`: etcd has lost the lead, nothing may be written any more; must not return.
+  /// Opens a store in etcd. FAILED_PRECONDITION as for a directory, or because a server leads.
+  /// UNAVAILABLE: etcd does not answer.
+  /// @param over called when leadership is lost; must not return, because nothing may be written
+  ///   afterwards
   static muster::result<stored_tokens> open(journal::etcd::access const& a,
                                             std::string const& version,
                                             std::function<void(std::string const& why)> over);
 
   core::token_table const& state() const { return tokens_; }
-  // On the disk when they return. Errors: token_table's, and the disk's.
+  // Changes are on disk when these functions return. They return errors of token_table and of the
+  // disk.
   muster::result<new_token> create(wanted_token const& w, core::time_point now);
-  /// As token_keeper has it, without a server.
+  /// Rotates a token like token_keeper, without a server.
   muster::result<new_token> rotate(std::string const& id);
   muster::status revoke(std::string const& id, core::time_point now);
 
@@ -38,7 +41,7 @@ class stored_tokens {
   muster::status read(std::string const& name, std::string const& version);
   muster::status write(std::string const& id);
 
-  journal::etcd::sole_lead lead_;  // of what store_ writes to; nothing: a directory
+  journal::etcd::sole_lead lead_;  // leadership for store_; empty for a directory
   std::unique_ptr<journal::store> store_;
   core::token_table tokens_;
 };

@@ -16,14 +16,13 @@ using namespace std::chrono_literals;
 
 constexpr auto every = 1s;
 constexpr auto machines_every = 5s;
-// In one look; the rest at the next.
+// Per write; the rest follows in the next one.
 constexpr std::size_t events_a_look = 1'000, spans_a_look = 20'000;
-// At a start: records of a second each, and points of each series as many as are shown.
+// Read at a start: one record per second, and the points shown per series.
 constexpr std::size_t seconds_read = 3'600, machines_read = 720, points_read = 300 + 360 + 1'440;
 constexpr std::size_t events_read = 10'000, runs_read = 10'000;
 
-// Some 500,000 spans: what is older is on disk for those who ask for it, and a start takes no
-// longer.
+// About 500,000 spans. Older ones are read on demand, so that the start is fast.
 constexpr std::size_t spans_bytes_read = std::size_t{10} << 20;
 
 std::string in_words(core::duration d) {
@@ -32,7 +31,7 @@ std::string in_words(core::duration d) {
   return s < 7'200 ? std::to_string(s / 60) + " min" : std::to_string(s / 3'600) + " h";
 }
 
-// Whatever is wrong with it, the server is worth more.
+// Moves an unreadable history aside, so that it never prevents the start.
 muster::result<std::unique_ptr<history_store>> open_or_begin_anew(fs::path const& directory,
                                                                   history_limits const& limits) {
   auto opened = history_store::open(directory, limits, history_store::access::write);
@@ -130,7 +129,7 @@ void history_keeper::read() {
   report_unreadable();
 }
 
-// More may be found whenever somebody asks for a time.
+// Later reads can find more damaged records.
 void history_keeper::report_unreadable() {
   auto const rows = store_->facts().unreadable;
   if (rows == std::exchange(unreadable_reported_, rows)) return;
@@ -142,8 +141,8 @@ void history_keeper::report_unreadable() {
                     " records of the history are damaged and are skipped; the rest is shown"});
 }
 
-// Of programs that have not ended: each rank that goes on has made a step within this time, or its
-// worker does not report an older one again.
+// Reads steps of programs that have not ended. An active rank has made a step within this time, or
+// its worker reports the last one again.
 void history_keeper::read_steps() {
   constexpr core::duration newest = std::chrono::minutes(10);
   read_records(history_kind::steps, store_->newest() - newest,
@@ -153,7 +152,7 @@ void history_keeper::read_steps() {
                });
 }
 
-// Of jobs that are there: those of others would be forgotten by nobody, and are most of them.
+// Reads output of existing jobs only. Other output is most of it, and would never be removed.
 void history_keeper::read_lines(core::time_point since) {
   std::size_t jobs = 0;
   pools_.for_each([&jobs](hub& h) { jobs += h.past().jobs().size(); });
@@ -188,7 +187,8 @@ void history_keeper::begin() {
   for (auto const c : coordination_.state().ids())
     if (auto const& past = coordination_.state().past(c); !past.empty())
       runs_kept_[c] = past.front().number;
-  pools_.for_each([](hub& h) { (void)h.past().take_ended_jobs(); });  // of the one before
+  // those of the earlier process
+  pools_.for_each([](hub& h) { (void)h.past().take_ended_jobs(); });
   store_->start();
   look();
 }
@@ -244,7 +244,7 @@ void history_keeper::keep_lines() {
   });
 }
 
-// A cluster that was removed is forgotten here, and its name may come again.
+// Forgets removed clusters, because their names can be reused.
 void history_keeper::keep_runs() {
   auto const& all = coordination_.state();
   std::erase_if(runs_kept_, [&all](auto const& r) { return !all.exists(r.first); });

@@ -1,12 +1,10 @@
-// Gives what the listeners have seen to the store, once a second, and gives it back to them at a
-// start: events, charts, what workers did, figures of machines, and what closures printed whose
-// jobs are there; runs of clusters. What has ended is kept as well, for those who ask for it by
-// time.
+// Writes records of the listeners to the history store once a second, and restores them at a start:
+// events, charts, activity of workers, machine statistics, output of existing jobs' closures, and
+// runs of clusters. Ended items stay in the store for queries by time.
 //
-// Owned by the app; engine thread, or before that runs, unless it says otherwise. Nothing that it
-// does can fail the server: what cannot be read or written is said once. Limit: a second's work is
-// bounded (see history_keeper.cpp), the rest waits in the listeners, which have limits of their
-// own.
+// Owned by the app. Engine thread or before it runs, unless stated otherwise. History errors never
+// stop the server; they are logged once. The work per second is bounded (see history_keeper.cpp);
+// the rest waits in the listeners, which have their own limits.
 #pragma once
 
 #include <atomic>
@@ -28,23 +26,24 @@ namespace muster::server {
 
 class history_keeper {
  public:
-  /// REQUIRES: both outlive it.
+  /// @pre Both outlive this object.
   history_keeper(engine_assembly& engine, store_assembly& store);
 
-  /// Opens the store, where there is a directory for one, and gives back what stands in it.
+  /// Opens the store, if there is a directory for it, and restores its content.
   void restore();
-  /// From here on it keeps. REQUIRES: it is restored.
+  /// Starts writing.
+  /// @pre restore() was called.
   void begin();
-  /// What is left; then nothing is kept any more.
+  /// Writes what is pending, then stops writing.
   void finish();
-  /// Main thread, behind that: waits until it is written.
+  /// Waits until everything is written. Main thread, after finish().
   void stop();
 
-  // Any thread, once it is restored.
-  /// Points of charts of an earlier process, oldest first; once.
+  // Any thread, after restore():
+  /// Returns chart points of an earlier process, oldest first. Returns them only once.
   std::vector<past_point> take_points() { return std::exchange(points_, {}); }
   void keep(past_point const& p);
-  /// Reads what is kept.
+  /// Returns the reader of the store.
   past_reader& past() { return reader_; }
 
  private:
@@ -70,14 +69,14 @@ class history_keeper {
   coordination_hub& coordination_;
   coro::timer next_;
   std::unique_ptr<history_store> store_;
-  past_reader reader_;  // of it
+  past_reader reader_;  // of store_
   std::vector<past_point> points_;
   std::atomic<bool> keeps_ = false;
   std::uint64_t unreadable_reported_ = 0;
-  std::uint64_t events_kept_ = 0;                                      // number of the last
-  std::map<std::string, std::uint64_t> spans_kept_;                    // by cluster: where to go on
-  std::map<core::coordination::cluster_id, std::uint64_t> runs_kept_;  // number of the last
-  core::time_point machines_kept_{};                                   // what was seen until then
+  std::uint64_t events_kept_ = 0;                    // number of the last one
+  std::map<std::string, std::uint64_t> spans_kept_;  // by cluster: where to continue
+  std::map<core::coordination::cluster_id, std::uint64_t> runs_kept_;  // number of the last one
+  core::time_point machines_kept_{};                                   // time of the last ones
 };
 
 }  // namespace muster::server

@@ -1,6 +1,5 @@
-// Facts about the data directory of a server that has ended, needed before its history is shown.
-// Runs on the main thread. Changes nothing. The code that opens the directory reports what it
-// cannot read.
+// Facts about the data directory of a stopped server, needed before its history is shown. Main
+// thread. Changes nothing. Errors are reported by the code that opens the directory.
 #pragma once
 
 #include <filesystem>
@@ -11,11 +10,11 @@
 
 namespace muster::server {
 
-/// Returns the time of the last write, from the history or else from the files; now if neither can
-/// be read.
+/// Returns the time of the last write, from the history or from the files. Returns the current time
+/// if neither is readable.
 core::time_point last_written(std::filesystem::path const& data_dir);
-/// Returns the cluster that had the main port, if the directory names it. Returns nothing for the
-/// cluster `default` or an empty directory.
+/// Returns the cluster that had the main port, if it is stored. Returns nothing for the cluster
+/// `default` or an empty directory.
 std::vector<core::coordination::cluster_spec> main_cluster_in(
     std::filesystem::path const& data_dir);
 

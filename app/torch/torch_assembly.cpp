@@ -1,4 +1,3 @@
-// What the stores are told of the configuration, and what they tell into the log and the feed.
 #include "app/torch/torch_assembly.hpp"
 
 #include <spdlog/spdlog.h>
@@ -63,7 +62,7 @@ served_stores::served_stores(engine_assembly& engine, perimeter& p, store_assemb
       });
 }
 
-// Clients of torch 2.1 are known by what the cluster says in which the program runs.
+// Settings for clients of torch 2.1 are taken from the cluster in which the program runs.
 torch::carried_store served_stores::store_of(core::program_id program, std::uint32_t ranks) {
   auto pool = pools_.of(program).cluster();
   auto const cluster = hub_.state().find(pool.empty() ? main_cluster_of(engine_.config) : pool);
@@ -76,7 +75,7 @@ torch::torch_server_options served_stores::options(perimeter& p) {
   torch::torch_server_options o;
   o.address = engine_.config.grpc.address;
   o.limits.connections = share_of_files(o.limits.connections, 4);
-  // What is no network was told before: see problem_with.
+  // Invalid networks were reported before: see problem_with.
   if (auto from = parse_networks(engine_.config.torch.from)) o.from = std::move(*from);
   o.now = [this] { return engine_.clock.now(); };
   o.tell = [this](torch::told_incident told) {

@@ -1,6 +1,6 @@
-// The stores of torch.distributed, with their thread: which clusters have one is in their
-// declarations, and of the main one in the settings. Owned by the composition root; main thread, or
-// engine thread where it says so.
+// TCPStores of torch.distributed and their thread. Cluster declarations determine which clusters
+// have a TCPStore, settings that of the main cluster. Owned by the composition root; main thread,
+// unless stated otherwise.
 #pragma once
 
 #include <memory>
@@ -17,18 +17,19 @@ class torch_assembly {
  public:
   virtual ~torch_assembly() = default;
 
-  /// Returns null if this build has no stores. Engine thread.
+  /// Returns nullptr if this build has no TCPStores. Engine thread.
   virtual torch::torch_stores* stores() = 0;
 
-  /// Listens for the clusters that are known, and says so in the log. start_error.
+  /// Listens for the known clusters and logs it.
+  /// @throws start_error
   virtual void open() = 0;
   virtual void start() = 0;
   /// Closes all connections.
   virtual void stop() = 0;
 };
 
-/// Makes the stores, or, in a build without them, an assembly whose `open` refuses all settings of
-/// stores. REQUIRES: all outlive it.
+/// Creates the TCPStores. In a build without them, open() of the result rejects all their settings.
+/// @pre All arguments outlive the result.
 std::unique_ptr<torch_assembly> make_torch_assembly(engine_assembly& engine, perimeter& p,
                                                     store_assembly& store, tunnel_service& tunnels);
 

@@ -1,4 +1,4 @@
-// For builds without stores of torch.distributed (MUSTER_WITH_TORCH_STORE=OFF).
+// For builds without TCPStores (MUSTER_WITH_TORCH_STORE=OFF).
 #include "app/torch/torch_assembly.hpp"
 
 namespace muster::server {

@@ -31,12 +31,12 @@ bool is_of_this_machine(std::string_view host) {
   return host == "localhost" || host == "[::1]" || host.starts_with("127.");
 }
 
-// What will be the same the next time: trying again would only be a nuisance.
+// Returns whether a retry would get the same answer.
 bool is_final(unsigned status) {
   return status < 500 && status != 408 && status != 429;
 }
 
-// The path may be a secret.
+// Hides the path, which can be a secret.
 std::string without(std::string const& url, std::string text) {
   for (auto at = text.find(url); at != std::string::npos; at = text.find(url))
     text.replace(at, url.size(), shown_url(url));
@@ -118,7 +118,7 @@ void webhook_sender::send(std::string body) {
   if (!thread_.ask(std::move(one))) --waiting_;
 }
 
-// False: it is to stop.
+// Returns false if the sender is stopping.
 bool webhook_sender::pause(int tries) {
   std::unique_lock lock(mutex_);
   auto const length = tries == 0 ? 0s : std::chrono::seconds(1 << (2 * (tries - 1)));

@@ -1,6 +1,6 @@
-// Posts notices to the addresses that the operator has named at the start. Owned by the app; has a
-// thread of its own, since the other side may be slow. Nothing that comes over the network can name
-// an address, an answer is read and thrown away, no redirect is followed, and TLS is verified.
+// Posts notifications to the configured addresses. Owned by the app; has its own thread, because
+// receivers can be slow. Addresses never come from the network, answers are discarded, redirects
+// are not followed, and TLS is verified.
 #pragma once
 
 #include <atomic>
@@ -19,27 +19,28 @@
 
 namespace muster::server {
 
-/// "t=UNIX,v1=HEX": the HMAC-SHA256 of "UNIX.BODY".
+/// Returns "t=UNIX,v1=HEX", the HMAC-SHA256 of "UNIX.BODY".
 std::string signature(std::string const& secret, std::int64_t unix_seconds, std::string_view body);
 
 class webhook_sender {
  public:
-  /// Notices that wait. Full: what comes then is dropped and counted.
+  /// Pending notifications. Beyond it, new ones are dropped and counted.
   static constexpr std::size_t waiting_max = 100;
   static constexpr int tries_max = 3;
 
-  /// What people are told when an address does not answer, or does again; from its thread.
+  /// Called on its thread when an address starts to fail, or works again.
   using tell = std::function<void(bool works, std::string text)>;
 
   webhook_sender(webhook_settings settings, tell told);
   ~webhook_sender() { stop(); }
 
-  /// FAILED_PRECONDITION: the file of the secret. REQUIRES: there are addresses.
+  /// Starts the thread. FAILED_PRECONDITION: the secret file is unusable.
+  /// @pre There are addresses.
   muster::status start();
-  // Any thread.
+  // Any thread:
   void send(std::string body);
   notice_totals counts() const { return {posted_, failed_, dropped_}; }
-  /// What waits is abandoned.
+  /// Abandons pending notifications.
   void stop();
 
  private:
@@ -54,11 +55,11 @@ class webhook_sender {
   std::atomic<std::uint64_t> posted_ = 0, failed_ = 0, dropped_ = 0;
   std::mutex mutex_;
   std::condition_variable stops_;
-  bool stopping_ = false;  // by mutex_
-  // Of its thread.
+  bool stopping_ = false;  // protected by mutex_
+  // Used by its thread only:
   http_client client_;
   std::vector<bool> fails_;           // by address
-  store_thread<std::string> thread_;  // last: it uses the others
+  store_thread<std::string> thread_;  // last: uses the other members
 };
 
 }  // namespace muster::server

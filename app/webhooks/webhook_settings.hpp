@@ -1,4 +1,4 @@
-// Who is told of alerts, as the operator says at the start. Plain data, any thread.
+// Settings of alert notifications. Plain data, any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@ namespace muster::server {
 struct webhook_settings {
   static constexpr std::size_t urls_max = 8;
 
-  std::vector<std::string> urls;      // none: nobody is told
-  std::filesystem::path secret_file;  // what notices are signed with; empty: they are not
-  std::string page;                   // where people find the page, for links; empty: no links
-  std::filesystem::path ca;           // authorities of the addresses; empty: the system's
+  std::vector<std::string> urls;      // empty: no notifications
+  std::filesystem::path secret_file;  // key of their signatures; empty: not signed
+  std::string page;                   // URL of the dashboard, for links; empty: no links
+  std::filesystem::path ca;           // CAs of the addresses; empty: the system's
 };
 
-/// Empty: they may be used. `insecure`: plaintext may leave the machine.
+/// Returns the problem with the settings, or "". `insecure`: plaintext can leave the machine.
 std::string problem_with(webhook_settings const& s, bool insecure);
 
-/// "https://hooks.example/…": paths are secrets.
+/// Returns "https://hooks.example/…", because paths are secrets.
 std::string shown_url(std::string const& url);
 
 }  // namespace muster::server
