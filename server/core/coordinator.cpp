@@ -1,4 +1,3 @@
-// Routes each event to its transition and ends each step.
 #include "server/core/coordinator.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // The server's behaviour as a state machine: each event returns effects.
 //
-// Owned by a hub and used on the engine thread only. Performs no I/O, reads no clock, draws no
-// random numbers, starts no threads and logs nothing. The same events at the same times produce the
-// same effects. `step` makes no callbacks; the effects it returns are valid until the next step.
+// Owned by a hub; engine thread only. No I/O, clock, random numbers, threads or logging: the same
+// events at the same times produce the same effects. `step` makes no callbacks; the effects it
+// returns are valid until the next step.
 //
 //   shell                     coordinator
 //   ─────                     ───────────
@@ -97,16 +97,16 @@ class coordinator {
   config const& configuration() const;
 
   using any_id = std::variant<session_id, closure_id, per_worker_id, program_id>;
-  /// Returns whether this coordinator owns the id, or owned it recently; see server_wide.
+  /// Returns whether this coordinator owns the id, or did recently; see server_wide.
   bool knows(any_id id) const;
   bool has(session_id id) const;
   /// Returns whether the session's queue is below its capacity. Shells read its stream only then.
   bool has_room(session_id s) const;
   /// Returns whether changes of the session are reported as facts.
   bool is_durable(session_id id) const;
-  /// Returns the closure's session, or a null id if the closure has none or is unknown.
+  /// Returns a null id if the closure has no session or is unknown.
   session_id session_of(closure_id id) const;
-  /// Returns the closure with this token in a resumable session, or a null id if it is unknown.
+  /// Returns a null id if the resumable session has no closure with this token.
   closure_id closure_of(session_id s, std::uint64_t token) const;
   /// Returns where the closure belongs if the stream holds this very attempt, and thus may report
   /// on it. Returns nothing for builds and rebuilds, whose sessions belong to the core itself.
@@ -132,8 +132,7 @@ class coordinator {
   /// Returns all state as changes, for new followers and for checking existing ones.
   changes whole() const;
 
-  /// Checks every internal invariant, for the simulator and tests. Returns an empty string if all
-  /// hold, else a description of the first violation.
+  /// Returns the first violated invariant, or an empty string. For the simulator and tests.
   std::string violated_invariant() const;
 
  private:

@@ -1,5 +1,5 @@
-// Recounts everything that must hold between two steps: first each sub-model by itself, then the
-// consistency between them. The simulator and the fuzzer call this after each step.
+// Recounts everything that must hold between two steps: in each sub-model, then between them. The
+// simulator and the fuzzer call this after each step.
 #include <algorithm>
 #include <map>
 

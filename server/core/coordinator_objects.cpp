@@ -1,4 +1,3 @@
-// Events about the stateful tasks that sessions depend on.
 #include "server/core/api/objects.hpp"
 #include "server/core/coordinator_state.hpp"
 

@@ -1,4 +1,3 @@
-// Summarises the cluster in a few numbers. Read-only.
 #include <algorithm>
 
 #include "base/percentile.hpp"

@@ -66,11 +66,10 @@ struct coordinator::state : engine_state {
               worker_queries(*this), value_queries(*this),
               {*this, texts},        function_queries(*this)};
 
-  time_point due = never;  // time of the next tick, as of the last step
+  time_point due = never;  // of the next tick, as of the last step
 
   void begin(time_point t);
   effects const& end();
-  /// Performs one event: begin, one move, end.
   template <class Move>
   effects const& perform(time_point t, Move move) {
     begin(t);
@@ -90,7 +89,6 @@ struct coordinator::state : engine_state {
   /// Forgets callables that neither a closure nor `coming` uses.
   void forget_callables(std::vector<function_id> const& coming);
 
-  // Consistency between sub-models; see violated_invariant.
   std::string leaked_place() const;
   std::string misplaced_closure() const;
   std::string stray_alarm() const;

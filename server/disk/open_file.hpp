@@ -79,7 +79,7 @@ class open_file {
     }
     return static_cast<std::int64_t>(got);
   }
-  /// Flushes the file to disk; for a directory, its entries.
+  /// Flushes a file, or the entries of a directory, to disk.
   int sync() const { return ::fsync(fd_) == 0 ? 0 : errno; }
   /// Closes the file. Check the result: a full disk may be reported only here.
   int close() {

@@ -26,8 +26,7 @@ inline int make_private(std::filesystem::path const& directory) {
   return ::chmod(directory.c_str(), mode & ~others_bits) == 0 ? 0 : errno;
 }
 
-/// Creates the directory for its owner only, with its parents. An existing directory is left
-/// unchanged.
+/// Creates the directory for its owner only, with its parents. An existing one is left unchanged.
 inline int make_private_directory(std::filesystem::path const& directory) {
   auto const path = directory.has_filename() ? directory : directory.parent_path();
   std::error_code error;

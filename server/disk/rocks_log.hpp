@@ -26,7 +26,7 @@ class rocks_log final : public rocksdb::Logger {
       : rocksdb::Logger(level), path_(directory / "LOG") {}
 
   using rocksdb::Logger::Logv;
-  /// Appends a line. The base class has already filtered by level.
+  /// Appends a line, already filtered by level.
   void Logv(char const* format, std::va_list values) override {
     std::array<char, 4'096> text{};
     auto const n = std::vsnprintf(text.data(), text.size(), format, values);

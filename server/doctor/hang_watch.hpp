@@ -45,8 +45,8 @@ struct rank_stack {
   std::uint32_t rank = 0;
   std::string text{};     // its own process, in the format of faulthandler; empty if there is none
   std::string process{};  // such as "S in futex_wait_queue"
-  /// Frames of native code. Other threads are not compared, and a change is no sign of life: the
-  /// vitals show that.
+  /// Whether `text` has native frames. Other threads are then not compared, and a changed stack is
+  /// not counted as progress: the vitals show that.
   bool native = false;
 };
 
@@ -84,7 +84,6 @@ class hang_watch {
   /// any rank if it names none. REQUIRES: looked() was not called.
   void restore(core::hang found);
   duration every() const;
-  /// Returns when the next observation is due.
   time_point due() const { return due_; }
   /// Notes that the rank has exited successfully.
   void ended(time_point now, std::uint32_t rank);
@@ -98,7 +97,6 @@ class hang_watch {
   /// Returns the current verdict; nothing if the program moves. The caller fills in `task` and
   /// `host`.
   std::optional<core::hang> const& found() const { return found_; }
-  /// Returns the waiting ranks while there is a verdict.
   std::vector<std::uint32_t> const& waiting() const { return waiting_; }
 
  private:

@@ -15,7 +15,6 @@
 
 namespace muster::doctor {
 
-/// One step, as far as it is known.
 struct step_column {
   std::uint64_t step = 0;
   std::vector<std::uint32_t> took{};  // by rank: microseconds since its previous step; 0: unknown
@@ -26,7 +25,7 @@ struct slow_rank {
   std::uint32_t rank = 0;
   bool chronic = false;       // behind in step after step; otherwise only in single steps
   bool arrives_late = false;  // chronic: detected by its arrivals, not by the duration of its steps
-  std::uint32_t permille = 0;      // chronic: median delay, as a share of a step
+  std::uint32_t permille = 0;      // chronic: median delay, in thousandths of a step
   std::uint64_t step = 0;          // not chronic: the last slow step
   core::duration took{}, usual{};  // duration of that step, and median duration for other ranks
   std::uint32_t times = 0;         // number of slow steps among those examined

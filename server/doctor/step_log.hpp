@@ -74,7 +74,7 @@ class step_log {
            std::vector<step_span> const& spans);
   void forget(core::program_id program);
 
-  /// Returns the program's segments, oldest first, after packing open spans.
+  /// Packs open spans and returns the program's segments, oldest first.
   std::vector<segment> of(core::program_id program, core::time_point now);
   /// Packs open spans and returns the segments added since the last call that still exist.
   std::vector<segment> take_new(core::time_point now);

@@ -1,8 +1,7 @@
 // Agrees with workers on the step after which all ranks of an attempt stop.
 //
 //   begin ──► ranks wait at their next step ──► workers report the steps ──► all get the final step
-//                     └── a worker is disconnected or silent, or no rank reports steps: all
-//                     continue
+//                     └── a worker is disconnected or silent, or no rank reports steps: continue
 //
 // No rank waits for another: the final step is later than any step reached so far, so that ranks
 // that are ahead, and on which others may wait, also reach it.

@@ -21,7 +21,6 @@
 
 namespace muster::doctor {
 
-/// A worker's report about one rank.
 struct step_report {
   static constexpr std::size_t marks_max = 64;
   struct mark {
@@ -35,7 +34,6 @@ struct step_report {
   std::uint32_t left_out = 0;  // number of earlier ones omitted for lack of space
 };
 
-/// Location and type of a rank.
 struct rank_place {
   std::string host{}, type{}, worker{};
 };
@@ -55,8 +53,8 @@ struct program_steps {
   struct slow {
     slow_rank what{};
     std::string host{}, worker{};
-    // Number of attempts of this program, and of programs including this one, in which a rank of
-    // the host was chronically behind.
+    // In how many attempts of this program, and in how many programs (this one included), a rank of
+    // the host was chronically slow.
     std::uint32_t attempts = 0, runs = 0;
   };
   std::uint64_t least = 0, most = 0;  // over ranks that have reported a step
@@ -104,7 +102,6 @@ class step_table {
   std::optional<program_steps> whole(core::program_id program, std::uint32_t attempt,
                                      bool slow_ones) const;
   std::size_t ranks() const;
-  /// Returns the remembered attempts.
   std::vector<std::pair<core::program_id, std::uint32_t>> attempts() const;
 
  private:
@@ -140,7 +137,6 @@ class step_table {
                    std::vector<step_span>& told);
   static step_column* column_of(program& p, std::uint64_t step);
   static void remember_hosts(program& p);
-  /// Returns hosts with a slow rank in this attempt or an earlier one.
   static std::set<std::string> slow_hosts(program const& p);
   std::map<std::string, std::uint32_t> slow_in_others(core::program_id than) const;
   static std::vector<slow_rank> const& slow_of(program const& p);

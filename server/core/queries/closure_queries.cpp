@@ -1,4 +1,3 @@
-// Copies closures into views. Read-only.
 #include "server/core/queries/closure_queries.hpp"
 
 #include <algorithm>

@@ -29,15 +29,13 @@ class closure_queries {
                   value_keeping const& keeping, explainer const& why)
       : core_(core), texts_(texts), keeping_(keeping), why_(why) {}
 
-  /// Returns the number of closures that the server keeps, including finished ones, as limited by
-  /// config::closures_max.
+  /// Returns the number of stored closures, including finished ones; see config::closures_max.
   std::size_t size() const;
   result<closure_view> look(closure_id id) const;
-  /// Returns a job's closures in schedule order, starting at index `from`.
+  /// Returns a job's closures in schedule order, from index `from` on.
   result<page<closure_view, std::uint32_t>> list(session_id id, std::uint32_t from,
                                                  std::size_t limit) const;
 
-  /// Returns, as data, why the closure waits, moved or failed.
   result<explanation> explain(closure_id id, time_point now) const;
   /// Returns whether the closure is queued and no connected worker can run it.
   bool has_no_worker(closure_id id) const;
@@ -52,8 +50,7 @@ class closure_queries {
                               closure_bounds const& within) const;
   /// Adds one step of a session's closures to `into`, whose `done` is set at the end.
   status group(session_id id, closure_groups& into) const;
-  /// Adds one step of a session's closures and their inputs to `into`, whose `done` is set at the
-  /// end.
+  /// Adds one step of closures with their inputs to `into`, whose `done` is set at the end.
   status graph(session_id id, graph_nodes& into) const;
 
  private:

@@ -1,4 +1,3 @@
-// Steps of listings of closures, and views of the results. Read-only.
 #include <algorithm>
 
 #include "base/check.hpp"

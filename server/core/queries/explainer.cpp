@@ -1,4 +1,3 @@
-// Explains closures, state by state.
 #include "server/core/queries/explainer.hpp"
 
 #include <algorithm>

@@ -45,7 +45,7 @@ class explainer {
   void explain_prefetched(slot c, time_point now, explanation& into) const;
   void explain_running(slot c, time_point now, explanation& into) const;
   void explain_ended(slot c, explanation& into) const;
-  /// Adds the last lost attempt, and how many workers an isolated closure has lost.
+  /// Adds the last lost attempt, and the losses of an isolated closure.
   void explain_loss(slot c, time_point now, explanation& into) const;
   /// @param fits whether the connected workers could hold the gang.
   static gang_wait wait_of(gang const& g, bool fits) { return {g.name, g.size, g.ready, fits}; }
@@ -58,8 +58,7 @@ class explainer {
     std::string first_cordoned;  // "worker:3"
   };
   takers takers_of(closure_queue const& l) const;
-  /// Returns why the last build of a per-worker value that the closure needs failed; empty if none
-  /// did.
+  /// Returns the error of the last build of a per-worker value that the closure needs, if any.
   std::string why_not_built(requirement const& r) const;
   /// Counts suitable workers that an operator has cordoned or drained; nothing if others serve.
   std::optional<worker_lack> held_back(slot c) const;

@@ -1,4 +1,3 @@
-// Functions, and the numbers of closures that call them. Read-only.
 #include "server/core/queries/function_queries.hpp"
 
 #include <unordered_map>

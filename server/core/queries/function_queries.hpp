@@ -21,7 +21,7 @@ class function_queries {
   std::vector<function_view> all() const;
   /// Returns the functions under the names that users know.
   std::vector<shown_function_view> shown() const;
-  /// REQUIRES: the id was assigned by the core.
+  /// REQUIRES: the core assigned the id.
   std::string_view name(function_id f) const;
   /// Returns the name that users know of what the closure calls; empty without a record.
   std::string_view called(closure_id closure) const;

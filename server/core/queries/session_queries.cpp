@@ -1,4 +1,3 @@
-// Copies jobs and sessions into views. Read-only.
 #include "server/core/queries/session_queries.hpp"
 
 #include <algorithm>

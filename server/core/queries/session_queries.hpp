@@ -12,11 +12,10 @@ namespace muster::core {
 struct engine_state;
 class release_texts;
 
-/// Resources that one submitter uses.
 struct submitter_usage {
-  std::uint64_t sessions = 0;    // unfinished jobs and programs, open sessions
-  std::uint64_t queued = 0;      // their waiting closures
-  std::uint64_t ranks = 0;       // ranks of unfinished programs
+  std::uint64_t sessions = 0;  // unfinished jobs and programs, open sessions
+  std::uint64_t queued = 0;
+  std::uint64_t ranks = 0;       // of unfinished programs
   std::uint64_t per_worker = 0;  // unreleased PerWorkerValues
   std::uint64_t value_bytes = 0;
 };
@@ -29,11 +28,9 @@ class session_queries {
   result<job_view> look(session_id id) const;
   /// Returns REST jobs and streaming sessions with ids below `before` (0: no limit), newest first.
   page<job_view, session_id> list(session_id before, std::size_t limit) const;
-  /// Returns whether a job with this submitter and idempotency key is known.
   bool has_key(session_spec const& like) const;
   /// Returns the session's submitter; empty if the session is unknown or had no authentication.
   std::string_view submitter(session_id id) const;
-  /// Adds the submitter's usage in this cluster to `into`.
   void add_usage(std::string_view submitter, submitter_usage& into) const;
   /// Returns since when closures have waited in a cluster without workers: the creation of the
   /// oldest waiting session, or the last loss of a worker if that is later. `never` if no closure

@@ -1,4 +1,3 @@
-// Copies holders of values, and per-worker values, into views. Read-only.
 #include "server/core/queries/value_queries.hpp"
 
 #include "server/core/api/listings.hpp"

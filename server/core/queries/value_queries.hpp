@@ -36,7 +36,7 @@ class per_worker_queries {
       : core_(core), texts_(texts) {}
 
   result<per_worker_view> look(per_worker_id id) const;
-  /// Returns values with ids above `after` in order of creation.
+  /// Returns values with ids above `after`.
   page<per_worker_view, per_worker_id> list(per_worker_id after, std::size_t limit) const;
   /// Returns up to `limit` components whose builds have lost too many workers in a row.
   std::vector<failing_build_view> failing(std::size_t limit) const;

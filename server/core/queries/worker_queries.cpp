@@ -1,4 +1,3 @@
-// Copies tasks, and the closures that their workers hold, into views. Read-only.
 #include "server/core/queries/worker_queries.hpp"
 
 #include "server/core/api/activity.hpp"

@@ -32,7 +32,6 @@ class worker_queries {
   page<task_view, std::size_t> list(std::size_t after, std::size_t limit,
                                     task_filter const& filter) const;
 
-  /// Returns the number of connected workers.
   std::uint32_t connected() const;
   /// Returns the number of tasks of a job, connected or not; see worker_registry. It changes only
   /// if tasks_version() does.
@@ -43,8 +42,8 @@ class worker_queries {
   /// first.
   result<worker_hands> in_hands_of(std::string_view job, std::int64_t index,
                                    std::size_t limit) const;
-  /// Returns the closures that run on a task's worker, oldest first; only those of session `of` if
-  /// it is given.
+  /// Returns closures that run on the task's worker, oldest first; only those of session `of` if
+  /// given.
   std::vector<running_view> running_on(std::string_view job, std::int64_t index,
                                        session_id of = {}) const;
 

@@ -39,7 +39,7 @@ struct attempt_record {
 /// Data that only few closures have.
 struct closure_details {
   core::failure failure;
-  std::vector<attempt_record> lost;  // all attempts but the last, oldest first
+  std::vector<attempt_record> lost;  // all but the last, oldest first
   std::shared_ptr<closure_extras const> extras;
   std::shared_ptr<std::vector<blob>> inputs;  // values received so far, by position
   std::vector<closure_id> input_ids;          // by position
@@ -65,7 +65,7 @@ struct release_note {
 
 struct closure_record {
   session_number owner{};  // null: the slot is free
-  worker_number worker{};  // worker that runs it or has it prefetched
+  worker_number worker{};  // runs it or has it prefetched
   std::unique_ptr<closure_details> details;
   blob args;
   blob value;  // values; the result
@@ -94,7 +94,7 @@ struct closure_record {
   release_reason why_released : 4 = {};         // in a free slot
   // It ran in an earlier server process, and its worker may still run it.
   bool restored : 1 = false;
-  bool noted : 1 = false;      // running: a fact records it
+  bool noted : 1 = false;      // running: recorded by a fact
   bool waits : 1 = false;      // running: waits for a value and has yielded its slot
   bool own_error : 1 = false;  // its error stops no other closure, and no other's error stops it
 
@@ -104,8 +104,8 @@ struct closure_record {
   /// Returns whether it waits for something other than a worker.
   bool deferred() const { return phase < closure_phase::queued; }
 
-  /// Returns whether the newest attempt lost its worker or process and the closure may be the
-  /// cause.
+  /// Returns whether the newest attempt lost its worker or process, possibly because of the
+  /// closure.
   bool is_blamed_for_last_loss() const {
     if (!details || details->lost.empty()) return false;
     auto const& last = details->lost.back();
@@ -140,15 +140,15 @@ class closure_table {
   }
   static slot slot_of(closure_id id) { return static_cast<slot>(raw(id)); }
 
-  /// Returns whether the slot, free or not, belongs to this table.
+  /// Returns whether this table owns the slot, free or not.
   bool is_mine(slot s) const {
     return s / chunk_size < chunks_.size() && chunks_[s / chunk_size] != nullptr;
   }
 
-  /// Returns whether an earlier process of the server assigned its id.
+  /// Returns whether an earlier server process assigned its id.
   bool is_of_before(slot s) const { return is_earlier((*this)[s].generation); }
 
-  /// Returns whether its slot belongs to another table of the server.
+  /// Returns whether another table of the server owns its slot.
   bool is_elsewhere(closure_id id) const {
     return !is_mine(slot_of(id)) && slot_of(id) / chunk_size < wide_.chunks;
   }
@@ -192,7 +192,7 @@ class closure_table {
     ++size_;
     return s;
   }
-  /// Makes the unclaimed slots of claimed chunks available.
+  /// Frees the unclaimed slots of claimed chunks.
   void end_of_claims() {
     for (auto const n : std::exchange(claimed_, {}))
       for (slot i = chunk_size; i-- > 0;) {

@@ -26,7 +26,7 @@ class place_table {
   /// `out`, which receives changes of names, must outlive the table.
   explicit place_table(changes& out) : changes_(out) {}
 
-  /// Returns a new place with one reference.
+  /// Returns a place with one reference.
   std::uint32_t add(std::string worker, core::incarnation i, std::string host) {
     std::uint32_t id;
     if (free_.empty()) {

@@ -34,12 +34,12 @@ class exclusive_table {
     waits_no_more(c);
     all_.erase({since, c});
   }
-  /// Adds the closure to those that wait for a worker. REQUIRES: added.
+  /// REQUIRES: added.
   void wait(closure_id c, time_point now) {
     if (waiting_.empty()) be_patient(now);
     waiting_.insert(c);
   }
-  /// Ends the closure's wait: it has a worker to itself.
+  /// Ends the closure's wait.
   void started(closure_id c, time_point now) {
     waits_no_more(c);
     if (!waiting_.empty()) be_patient(now);
@@ -48,10 +48,9 @@ class exclusive_table {
   /// Returns all isolated closures, oldest first.
   std::set<std::pair<time_point, closure_id>> const& all() const { return all_; }
   std::set<closure_id> const& waiting() const { return waiting_; }
-  /// Returns whether the closure waits for an empty worker.
   bool waits(closure_id c) const { return waiting_.contains(c); }
   bool any_waits() const { return !waiting_.empty(); }
-  /// Returns the next closure in turn. REQUIRES: any_waits().
+  /// REQUIRES: any_waits().
   closure_id next() {
     auto const it = waiting_.upper_bound(last_tried_);
     return last_tried_ = it == waiting_.end() ? *waiting_.begin() : *it;
@@ -73,7 +72,7 @@ class exclusive_table {
   };
   kept keeps;
 
-  /// Returns an empty string if the invariants between two steps hold.
+  /// Returns a violated invariant, or an empty string.
   std::string invalid() const {
     if ((due_ == never) != waiting_.empty()) return "nobody looks for a worker that does nothing";
     if (keeps.by != closure_id{} && !waits(keeps.by)) return "a worker is kept empty for nobody";

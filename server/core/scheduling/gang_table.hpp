@@ -54,7 +54,7 @@ class gang_table {
     if (added) all_[++last_].name = name;
     ++all_[it->second].size;
   }
-  /// Adds a closure to its gang and returns the gang. REQUIRES: expected.
+  /// REQUIRES: expected. Returns the gang.
   std::uint64_t join(std::string const& name, closure_id member) {
     auto const id = forming_.at(name);
     all_.at(id).members.push_back(member);
@@ -98,20 +98,18 @@ class gang_table {
     auto const turn = all_.at(id).turn;
     return turn != 0 && waiting_.contains(turn);
   }
-  /// Returns whether the gang was set apart because no workers could hold it.
   bool is_apart(std::uint64_t id) const { return all_.at(id).turn != 0 && !waits(id); }
   bool oldest(std::uint64_t id) const {
     return !waiting_.empty() && waiting_.begin()->second == id;
   }
-  /// Returns whether any gang is complete and has not started.
+  /// Returns whether any complete gang has not started.
   bool any_waits() const { return !waiting_.empty() || !apart_.empty(); }
 
   /// Returns whether the current fleet was found able to hold the gang.
   bool fits(gang const& g) const { return g.fleet == fleet_; }
-  /// Notes that the current fleet could hold the gang, so that this is not checked again until the
-  /// fleet changes.
+  /// Notes that the fleet could hold the gang; not checked again until the fleet changes.
   void found_to_fit(std::uint64_t id) { all_.at(id).fleet = fleet_; }
-  /// Sets the gang apart. REQUIRES: it waits.
+  /// REQUIRES: it waits.
   void set_apart(std::uint64_t id) { apart_.insert(waiting_.extract(all_.at(id).turn)); }
   /// Makes all gangs be checked again, since a worker was added or removed or its capacity changed.
   void fleet_changed() {
@@ -131,7 +129,6 @@ class gang_table {
   void member_ended(std::uint64_t id, closure_id member) {
     if (all_.contains(id)) broken_.emplace_back(id, member);
   }
-  /// Returns whether a member of any gang has ended before it could start.
   bool any_broken() const { return !broken_.empty(); }
   /// Returns and removes a gang that has lost a member, with that member. REQUIRES: any_broken().
   std::pair<std::uint64_t, closure_id> take_broken() {
@@ -142,7 +139,7 @@ class gang_table {
 
   std::map<std::uint64_t, gang> const& all() const { return all_; }
 
-  /// Returns an empty string if the invariants between two steps hold.
+  /// Returns a violated invariant, or an empty string.
   std::string invalid() const {
     if (!forming_.empty() || !broken_.empty()) return "a gang was left half-way";
     std::size_t turns = 0;
@@ -160,7 +157,7 @@ class gang_table {
   std::map<std::string, std::uint64_t> forming_;  // gang by name, in the request being scheduled
   std::vector<std::pair<std::uint64_t, closure_id>> broken_;  // gang and member, in this step
   std::uint64_t last_ = 0, last_turn_ = 0, last_apart_ = 0;
-  std::uint64_t fleet_ = 1;  // version of the fleet
+  std::uint64_t fleet_ = 1;
 };
 
 }  // namespace muster::core

@@ -68,7 +68,6 @@ class requirement_table {
 
   requirement const& operator[](std::uint32_t number) const { return *entries_[number - 1].what; }
   std::size_t size() const { return numbers_.size(); }
-  /// Visits all requirements in order of their numbers.
   template <class F>
   void for_each(F f) const {
     if (numbers_.empty()) return;

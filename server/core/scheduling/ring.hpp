@@ -40,13 +40,12 @@ class ring {
     link = {};
   }
 
-  /// Visits all elements. `f` must not change the ring.
+  /// `f` must not change the ring.
   template <class F>
   void for_each(F f) const {
     for (T* t = front_; t; t = link_of_(*t).next) f(*t);
   }
 
-  /// Returns the first element that satisfies the predicate, or null.
   template <class Predicate>
   T* find(Predicate meets) const {
     for (T* t = front_; t; t = link_of_(*t).next)

@@ -1,5 +1,3 @@
-// Queues, worker slots and requirements: a task, labels, resources, PerWorkerValues. The placement
-// class of a worker follows from the requirements that it currently satisfies.
 #include "server/core/scheduling/scheduler.hpp"
 
 #include <algorithm>

@@ -32,20 +32,20 @@ class scheduler {
 
   /// Adds a session. In a new placement class, sessions take turns in the order of `id`.
   void open(session_number n, session_id id, std::uint32_t weight);
-  /// Removes a session. REQUIRES: none of its closures is queued or deferred.
+  /// REQUIRES: none of its closures is queued or deferred.
   void close(session_number n);
   /// Removes an ended session from all rings.
   void end_turns(session_number n);
-  /// Removes the queues of a session that needs them no longer. REQUIRES: as close.
+  /// Removes the queues of an ended session. REQUIRES: as close.
   void clear_queues(session_number n);
   session_queue const& queue(session_number n) const { return queues_[n]; }
-  /// Returns all sessions' queues in the order of the sessions' ids.
+  /// Returns the queues of all sessions, in the order of their ids.
   std::vector<std::reference_wrapper<session_queue>> all_queues();
 
   /// Checks whether there is room for the queues and requirements that these closures would add.
   /// @param s null for a new session.
   status room_for(session_queue const* s, std::vector<closure_spec> const& closures) const;
-  /// Returns the closure's queue, which is created if necessary. REQUIRES: room_for.
+  /// REQUIRES: room_for.
   std::uint32_t queue_for(session_number n, closure_spec const& spec) {
     return spec.extras ? queue_with_needs(n, spec) : find_or_add(queues_[n], {spec.function, 0, 0});
   }
@@ -68,7 +68,7 @@ class scheduler {
   void defer(slot c);
   void end_deferral(slot c);
 
-  /// Adds a worker. It receives no closures before `place`.
+  /// Adds a worker, which receives no closures before `place`.
   worker_slots& add(worker_slots s);
   /// Puts the worker into its placement class, so that it can receive closures.
   void place(worker_slots& w, std::vector<function_id> functions);
@@ -99,7 +99,7 @@ class scheduler {
   bool has_free(worker_slots const& w, slot c) const;
   /// Lends resources to ranks of programs, which hold no slot. Returns false if not enough is free.
   bool lend(worker_slots& w, resource_amounts const& amounts);
-  /// Returns lent resources to the worker. REQUIRES: they were lent.
+  /// REQUIRES: lent.
   void take_back(worker_slots& w, resource_amounts const& amounts);
   /// Returns a version that changes when the fleet changes or resources become free.
   std::uint64_t room_version() const { return room_version_; }
@@ -175,7 +175,7 @@ class scheduler {
   /// Ends the isolation of a closure that may run with others or has ended. REQUIRES: it does not
   /// wait for an empty worker.
   void not_exclusive(slot c);
-  /// Returns an empty worker that can run the closure at once; null if there is none.
+  /// Returns an empty worker that can run the closure at once, or null.
   worker_slots* empty_worker_for(slot c);
   /// Keeps a worker that could run the closure empty until it does, instead of the previous worker.
   /// Returns the worker; null if there is none.
@@ -190,7 +190,7 @@ class scheduler {
   /// values that have to be built first.
   bool would_do(worker_slots const& w, closure_queue const& l) const;
 
-  /// Returns an empty string if the invariants between two steps hold.
+  /// Returns a violated invariant, or an empty string.
   /// @param handing_out whether closures are dispatched, so that no idle worker may be left with
   ///   work.
   std::string invalid(bool handing_out) const;
@@ -225,10 +225,8 @@ class scheduler {
     return closures_[c].sent() ? w.prefetched : w.running;
   }
 
-  // Adds the worker to its placement class.
   void enter(worker_slots& w, class_key key);
   placement_class& make_class(class_key key);
-  /// Moves the worker into the ring of `wanted`.
   void stand(worker_slots& w, readiness wanted);
   void announce(session_queue& s, placement_class& c);
   void announce(session_queue& s, closure_queue const& l);

@@ -3,7 +3,6 @@
 
 namespace muster::core {
 
-// Returns whether the worker could run closures of the queue if it were empty.
 bool scheduler::could_run(worker_slots const& w, closure_queue const& l) const {
   if (!w.open || !w.placed || !w.placed->has_function(l.function)) return false;
   if (l.requirement == 0) return !w.by_name_only;

@@ -1,5 +1,4 @@
-// The closures of one session that wait for workers: its queues and its deferred closures. Owned by
-// the scheduler.
+// The waiting closures of one session: queued and deferred ones. Owned by the scheduler.
 #pragma once
 
 #include <map>

@@ -55,9 +55,9 @@ struct worker_slots {
   bool idle_noted = false;    // had an idle slot at note_idle() and received nothing since
   slot_list running;          // closures in its slots, oldest first
   slot_list prefetched;       // sent but not started, oldest first
-  resource_amounts free;      // free resources
-  resource_amounts lent;      // resources lent to ranks of programs, or reserved for them
-  std::vector<per_worker_id> built;      // built PerWorkerValues, sorted
+  resource_amounts free;
+  resource_amounts lent;                 // lent to ranks of programs, or reserved for them
+  std::vector<per_worker_id> built;      // sorted
   std::vector<std::uint32_t> satisfied;  // requirements, by number
   placement_class* placed = nullptr;     // null: it is not in a class
 

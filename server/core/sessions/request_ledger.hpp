@@ -25,7 +25,7 @@ class request_ledger {
     live_.emplace(r.first, entry{r.size, r.size - forgotten});
   }
 
-  /// Forgets the closure at this position. Returns its request if this was its last closure.
+  /// Forgets the closure at this position. Returns its request if it was the last one.
   std::optional<request> forget(std::uint32_t order) {
     auto it = live_.upper_bound(order);
     check(it != live_.begin(), "a closure is of a request");

@@ -1,4 +1,3 @@
-// Keeps sessions by id, number and key, and counts them.
 #include "server/core/sessions/session_table.hpp"
 
 #include <algorithm>

@@ -86,7 +86,6 @@ class session_table {
 
   /// Creates a session of the core itself, which is in no list.
   session& open_own(delivery d);
-  /// Returns the id of the session that is added next.
   session_id next_id() const { return session_id{wide_.last_session + 1}; }
   /// REQUIRES: s.id is next_id().
   session& add(session s);
@@ -108,9 +107,8 @@ class session_table {
   }
   session& of(session_number n) { return *by_number_[raw(n)]; }
   session const& of(session_number n) const { return *by_number_[raw(n)]; }
-  /// Returns the session with this idempotency key and submitter, or null.
+  /// Returns the session with the same idempotency key and submitter, or null.
   session* find_key(session_spec const& like) const;
-  /// Returns all sessions in order of their ids.
   std::map<session_id, std::unique_ptr<session>> const& all() const { return sessions_; }
   /// Returns whether this server has ever assigned the id, in any table.
   bool was(session_id id) const { return raw(id) != 0 && raw(id) <= wide_.last_session; }
@@ -135,7 +133,6 @@ class session_table {
   std::size_t finished_count() const { return finished_count_; }
   std::size_t ended_count() const { return ended_count_; }
   std::uint64_t jobs(job_state s) const { return jobs_[static_cast<std::size_t>(s)]; }
-  /// Returns the number of streaming sessions that have not ended.
   std::uint64_t streams() const { return streams_; }
 
   /// Schedules the session to be settled at the end of the step.
@@ -150,7 +147,7 @@ class session_table {
   }
   std::size_t held_back() const { return held_back_; }
 
-  /// Returns an empty string if the invariants between two steps hold.
+  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:

@@ -28,7 +28,6 @@ struct engine_state {
   engine_state(core::config c, time_point start, server_wide& w)
       : wide(w), step(std::move(c), start) {}
 
-  /// Returns a view of the attempt, with the names of its place if it has one.
   attempt_view attempt_of(attempt_record const& a) const {
     if (a.place == place_table::none)
       return {a.attempt, {}, {}, {}, a.started, a.ended, a.outcome, a.blamed};

@@ -31,7 +31,6 @@ enum class alarm_kind : std::uint8_t {
   value_age,         ///< a finished job, or the oldest value a session holds, is too old
 };
 
-/// Returns the failure of a closure that lacks an input.
 inline failure input_failure(std::string message) {
   return {failure_kind::input, "", std::move(message), "", "", 0};
 }

@@ -16,12 +16,12 @@ struct waiter {
   closure_id closure{};  // set for a call that waits for a value
   time_point deadline = never;
   join_mode mode = join_mode::watch;
-  time_point since{};  // when it began to wait for a value
+  time_point since{};  // start of a wait for a value
 };
 
 class waiters {
  public:
-  /// Parks the call. REQUIRES: there is room; see config::parked_calls_max.
+  /// REQUIRES: there is room; see config::parked_calls_max.
   void park(call_id call, waiter w) {
     check(calls_.emplace(call, w).second, "a call is parked once");
     deadlines_.emplace(w.deadline, call);
@@ -31,7 +31,7 @@ class waiters {
   /// REQUIRES: the call is parked.
   waiter const& at(call_id call) const { return calls_.at(call); }
 
-  /// Removes the call. Returns false if it is not parked, for example already answered.
+  /// Returns false if the call is not parked, for example already answered.
   bool remove(call_id call, waiter* was = nullptr) {
     auto const it = calls_.find(call);
     if (it == calls_.end()) return false;
@@ -47,7 +47,6 @@ class waiters {
     return true;
   }
 
-  /// Returns the calls that wait for the closure.
   std::vector<call_id> of(closure_id c) const {
     auto const it = by_closure_.find(c);
     return it == by_closure_.end() ? std::vector<call_id>{} : it->second;

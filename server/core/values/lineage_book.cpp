@@ -1,4 +1,3 @@
-// Counts the users of large inputs.
 #include "server/core/values/lineage_book.hpp"
 
 #include "base/check.hpp"

@@ -72,7 +72,7 @@ class lineage_book {
   /// Returns the oldest input that is alone if there are more than alone_max, else a null id.
   closure_id over_limit();
 
-  /// Returns an empty string if all counts are right.
+  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:

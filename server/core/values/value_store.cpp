@@ -1,5 +1,3 @@
-// Decides which values are kept and where, and moves them between memory and the shell's disk. A
-// value is still in memory during a write, and stays on disk during a read.
 #include "server/core/values/value_store.hpp"
 
 #include <algorithm>

@@ -38,7 +38,6 @@ class value_store {
   static constexpr std::uint32_t runs_max = 3;
   static constexpr std::uint32_t depth_max = 128;
 
-  /// The values of one session.
   struct holder {
     bool holds = false;                        // keeps values until its client releases each
     id_queue values;                           // if `holds`: oldest first
@@ -53,11 +52,11 @@ class value_store {
   /// A value that is being read back, with those that wait for it.
   struct reading {
     std::uint64_t bytes = 0;
-    std::vector<closure_id> dependents;  // closures that need it as an input
-    session_id repeat{};                 // session whose client wants the outcome again
-    std::uint64_t token = 0;             // of that closure
-    bool sent = false;                   // to the shell
-    bool orphan = false;                 // released during the read
+    std::vector<closure_id> dependents;
+    session_id repeat{};      // session whose client wants the outcome again
+    std::uint64_t token = 0;  // of that closure
+    bool sent = false;        // to the shell
+    bool orphan = false;      // released during the read
   };
   /// A closure that runs again because its value was lost.
   struct rebuilding {
@@ -129,7 +128,6 @@ class value_store {
   std::vector<value_move> forget_all() const;
   std::vector<value_move> take_moves() { return std::exchange(moves_, {}); }
 
-  /// Keeps the arguments of an ended closure whose value may be lost.
   void keep_arguments(slot c);
   /// Drops a closure's kept arguments, if any, because the server has a copy of its value.
   void forget_arguments(slot c);
@@ -171,7 +169,7 @@ class value_store {
 
   /// Returns whether each session's number of expected repeats equals that of its reads.
   bool repeats(std::map<session_id, std::uint64_t> const& expected) const;
-  /// Returns an empty string if all counts match the records.
+  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:

@@ -1,4 +1,3 @@
-// One sentence for the reason, then the history.
 #include "server/core/words/explanation_words.hpp"
 
 #include <algorithm>

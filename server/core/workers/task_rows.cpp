@@ -1,4 +1,3 @@
-// Creates, updates and deletes rows of tasks.
 #include "server/core/workers/task_rows.hpp"
 
 #include <algorithm>

@@ -112,7 +112,6 @@ class task_rows {
   void expect_replacement(task_row& t) { t.awaits_replacement = t.spec.group != 0; }
   /// Sets the task to LATE: its connection broke, but it may return. REQUIRES: present.
   void away(time_point now, task_row& t) { set(now, t, task_state::late); }
-  /// Records a message of the task's worker.
   void seen(time_point now, task_row& t) {
     t.last_seen = now;
     t.answer_claims(now);
@@ -129,19 +128,16 @@ class task_rows {
   /// @param awaited returns whether the row of a lost task must be kept until the task is given up.
   sweep_result sweep(time_point now, duration stalled,
                      std::function<bool(task_row const&)> const& awaited);
-  /// Returns when to call `sweep`.
   time_point next_sweep() const { return next_sweep_; }
   /// Gives up a lost task until it attaches again.
   void give_up(task_row& t) {
     t.given_up = true, ++given_up_;
     tell(t);
   }
-  /// Sets whether the task accepts no new closures, whichever worker serves it.
   void cordon(task_row& t, bool on) {
     t.cordoned = on;
     tell(t);
   }
-  /// Returns the number of tasks that are given up.
   std::uint32_t given_up() const { return given_up_; }
 
   /// Returns how many tasks the job has, whoever is present: the largest of config::declared_jobs,
@@ -163,7 +159,7 @@ class task_rows {
   /// Returns how many jobs have rows.
   std::size_t jobs_counted() const { return tallies_.size(); }
 
-  /// Returns an empty string if the invariants between two steps hold.
+  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
@@ -179,7 +175,7 @@ class task_rows {
   /// Counts used by tasks_of for one job. Each job and group has at least one row.
   struct job_tally {
     std::uint32_t rows = 0;
-    std::int64_t free_hint = 0;  // every lower index has a present task
+    std::int64_t free_hint = 0;  // every lower index is in use
     std::uint32_t occupied = 0;  // rows with an index in use
     std::uint32_t missing = 0;   // of all groups
     std::map<std::uint64_t, worker_group> groups;
@@ -211,7 +207,7 @@ class task_rows {
   time_point next_sweep_ = never;
   std::uint32_t given_up_ = 0;
   bool forgot_ = false;
-  std::uint64_t version_ = 1;  // see version()
+  std::uint64_t version_ = 1;
 };
 
 }  // namespace muster::core

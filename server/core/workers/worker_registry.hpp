@@ -35,7 +35,7 @@ class worker_registry {
   std::unordered_map<stream_id, std::unique_ptr<worker>> const& all() const { return workers_; }
   bool empty() const { return workers_.empty(); }
 
-  /// Returns an empty string if the invariants between two steps hold.
+  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:

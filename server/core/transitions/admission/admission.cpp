@@ -1,4 +1,3 @@
-// Queues closures, or blocks them until their inputs are available.
 #include "server/core/transitions/admission/admission.hpp"
 
 #include <algorithm>

@@ -40,8 +40,8 @@ class admission {
   void resume(session& s, std::vector<closure_spec>& specs, std::vector<slot> const& closures);
   /// Returns why a closure with a lost value cannot run again; empty if it can.
   std::string why_not_again(slot c) const;
-  /// Runs the closure again, after rebuilding its lost inputs. Returns null if it cannot. REQUIRES:
-  /// its value is lost.
+  /// Runs the closure and its lost inputs again. Returns null if it cannot. REQUIRES: its value is
+  /// lost.
   value_store::rebuilding* run_again(slot c);
   /// Clears the queues of the rebuilders' session once it has no closures left.
   void tidy_rebuilders();
@@ -64,7 +64,7 @@ class admission {
   slot create(session& s, closure_spec& spec);
   /// Chooses the positions of the up to `n` closures of one request, which share a fact.
   void begin_request(session& s, std::size_t n);
-  /// Returns why no worker provides the function although the session demands it; empty otherwise.
+  /// Returns why the function is missing although the session demands it; empty otherwise.
   std::string unserved(function_id f, session_spec const& session) const;
   /// Announces the gangs of a request.
   /// @param restored records of restored closures; those that have already run are in no gang.

@@ -1,4 +1,3 @@
-// Checks that closures and sessions are valid.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,3 @@
-// Dispatch, loss, failure and cancellation of closures.
 #include "server/core/transitions/lifecycle/lifecycle.hpp"
 
 #include <algorithm>
@@ -171,7 +170,6 @@ void lifecycle::succeed(slot c, blob&& value) {
   finish(c, closure_state::succeeded);
 }
 
-// The first failure of a fail_fast session stops it; see stop_session.
 void lifecycle::fail(slot c, closure_state as, core::failure f) {
   auto& r = core_.closures[c];
   auto& s = core_.sessions.of(r.owner);

@@ -25,8 +25,7 @@ class lifecycle {
   lifecycle(engine_state& core, session_flow& flow, value_keeping& keeping)
       : core_(core), flow_(flow), keeping_(keeping) {}
 
-  /// Sends the closure to the worker as an assignment. REQUIRES: it was just taken out of its
-  /// queue.
+  /// Sends the closure to the worker. REQUIRES: it was just taken out of its queue.
   void assign(worker_slots& w, slot c);
   /// Takes over a queued or delayed closure that this worker has held since before the server
   /// started.
@@ -41,7 +40,7 @@ class lifecycle {
   /// Lets the closure wait for a value: its slot is free for another closure, and it is no longer
   /// isolated. REQUIRES: its worker holds it, and may_yield().
   void let_wait(worker_slots& w, slot c);
-  /// Starts prefetched closures of the worker in slots that have become free.
+  /// Starts prefetched closures in free slots of the worker.
   void start_waiting(worker_slots& w);
   /// Adds an attempt that is over to the record, which keeps the newest sixteen.
   void remember_attempt(slot c, attempt_outcome outcome);
@@ -53,11 +52,9 @@ class lifecycle {
   ///   are not.
   void requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause = {},
                bool process_ended = false);
-  /// Ends the closure with this value.
   void succeed(slot c, blob&& value);
   /// Ends the closure as FAILED or CANCELLED. The first failure of a fail-fast session stops it.
   void fail(slot c, closure_state as, core::failure f);
-  /// Ends the closure as CANCELLED.
   void cancel(slot c, std::string_view why);
   /// Asks the closure's worker to stop it, once; the worker's answer ends it. REQUIRES: a worker
   /// holds it.
@@ -79,7 +76,7 @@ class lifecycle {
   bool lose_state_of(session& s, stateful_tasks::task_key const& t, std::string const& why);
   /// Deletes the closure's record together with its session, which reports this for all closures.
   void forget_with_session(slot c, release_reason why);
-  /// Deletes the closure's record and value. REQUIRES: it has ended.
+  /// REQUIRES: the closure has ended.
   void forget(slot c, release_reason why);
   /// Deletes an ended closure that a resumable session holds, with its token.
   void forget_held(slot c, release_reason why = release_reason::client);
@@ -118,7 +115,6 @@ class lifecycle {
   gang forget_gang(std::uint64_t id);
   /// Cancels the other members of gangs that lost a member before they started.
   void tell_gangs();
-  /// Returns since when and why a given-up task is absent.
   std::string absence(task_row const& t) const;
   /// Returns why no worker that meets the requirement can ever attach; nothing if one may.
   std::optional<failure> unsatisfiable(requirement const& r) const;
@@ -144,12 +140,10 @@ class lifecycle {
   void start_delays_elapsed();
   /// Isolates the closure once it has lost `limit` workers.
   void run_alone_after(slot c, std::uint32_t limit, std::string const& worker);
-  /// Returns how long a closure waits after its `losses`-th loss.
   duration pause_after_loss(std::uint32_t losses) const;
-  /// Returns how long a closure waits before its `retry`-th retry after an error of its function.
   static duration pause_before_retry(closure_options const& o, std::uint32_t retry,
                                      std::uint64_t id);
-  /// Isolates the closure: it runs alone on its worker. REQUIRES: it is not isolated.
+  /// REQUIRES: the closure is not isolated.
   void run_alone(slot c);
   /// Takes back a loss that the closure was blamed for, because the worker has returned. Ends its
   /// isolation if it is below the limit again.
@@ -162,20 +156,17 @@ class lifecycle {
   /// Returns the number of workers reported to the function of a rebuild: the same as in the first
   /// run.
   std::uint32_t declared_for_lost(closure_record const& r) const;
-  /// Counts a loss that the closure is blamed for.
   void count_loss(slot c, bool process_ended);
-  /// Returns how many losses of the closure count towards its session's limit.
+  /// Returns the losses that count towards the session's limit.
   std::uint32_t counted_losses(session const& s, closure_record const& r) const;
-  /// Returns the message of a closure that has had `losses`, which is its limit.
+  /// Returns the error message of a closure that has reached the limit.
   std::string text_of_losses(session const& s, closure_record const& r, std::uint32_t losses) const;
   enum class queue_end : std::uint8_t { head, tail };
   /// Ends the delay of one closure.
   /// @param to end of its queue that it joins.
   void start_delay_elapsed(slot c, queue_end to);
-  /// Removes the closure from its queue or worker.
   void unlink(slot c, closure_record const& r);
   void finish(slot c, closure_state as);
-  /// Deletes the record of a closure.
   void forget_record(slot c, closure_record& r, release_reason why);
   /// Sends the outcome of a closure of a resumable session, and keeps its record.
   void hold(slot c);

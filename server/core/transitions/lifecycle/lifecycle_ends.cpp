@@ -1,4 +1,3 @@
-// The end of a closure and its consequences.
 #include <algorithm>
 #include <utility>
 

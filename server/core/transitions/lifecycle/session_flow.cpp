@@ -1,4 +1,3 @@
-// Full queues, leases, and deferred settling.
 #include "server/core/transitions/lifecycle/session_flow.hpp"
 
 #include <algorithm>

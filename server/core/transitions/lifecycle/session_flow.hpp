@@ -19,7 +19,6 @@ class session_flow {
   /// Renews the lease of a session without a stream after a sign of its client.
   /// @param until when the client's current call ends.
   void renew_lease(session& s, time_point until);
-  /// Sets the alarm for the end of the session's lease.
   void set_lease_alarm(session& s);
   /// Sets the age alarm for data kept since `kept_since`; no alarm if values do not age.
   void set_age_alarm(session& s, time_point kept_since);
@@ -40,7 +39,7 @@ class session_flow {
   void tell_failed(session const& s);
 
   closure_book::tally const& of(session const& s) const { return core_.book.of(s.number); }
-  /// Returns whether no closure of the session is queued, running or to be repeated.
+  /// Returns whether no closure is queued, running or to be repeated.
   bool idle(session const& s) const { return of(s).unfinished() + s.repeating == 0; }
   /// Returns whether it has no closures left that its error or a cancel must end. Closures with
   /// errors of their own do not count.

@@ -1,4 +1,3 @@
-// Keeps, drops and sends values.
 #include "server/core/transitions/lifecycle/value_keeping.hpp"
 
 #include <algorithm>
@@ -97,7 +96,6 @@ void value_keeping::written(value_moved& m) {
   if (done.worth_a_line) core_.step.tell(incidents::spill_failed{m.error});
 }
 
-// Answers calls, closures that need the value, and a client that wants the outcome again.
 void value_keeping::tell_readers(closure_id id, value_store::reading reading, blob const* value,
                                  std::string why, bool for_input) {
   for (auto const call : core_.step.waiters.of(id)) {

@@ -25,15 +25,12 @@ class value_keeping {
   outcome outcome_of(slot c) const;
   /// Ends a rebuild: sends the value, or why there is none, to those that wait for it.
   void rebuilt(slot b);
-  /// Keeps the value of an ended closure whose record stays.
   void keep_value(slot c);
-  /// Drops the value of a closure whose record stays, and notes the reason.
+  /// Drops the value but keeps the record, which notes the reason.
   void drop_value(slot c, release_reason why);
-  /// Drops the session's oldest values until it is within its limits.
   void limit_values(session& s);
   /// Cancels the session's wait for this value to be read back.
   void do_not_repeat(session& s, closure_id id);
-  /// Handles the result of writing a value to disk.
   void written(value_moved& m);
   /// Sends a value, or why there is none, to all that wait for it.
   /// @param why set if there is no value.

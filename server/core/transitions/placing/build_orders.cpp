@@ -1,4 +1,3 @@
-// Components of per-worker values: which are expected, sent, released.
 #include "server/core/transitions/placing/build_orders.hpp"
 
 #include <algorithm>
@@ -12,7 +11,6 @@ namespace {
 constexpr std::size_t value_name_bytes_max = 256;
 }  // namespace
 
-// Deletes components of tasks that are no longer known.
 void build_orders::forget_components() {
   for (auto& [id, v] : core_.builds.all())
     std::erase_if(v.components, [&, this](auto const& entry) {

@@ -43,7 +43,6 @@ class build_orders {
   void go_on_building(worker const& w, slot c);
 
  private:
-  /// Returns whether the task is one of those that build the value.
   bool builds_it(task_row const& t, per_worker_entry const& v) const;
   std::uint32_t declared_for(per_worker_entry const& v) const;
   /// Returns how many workers in a row a build may lose before it is repeated only with pauses; 0:

@@ -1,4 +1,3 @@
-// Dispatches gangs and isolated closures first, then turn by turn; reports stalls.
 #include "server/core/transitions/placing/dispatcher.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Parks calls that wait for a job or a value.
 #include "server/core/transitions/sessions/parked_calls.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Releases, and clients that leave and return.
 #include "server/core/transitions/sessions/resumable_sessions.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Drains, finishes and forgets sessions.
 #include "server/core/transitions/sessions/session_ends.hpp"
 
 #include <algorithm>
@@ -181,7 +180,7 @@ void session_ends::release_contents(session& s, release_reason why) {
     core_.step.waiters.remove(call);
     core_.step.answer(call, texts_.unknown_session(s.id));
   }
-  // One fact for all it has.
+  // One entry for everything that the session has.
   if (std::exchange(s.durable, false)) core_.step.fx.changes.let_go.push_back(s.id);
   for (slot const c : flow_.of(s).closures) {
     core_.values.let_go(c);

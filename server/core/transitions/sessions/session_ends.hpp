@@ -32,7 +32,7 @@ class session_ends {
   void on_lease_expired(session& s);
   /// Returns the reply to `drain` and `settle`, and clears the error that it reports.
   join_reply collect(session& s);
-  /// Fails and stops the job, because its deadline has passed.
+  /// Fails and stops the job.
   void expire_session(session& s);
   /// Returns the reply to a call that waits for the session: whether it has ended, and its first
   /// error.
@@ -48,7 +48,6 @@ class session_ends {
   bool forget_oldest_job(release_reason why);
   /// Forgets the streaming session that ended first. Returns false if none has ended.
   bool forget_oldest_ended();
-  /// Returns whether values or ended jobs exceed the configured limits.
   bool over_a_limit() const;
   /// Drops or spills values and forgets ended jobs, oldest first, until they are within the limits.
   void keep_within_limits();

@@ -1,4 +1,3 @@
-// Opens, schedules, and ends on request.
 #include "server/core/transitions/sessions/session_requests.hpp"
 
 #include <algorithm>

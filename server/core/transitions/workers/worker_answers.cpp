@@ -1,4 +1,3 @@
-// Applies messages of results one by one.
 #include "server/core/transitions/workers/worker_answers.hpp"
 
 #include <algorithm>
@@ -235,7 +234,7 @@ void worker_answers::apply_started(worker& w, started_closure const& e) {
   r.reported = true;
 }
 
-// Ignores closures that the worker no longer holds, for the same reason as apply_started.
+// Ignores closures that the worker no longer holds; see apply_started.
 std::string worker_answers::apply_wait(worker& w, closure_wait const& e) {
   slot const c = held_by(w, e.closure, e.attempt);
   if (c == no_slot || core_.closures[c].waits == e.begins) return {};

@@ -39,7 +39,6 @@ class worker_answers {
   }
   /// Returns whether a reported timeout was tolerated and the closure requeued.
   bool tolerate_timeout(worker& w, slot c, failure const& f);
-  /// Records the answer in the activity of its worker.
   void note(worker const& w, slot c, worker_result const& r);
   /// Records the answer of a closure that was not short.
   void note_long(worker const& w, slot c, worker_result const& r, bool ok);

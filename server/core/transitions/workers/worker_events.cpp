@@ -1,4 +1,3 @@
-// Workers attach, drain and are lost.
 #include "server/core/transitions/workers/worker_events.hpp"
 
 #include <algorithm>
@@ -188,7 +187,6 @@ void worker_events::note_running(worker& w) {
   }
 }
 
-// The worker's new stream replaces its old one.
 void worker_events::come_back(worker& old, worker& w, std::vector<held_closure> const& held) {
   auto& t = *w.task;
   if (!old.away)

@@ -50,7 +50,6 @@ class worker_events {
   /// Ends its stream with this status, and treats it as lost.
   /// @param final whether it must not reconnect.
   void disconnect(worker& w, status why, bool final, task_state as);
-  /// Handles a sign of life without content.
   void alive(worker_alive const& e);
   /// Run time after which a fact records that a durable closure runs, once.
   static constexpr duration worth_noting = std::chrono::seconds(1);
@@ -97,7 +96,6 @@ class worker_events {
   void on_state_attached(task_row const& t);
   /// Handles the loss of a worker of a task that holds state: now, or when it stays away.
   void on_state_gone(task_row const& t, std::string const& why, bool final);
-  /// Removes the worker from dispatch.
   void retire(worker& w);
   /// Deletes the worker but keeps its row. REQUIRES: it is retired and holds no closures.
   void dismiss(worker& w);
