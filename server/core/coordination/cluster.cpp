@@ -66,7 +66,7 @@ void cluster::renew(time_point now, effects& fx) {
   say_begun(begun_why::renewed, log_);
 }
 
-// Shows a generation that neither failed nor finished as failed.
+// Marks a generation that was stopped before its end as failed.
 void cluster::break_off(generation_view& g, time_point now) {
   g.state = generation_state::failed;
   g.ended = now;
@@ -138,7 +138,7 @@ bool cluster::over() const {
   return s == generation_state::finished || s == generation_state::failed;
 }
 
-// Whether a restart would go unnoticed.
+// Whether no task has registered and no call waits, so that a restart goes unnoticed.
 bool cluster::untouched() const {
   return current_->state() == generation_state::waiting && current_->parked_calls() == 0;
 }

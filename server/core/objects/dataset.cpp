@@ -127,8 +127,8 @@ bool dataset::serve(parked const& p, bool settled, answers& out) {
   return true;
 }
 
-// One check suffices: a closure that gets the end is as settled as a waiting one, and a closure
-// that gets a split is not settled.
+// Checks once whether the dataset is settled: a closure that gets the end stays settled, and a
+// closure that gets a split is not settled.
 void dataset::serve_all(answers& out) {
   bool const settled = !parked_.empty() && is_settled();
   auto const waited = std::exchange(parked_, {});

@@ -61,8 +61,8 @@ bool barrier_service::enter(caller const& from, arrival a, task_ref const& who,
   auto const refuse = [&](code c, std::string_view why) {
     return step_.refuse(from, c, why), false;
   };
-  // These errors end no instance and so contain none: the caller must not continue counting from
-  // it.
+  // These errors contain no barrier instance, because the caller must not continue counting from
+  // them.
   if (a.timeout < duration::zero())
     return refuse(code::invalid_argument, "barrier_timeout_in_ms: must not be negative");
   if (auto const most = step_.limits.barrier_id_bytes_max; a.id.size() > most)
