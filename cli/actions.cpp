@@ -1,4 +1,4 @@
-// Words behind a verb: which action, what it needs, what is left over.
+// Actions of commands and their remaining arguments.
 #include "cli/actions.hpp"
 
 #include "base/text.hpp"

@@ -1,4 +1,5 @@
-// Verbs with actions of their own: "muster kv put KEY VALUE". The first word says what to do.
+// Commands with subcommands ("actions"), such as "muster kv put KEY VALUE". The first argument is
+// the action.
 #pragma once
 
 #include <initializer_list>
@@ -13,19 +14,21 @@ class action_words {
  public:
   struct known {
     char const* action;
-    std::size_t words_max = std::string::npos;  // behind it
+    std::size_t words_max = std::string::npos;  // most arguments after the action
   };
-  /// Without a word the first of `actions` is meant. command_error (usage): the word is none of
-  /// them, which are listed, or there are too many behind it.
+  /// Without arguments, the first of `actions` is used.
+  /// @throws command_error (usage) if the action is unknown, which lists the actions, or has too
+  /// many arguments.
   action_words(std::string verb, std::vector<std::string> words,
                std::initializer_list<known> actions);
 
   std::string const& action() const { return action_; }
-  /// Words behind the action.
+  /// Returns the arguments after the action.
   std::vector<std::string> const& rest() const { return rest_; }
-  /// command_error (usage) says which word is missing.
+  /// Returns the argument at `at`.
+  /// @throws command_error (usage) that names the missing argument.
   std::string const& need(std::size_t at, std::string const& what) const;
-  /// A wrong use of the action, in words.
+  /// Returns the error for a wrong use of the action.
   command_error wrong(std::string const& why) const;
 
  private:
@@ -33,11 +36,12 @@ class action_words {
   std::vector<std::string> rest_;
 };
 
-/// The words that are no flags, of a verb that allows extras; `literal` stood behind "--". CLI11
-/// would take "[1, 2]" apart and "-5" for a flag. command_error (usage) names an unknown flag.
+/// Returns the arguments that are not flags, for a command that allows extras. `literal` are the
+/// arguments after "--". CLI11 itself would split "[1, 2]" and take "-5" for a flag.
+/// @throws command_error (usage) that names an unknown flag.
 std::vector<std::string> leftover_words(CLI::App const& verb,
                                         std::vector<std::string> const& literal);
-/// `--cluster` of verbs about closures, and the name as a parameter of a listing.
+/// Adds `--cluster` to commands about closures.
 void add_pool_option(CLI::App& verb, std::string& cluster);
 std::string of_cluster(std::string const& name);
 void add_cluster_option(CLI::App& verb, std::string& cluster);

@@ -1,6 +1,5 @@
-// Flags whose values are members of a request's body. Each is stated once: its member has the name
-// of the flag unless another one is given, and the server knows the limits and the default. Main
-// thread.
+// Flags whose values are members of a request's body. A member has the name of its flag unless
+// another name is given; the server checks limits and sets defaults. Main thread.
 #pragma once
 
 #include <functional>
@@ -16,10 +15,10 @@ class body_flags {
  public:
   using texts = std::vector<std::string>;
 
-  /// Flags that are added from here on are those of this verb.
+  /// Sets the command to which further flags are added.
   void of(CLI::App& verb) { verb_ = &verb; }
 
-  /// A text, a number, or several texts.
+  /// Adds a flag for a string, a number, or several strings.
   template <class T = std::string>
   CLI::Option* value(std::string const& flag, std::string const& type, std::string const& help,
                      std::string_view member = {}) {
@@ -36,7 +35,7 @@ class body_flags {
   CLI::Option* number(std::string const& flag, std::string const& help) {
     return value<N>(flag, "N", help);
   }
-  /// Texts with commas between.
+  /// Adds a flag for comma-separated strings.
   CLI::Option* list(std::string const& flag, std::string const& type, std::string const& help) {
     return value<texts>(flag, type, help)->delimiter(',');
   }
@@ -47,16 +46,17 @@ class body_flags {
     });
     return add_duration(*verb_, flag, *to, help);
   }
-  /// NAME=VALUE each time the flag is given; `read` turns a value into JSON.
+  /// Adds a repeatable flag NAME=VALUE. `read` converts a value to JSON.
   CLI::Option* pairs(std::string const& flag, std::string const& type, std::string const& help,
                      std::string_view member = {},
                      json::value (*read)(std::string const&) = nullptr);
-  /// A flag without a value, for which the member is `given`. "--durable,!--no-durable" can also be
-  /// denied.
+  /// Adds a flag without a value, which sets the member to `given`. "--durable,!--no-durable" adds
+  /// a negative form as well.
   CLI::Option* flag(std::string const& flag, std::string const& help, std::string_view member = {},
                     bool given = true);
 
-  /// Returns the members of the flags that were given. Errors: command_error (usage).
+  /// Returns the members of the flags that were given.
+  /// @throws command_error (usage)
   json::object body() const;
 
  private:

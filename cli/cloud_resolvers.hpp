@@ -1,4 +1,4 @@
-// What the command line asks of the resolvers of clouds. A build without them reports it.
+// Access to the resolvers of clouds. A build without them reports that they are missing.
 #pragma once
 
 #include <boost/json.hpp>
@@ -10,7 +10,8 @@
 
 namespace muster::cli {
 
-/// Adds the kinds that ask the services of clouds, or kinds that report that they are left out.
+/// Adds the resolver kinds that query cloud services. In a build without them, adds kinds that
+/// report an error.
 void add_cloud_kinds(resolver_kinds& to);
 
 struct tpu_health {
@@ -18,10 +19,11 @@ struct tpu_health {
   bool is_healthy = false;  // READY and HEALTHY
 };
 
-/// Returns what the API says about a TPU. Errors: invalid if the resolver is of another kind, or
-/// the TPU was not given by its name.
+/// Returns the API's information about a TPU. Errors: invalid if the resolver is of another kind,
+/// or if the TPU was not given by name.
 tpu_health health_of(cluster_resolver& resolver);
-/// Asks again after each interval. Errors: as `health_of`, and those of the API.
+/// Queries the API at each interval until the TPU is healthy. Errors: as `health_of`, and those of
+/// the API.
 void wait_until_healthy(cluster_resolver& resolver, std::chrono::milliseconds limit,
                         std::chrono::milliseconds interval);
 
@@ -29,8 +31,8 @@ struct found_coordinator {
   std::string address, leader;
 };
 
-/// Returns the coordinator beside a TPU; nothing if the resolver is of another kind. Errors:
-/// missing if none is named.
+/// Returns the coordinator that runs next to a TPU, or nothing if the resolver is of another kind.
+/// Errors: missing if no coordinator is named.
 std::optional<found_coordinator> coordinator_beside_tpu(cluster_resolver& resolver);
 
 }  // namespace muster::cli

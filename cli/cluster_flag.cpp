@@ -1,5 +1,5 @@
-// The small grammar of --cluster, read with one table a kind of key and written back; that of
-// --cluster-from on top of it.
+// The grammar of --cluster, with one table for each kind of key, and of --cluster-from, which
+// extends it.
 #include "cli/cluster_flag.hpp"
 
 #include <algorithm>
@@ -65,14 +65,14 @@ muster::status set_recoverable_jobs(cluster_spec& spec, std::string_view part,
   return {};
 }
 
-// Empty: none.
+// An empty list means that no job is stateful.
 void set_stateful_jobs(cluster_spec& spec, std::string_view names) {
   auto& jobs = spec.stateful_jobs.emplace();
   if (names.empty()) return;
   for (auto const name : split(names, '+')) jobs.emplace_back(name);
 }
 
-/// `more_keys`: what the line of those that are known ends with.
+/// Sets one key. `more_keys` is appended to the list of known keys in error messages.
 muster::status set_key(cluster_spec& spec, std::string_view part, std::string_view more_keys) {
   auto const equals = part.find('=');
   auto const key = part.substr(0, equals);
@@ -149,7 +149,8 @@ muster::result<cluster_spec> parse(std::string_view text, std::string_view more_
   return spec;
 }
 
-/// Keys that --cluster has not, or has for jobs that it knows; the rest goes into `others`.
+/// Takes a key that only --cluster-from has, or has with another meaning. Appends other keys to
+/// `others`.
 muster::status take(server::cluster_source& source, std::string_view part, std::string& name,
                     std::string& others) {
   auto const equals = part.find('=');

@@ -1,5 +1,5 @@
 // The flags of `muster serve` that declare clusters: --cluster NAME:JOB=N[,JOB=N…][;key=value…],
-// and --cluster-from, a cluster whose tasks a resolver knows.
+// and --cluster-from, which takes the tasks of a cluster from a resolver.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace muster::cli {
 
-/// "default:worker=4,ps=2;heartbeat_timeout=30s;recoverable=true", or "default" alone for a cluster
-/// of closure workers only. `recoverable` is true, false, or the jobs it holds for: ps+worker.
-/// Errors: INVALID_ARGUMENT names the part that is wrong and what may stand there.
+/// Parses "default:worker=4,ps=2;heartbeat_timeout=30s;recoverable=true", or only "default" for a
+/// cluster of closure workers. `recoverable` is true, false, or a list of jobs: ps+worker. Errors:
+/// INVALID_ARGUMENT with the wrong part and the valid alternatives.
 muster::result<core::coordination::cluster_spec> parse_cluster(std::string_view text);
 
-/// "KIND:…" or "KIND:…|key=value;…": behind the bar are the keys of --cluster, and name, every and
-/// timeout. INVALID_ARGUMENT names the part that is wrong and what to write instead.
+/// Parses "KIND:…" or "KIND:…|key=value;…". The keys after the bar are those of --cluster, and
+/// name, every and timeout. Errors: INVALID_ARGUMENT with the wrong part and a correction.
 muster::result<server::cluster_source> parse_cluster_from(std::string const& text);
 
-/// The form of --cluster; keys that have their default are left out.
+/// Returns the cluster as a value of --cluster, without keys that have their default.
 std::string to_string(core::coordination::cluster_spec const& spec);
 
 }  // namespace muster::cli

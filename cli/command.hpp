@@ -1,7 +1,7 @@
-// What the verbs share: how one is added to the command line, and how one ends.
+// How a command is added to the command line, and how it exits.
 //
-// A verb's add function declares its flags and leaves its work in `chosen`; main runs that after
-// the whole command line, the environment and the file have been read.
+// An add function declares the command's flags and stores its action in `chosen`. main runs the
+// action after the command line, the environment and the configuration file have been read.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -19,12 +19,12 @@ namespace muster::cli {
 
 enum exit_status : int {
   exit_ok = 0,
-  exit_failed = 1,       // the thing asked for failed, was cancelled or took too long
+  exit_failed = 1,       // the requested work failed, was cancelled or timed out
   exit_usage = 2,        // flags, environment, configuration file, address in use
   exit_unreachable = 3,  // no server answers at the address
 };
 
-/// Ends a verb: one line on stderr, then this exit status.
+/// Ends a command: prints one line on stderr and exits with this status.
 class command_error : public std::runtime_error {
  public:
   command_error(exit_status status, std::string const& line)
@@ -35,11 +35,11 @@ class command_error : public std::runtime_error {
   exit_status status_;
 };
 
-/// What the command line comes to.
+/// The parsed command line.
 struct choice {
   std::function<int()> run;
-  /// What stands behind "--": arguments of a function, whatever they look like. CLI11 would take
-  /// them for words of the program itself, so main keeps them from it.
+  /// Arguments after "--", such as arguments of a function. main removes them before parsing,
+  /// because CLI11 would assign them to the program itself.
   std::vector<std::string> literal;
 };
 
@@ -60,7 +60,7 @@ void add_retry(CLI::App& app, choice& chosen);
 void add_explain(CLI::App& app, choice& chosen);
 void add_stacks(CLI::App& app, choice& chosen);
 void add_tasks(CLI::App& app, choice& chosen);
-/// cordon, uncordon, drain
+/// Adds cordon, uncordon and drain.
 void add_cordon(CLI::App& app, choice& chosen);
 void add_barriers(CLI::App& app, choice& chosen);
 void add_kv(CLI::App& app, choice& chosen);
@@ -85,12 +85,13 @@ void add_man(CLI::App& app, choice& chosen);
 void add_functions(CLI::App& app, choice& chosen);
 void add_help(CLI::App& app, choice& chosen);
 
-/// Texts such as NAME=VALUE of a repeatable flag. command_error (usage) shows `form`.
+/// Parses the values NAME=VALUE of a repeatable flag.
+/// @throws command_error (usage) that shows `form`.
 std::map<std::string, std::string> named_values(std::string const& flag, std::string const& form,
                                                 std::vector<std::string> const& texts);
 
-/// Adds a verb whose work is `run(options)`. Gives the verb and its options, which outlive the
-/// parse, for the flags.
+/// Adds a command whose action is `run(options)`. Returns the command and its options, which
+/// outlive the parsing, so that flags can be added.
 template <class Options>
 std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, choice& chosen,
                                                         std::string name, std::string about,
@@ -102,7 +103,7 @@ std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, choice& c
   return {verb, options};
 }
 
-/// Adds a flag, or a word, with a value that --help calls `type`.
+/// Adds a flag, or a positional argument, with a value that --help calls `type`.
 template <class T>
 CLI::Option* add_value(CLI::App& verb, std::string const& name, T& value, std::string const& type,
                        std::string const& help) {
@@ -112,8 +113,8 @@ CLI::Option* add_value(CLI::App& verb, std::string const& name, T& value, std::s
   return option;
 }
 
-/// The same where `take`, called with a string or several, reads the value. It may throw
-/// CLI::ValidationError.
+/// Adds a flag whose value is read by `take`, which is called with one or several strings and may
+/// throw CLI::ValidationError.
 template <class Text = std::string, class Take>
 CLI::Option* add_read(CLI::App& verb, std::string const& name, std::string const& type,
                       std::string const& help, Take take) {
@@ -129,14 +130,14 @@ CLI::Option* add_read(CLI::App& verb, std::string const& name, std::string const
   return verb.add_option_function<Text>(name, std::move(named), help)->type_name(type);
 }
 
-/// A number from `least` to `most`, without a default that is shown.
+/// Adds a flag for a number from `least` to `most`, whose default is not shown.
 template <class Number>
 CLI::Option* add_number(CLI::App& verb, std::string const& name, Number& value,
                         std::string const& help, std::int64_t least, std::uint64_t most) {
   return verb.add_option(name, value, help)->type_name("N")->check(whole_number(least, most));
 }
 
-/// A number, its default shown.
+/// Adds a flag for a number, whose default is shown.
 template <class Number>
 CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
                        std::string const& help, std::int64_t least = 0) {
@@ -144,28 +145,28 @@ CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
   return add_number(verb, name, value, help, least, limits::max())->capture_default_str();
 }
 
-/// "64MiB" and the like, its default shown.
+/// Adds a flag for a size such as "64MiB", whose default is shown.
 template <class Number>
 CLI::Option* add_bytes(CLI::App& verb, std::string const& name, Number& value,
                        std::string const& help) {
   return add_value(verb, name, value, "BYTES", help)->transform(byte_size())->capture_default_str();
 }
 
-/// One value each time the flag stands there.
+/// Adds a repeatable flag with one value each time.
 inline CLI::Option* add_repeated(CLI::App& verb, std::string const& name,
                                  std::vector<std::string>& values, std::string const& type,
                                  std::string const& help) {
   return add_value(verb, name, values, type, help)->allow_extra_args(false);
 }
 
-/// Several values with commas between.
+/// Adds a flag for comma-separated values.
 inline CLI::Option* add_list(CLI::App& verb, std::string const& name,
                              std::vector<std::string>& values, std::string const& type,
                              std::string const& help) {
   return add_value(verb, name, values, type, help)->delimiter(',');
 }
 
-/// One of several names, of which the first is the default.
+/// Adds a flag for one of several names. The first is the default.
 template <class Enum>
 CLI::Option* add_choice(CLI::App& verb, std::string const& name, Enum& value,
                         std::initializer_list<std::pair<std::string const, Enum>> choices,

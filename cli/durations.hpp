@@ -1,4 +1,4 @@
-// Durations as people write and read them: "30s", "250ms", "1m30s"; and as an option of a verb.
+// Durations as people write and read them ("30s", "250ms", "1m30s"), and flags for them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,14 +11,16 @@ namespace muster::cli {
 
 using duration = std::chrono::microseconds;
 
-/// A number with a unit (us, ms, s, m, h, d), several in a row; "0" needs none.
+/// Parses one or several numbers with units (us, ms, s, m, h, d). "0" needs no unit. Returns
+/// nothing if the text is invalid.
 std::optional<duration> parse_duration(std::string_view text);
-/// The same form, exact.
+/// Returns the exact duration in the form that parse_duration() accepts.
 std::string to_string(duration d);
-/// For tables: one or two digits that matter: "0.4 s", "12 s", "3 min", "2 h".
+/// Returns a duration for tables, with one or two significant digits: "0.4 s", "12 s", "3 min", "2
+/// h".
 std::string rounded(duration d);
 
-/// Adds an option that takes a duration and shows the default.
+/// Adds an option for a duration and shows its default.
 CLI::Option* add_duration(CLI::App& verb, std::string const& name, duration& value,
                           std::string const& help);
 CLI::Option* add_duration(CLI::App& verb, std::string const& name, std::optional<duration>& value,

@@ -1,4 +1,4 @@
-// The line is written by a signal handler, so it lies ready in an array.
+// A signal handler writes the line, so it is stored in an array beforehand.
 #include "cli/interrupt_note.hpp"
 
 #include <signal.h>
@@ -11,7 +11,7 @@
 namespace muster::cli {
 namespace {
 
-// Of the one note that there is.
+// The text of the only note.
 std::array<char, 512> note_text;
 std::size_t note_length = 0;
 
@@ -27,7 +27,7 @@ interrupt_note::interrupt_note(std::string const& line) {
   struct sigaction now {};
   ::sigaction(SIGINT, nullptr, &now);
   if (now.sa_handler == SIG_IGN) return;
-  // A terminal has ^C there, and perhaps a bar.
+  // Clears "^C", and perhaps a progress bar, on a terminal.
   auto const whole = (::isatty(STDERR_FILENO) == 1 ? "\r\x1b[K" : "") + line + "\n";
   note_length = std::min(whole.size(), note_text.size());
   std::copy_n(whole.begin(), note_length, note_text.begin());

@@ -1,4 +1,4 @@
-// What a verb leaves behind when Ctrl-C ends it: one line on stderr. One at a time, of the main
+// The line that a command prints to stderr when Ctrl-C ends it. At most one object at a time; main
 // thread.
 #pragma once
 
@@ -8,10 +8,9 @@ namespace muster::cli {
 
 class interrupt_note {
  public:
-  /// From now on SIGINT writes the line and then does what it would have done; where it is ignored
-  /// it stays so.
+  /// Makes SIGINT print the line before its previous action. An ignored SIGINT stays ignored.
   explicit interrupt_note(std::string const& line);
-  /// SIGINT is as it was before.
+  /// Restores the previous action of SIGINT.
   ~interrupt_note();
   interrupt_note(interrupt_note const&) = delete;
 

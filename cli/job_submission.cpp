@@ -1,4 +1,4 @@
-// Flags into the JSON of a job, and lines of a file into chunks of NDJSON.
+// Converts flags to the JSON of a job, and lines of a file to chunks of NDJSON.
 #include "cli/job_submission.hpp"
 
 #include <algorithm>
@@ -15,14 +15,16 @@
 namespace muster::cli {
 namespace {
 
-// Small enough that a full server refuses little, large enough that a request's cost does not show.
+// Small enough that a nearly full server refuses little, and large enough that the cost of a
+// request is negligible.
 constexpr std::size_t chunk_lines_max = 4096;
 constexpr std::size_t chunk_bytes_max = std::size_t{4} << 20;
-constexpr std::size_t line_bytes_max = std::size_t{64} << 20;  // what a server takes by default
+constexpr std::size_t line_bytes_max = std::size_t{64} << 20;  // the server's default limit
 constexpr auto retry_after_default = std::chrono::seconds(1);
 constexpr auto retry_after_max = std::chrono::seconds(60);
 
-/// So that a server which died before it answered is not given the same job twice.
+/// Returns a random idempotency key, so that a job is not submitted twice if a server dies before
+/// it answers.
 std::string key_of_its_own() {
   std::random_device random;
   std::string key = "submit";
@@ -31,7 +33,8 @@ std::string key_of_its_own() {
 }
 
 json::object job_body(job_request const& request) {
-  // The default is sent, too: a repeated request must equal the first, also of an earlier version.
+  // The default is sent as well, so that a repeated request equals the first even if another
+  // version sends it.
   json::object body{{"on_error", "fail_fast"}};
   for (auto const& [name, value] : request.job.body()) body[name] = value;
   if (auto options = request.options.body(); !options.empty()) body["options"] = std::move(options);
@@ -63,7 +66,7 @@ void pause_before_retry(muster::http_response const& response,
   std::this_thread::sleep_for(std::min<wait_limit::clock::duration>(retry_after(response), left));
 }
 
-/// Returns the answer of a server, which is awaited for two minutes if it is away.
+/// Sends lines, and waits up to two minutes for a server that is away.
 muster::http_response send_again(rest& server, std::string const& path, std::string const& lines) {
   auto const until = wait_limit::clock::now() + std::chrono::minutes(2);
   for (;;) {
@@ -79,22 +82,22 @@ muster::http_response send_again(rest& server, std::string const& path, std::str
   }
 }
 
-/// Reports that --timeout passed while the server had no room.
+/// Reports that --timeout ended while the server was full.
 class no_room_error : public command_error {
  public:
   using command_error::command_error;
 };
 
-/// Appends closures to an open job as fast as the server takes them. If it has no room, it is asked
-/// with ever fewer lines, and then once a second for one.
+/// Appends closures to an open job as fast as the server accepts them. If the server is full, sends
+/// fewer and fewer lines at a time, and finally one line per second.
 class appender {
  public:
-  /// @param whole all closures are one gang, which must be sent at once
+  /// @param whole all closures form one gang and must be sent in one request
   appender(rest& server, std::string job, bool whole, room_wait const& wait)
       : server_(server), job_(std::move(job)), whole_(whole), wait_(wait) {}
 
   /// Sends all lines of `chunk` as the closures from position `first` on. A server that was away
-  /// passes over the lines that it has.
+  /// skips lines that it already has.
   /// @return false if the job has failed or was cancelled.
   bool append(std::string_view chunk, std::int64_t first) {
     while (!chunk.empty()) {
@@ -124,7 +127,7 @@ class appender {
     return count_of(json::parse(response.body, ec), "accepted");
   }
 
-  /// Returns the reason that the server gave, without the number of the line.
+  /// Returns the server's reason without the line number.
   static std::string reason_of(muster::http_response const& response) {
     std::string text = rest::problem(response).what();
     auto const colon = text.find(": ");
@@ -144,7 +147,7 @@ class appender {
     pause_before_retry(response, wait_.limit.end);
   }
 
-  // A reason whose numbers alone have changed is the same one.
+  // Prints a reason unless it differs from the last one only in numbers.
   void print_once(std::string const& reason) {
     auto kind = reason;
     std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
@@ -158,11 +161,11 @@ class appender {
   bool const whole_;
   room_wait const& wait_;
   std::size_t lines_at_once_ = chunk_lines_max;
-  std::optional<wait_limit::clock::time_point> refused_since_;  // nothing: it takes lines
+  std::optional<wait_limit::clock::time_point> refused_since_;  // unset: the server accepts lines
   std::string printed_;
 };
 
-// `head`: the closure's JSON up to its arguments.
+// Returns the JSON of a closure. `head` is its beginning up to the arguments.
 std::string closure_line(std::string const& head, std::string_view line, std::string const& name,
                          std::size_t number) {
   boost::system::error_code ec;
@@ -173,7 +176,7 @@ std::string closure_line(std::string const& head, std::string_view line, std::st
   return head + std::string(line) + "}\n";
 }
 
-/// Sends all lines but the first `skipped`, which the job has already. Returns as append.
+/// Sends all lines except the first `skipped`, which the job has already. Returns as append.
 bool send_lines(rest& server, std::string const& job, job_request const& request,
                 std::istream& lines, std::string const& name, std::int64_t skipped,
                 room_wait const& wait) {
@@ -183,11 +186,11 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
   if (request.check)
     head += std::string(",\"kwargs\":{\"check\":") + (*request.check ? "true}" : "false}");
   head += ",\"args\":";
-  bool const whole = options.contains("gang");  // a gang is of one request
+  bool const whole = options.contains("gang");  // a gang must be in one request
   appender closures(server, job, whole, wait);
   std::string chunk, line;
   std::size_t number = 0, in_chunk = 0;
-  auto first = skipped;  // position of the chunk's first
+  auto first = skipped;  // position of the chunk's first closure
   while (read_line(lines, line, name, number + 1)) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
@@ -220,7 +223,7 @@ bool read_line(std::istream& lines, std::string& line, std::string const& name,
     lines.getline(piece, sizeof piece);
     auto const n = static_cast<std::size_t>(lines.gcount());
     if (lines.bad()) return false;
-    bool const goes_on = lines.fail() && !lines.eof();  // the piece is full
+    bool const goes_on = lines.fail() && !lines.eof();  // the buffer is full
     bool const has_end = !lines.fail() && !lines.eof();
     line.append(piece, has_end ? n - 1 : n);
     if (line.size() > line_bytes_max)
@@ -269,7 +272,7 @@ json::value submit_lines(rest& server, job_request const& request, std::istream&
   body["closures"] = json::array();
   auto job = server.post_once("/api/v1/jobs", json::serialize(body));
   auto const id = text_of(job, "id");
-  // Found by its key, it is as whoever made it left it, who may have ended midway.
+  // A job that was found by its key may be incomplete: its submission may have been interrupted.
   if (has_key) {
     job = server.get("/api/v1/jobs/" + id);
     if (!is_true(job, "open")) return job;

@@ -1,5 +1,5 @@
-// For builds without some parts (MUSTER_WITH_…=OFF): their commands and resolvers report that this
-// build does not have them.
+// Replacements for parts that were disabled at build time (MUSTER_WITH_…=OFF). Their commands and
+// resolvers report that this build does not contain them.
 #include "cli/cloud_resolvers.hpp"
 #include "cli/command.hpp"
 #include "launch/cluster/resolver_text.hpp"

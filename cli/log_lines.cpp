@@ -1,4 +1,4 @@
-// A line of a log as the terminal shows it, and one look at the server for more of them.
+// Formats log lines for a terminal, and queries the server for new ones.
 #include "cli/log_lines.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Lines of closures' logs made fit for a terminal.
+// Lines of closures' logs, prepared for a terminal.
 #pragma once
 
 #include <string>
@@ -8,15 +8,16 @@
 
 namespace muster::cli {
 
-/// Whether the next line of the same closure and level does not replace it.
+/// Returns whether the line is complete. The next line of the same closure and level replaces an
+/// incomplete one.
 bool line_has_ended(json::value const& line);
 
-/// Returns the text that names the lines which replace each other: those of a closure, its attempt
-/// and level.
+/// Returns a key that is equal for lines which replace each other: those of the same closure,
+/// attempt and level.
 std::string source_of(json::value const& line);
 
-/// Prints lines to standard output. On a terminal, the next line of the same source replaces one
-/// that has not ended.
+/// Prints lines to standard output. On a terminal, an incomplete line is replaced by the next line
+/// of the same source.
 class line_printer {
  public:
   line_printer();
@@ -24,9 +25,9 @@ class line_printer {
   line_printer(line_printer const&) = delete;
 
   bool is_terminal() const { return terminal_; }
-  /// Prints a line. Its control characters become spaces.
+  /// Prints a line. Control characters become spaces.
   void line(std::string const& source, std::string const& text, bool ended);
-  /// Begins a new row if the last line has not ended.
+  /// Begins a new row if the last line is incomplete.
   void end();
 
  private:
@@ -34,18 +35,20 @@ class line_printer {
   unfinished_line last_;
 };
 
-/// "[#3 worker:1] warning: text": where several closures speak, who it is; which attempt unless it
-/// is the first; the level where it is one. Control characters become spaces.
+/// Returns a line such as "[#3 worker:1] warning: text". The source is shown if there are several,
+/// the attempt if it is not the first, and the level if there is one. Control characters become
+/// spaces.
 std::string log_text(json::value const& line, bool several);
 
-/// One look at a log: lines after a number, and how to go on.
+/// A part of a log, and the position where the next part begins.
 struct log_look {
   json::array lines;
   std::uint64_t after = 0;
   std::uint64_t dropped = 0;
   bool ended = false;  // no line will follow
 };
-/// `id`: cl_… or job_…. Waits up to `wait` for a line. `tail`: the newest so many instead.
+/// Returns the lines after `after`, or the newest `tail` lines if `tail` is not 0. Waits up to
+/// `wait` for a line. `id` is that of a closure or job.
 log_look look_at_log(rest& server, std::string const& id, std::uint64_t after, duration wait,
                      std::uint64_t tail = 0);
 

@@ -1,4 +1,4 @@
-// The `muster` program: declares the verbs, reads the command line, runs the chosen one.
+// The `muster` program: declares the commands, parses the command line, runs the chosen command.
 #include <absl/synchronization/mutex.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@
 
 #ifdef MUSTER_WITH_BENCH
 namespace muster::bench {
-/// From bench/. Adds `bench` with its own callback; a failure leaves it as CLI::RuntimeError.
+/// From bench/. Adds `bench` with its own callback, which reports a failure as CLI::RuntimeError.
 void add_command(CLI::App& app);
 }  // namespace muster::bench
 #endif
@@ -39,13 +39,13 @@ struct verb_group {
   std::vector<void (*)(CLI::App&, choice&)> verbs;
 };
 
-// What was added since the last call.
+// Sets the group of all commands that were added since the last call.
 void name_group(CLI::App& app, char const* name) {
   for (auto* verb : app.get_subcommands([](CLI::App const*) { return true; }))
     if (verb->get_group() == "Subcommands") verb->group(name);
 }
 
-// In the order of `muster --help`; then what they have in common.
+// Adds the commands in the order of `muster --help`, then their common flags.
 void add_verbs(CLI::App& app, choice& chosen) {
   for (auto const& group :
        {verb_group{
@@ -89,13 +89,14 @@ int misunderstood(CLI::App const& app, std::string const& what) {
   return complain(app, what + " (see '" + name_of(app) + " --help')", exit_usage);
 }
 
-// Who has closed the pipe has read enough.
+// Returns whether the output is a pipe. A closed pipe is not a failure: the reader has read enough.
 bool is_pipe(int fd) {
   struct stat of {};
   return fstat(fd, &of) == 0 && (S_ISFIFO(of.st_mode) || S_ISSOCK(of.st_mode));
 }
 
-// Whoever reads what a program has printed believes its status, so a full disk is a failure.
+// Returns the exit status after flushing stdout. A full disk is a failure, since scripts rely on
+// the status.
 int printed(CLI::App const& app, int status) {
   errno = 0;
   bool const whole = std::fflush(stdout) == 0 && std::cout.flush().good();
@@ -104,7 +105,7 @@ int printed(CLI::App const& app, int status) {
   return complain(app, "what it has printed could not be written" + why, exit_failed);
 }
 
-// What else this command could do where a disk has no room, by its own flags.
+// Returns a hint for a server whose disk is full, if the command has a suitable flag.
 std::string hint_for(CLI::App const& verb, request_end const& end) {
   constexpr unsigned insufficient_storage = 507;
   bool const may_forget = verb.get_option_no_throw("--durable") != nullptr;
@@ -117,8 +118,8 @@ std::string hint_for(CLI::App const& verb, request_end const& end) {
 
 int main(int argc, char** argv) {
   if (auto const status = muster::run_as_init()) return *status;
-  // Debian's absl looks for a cycle whenever gRPC locks a mutex, all threads behind one lock. No
-  // mutex of ours is absl's.
+  // Debian's absl searches for lock cycles whenever gRPC locks a mutex, which serializes all
+  // threads. None of our own mutexes is an absl mutex.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   neutralize_output();
   CLI::App app("Muster: coordinates the tasks of clusters and runs functions and programs on them.",
@@ -149,11 +150,11 @@ int main(int argc, char** argv) {
                     e.status());
   } catch (command_error const& e) {
     return complain(app, e.what(), e.status());
-  } catch (CLI::RuntimeError const& e) {  // how a verb with its own callback ends
+  } catch (CLI::RuntimeError const& e) {  // the result of a command with its own callback
     return e.get_exit_code();
-  } catch (CLI::ExtrasError const&) {  // whose own words come in the wrong order
+  } catch (CLI::ExtrasError const&) {  // its own message lists words in the wrong order
     return misunderstood(app, unexpected_words(app, innermost(app)).what());
-  } catch (CLI::RequiredError const& e) {  // which comes before what is unknown, and may come of it
+  } catch (CLI::RequiredError const& e) {  // may be caused by an unknown flag
     auto const& verb = innermost(app);
     auto const words = verb.remaining();
     auto const unknown = !words.empty() && words.front().starts_with('-');

@@ -1,4 +1,4 @@
-// Decodes UTF-8 character by character.
+// Decodes UTF-8 one character at a time.
 #include "cli/neutral_text.hpp"
 
 #include <unistd.h>
@@ -14,13 +14,14 @@
 namespace muster::cli {
 namespace {
 
-std::streambuf* terminal = nullptr;  // behind the neutral_buffer of std::cout, if there is one
+// The buffer to which the neutral_buffer of std::cout writes; may be null.
+std::streambuf* terminal = nullptr;
 
 bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
 
-// Returns how many bytes a character has that begins so; 1 for a byte that begins none.
+// Returns the number of bytes of a character with this first byte; 1 for an invalid first byte.
 std::size_t length_of(char first) {
   auto const c = static_cast<unsigned char>(first);
   return c >= 0xF0 && c < 0xF8 ? 4 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xC0 && c < 0xE0 ? 2 : 1;
@@ -44,7 +45,7 @@ void append_escape(std::string& to, std::uint32_t code) {
   to += text.data();
 }
 
-// Returns how many bytes at the end of the text begin a character that is not complete.
+// Returns the number of bytes at the end of the text that belong to an incomplete character.
 std::size_t begun_at_end(std::string_view text) {
   for (std::size_t n = 1; n <= 3 && n <= text.size(); ++n) {
     char const c = text[text.size() - n];
@@ -102,7 +103,7 @@ void write_control(std::string_view sequence) {
 }
 
 void neutralize_output() {
-  // Streams are written to until the process has ended.
+  // Never destroyed, because streams are used until the process has ended.
   static auto* const errors = new neutral_buffer(*std::cerr.rdbuf());
   std::cerr.rdbuf(errors);
   if (::isatty(STDOUT_FILENO) != 1) return;

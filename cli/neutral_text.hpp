@@ -1,5 +1,5 @@
-// Makes text of others harmless where people read it: a control character can drive a terminal, and
-// a directional mark can show a text in another order than it has.
+// Makes untrusted text safe to display. A control character can drive a terminal, and a directional
+// mark can change the order in which text is shown.
 #pragma once
 
 #include <streambuf>
@@ -8,16 +8,16 @@
 
 namespace muster::cli {
 
-/// Which control characters stay.
-enum class text_layout { line, lines };  // none; newlines and tabs
+/// Control characters that are kept.
+enum class text_layout { line, lines };  // line: none; lines: newlines and tabs
 
 /// Replaces characters that can drive or mislead a terminal. C0 controls become spaces. C1
 /// controls, DEL, and directional marks, overrides and isolates become escapes such as \u202e.
-/// Bytes that are not UTF-8 become U+FFFD. With `lines` it changes no JSON text, other than to an
-/// equal one.
+/// Bytes that are not UTF-8 become U+FFFD. With `lines`, JSON text keeps its meaning.
 std::string neutral_text(std::string_view text, text_layout layout);
 
-/// A stream buffer that writes neutral_text with `lines` to another one. One thread at a time.
+/// A stream buffer that applies neutral_text with `lines` and writes to another buffer. One thread
+/// at a time.
 class neutral_buffer : public std::streambuf {
  public:
   /// @param to must outlive this buffer.
@@ -30,14 +30,14 @@ class neutral_buffer : public std::streambuf {
 
  private:
   std::streambuf& to_;
-  std::string begun_;  // the first bytes of a character, at most three
+  std::string begun_;  // bytes of an incomplete character, at most three
 };
 
-/// Writes a control sequence of our own to std::cout, past neutral_buffer.
+/// Writes one of our own control sequences to std::cout, bypassing neutral_buffer.
 void write_control(std::string_view sequence);
 
-/// Has everything that std::cerr writes, and std::cout to a terminal, pass through neutral_buffer.
-/// A pipe or a file gets the bytes of std::cout as they are. Called once, before any output.
+/// Passes the output of std::cerr, and of std::cout on a terminal, through neutral_buffer. A pipe
+/// or a file gets the unchanged bytes of std::cout. Call once, before any output.
 void neutralize_output();
 
 }  // namespace muster::cli

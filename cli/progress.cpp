@@ -1,4 +1,4 @@
-// The bar, its rate over the last seconds, and the wait for a job that draws it.
+// The progress bar, the rate over the last seconds, and the wait for a job.
 #include "cli/progress.hpp"
 
 #include <sys/ioctl.h>
@@ -17,9 +17,9 @@ using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
 constexpr auto redraw_every = 200ms;  // on a terminal
-constexpr auto report_every = 5s;     // elsewhere
-constexpr auto look_every = 1s;       // there, whether it gets on
-constexpr auto poll_max = 20s;        // a join that nobody watches
+constexpr auto report_every = 5s;     // without a terminal
+constexpr auto look_every = 1s;       // without a terminal: checks for progress
+constexpr auto poll_max = 20s;        // longest wait for a job without output
 constexpr auto rate_window = 5s;
 constexpr std::size_t bar_width = 28;
 
@@ -79,7 +79,7 @@ screen::~screen() {
   clear();
 }
 
-// Cut where the line ends: what goes on in the next one cannot be drawn over.
+// Cuts the text at the width of the terminal, because a wrapped line cannot be redrawn.
 void screen::show() {
   if (!terminal_ || text_.empty()) return;
   winsize size{};

@@ -1,5 +1,5 @@
-// Waits for a job and shows how far it is: a bar that redraws itself on a terminal, a line now and
-// then elsewhere. Writes to stderr, so that results on stdout can be piped.
+// Waits for a job and shows its progress: a bar on a terminal, occasional lines otherwise. Writes
+// to stderr, so that results on stdout can be piped.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace muster::cli {
 
 class waiting_reason;
 
-/// One state of a job, as the server tells it.
+/// The counts of a job's closures at one time.
 struct job_counts {
   std::uint64_t waiting = 0;  // blocked or queued
   std::uint64_t running = 0, succeeded = 0, failed = 0, cancelled = 0;
@@ -24,18 +24,19 @@ struct job_counts {
   std::uint64_t total() const { return waiting + running + finished(); }
 };
 job_counts counts_of(json::value const& job);
-/// For people: of a job that has not ended RUNNING while something of it runs, else WAITING, or
-/// IDLE when there is nothing to do. Programs have its `state`, with --output json.
+/// Returns the state of a job for people. An unfinished job is RUNNING while a closure runs, IDLE
+/// if it has no unfinished closures, and otherwise WAITING. Scripts read `state` with --output
+/// json.
 std::string state_of(json::value const& job);
 
-/// Turns states of a job into text. Knows no clock and no terminal.
+/// Formats the progress of a job. Uses neither a clock nor a terminal.
 class progress_text {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  /// "[######......] 512/1,024  8 running, 504 waiting  1,200/s  0.4 s left"
+  /// Returns "[######......] 512/1,024  8 running, 504 waiting  1,200/s  0.4 s left".
   std::string bar(job_counts const& c, time_point now);
-  /// The same without the bar.
+  /// Returns the same text without the bar.
   std::string line(job_counts const& c, time_point now);
 
  private:
@@ -48,8 +49,8 @@ class progress_text {
   std::deque<sample> samples_;  // of the last seconds
 };
 
-/// The last line of the terminal that stderr is: a text that stands below whatever else is printed.
-/// Nothing is drawn when stderr is no terminal, or `quiet`. Any thread.
+/// A status line at the bottom of the terminal on stderr, below other output. Draws nothing if
+/// stderr is not a terminal, or with `quiet`. Any thread.
 class screen {
  public:
   explicit screen(bool quiet);
@@ -59,7 +60,7 @@ class screen {
 
   bool drawing() const { return terminal_; }
   void draw(std::string const& text);
-  /// Runs `print` with the line out of the way, and draws it again below.
+  /// Calls `print` while the line is cleared, and draws it again below.
   void above(std::function<void()> const& print);
 
  private:
@@ -71,11 +72,11 @@ class screen {
   std::string text_;
 };
 
-/// The value of --timeout, which counts from the construction of this.
+/// The value of --timeout, counted from construction.
 struct wait_limit {
   using clock = std::chrono::steady_clock;
 
-  /// @param wanted nothing: there is no limit
+  /// @param wanted nothing: no limit
   explicit wait_limit(std::optional<duration> wanted)
       : timeout(wanted), end(wanted ? clock::now() + *wanted : clock::time_point::max()) {}
   bool is_over() const { return clock::now() >= end; }
@@ -84,10 +85,10 @@ struct wait_limit {
   clock::time_point end;
 };
 
-/// The job still runs after the time that was given.
+/// Returns the error for a job that still runs at the end of its timeout.
 command_error too_late(waiting_reason& reason, std::string const& id, duration timeout);
 
-/// Waits until the job has ended and returns its last state. Tells what it waits for once nothing
+/// Waits until the job has ended and returns its last state. Prints why it waits when none of it
 /// has run for a second.
 /// @param quiet show nothing
 /// @throws command_error (failed) if the limit ends first.

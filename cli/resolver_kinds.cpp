@@ -1,4 +1,4 @@
-// The resolvers that the command line knows, and their faults as exit statuses.
+// The resolver kinds of the command line, and their errors as exit statuses.
 #include "cli/resolver_kinds.hpp"
 
 #include "cli/cloud_resolvers.hpp"

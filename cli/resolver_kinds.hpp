@@ -1,4 +1,4 @@
-// The kinds of resolvers that the command line knows, and how a fault of one ends a verb.
+// The resolver kinds of the command line, and the exit statuses of their errors.
 #pragma once
 
 #include <string>
@@ -8,16 +8,17 @@
 
 namespace muster::cli {
 
-/// All of them: the local ones, and each other library's.
+/// Returns all kinds: the local ones and those of optional libraries.
 resolver_kinds const& known_resolvers();
-/// Made from its text. command_error (usage), `flag` in front.
+/// Creates a resolver from its text.
+/// @throws command_error (usage) that begins with `flag`.
 std::shared_ptr<cluster_resolver> make_known_resolver(std::string const& flag,
                                                       std::string const& text);
 
-/// 2 for what is malformed, 3 when nobody answers, else 1.
+/// Returns 2 for invalid input, 3 if no service answers, otherwise 1.
 exit_status status_of(cluster_error const& e);
 
-/// The kinds with their keys, for the end of a help text.
+/// Returns the kinds with their keys, for the end of a help text.
 std::string resolvers_help();
 
 }  // namespace muster::cli

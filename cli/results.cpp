@@ -1,4 +1,4 @@
-// Results as they stream in, in one of three forms, and how the job ended.
+// Prints results as they arrive, in one of three formats, and the result of the job.
 #include "cli/results.hpp"
 
 #include <iostream>
@@ -35,7 +35,7 @@ void result_printer::print(std::string_view line) {
                           cell_width_max)});
 }
 
-// Functions that return nothing would fill the screen, one "null" each.
+// Hides null results, since functions without a result would fill the screen with "null".
 void result_printer::print_value(json::value const& value) {
   if (!has_value_ && value.is_null()) {
     ++nulls_;
@@ -67,7 +67,7 @@ void print_results(rest& server, std::string const& job, result_format format) {
   result_printer printer(format);
   server.stream("/api/v1/jobs/" + percent_encoded(job) + "/results", [&](std::string_view line) {
     if (!line.empty()) printer.print(line);
-    return std::cout.good();  // whoever reads our output may have gone away
+    return std::cout.good();  // the reader of our output may have exited
   });
   printer.finish();
 }

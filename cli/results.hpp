@@ -1,5 +1,4 @@
-// Prints what came out of a job: its values as they stand in the NDJSON answer of the server, and
-// the error it ended with, in full.
+// Prints the results of a job: its values as in the server's NDJSON answer, and its error in full.
 #pragma once
 
 #include <string>
@@ -10,23 +9,23 @@
 namespace muster::cli {
 
 enum class result_format {
-  values,  // one value a line, as JSON
+  values,  // one value per line, as JSON
   table,   // index, state, value or error
-  json,    // the server's own lines: {"index":…,"state":…,"value":…}
+  json,    // the server's lines: {"index":…,"state":…,"value":…}
 };
 /// Adds --output values|table|json.
 void add_result_option(CLI::App& verb, result_format& format);
 
-/// Prints the lines of a job's results to stdout, errors in the `values` format to stderr.
+/// Prints a job's results to stdout, and errors of the `values` format to stderr.
 class result_printer {
  public:
   explicit result_printer(result_format format)
       : format_(format), rows_({right("INDEX"), "STATE", "VALUE"}) {}
 
-  /// One line as the server tells it.
+  /// Prints one line of the server's answer.
   void print(std::string_view line);
-  /// Nothing follows: a table is printed now. Several values that are all null are a line on
-  /// stderr.
+  /// Ends the output: prints the table. If there were several values and all were null, prints a
+  /// line on stderr instead.
   void finish();
 
  private:
@@ -34,14 +33,14 @@ class result_printer {
 
   result_format format_;
   table rows_;
-  std::uint64_t nulls_ = 0;  // the first results, held back until one has a value
+  std::uint64_t nulls_ = 0;  // leading null results, held back until there is a value
   bool has_value_ = false;
 };
 
-/// What there is, in schedule order.
+/// Prints the results that exist, in schedule order.
 void print_results(rest& server, std::string const& job, result_format format);
 
-/// 0 for SUCCEEDED; else the job's error on stderr and 1.
+/// Returns 0 for SUCCEEDED; otherwise prints the job's error on stderr and returns 1.
 int report_end(json::value const& job);
 
 }  // namespace muster::cli

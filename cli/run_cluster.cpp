@@ -1,4 +1,4 @@
-// Where the cluster of `muster run` comes from, and whether it can be run.
+// Finds the cluster of `muster run`, and checks that it can be run.
 #include "cli/run_cluster.hpp"
 
 #include <climits>
@@ -29,7 +29,7 @@ run_cluster of_config(tf_config const& c, std::string origin) {
   return r;
 }
 
-// A cluster alone, or the whole of TF_CONFIG.
+// Reads a cluster, or a complete TF_CONFIG, from a file.
 run_cluster from_file(std::string const& path) {
   constexpr std::size_t bytes_max = std::size_t{64} << 20;
   auto const origin = "--cluster-file " + path;
@@ -39,7 +39,7 @@ run_cluster from_file(std::string const& path) {
   if (text.find("\"cluster\"") != std::string::npos) {
     try {
       return of_config(tf_config::parse(text), origin);
-    } catch (cluster_error const& e) {  // which names TF_CONFIG, as that is its form
+    } catch (cluster_error const& e) {  // its message names TF_CONFIG, whose form the file has
       throw wrong(origin + ": " + e.what());
     }
   }
@@ -104,12 +104,13 @@ run_cluster find_cluster(run_sources const& sources) {
   try {
     auto r = read(sources);
     if (!sources.task.empty()) take_task(sources.task, r);
-    if (r.task_type == "client") r.task_type.reset();  // a driver is no task of the cluster
+    if (r.task_type == "client") r.task_type.reset();  // a driver is not a task of the cluster
     if (r.task_type && !r.task_index) r.task_index = 0;
     check(r);
     return r;
   } catch (cluster_error const& e) {
-    bool const missing = e.kind() == cluster_error::code::missing;  // a job, a task, a variable
+    // A missing job, task or variable.
+    bool const missing = e.kind() == cluster_error::code::missing;
     throw command_error(missing ? exit_usage : status_of(e), e.what());
   }
 }

@@ -1,5 +1,5 @@
-// Where `muster run` learns which cluster it is part of. Each source's fault becomes a
-// command_error with exit status 2.
+// Finds the cluster that a `muster run` is part of. Errors of all sources become a command_error
+// with exit status 2.
 #pragma once
 
 #include <optional>
@@ -16,20 +16,20 @@ struct run_sources {
 };
 
 struct run_cluster {
-  cluster_spec spec;  // empty: so many workers on this machine, with ports of their own
+  cluster_spec spec;  // empty: `nproc` workers on this machine, on free ports
   int nproc = 1;
-  /// Which task this process is, if the source says so.
+  /// The task of this process, if the source specifies one.
   std::optional<std::string> task_type{};
   std::optional<int> task_index{};
   std::optional<std::string> rpc_layer{}, environment{};
-  std::string origin;  // "TF_CONFIG", to be named in errors
+  std::string origin;  // for errors, such as "TF_CONFIG"
 };
 
-/// The flags, else TF_CONFIG, else one local worker. The cluster is checked, and that it has the
-/// task.
+/// Returns the cluster of the flags, or else of TF_CONFIG, or else one local worker. Checks the
+/// cluster, and that it contains the task.
 run_cluster find_cluster(run_sources const& sources);
 
-/// Workers of this machine, one for each port.
+/// Returns a cluster of workers on this machine, one for each port.
 cluster_spec local_workers(std::vector<int> const& ports);
 
 }  // namespace muster::cli

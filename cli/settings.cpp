@@ -1,4 +1,5 @@
-// Completes each verb from the environment and the file, behind CLI11's back: its order is another.
+// Fills options of each command from the environment and the file after CLI11 has parsed the flags,
+// because CLI11 has another precedence.
 #include "cli/settings.hpp"
 
 #include <algorithm>
@@ -17,7 +18,8 @@ namespace {
 
 using values = std::vector<std::string>;
 
-// Options filled from elsewhere than a flag. Options live as long as the app, which lives in main.
+// Origins of options that were not set by a flag. Options live as long as the app, which is a local
+// of main.
 std::map<CLI::Option const*, std::string>& origins() {
   static std::map<CLI::Option const*, std::string> all;
   return all;
@@ -35,7 +37,7 @@ std::string long_name(CLI::Option const& o) {
   return o.get_lnames().front();
 }
 
-// Of the verb itself and of those below it.
+// Returns the settings of the command and of its subcommands.
 std::vector<std::string> settings_in(CLI::App const& verb) {
   std::vector<std::string> names;
   auto const add = [&names](CLI::App const& one) {
@@ -47,7 +49,7 @@ std::vector<std::string> settings_in(CLI::App const& verb) {
   return names;
 }
 
-// An alias of an option is known, too.
+// Returns whether the command has this setting. Aliases count as well.
 bool has(CLI::App const& verb, std::string const& key) {
   auto const known = [&key](CLI::App const& one) {
     auto const* option = one.get_option_no_throw("--" + key);
@@ -101,10 +103,11 @@ void fill(CLI::Option& option, values const& given, std::string const& origin) {
   }
 }
 
-/// Whether a variable that all verbs share means this one's option. MUSTER_CLUSTER is a name for
-/// most verbs and for `serve` a declaration, which has a ':'; MUSTER_TOKEN_FILE has one's own
-/// token, and for `serve` those of all. MUSTER_TASK, and MUSTER_MASTER and MUSTER_COORDINATOR,
-/// which `muster run` sets, are a task and addresses; for `resolve` the options are flags.
+/// Returns whether a common variable applies to this option. MUSTER_CLUSTER is a name for most
+/// commands; for `serve` it is a declaration, which contains ':'. MUSTER_TOKEN_FILE contains the
+/// user's token; for `serve` the option names the tokens of all users. For `resolve`, task, master
+/// and coordinator are flags without a value, so MUSTER_TASK, MUSTER_MASTER and MUSTER_COORDINATOR
+/// do not apply.
 bool means(std::string const& value, CLI::Option const& option, std::string const& verb) {
   if (long_name(option) == "cluster")
     return (verb == "serve") == (value.find(':') != std::string::npos);
@@ -118,8 +121,8 @@ bool means(std::string const& value, CLI::Option const& option, std::string cons
   return is_flag(option) == is_switch;
 }
 
-/// "MUSTER_READY_FILE" of an option whose first long name is --ready-file; with a verb
-/// "MUSTER_SERVE_READY_FILE".
+/// Returns "MUSTER_READY_FILE" for an option whose first long name is --ready-file, and
+/// "MUSTER_SERVE_READY_FILE" with a command.
 std::string environment_name(CLI::Option const& option, std::string const& verb = {}) {
   auto name = "MUSTER_" + (verb.empty() ? verb : verb + "_") + long_name(option);
   std::transform(name.begin(), name.end(), name.begin(),
@@ -131,8 +134,8 @@ struct variable {
   std::string name, value;
 };
 
-/// The verb's own variable, else the one that verbs share (verbs of `bench` share none with
-/// others).
+/// Returns the command's own variable, or else the common one. Subcommands of `bench` have no
+/// common variables.
 std::optional<variable> from_environment(CLI::Option const& option, std::string const& section,
                                          bool shared) {
   auto const own = environment_name(option, section);
@@ -143,7 +146,7 @@ std::optional<variable> from_environment(CLI::Option const& option, std::string 
   return variable{common, value};
 }
 
-/// Whether `--resource gpu=N` is among these.
+/// Returns whether `--resource gpu=N` was given.
 bool has_gpus(CLI::App const& verb, std::set<CLI::Option const*> const& given) {
   auto const* const resource = verb.get_option_no_throw("--resource");
   if (!given.contains(resource)) return false;
@@ -151,8 +154,8 @@ bool has_gpus(CLI::App const& verb, std::set<CLI::Option const*> const& given) {
   return std::any_of(all.begin(), all.end(), [](auto const& r) { return r.starts_with("gpu="); });
 }
 
-/// Whether an option that excludes this one is among these. A token file also does so for a token,
-/// and `--resource gpu=N` for `--gpus`.
+/// Returns whether an option that excludes this one was given. A token file also excludes a token,
+/// and `--resource gpu=N` excludes `--gpus`.
 bool is_excluded(CLI::Option const& option, CLI::App const& verb,
                  std::set<CLI::Option const*> const& given) {
   auto const has_value = [&given](CLI::Option const* o) { return given.contains(o); };
@@ -170,8 +173,8 @@ std::set<CLI::Option const*> given_options(CLI::App const& verb) {
   return given;
 }
 
-/// Fills options from the environment, then from the file. A value that an option of an earlier
-/// source excludes is ignored. `section`: the verb's name, of `bench kv` "bench".
+/// Fills options from the environment, then from the file. Ignores a value that an option of an
+/// earlier source excludes. `section` is the command's name; for `bench kv` it is "bench".
 void complete(CLI::App& verb, std::string const& section, config_file const& f) {
   bool const shared = verb.get_name() == section;
   auto const fill_from = [&verb](auto const& source) {
@@ -200,7 +203,7 @@ void install_settings(CLI::App& app) {
                        ->envname("MUSTER_CONFIG")
                        ->configurable(false);
     auto const read = [&app, config] {
-      // What stands below a verb is complete before the verb itself has looked at the environment.
+      // Subcommands are completed before their parent has read the environment.
       auto const* named = std::getenv("MUSTER_CONFIG");
       auto f = read_config(config->count() > 0 ? config->results().back() : named ? named : "");
       check_names(f, app);

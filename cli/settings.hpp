@@ -1,11 +1,11 @@
-// Where a setting comes from: flag, else environment, else configuration file, else default.
+// Precedence of settings: flag, then environment, then configuration file, then default.
 //
-// `--ready-file` of `muster serve` is MUSTER_SERVE_READY_FILE or, for every verb that has the flag,
-// MUSTER_READY_FILE in the environment; in the file it is `ready-file` under [serve], or at the top
-// for every verb. --cluster and --task are not the same to all verbs, so their common variables are
-// left alone where they mean something else. A verb's own verbs (`bench kv`) have its section and
-// variables: MUSTER_BENCH_SECONDS.
-// CLI11's own order puts the file before the environment, hence this.
+// `--ready-file` of `muster serve` is MUSTER_SERVE_READY_FILE in the environment; MUSTER_READY_FILE
+// applies to every command that has the flag. In the file it is `ready-file` under [serve], or at
+// the top for all commands. --cluster and --task have different meanings in some commands, which
+// ignore the common variable then. Subcommands (`bench kv`) use the section and variables of their
+// command: MUSTER_BENCH_SECONDS.
+// This replaces CLI11's own order, in which the file precedes the environment.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,11 +13,12 @@
 
 namespace muster::cli {
 
-/// Gives every verb of `app` (all must be added) a --config, and completes it from the environment
-/// and that file once its flags are known.
+/// Adds --config to every command of `app`, and fills unset flags from the environment and that
+/// file. Call after all commands were added.
 void install_settings(CLI::App& app);
 
-/// The verb's settings as a [verb] section for a configuration file, each with its origin.
+/// Returns the command's settings as a [command] section of a configuration file, each with its
+/// origin.
 std::string settings_of(CLI::App const& verb);
 
 }  // namespace muster::cli

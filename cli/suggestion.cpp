@@ -1,4 +1,4 @@
-// Optimal string alignment, and names that other programs have for what is called otherwise here.
+// Optimal string alignment, and names that other programs use for Muster's commands.
 #include "cli/suggestion.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::size_t edits(std::string const& a, std::string const& b) {
   return d[a.size()][b.size()];
 }
 
-// What others call it.
+// Names in other programs, with the corresponding commands.
 std::map<std::string, char const*> const& other_names() {
   static std::map<std::string, char const*> const all = {
       {"status", "'muster jobs', 'muster tasks' or 'muster doctor'"},
@@ -109,7 +109,7 @@ command_error unknown_verb(CLI::App const& parent, std::string const& word) {
 }
 
 command_error unexpected_words(CLI::App const& program, CLI::App const& verb) {
-  auto const before = program.remaining();  // in front of the verb
+  auto const before = program.remaining();  // arguments in front of the command
   auto const words = before.empty() ? verb.remaining() : before;
   auto const word = words.empty() ? std::string() : words.front();
   if (word.starts_with('-'))

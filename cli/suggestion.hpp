@@ -1,4 +1,4 @@
-// What a misspelt verb or flag may have been meant to be. Any thread.
+// Suggestions for misspelt commands and flags. Any thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,31 +9,32 @@
 
 namespace muster::cli {
 
-/// Those of `known` that differ from `word` in a letter or two (left out, too many, another, two of
-/// them swapped), nearest first; none when they are as good as different words.
+/// Returns the entries of `known` that differ from `word` by one or two edits (a missing, extra,
+/// different or swapped letter), nearest first. Short words allow one edit.
 std::vector<std::string> similar(std::string const& word, std::vector<std::string> const& known);
 
-/// "; did you mean a or b?", or "; " and the hint where nothing is similar, or nothing.
+/// Returns "; did you mean a or b?". If there is no similar name, returns "; " and the hint, or an
+/// empty string without a hint.
 std::string or_similar(std::string const& word, std::vector<std::string> const& known,
                        std::string const& hint = {});
 
-/// Returns whether the verb has a flag that is similar to this one.
+/// Returns whether the command has a similar flag.
 bool is_like_a_flag(CLI::App const& verb, std::string const& flag);
 
-/// Of a flag that the verb does not have: names what may have been meant. `hint` stands where
-/// nothing is similar.
+/// Returns the error for an unknown flag, with similar flags, or else with `hint`.
 command_error unknown_flag(CLI::App const& verb, std::string const& word,
                            std::string const& hint = {});
-/// Of a verb that `parent` does not have.
+/// Returns the error for an unknown subcommand of `parent`.
 command_error unknown_verb(CLI::App const& parent, std::string const& word);
-/// Of words that nobody takes: of the program itself the first is a verb that there is none of.
+/// Returns the error for unexpected arguments. The first unexpected argument of the program itself
+/// is taken for an unknown command.
 command_error unexpected_words(CLI::App const& program, CLI::App const& verb);
 
-/// The words of this process's command line behind its name.
+/// Returns the arguments of this process.
 std::vector<std::string> words_of_process();
 
-/// Returns this process's command line as it can be typed, with another verb in place of `verb`,
-/// and `flags` behind it: "muster launch --upload . train.py".
+/// Returns this process's command line in a form that can be pasted, with the command `other` in
+/// place of `verb`, and with `flags`: "muster launch --upload . train.py".
 std::string same_command(std::string const& verb, std::string const& other,
                          std::string const& flags = {});
 

@@ -1,4 +1,4 @@
-// Widths first, then the lines.
+// Computes the column widths, then prints the rows.
 #include "cli/table.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace muster::cli {
 namespace {
 
-// Code points, which is what most terminals give a cell each.
+// Counts code points, each of which takes one cell on most terminals.
 std::size_t width(std::string const& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;

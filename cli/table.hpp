@@ -1,4 +1,4 @@
-// A table on a terminal: columns as wide as their widest cell, numbers to the right.
+// A table for a terminal. A column is as wide as its widest cell; numbers are right-aligned.
 #pragma once
 
 #include <ostream>
@@ -12,7 +12,7 @@ struct column {
   std::string title;
   bool right;
 };
-/// A column of numbers.
+/// Returns a column of numbers.
 inline column right(char const* title) {
   return {title, true};
 }
@@ -22,19 +22,19 @@ class table {
   explicit table(std::vector<column> columns) : columns_(std::move(columns)), rows_(1) {
     for (auto const& c : columns_) rows_[0].push_back(c.title);
   }
-  /// Adds a row. Its texts are made fit for a terminal.
+  /// Adds a row. Its cells are made safe for a terminal.
   void add(std::vector<std::string> cells);
   void print(std::ostream& out) const;
 
  private:
   std::vector<column> columns_;
-  std::vector<std::vector<std::string>> rows_;  // first the titles
+  std::vector<std::vector<std::string>> rows_;  // the first row contains the titles
 };
 
-/// 1234567 → "1,234,567".
+/// Returns 1234567 as "1,234,567".
 std::string with_thousands(std::uint64_t n);
-/// Returns text of others as one line that is fit for a terminal (see neutral_text), of at most
-/// `width_max` characters, with an ellipsis where it was cut.
+/// Returns untrusted text as one line that is safe for a terminal (see neutral_text). It has at
+/// most `width_max` characters, with an ellipsis if it was cut.
 std::string for_terminal(std::string text, std::size_t width_max = std::string::npos);
 
 }  // namespace muster::cli

@@ -1,10 +1,10 @@
-// The most urgent remark first.
+// Remarks about tasks, the most urgent one first.
 #include "cli/task_remark.hpp"
 
 namespace muster::cli {
 namespace {
 
-// "8 devices: /job:worker/…/GPU:0, …": names come from agents that tell them.
+// Returns a text such as "8 devices: /job:worker/…/GPU:0, …". Only some agents report names.
 std::string devices(json::value const& task) {
   auto const& count = field_of(task, "devices");
   if (!count.is_number() || number_of(task, "devices") == 0) return {};
@@ -24,7 +24,7 @@ std::string remark_on_task(json::value const& task) {
   auto const& error = field_of(task, "error");
   bool const has_left =
       text_of(task, "state") == "DISCONNECTED" && text_of(task, "error") == "left";
-  if (has_left) return {};  // the state says so
+  if (has_left) return {};  // the state shows it already
   if (error.is_string()) return std::string(error.get_string());
   if (!error.is_null()) {
     return (is_true(error, "casualty") ? "(casualty) " : "") + text_of(error, "code") + ": " +

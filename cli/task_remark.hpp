@@ -1,4 +1,4 @@
-// Tasks in words. Main thread.
+// Remarks about tasks for people. Main thread.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace muster::cli {
 
-/// Says why a task is not well, what it waits for, or what devices it has. Empty: nothing to say.
+/// Returns why a task is unhealthy, what it waits for, or its devices. Empty: no remark.
 std::string remark_on_task(json::value const& task);
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// One table of what has no meaning here; checks that the rest means one machine.
+// The table of unsupported torchrun flags, and checks that the others describe a single machine.
 #include "cli/torchrun.hpp"
 
 #include <sched.h>
@@ -32,7 +32,7 @@ struct hint {
   char const* launch;
 };
 
-// Flags of torchrun and of others that mean nothing here, and what to use.
+// Flags of torchrun and similar programs that have no meaning in Muster, with their replacements.
 std::map<std::string, hint> const& without_meaning() {
   constexpr char no_rendezvous[] = "Muster needs no rendezvous; remove it";
   constexpr char ends[] = "Muster sees the end of a process at once; remove it";
@@ -66,7 +66,7 @@ bool is_here(std::string const& host) {
 }
 
 int gpus() {
-  // As CUDA reads it: the first that cannot be ends the list.
+  // As in CUDA, the first invalid entry ends the list.
   if (auto const* named = std::getenv("CUDA_VISIBLE_DEVICES")) {
     int count = 0;
     for (std::string_view rest = named; !rest.empty() && rest[0] != '-' && rest[0] != ','; ++count)

@@ -1,4 +1,4 @@
-// One waiting closure of the job is looked for and explained.
+// Finds a waiting closure of the job and has it explained.
 #include "cli/waiting_reason.hpp"
 
 namespace muster::cli {
@@ -23,7 +23,7 @@ explained_closure waiting_reason::ask() {
   try {
     for (auto const* state : {"QUEUED", "BLOCKED"})
       if (auto found = explain_first(server_, job_, state); !found.id.empty()) return found;
-  } catch (command_error const&) {  // it may have ended meanwhile, and the next look tells
+  } catch (command_error const&) {  // the job may have ended, which the next query shows
   }
   return {};
 }

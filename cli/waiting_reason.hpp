@@ -1,5 +1,5 @@
-// Why a job does not get on: what the server says about one closure that waits, told once for each
-// different reason. Used by one thread; asks the server once a second at most.
+// Reports why a job makes no progress, as the server explains it for one waiting closure. Each
+// reason is reported once. One thread; queries the server at most once a second.
 #pragma once
 
 #include <chrono>
@@ -10,12 +10,12 @@
 
 namespace muster::cli {
 
-/// What explains the job's first closure in that state ("QUEUED"); without an id: there is none.
+/// The explanation of a job's first closure in a state. An empty id: there is no such closure.
 struct explained_closure {
   std::string id, text;
-  std::string called;  // what its function calls; empty: not known
-  std::string reason;  // why it is where it is, as a code: "NO_WORKER"
-  std::string cause;   // of one that waits: the text without its state and age
+  std::string called;  // name of what its function calls; empty: unknown
+  std::string reason;  // code of the reason, such as "NO_WORKER"
+  std::string cause;   // if it waits: the text without its state and age
 };
 
 class waiting_reason {
@@ -26,22 +26,23 @@ class waiting_reason {
   waiting_reason(rest& server, std::string job, time_point now)
       : server_(server), job_(std::move(job)), since_(now) {}
 
-  /// A line to show; empty: there is nothing new to say. Speaks once nothing has run for a second.
-  /// A server that cannot say is not an error.
+  /// Returns a line to show, or an empty string if there is no new reason. Reports only after
+  /// nothing has run for a second. Ignores errors of the server.
   std::string news(job_counts const& c, time_point now);
-  /// What explains a closure that waits; without an id: none waits, or the server cannot say.
+  /// Returns the explanation of a waiting closure. An empty id: none waits, or the server cannot
+  /// explain it.
   explained_closure ask();
 
  private:
   rest& server_;
   std::string const job_;
-  time_point since_;  // when it last got on
+  time_point since_;  // time of the last progress
   std::uint64_t finished_ = 0;
   time_point asked_{};
-  std::string told_;  // the reason's code
+  std::string told_;  // the code of the last reported reason
 };
 
-/// Of the job's closures in that state ("QUEUED").
+/// Explains the job's first closure in a state, such as "QUEUED".
 explained_closure explain_first(rest& server, std::string const& job, std::string const& state);
 
 }  // namespace muster::cli

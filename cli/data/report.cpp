@@ -1,4 +1,4 @@
-// A table for people, one object for scripts.
+// Prints a table for people, or one JSON object for scripts.
 #include "cli/data/report.hpp"
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// What `muster data check` has found, for people and for scripts. One thread.
+// The findings of `muster data check`, for people and for scripts. One thread.
 #pragma once
 
 #include <iosfwd>
@@ -9,7 +9,8 @@
 
 namespace muster::cli {
 
-/// What stands there at one moment. Of the pointers the one of its kind is set; they are its own.
+/// An opened data directory or etcd store at one point in time. `all` owns the view; the pointer of
+/// its kind also points to it, and the other one is null.
 struct opened {
   std::unique_ptr<server::journal::view> all;
   server::journal::rocks_view const* directory = nullptr;
@@ -20,12 +21,12 @@ struct checked {
   opened from;
   server::journal::contents has;
   server::journal::found_blobs blobs;
-  std::optional<int> user;  ///< the process that has the directory; see user_of
+  std::optional<int> user;  ///< the process that uses the directory; see user_of
 };
 
 void print_json(checked const& c);
 void print(checked const& c);
-/// A line a blob that is named and not there.
+/// Prints a line for each missing blob that values refer to.
 void tell_missing(std::ostream& out, server::journal::found_blobs const& blobs);
 
 }  // namespace muster::cli

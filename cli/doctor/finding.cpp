@@ -1,4 +1,4 @@
-// The limits at which a number becomes a warning or a problem.
+// The limits above or below which a value becomes a warning or a problem.
 #include "cli/doctor/finding.hpp"
 
 #include <algorithm>
@@ -130,7 +130,7 @@ std::chrono::sys_seconds parse_date(std::string const& text) {
   return std::chrono::sys_seconds(std::chrono::seconds(in ? ::timegm(&parts) : 0));
 }
 
-// The header tells whole seconds, so the server's clock was somewhere within the one it names.
+// The header has whole seconds, so the server's clock was within the second that it states.
 finding judge_clock(std::chrono::sys_seconds date, std::chrono::system_clock::time_point asked,
                     std::chrono::system_clock::time_point answered) {
   using seconds = std::chrono::duration<double>;
@@ -242,7 +242,7 @@ findings judge_alerts(json::array const& items, std::string const& url) {
   for (auto const& i : items) {
     auto const command = text_of(i, "command");
     auto const detail = text_of(i, "detail");
-    // A job's own failure is its owner's concern: the server is well.
+    // The failure of a job concerns its owner; the server itself is healthy.
     bool const of_user = text_of(i, "rule").ends_with("-failed");
     bool const grave = text_of(i, "severity") == "error" && !of_user;
     all.push_back({"health", grave ? result::problem : result::warning,

@@ -1,5 +1,5 @@
-// What `muster doctor` found, and the judgement of numbers: pure, so that tests need no broken
-// machine.
+// The findings of `muster doctor`, and the evaluation of measured values. Pure, so that tests need
+// no faulty machine.
 #pragma once
 
 #include <boost/json.hpp>
@@ -24,40 +24,40 @@ struct finding {
   std::string check;
   result is = result::ok;
   std::string text;
-  std::string fix{};  // what to do, exactly; empty: nothing
+  std::string fix{};  // the exact remedy; may be empty
 };
 using findings = std::vector<finding>;
 
-/// The server's clock against this machine's. `date`: the header of an answer that left between the
-/// two times, whole seconds.
+/// Compares the server's clock with this machine's. `date` is the header, in whole seconds, of an
+/// answer that was sent between the two times.
 finding judge_clock(std::chrono::sys_seconds date, std::chrono::system_clock::time_point asked,
                     std::chrono::system_clock::time_point answered);
-/// Of a Date header, "Sun, 06 Nov 1994 08:49:37 GMT"; the epoch when it is none.
+/// Parses a Date header, "Sun, 06 Nov 1994 08:49:37 GMT". Returns the epoch if it is invalid.
 std::chrono::sys_seconds parse_date(std::string const& text);
 
-/// Open files of a process; `open` 0: nobody counted. `whose`: "this machine", "the server".
+/// Evaluates the open files of a process. `open` 0: unknown. `whose`: "this machine", "the server".
 finding judge_files(std::string const& whose, std::uint64_t limit, std::uint64_t open);
 
 finding judge_disk(std::string const& path, std::uint64_t free_bytes, std::uint64_t all_bytes);
 
-/// A certificate that is good from `begin` to `end`. `where`: its file or URL.
+/// Evaluates a certificate that is valid from `begin` to `end`. `where` is its file or URL.
 finding judge_certificate(std::string const& where, std::string const& subject,
                           std::chrono::sys_seconds begin, std::chrono::sys_seconds end,
                           std::chrono::sys_seconds now);
 
-/// This program's version, the server's, and those of its workers (rows of tasks).
+/// Compares the versions of this program, the server, and the server's workers (rows of tasks).
 findings judge_versions(std::string const& here, std::string const& server,
                         json::array const& tasks);
 
-/// A server that was dialled and is not asked any further, by what the request ended with. `why`:
-/// the same for people. `url`: as it was given. Nothing it knows: "health".
+/// Evaluates a failed request to a server, by its result. `why` describes the failure for people;
+/// `url` is as it was given. Unknown failures become a finding of "health".
 finding judge_refusal(std::string const& why, request_end const& end, bool with_token,
                       std::string const& url);
 
-/// Judges the version of etcd that keeps the server's data; nothing: it is not known.
+/// Evaluates the version of etcd that stores the server's data. Returns nothing if it is unknown.
 findings judge_etcd(std::string const& version);
 
-/// The server's attention items: each a warning or a problem.
+/// Converts the server's alerts to warnings and problems.
 findings judge_alerts(json::array const& items, std::string const& url);
 
 }  // namespace doctor

@@ -1,4 +1,4 @@
-// muster history: what the server and its workers did at some time, also before it was started.
+// muster history: past activity of the server and its workers, including before its last start.
 #include <algorithm>
 #include <iostream>
 
@@ -74,7 +74,8 @@ void say_if_cut(json::value const& answer, char const* what) {
     std::cerr << what << " are read until " << local_time(until) << '\n';
 }
 
-// A token of one cluster cannot see the whole server, and so gets no warning.
+// Prints a warning about missing history. A token for a single cluster cannot read the overview, so
+// it gets no warning.
 void warn_of_missing(rest& server) {
   auto const answer = server.send("GET", "/api/v1/overview");
   if (!answer.ok()) return;
@@ -104,7 +105,7 @@ int run_history(history_options& o) {
   }
   print_charts(samples);
   print_stream(stream);
-  // What it was asked for ends a step before that of the last point, at most.
+  // The answer ends at most one step before the end of the range.
   auto const asked = o.when.to.empty() ? std::int64_t{0} : moment(server, "--to", o.when.to);
   for (auto const& [answer, what] : {std::pair(&samples, "charts"), std::pair(&stream, "workers")})
     if (asked > 0 && number_of(*answer, "until_ms") < asked) say_if_cut(*answer, what);

@@ -1,4 +1,4 @@
-// muster logs search: which lines have a text, of closures or of a program's ranks.
+// muster logs search: searches the logs of closures or of a program's ranks.
 #pragma once
 
 #include <optional>
@@ -18,10 +18,11 @@ struct log_search {
   std::size_t limit = 1'000;
 };
 
-/// Adds its flags to those of `logs`.
+/// Adds the flags of the search to those of `logs`.
 void add_log_search(CLI::App& verb, log_search& s);
 
-/// `words`: "search" and the text. Prints; the exit status, 1 when no line has it.
+/// Searches and prints. `words`: "search" and the text. Returns the exit status, 1 if no line
+/// matches.
 int search_logs(server_options const& o, log_search const& s,
                 std::vector<std::string> const& words);
 

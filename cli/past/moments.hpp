@@ -1,5 +1,5 @@
-// Times as people write and read them. Of the clock of this machine, but for "how long ago", which
-// is by the server's.
+// Points in time as people write and read them. They use this machine's clock, except ages ("10m"),
+// which use the server's.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,20 @@
 
 namespace muster::cli {
 
-/// "2026-11-27 03:12:05"
+/// Returns a time as "2026-11-27 03:12:05".
 std::string local_time(std::int64_t ms);
 
-/// Unix ms of "10m" (ago), "03:12" or "03:12:05" (the last one that was), "2026-11-27T03:12:05" or
-/// without seconds, with Z of UTC, or of Unix ms. command_error (usage) names the flag.
+/// Parses a point in time and returns it in Unix ms. Accepts an age "10m", a time of day "03:12" or
+/// "03:12:05" (the most recent one), "2026-11-27T03:12:05" or without seconds (Z: UTC), and Unix
+/// ms.
+/// @throws command_error (usage) that names the flag.
 std::int64_t moment(rest& server, std::string const& flag, std::string const& text);
 
-/// From when to when.
+/// A time range as given on the command line.
 struct time_range {
   std::string from, to;
   bool given() const { return !from.empty() || !to.empty(); }
-  /// "from_ms=…&to_ms=…&", without what is not given.
+  /// Returns "from_ms=…&to_ms=…&", without the parts that were not given.
   std::string query(rest& server) const;
 };
 /// Adds --from and --to.

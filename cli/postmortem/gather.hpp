@@ -1,5 +1,5 @@
-// What reports are made of, asked of a server. Throws as rest does where the subject itself cannot
-// be had; whatever else cannot is told in `left_out`.
+// Queries a server for the data of reports. Throws as rest if the subject itself cannot be read.
+// Other missing data is listed in `left_out`.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,16 @@
 
 namespace muster::cli::postmortem {
 
-constexpr std::size_t logs_max = 64;     // of ranks
-constexpr std::size_t events_max = 200;  // the newest of that time
+constexpr std::size_t logs_max = 64;     // number of ranks
+constexpr std::size_t events_max = 200;  // the newest of the report's time
 constexpr std::size_t events_asked = 10'000;
 
-/// The whole report. `path`: of the program or job; `said`: a sentence more for its head.
+/// Return the whole report. `path` is that of the program or job; `said` is an additional sentence
+/// for its head.
 std::string report_on_program(rest& server, std::string const& path, std::string const& said);
 std::string report_on_job(rest& server, std::string const& path, std::string const& said);
-/// command_error (failed): the cluster knows of no such run.
+/// Returns the report on a run of a cluster.
+/// @throws command_error (failed) if the cluster has no such run.
 std::string report_on_run(rest& server, std::string const& cluster, std::uint64_t run);
 
 }  // namespace muster::cli::postmortem

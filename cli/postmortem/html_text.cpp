@@ -27,8 +27,8 @@ character character_at(std::string_view text, std::size_t at) {
   return {code, bytes};
 }
 
-// Control characters, overrides of direction, separators of lines that look like none, and what
-// takes no room.
+// Returns whether a character is invisible or misleading: control characters, directional
+// overrides, unusual line separators, and characters without width.
 bool hides(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x61C || c == 0x200B || c == 0x200E ||
          c == 0x200F || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) ||
@@ -68,8 +68,7 @@ std::string escaped(std::string_view text, std::size_t bytes_max, bool as_lines)
   return out;
 }
 
-// Drops the sequences that set colours. Text after a carriage return replaces its line, as on a
-// terminal.
+// Removes colour sequences. Text after a carriage return replaces its line, as on a terminal.
 std::string as_printed(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -1,4 +1,4 @@
-// Time is cut into columns; a lane has a path for each colour.
+// Divides time into columns. A lane has one path for each colour.
 #include "cli/postmortem/lanes.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace muster::cli::postmortem {
 namespace {
 
 constexpr int width = 1000;
-constexpr int narrowest = 3;  // that is still seen
+constexpr int narrowest = 3;  // that is still visible
 
 struct scale {
   std::int64_t from, to;

@@ -1,4 +1,4 @@
-// What happened over time, as lanes of inline SVG below one axis. Pure.
+// Timelines: lanes of inline SVG above a common axis. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace muster::cli::postmortem {
 
 constexpr std::size_t lanes_max = 64;
 
-/// The classes of the page's style: ran well, failed, was stopped, goes on, was late; a gap.
+/// The style classes: succeeded, failed, stopped, running, late; a gap.
 enum class shade : char {
   ok = 'o',
   failed = 'f',
@@ -28,23 +28,23 @@ struct lane {
     shade of = shade::ok;
   };
   std::string label;        // HTML
-  std::vector<bar> bars{};  // a later one lies over those before it
-  bool first = false;       // where not all have room
+  std::vector<bar> bars{};  // later ones cover earlier ones
+  bool first = false;       // preferred if there are too many lanes
 };
 
 struct chart {
   std::int64_t from = 0, to = 0, units_a_ms = 1;
   std::vector<lane> lanes{};
-  std::vector<lane::bar> across{};  // in every lane
-  /// With an axis; `key` says what the colours mean, as "o=ended well|f=failed".
+  std::vector<lane::bar> across{};  // drawn in every lane
+  /// Returns the chart with an axis. `key` explains the colours, as "o=ended well|f=failed".
   std::string text(std::string_view key) const;
 };
 
-/// Values from 0 to `most` by ms; none where there was no sample.
+/// A curve of values from 0 to `most`, with points in ms. A point without a sample has no value.
 struct curve {
   double most = 1, peak = 0;
   std::vector<std::pair<std::int64_t, std::optional<double>>> points{};
-  /// Empty: there is nothing in this time. `label` is HTML.
+  /// Returns the curve, or an empty string if there are no samples in this time. `label` is HTML.
   std::string text(std::string const& label, std::int64_t from, std::int64_t to) const;
 };
 

@@ -11,7 +11,7 @@
 namespace muster::cli::postmortem {
 namespace {
 
-constexpr double least_time_ms = 1e12;  // of 2001; what is less is no time of day
+constexpr double least_time_ms = 1e12;  // in the year 2001; smaller values are durations
 
 struct named {
   std::string title, key;
@@ -26,7 +26,7 @@ std::vector<named> all_of(std::string_view keys) {
   return all;
 }
 
-// A strip of each figure that the machine has told of then.
+// Returns a strip for each figure that the machine reported in this time.
 std::string strips(json::value const& machine, std::int64_t from, std::int64_t to) {
   struct figure {
     char const *key, *name;
@@ -51,7 +51,7 @@ std::string strips(json::value const& machine, std::int64_t from, std::int64_t t
       if (values[i].is_number())
         c.peak = std::max(c.peak, *(point.second = values[i].to_number<double>()));
     }
-    c.most = std::max({f.most, c.peak, 1e-9});  // of one that is gone there are samples alone
+    c.most = std::max({f.most, c.peak, 1e-9});  // a lost machine only has samples
     auto const peak = std::string_view(f.key).ends_with("bytes")
                           ? in_bytes(c.peak) + (f.most > 0 ? " of " + in_bytes(f.most) : "")
                       : f.most > 0
@@ -103,7 +103,7 @@ std::string facts(json::value const& object, std::string_view keys) {
 std::string table(std::string const& title, json::array const& list, std::string_view keys) {
   if (list.empty()) return {};
   std::string head, rows;
-  std::vector<named> used;  // a column without anything in it says nothing
+  std::vector<named> used;  // columns without any value are omitted
   for (auto& n : all_of(keys))
     if (std::any_of(list.begin(), list.end(),
                     [&](auto const& v) { return !shown(v, n.key).empty(); }))

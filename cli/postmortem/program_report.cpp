@@ -14,11 +14,11 @@
 namespace muster::cli::postmortem {
 namespace {
 
-constexpr std::int64_t late_ms_min = 1'000;  // of a barrier that is shown as late
+constexpr std::int64_t late_ms_min = 1'000;  // of a barrier that counts as late
 
 using ranks_of_logs = std::set<std::int64_t>;
 
-// Adds the member `label` to each: the rank as people read it.
+// Adds the member `label` to each entry: the rank for people.
 json::array labelled(json::array list, char const* number = "rank", char const* task = "task") {
   for (auto& r : list) {
     if (!r.is_object()) continue;
@@ -28,7 +28,7 @@ json::array labelled(json::array list, char const* number = "rank", char const* 
   return list;
 }
 
-// "rank 2 on host-b ended with exit status 1, and said last “…”".
+// Returns "rank 2 on host-b ended with exit status 1, and said last “…”".
 std::string went_wrong(json::value const& cause) {
   auto const signal = static_cast<int>(number_of(cause, "signal"));
   auto const kind = text_of(cause, "kind");
@@ -75,7 +75,8 @@ std::string stacks_of(std::string const& title, json::array const& groups) {
   return headed(title, groups.empty() ? "" : lines(groups_text(groups), stacks_bytes_max));
 }
 
-// With what they said last, but of ranks whose `logged` logs stand elsewhere.
+// Returns the ends of ranks with their last output, except for ranks in `logged`, whose logs are
+// shown separately.
 std::string ends(json::value const& a, ranks_of_logs const& logged) {
   auto rows = since(list_of(a, "ended"), "ended_ms", number_of(a, "begun_ms"));
   std::string said;
@@ -136,7 +137,7 @@ std::string attempts(json::array const& all, ranks_of_logs const& logged) {
   return out;
 }
 
-// A rank's bar of an attempt, as far as its end is known.
+// Returns the bar of a rank in an attempt, as far as its end is known.
 lane::bar bar_of(json::value const& a, std::int64_t rank, json::value const& r, std::int64_t now) {
   auto const ended = number_of(a, "ended_ms"), own = number_of(r, "ended_ms");
   auto const& cause = field_of(a, "cause");
@@ -200,7 +201,7 @@ std::string logs(json::array const& all) {
   return out;
 }
 
-// Names of variables alone, whatever a server tells.
+// Shows only the names of environment variables, whatever the server returns.
 std::string settings(json::value const& p) {
   return fact("Command", html(texts_of(p, "command", " "), 16'000)) +
          fact("Variables, names alone", html(texts_of(p, "env"))) +

@@ -1,4 +1,4 @@
-// The report on a run of a cluster whose agents Muster did not start.
+// The report on a run of a cluster whose agents were not started by Muster.
 #include "cli/postmortem/run.hpp"
 
 #include "cli/postmortem/page.hpp"

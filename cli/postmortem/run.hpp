@@ -1,6 +1,5 @@
-// The report on a run of a cluster, from `facts` (page.hpp) with the `cluster`, its `run` (the
-// generation that goes on, or one of its past ones) and, of the one that goes on, `stragglers`.
-// Pure.
+// The report on a run of a cluster. Its `facts` (page.hpp) also contain the `cluster`, its `run`
+// (the current generation or a past one) and, for the current one, `stragglers`. Pure.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ bool spans::read(std::string_view line) {
   auto const process = text_of(e, "pid"), thread = process + " " + text_of(e, "tid");
   auto name = text_of(field_of(e, "args"), "name");
   if (text_of(e, "name") == "process_name") names_[process] = name;
-  if (text_of(e, "name") == "thread_name")  // "worker:3 #2": what it did at the same time
+  if (text_of(e, "name") == "thread_name")  // "worker:3 #2" are executions at the same time
     names_[thread] = name.substr(0, name.find(" #")) + " on " + names_[process];
   if (text_of(e, "ph") != "X") return true;
   if (all_.size() == spans_max) return false;
@@ -67,7 +67,7 @@ std::string spans::timeline(std::int64_t from_ms, std::int64_t to_ms) const {
     l.first = l.first || s.of == shade::failed;
     l.bars.push_back({s.from_us, s.from_us + s.took_us, s.of});
   }
-  // What failed is short, and must not lie below the next.
+  // Failed spans are short, so they are drawn last, on top.
   chart c{from_ms * 1000, to_ms * 1000, 1000};
   for (auto& [task, l] : of) {
     std::stable_sort(l.bars.begin(), l.bars.end(), [](auto const& a, auto const& b) {

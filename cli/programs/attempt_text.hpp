@@ -1,4 +1,4 @@
-// What was seen of an attempt, as people read it. Pure.
+// Details of a program's attempt for people. Pure.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace muster::cli {
 
-/// Of the answer of GET /api/v1/programs/{id}/attempts/{attempt}.
+/// Formats the answer of GET /api/v1/programs/{id}/attempts/{attempt}.
 std::string attempt_text(json::value const& answer);
 
-/// "status 3", "signal 9", or why it could not be started; empty: it has not ended.
+/// Returns "status 3", "signal 9", or why the rank could not be started. Empty: it has not ended.
 std::string how_it_ended(json::value const& rank);
 
 }  // namespace muster::cli

@@ -1,4 +1,5 @@
-// The server says that it lacks it when the program is submitted; only then it is put.
+// Uploads the directory only if the server reports that it is missing when the program is
+// submitted.
 #include "cli/programs/code_upload.hpp"
 
 #include <absl/strings/escaping.h>
@@ -12,7 +13,7 @@
 namespace muster::cli {
 namespace {
 
-// For the largest on a slow line.
+// Long enough for the largest upload on a slow connection.
 constexpr std::chrono::minutes put_limit{30};
 constexpr std::chrono::milliseconds drawn_every{100};
 

@@ -1,5 +1,5 @@
-// The directory that a program runs in, on its way to the server: packed, and put there unless it
-// is there. Main thread.
+// The directory that a program runs in: packs it, and uploads it unless the server has it already.
+// Main thread.
 #pragma once
 
 #include <string>
@@ -10,12 +10,13 @@ namespace muster::cli {
 
 class code_upload {
  public:
-  /// Packs it, and shows that on a terminal. Errors: command_error (usage): it cannot be packed.
+  /// Packs the directory and shows the progress on a terminal.
+  /// @throws command_error (usage) if it cannot be packed.
   explicit code_upload(std::string const& directory);
 
   /// SHA-256, 64 hexadecimal digits.
   std::string const& hash() const { return hash_; }
-  /// Submits a program whose `upload` is this. Errors: as rest.
+  /// Submits a program whose `upload` is this directory. Throws as rest.
   json::value submit(rest& server, std::string const& body, bool once) const;
 
  private:

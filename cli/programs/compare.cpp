@@ -13,7 +13,7 @@
 namespace muster::cli {
 namespace {
 
-// What was asked for; everything else of a program is what became of it.
+// Members that were requested. All others are results.
 constexpr char const* spec_members[] = {
     "name",         "cluster",       "command",          "tasks",       "per_worker",
     "env",          "working_dir",   "upload",           "preload",     "store",
@@ -46,7 +46,7 @@ void add_hosts_steps(rest& server, std::string const& path, side& s) {
 
 void add_latecomers(rest& server, std::string const& path, std::string const& attempt, side& s) {
   auto const answer = server.send("GET", path + "/attempts/" + attempt);
-  if (!answer.ok()) return;  // forgotten
+  if (!answer.ok()) return;  // the attempt was forgotten
   auto const detail = json::parse(answer.body);
   for (auto const& l : list_of(detail, "latecomers")) {
     auto& worst = s.late_ms[text_of(l, "host")];
@@ -54,7 +54,7 @@ void add_latecomers(rest& server, std::string const& path, std::string const& at
   }
 }
 
-// One attempt of it, or all of it and the last one.
+// Reads one attempt of a program, or the whole program with its last attempt.
 side look_at(rest& server, std::string const& name) {
   auto const hash = name.rfind('#');
   auto const path = path_of_program(server, name.substr(0, hash));
@@ -81,7 +81,7 @@ side look_at(rest& server, std::string const& name) {
              {"ranks", number_of(its ? *its : s.program, "ranks")},
              {"hosts", its ? number_of(*its, "hosts") : 0},
              {"cause", field_of(whole, "cause")}};
-  if (attempt == last) {  // steps are told of no other
+  if (attempt == last) {  // steps are reported only for the last attempt
     auto const& steps = field_of(s.program, "steps");
     s.facts["steps"] = number_of(steps, "most");
     s.facts["step_ms"] = real_of(steps, "median_ms");
@@ -118,7 +118,8 @@ json::array settings_that_differ(json::value const& a, json::value const& b) {
   return rows;
 }
 
-// A table cuts long texts at their end, which is where commands differ.
+// Shortens the equal beginning of both texts, because a table cuts long texts at their end, where
+// commands differ.
 void begin_near_difference(std::string& a, std::string& b) {
   constexpr std::size_t before = 16;
   auto const same = static_cast<std::size_t>(
@@ -145,7 +146,7 @@ std::string title(json::value const& of) {
   return text_of(of, "program") + (attempt.empty() ? "" : "#" + attempt);
 }
 
-// "+12 %" of the second against the first.
+// Returns the change from `a` to `b`, such as "+12 %".
 std::string change(double a, double b) {
   if (a == b) return "same";
   if (a <= 0 || b <= 0) return {};

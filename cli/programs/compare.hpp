@@ -1,5 +1,5 @@
-// Two programs, or attempts of them, side by side: how long, how far, who was late, and which
-// settings differ. Of what the server tells of each; nothing is kept for it. Main thread.
+// Compares two programs or attempts: duration, progress, late hosts, and different settings. Uses
+// only data of the server. Main thread.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace muster::cli {
 
-/// Each is a name or an id, of a program as a whole, or NAME#ATTEMPT. {"a":…,"b":…,"hosts":[…],
-/// "settings":[…]}. command_error or request_error: there is none.
+/// Compares `a` and `b`, each a name or id, or NAME#ATTEMPT for one attempt. Returns
+/// {"a":…,"b":…,"hosts":[…], "settings":[…]}.
+/// @throws command_error or request_error if one of them does not exist.
 json::value comparison(rest& server, std::string const& a, std::string const& b);
 std::string comparison_text(json::value const& both);
 

@@ -1,4 +1,4 @@
-// Looks, prints, looks again.
+// Queries the program, prints what is new, and repeats.
 #include "cli/programs/following.hpp"
 
 #include <unistd.h>
@@ -46,13 +46,13 @@ class follower {
         explain(attempt);
         return end(program);
       }
-      // A thousand ranks are not asked for a thousand logs three times a second.
+      // Longer pauses for many ranks, because each needs a query.
       if (left == rank_log_reader::left::waiting) rest_for(300ms + 10ms * ranks.size());
     }
   }
 
  private:
-  // Less when a signal comes.
+  // Pauses, but returns early on a signal.
   void rest_for(std::chrono::milliseconds time) const {
     auto const until = std::chrono::steady_clock::now() + time;
     while (signals == passed_on_ && std::chrono::steady_clock::now() < until)
@@ -88,7 +88,7 @@ class follower {
     hang_ = std::move(hang);
   }
 
-  // Why there is to be this attempt: once, also where it had begun before anybody looked.
+  // Prints the reason of an attempt once, even if it began before the first query.
   void explain(std::int64_t attempt) {
     if (attempt <= explained_) return;
     auto const answer = server_.get(path_ + "/attempts");
@@ -115,7 +115,7 @@ class follower {
   std::string const path_;
   rank_log_reader logs_;
   std::string told_, without_, hang_;
-  std::int64_t explained_ = 1;  // the last attempt whose reason was told; the first has none
+  std::int64_t explained_ = 1;  // the last attempt whose reason was printed; the first has none
   int passed_on_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Reads --tasks, and gives each type what is said of it or of all.
+// Parses --tasks, and applies the other flags to one type or to all.
 #include "cli/programs/launch_tasks.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::uint64_t count_in(std::string_view text, std::string const& all) {
   return *count;
 }
 
-// "8" or "2-8".
+// Parses "8" or "2-8".
 json::object group_of(std::string_view text, std::string const& all) {
   auto const dash = text.find('-');
   if (dash == std::string_view::npos) return {{"count", count_in(text, all)}};
@@ -57,7 +57,8 @@ std::uint32_t amount_of(std::string const& name, std::string const& text) {
   return static_cast<std::uint32_t>(*amount);
 }
 
-// What is said of one type goes before what is said of all; of a resource 0: it asks for none.
+// Applies values to types. A value for one type has priority over a value for all; a resource of 0
+// removes it from the type.
 void give(json::object& groups, std::string const& flag, char const* member,
           std::map<std::string, json::value> const& said) {
   for (bool const of_one : {false, true}) {
@@ -73,7 +74,7 @@ void give(json::object& groups, std::string const& flag, char const* member,
         if (members.is_null()) members.emplace_object();
         auto const key = of_one ? name.substr(colon + 1) : name;
         if (of_one && what == json::value(0u))
-          members.as_object().erase(key);  // takes the type out of what is said of all
+          members.as_object().erase(key);  // excludes the type from the value for all
         else
           members.as_object()[key] = what;
       }

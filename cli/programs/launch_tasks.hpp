@@ -1,5 +1,4 @@
-// What flags say of a program's ranks: how many of which types, and what each asks for. Main
-// thread.
+// The flags for a program's ranks: the number of each type, and their requirements. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +13,23 @@ namespace muster::cli {
 
 struct launch_tasks {
   std::optional<std::string> tasks;            // "8", "2-8", "worker=8,ps=2"
-  std::string nproc;                           // "8"; with --nnodes of each host
-  std::optional<std::uint32_t> gpus;           // of each rank
-  std::vector<std::string> resources, labels;  // "gpu=4", or of one type "worker:gpu=4"
-  std::vector<std::string> commands;           // "ps=python ps.py", for a shell
+  std::string nproc;                           // "8"; with --nnodes, for each host
+  std::optional<std::uint32_t> gpus;           // for each rank
+  std::vector<std::string> resources, labels;  // "gpu=4", or for one type "worker:gpu=4"
+  std::vector<std::string> commands;           // "ps=python ps.py", run by a shell
 };
 
-/// Writes --nproc, --nnodes and --gpus as `tasks` and `resources`. Without any of them one task.
-/// Returns how many ranks one worker may get: 0, unless --nnodes says it. Errors: command_error
-/// (usage).
+/// Converts --nproc, --nnodes and --gpus to `tasks` and `resources`; the default is one task.
+/// Returns the most ranks on one worker if --nnodes limits them, otherwise 0.
+/// @throws command_error (usage)
 std::uint32_t spell_out(launch_tasks& given, std::string const& nnodes);
 
 void add_launch_tasks(CLI::App& verb, launch_tasks& to);
 
-/// The member `tasks` of a submission. command_error (usage) names the flag that is wrong.
+/// Returns the member `tasks` of a submission.
+/// @throws command_error (usage) that names the wrong flag.
 json::object tasks_json(launch_tasks const& given);
-/// Each of these types runs a command of its own.
+/// Returns whether each of these types has a command of its own.
 bool all_have_commands(json::object const& tasks);
 
 }  // namespace muster::cli

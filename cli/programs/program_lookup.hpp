@@ -1,5 +1,4 @@
-// Programs as the server tells of them, for verbs: how one is found and what is said of it. Main
-// thread.
+// Finds programs on the server and describes them. Main thread.
 #pragma once
 
 #include <string>
@@ -9,29 +8,31 @@
 
 namespace muster::cli {
 
-/// "/api/v1/programs/ID" of a program by its name or its id; of several with the name the newest.
-/// Errors: as of find_target.
+/// Returns the path "/api/v1/programs/ID" of a program with this name or id. If several have the
+/// name, returns the newest. Throws as find_target.
 std::string path_of_program(rest& server, std::string const& name_or_id);
 
-/// Returns "rank 3", or "rank 3 (ps:0)" where its task is not worker:3. Without a number the task.
+/// Returns "rank 3", or "rank 3 (ps:0)" if its task is not worker:3. Returns the task if the rank
+/// has no number.
 std::string rank_label_of(json::value const& rank, char const* number = "rank",
                           char const* task = "task");
 
-/// Sentences about workers that are lost and may still run ranks of it.
+/// Returns sentences about lost workers that may still run ranks of the program.
 std::vector<std::string> losses_of(json::value const& program);
 
-/// The ranks of its last attempt, by number.
+/// Returns the ranks of the program's last attempt, by number.
 json::array ranks_of(rest& server, std::string const& path);
 
-/// How many of them began without `preload`, and why the first. Empty: none.
+/// Returns how many ranks started without `preload`, and why the first did. Empty: none.
 std::string without_preload(json::array const& ranks);
 
 bool has_ended(json::value const& program);
-/// "train (prog_0000000000000001)".
+/// Returns "train (prog_0000000000000001)".
 std::string title_of(json::value const& program);
-/// Why it ended as it did, with the last lines on stderr: several lines. Empty: nothing went wrong.
+/// Returns why the program failed, with its last lines on stderr. Empty: it did not fail.
 std::string cause_of(json::value const& program);
-/// What a verb that waited for it ends with: 0, or the first failure's own, as `muster run` does.
+/// Returns the exit status of a command that waited for the program: 0, or that of the first
+/// failure, as in `muster run`.
 int exit_status_of(json::value const& program);
 
 }  // namespace muster::cli

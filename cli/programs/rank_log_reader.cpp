@@ -1,5 +1,5 @@
-// Asks for each rank's log from where the last piece ended. An attempt is left for the next one
-// when it was over before it was looked at, and all that it printed was read.
+// Queries each rank's log from the end of the last piece. Continues with the next attempt when the
+// present one had ended before the query and all its output was read.
 #include "cli/programs/rank_log_reader.hpp"
 
 #include <chrono>
@@ -12,9 +12,9 @@
 
 namespace muster::cli {
 
-// One that prints faster than it is read must not keep others, and signals, waiting.
+// A rank that prints faster than it is read must not delay other ranks and signals.
 constexpr int pieces_max = 16;
-// Workers tell the last lines a moment after the end, or are gone.
+// Queries after the end: workers report the last lines with a short delay, or are lost.
 constexpr int looks_max = 5;
 constexpr char const* piece_bytes = "&bytes=262144";
 
@@ -38,7 +38,8 @@ rank_log_reader::left rank_log_reader::look(json::value const& program, json::ar
   return left::more;
 }
 
-// Those of the last attempt when they have begun, or ended while nobody was told that they had.
+// Returns the ranks of the last attempt that have started, or that ended before they were seen
+// running; for earlier attempts, all ranks.
 std::map<std::int64_t, std::string> rank_log_reader::ranks_to_ask(json::array const& ranks,
                                                                   bool last) {
   std::map<std::int64_t, std::string> all;
@@ -75,7 +76,7 @@ rank_log_reader::left rank_log_reader::look_at_all(json::array const& ranks, boo
   return more ? left::more : waits ? left::waiting : left::nothing;
 }
 
-// The splitter marks a line that has not ended with a carriage return.
+// Prints a line. The splitter marks an incomplete line with a carriage return.
 void rank_log_reader::print(rank const& r, std::string_view line) {
   bool const ended = !line.ends_with('\r');
   printer_.line(r.label, r.label + " | " + std::string(overwritten(line)), ended);
@@ -87,7 +88,7 @@ bool rank_log_reader::look(rank& r, std::int64_t number, bool over) {
                                               "&offset=" + std::to_string(r.offset));
   boost::system::error_code error;
   auto const piece = json::parse(answer.body, error);
-  if (answer.status != 200 || error) {  // its worker is away: another look may tell
+  if (answer.status != 200 || error) {  // its worker is disconnected; a later query may succeed
     why_ = text_of(piece, "detail");
     r.gone = answer.status == 404;
     return false;
@@ -137,7 +138,7 @@ void print_program_logs(rest& server, std::string const& path, std::optional<std
   asked.one_attempt = attempt.has_value();
   if (rank) asked.rank = *rank;
   rank_log_reader all(server, path, asked);
-  // If a rank or an attempt was named and is not there, the server says why.
+  // If the given rank or attempt does not exist, the server reports why.
   auto const check = [&] {
     if (!rank && !attempt) return;
     auto const answer =

@@ -25,7 +25,7 @@ constexpr std::pair<std::string_view, char const*> sentences[] = {
     {"BUSY", "its worker answers as many questions as it may; ask again"},
     {"UNKNOWN", "it has ended meanwhile"}};
 
-// {0, 1, 3}: "0-1,3".
+// Returns "0-1,3" for {0, 1, 3}.
 std::string in_ranges(std::set<std::uint64_t> const& numbers) {
   std::string said;
   for (auto it = numbers.begin(); it != numbers.end();) {
@@ -38,10 +38,10 @@ std::string in_ranges(std::set<std::uint64_t> const& numbers) {
   return said;
 }
 
-// "ranks 0-1,3 on host-a; rank 8 on host-b", of many hosts the first few.
+// Returns "ranks 0-1,3 on host-a; rank 8 on host-b", with at most `named_max` hosts.
 std::string ranks_in_short(json::array const& ranks) {
   constexpr std::size_t named_max = 6;
-  std::map<std::string, std::set<std::uint64_t>> of;  // host
+  std::map<std::string, std::set<std::uint64_t>> of;  // by host
   for (auto const& r : ranks) of[text_of(r, "host")].insert(count_of(r, "rank"));
   std::string said;
   std::size_t named = 0;

@@ -1,4 +1,4 @@
-// Stacks of ranks as people read them. Pure.
+// Stacks of ranks for people. Pure.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace muster::cli {
 
-/// All threads are in the text: TAKEN, NATIVE.
+/// Returns whether the text contains all threads, which is so for TAKEN and NATIVE.
 bool is_whole(std::string const& state);
-/// A sentence about each other state.
+/// Returns a sentence about any other state.
 std::string why_no_stack(std::string const& state);
-/// Of the answer of GET /api/v1/programs/{id}/stacks: a heading for each group of ranks, then
-/// their stack, the odd one first.
+/// Formats the answer of GET /api/v1/programs/{id}/stacks: a heading for each group of ranks with
+/// equal stacks, then the stack. The server lists outliers first.
 std::string stacks_text(json::value const& answer);
-/// Of such groups; empty: of none.
+/// Formats such groups of ranks. Returns an empty string if there are none.
 std::string groups_text(json::array const& groups);
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// X.509 by OpenSSL: what goes into a certificate, and files that appear whole.
+// Creates X.509 certificates with OpenSSL, and writes files atomically.
 #include "cli/tls/authority.hpp"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ constexpr std::size_t name_bytes_max = 64;  // of a common name
 constexpr std::size_t hosts_max = 100;
 constexpr std::size_t host_bytes_max = 253;
 constexpr long day = 24 * 60 * 60;
-constexpr long clock_skew = 60 * 60;  // machines whose clocks are behind take it, too
+constexpr long clock_skew = 60 * 60;  // accepted by machines whose clocks are behind
 
 using key_ptr = std::unique_ptr<EVP_PKEY, freed_by<EVP_PKEY_free>>;
 using x509_ptr = std::unique_ptr<X509, freed_by<X509_free>>;
@@ -79,7 +79,8 @@ bool add(X509* to, X509* issuer, int what, std::string const& value) {
 bool set_serial(X509* c) {
   unsigned char bytes[16];
   if (RAND_bytes(bytes, sizeof bytes) != 1) return false;
-  bytes[0] = static_cast<unsigned char>((bytes[0] & 0x7f) | 0x40);  // positive, of one length
+  // Positive, and always of the same length.
+  bytes[0] = static_cast<unsigned char>((bytes[0] & 0x7f) | 0x40);
   std::unique_ptr<BIGNUM, freed_by<BN_free>> const n(BN_bin2bn(bytes, sizeof bytes, nullptr));
   return n && BN_to_ASN1_INTEGER(n.get(), X509_get_serialNumber(c)) != nullptr;
 }
@@ -91,8 +92,8 @@ std::string alternative_names(std::vector<std::string> const& hosts) {
   return text;
 }
 
-/// Without an issuer it is an authority, signed by itself. Null: OpenSSL refuses, which it does
-/// not.
+/// Creates a certificate; without an issuer, a self-signed authority. Null: OpenSSL failed, which
+/// is not expected.
 x509_ptr make_certificate(EVP_PKEY* key, certificate_request const& r, pair const* issuer) {
   x509_ptr c(X509_new());
   auto* const signed_by = issuer ? issuer->certificate.get() : c.get();
@@ -117,7 +118,7 @@ x509_ptr make_certificate(EVP_PKEY* key, certificate_request const& r, pair cons
   return ok ? std::move(c) : nullptr;
 }
 
-/// Written beside its place and renamed into it.
+/// Writes a temporary file next to its destination, then renames it.
 muster::status write(fs::path const& path, std::string_view text, mode_t mode) {
   auto part = path;
   part += "." + std::to_string(::getpid());

@@ -1,6 +1,6 @@
 // A private certificate authority in a directory, and the certificates that it issues: ca.pem and
-// ca.key, NAME.pem and NAME.key. Keys are of the curve P-256, in files that only their owner reads.
-// Any thread; no two at a time in one directory.
+// ca.key, NAME.pem and NAME.key. Keys use the curve P-256 and are stored in files that only their
+// owner can read. Any thread, but only one at a time in a directory.
 #pragma once
 
 #include <filesystem>
@@ -14,23 +14,24 @@ namespace muster::cli {
 constexpr unsigned certificate_days_max = 36'500;
 
 struct certificate_request {
-  std::string name;                // of the files, and the common name
-  std::vector<std::string> hosts;  // DNS names and addresses that it is for; empty: a client's
-  unsigned days = 365;             // no longer than the authority's own
+  std::string name;  // of the files; also the common name
+  // DNS names and addresses of the certificate; empty: a client certificate.
+  std::vector<std::string> hosts;
+  unsigned days = 365;  // no longer than the authority's own validity
 };
 
 bool has_authority(std::filesystem::path const& directory);
 
-/// Makes the directory where it is not there. FAILED_PRECONDITION: there is an authority, or a part
-/// of one, or what the system says of a file.
+/// Creates an authority, and the directory if necessary. FAILED_PRECONDITION if (a part of) an
+/// authority exists, or with the system's error about a file.
 muster::status make_authority(std::filesystem::path const& directory, unsigned days);
 
-/// Replaces what has the name, key and certificate each by renaming. INVALID_ARGUMENT: the name or
-/// a host. FAILED_PRECONDITION: the authority cannot be read or has expired, or what the system
-/// says of a file.
+/// Issues a certificate, and atomically replaces a key and a certificate with the same name.
+/// INVALID_ARGUMENT: the name or a host is invalid. FAILED_PRECONDITION: the authority cannot be
+/// read or has expired, or the system's error about a file.
 muster::status issue(std::filesystem::path const& directory, certificate_request const& r);
 
-/// localhost and its addresses, and this machine's name.
+/// Returns localhost with its addresses, and the name of this machine.
 std::vector<std::string> default_hosts();
 
 }  // namespace muster::cli

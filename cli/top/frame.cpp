@@ -1,5 +1,4 @@
-// The questions of a frame, then its lines: a head of numbers, tasks, programs, and the slowest
-// closures.
+// Queries the data of a frame, and renders it: totals, tasks, programs, and the slowest closures.
 #include "cli/top/frame.hpp"
 
 #include <algorithm>
@@ -35,8 +34,8 @@ std::int64_t started(json::value const& closure) {
   return attempts.empty() ? 0 : number_of(attempts.back(), "started_ms");
 }
 
-// Returns the jobs that run most closures. Asks for RUNNING, which older servers also understand: a
-// job of which nothing has started runs no closure.
+// Returns the jobs that run most closures. Queries RUNNING jobs, which older servers also support;
+// a job that has not started runs no closures.
 json::array busiest(rest& server, std::string const& cluster) {
   auto const of = cluster == "default" ? std::string() : "&" + of_cluster(cluster);
   auto const running = [](json::value const& job) {
@@ -88,7 +87,7 @@ std::vector<std::string> printed(table const& rows) {
   return lines;
 }
 
-// By this machine's clock, which may be behind the server's.
+// Returns the age of a time by this machine's clock, which may be behind the server's.
 std::chrono::milliseconds since(std::int64_t unix_ms) {
   using namespace std::chrono;
   auto const now = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
@@ -120,7 +119,7 @@ std::vector<std::string> head(frame const& f, look_and_feel const& l) {
   return lines;
 }
 
-// Of a task's machine; what is not known is a dash.
+// Returns the used and available cores of a task's machine, or a dash if they are unknown.
 std::string cores(json::value const& m) {
   if (field_of(m, "cpu").is_null()) return "-";
   char text[48];
@@ -170,7 +169,7 @@ std::vector<std::string> task_lines(frame const& f, rates const& r, order by) {
   return lines;
 }
 
-// Nothing where no program goes on: most clusters have none.
+// Returns nothing if no program is active, since most clusters have none.
 std::vector<std::string> program_lines(frame const& f) {
   if (f.programs.empty()) return {};
   table rows({"PROGRAM", "STATE", right("RANKS"), right("ATTEMPT"), right("STEP"), right("AGE"),
@@ -197,7 +196,7 @@ std::vector<std::string> closure_lines(frame const& f) {
   return printed(rows);
 }
 
-/// The first `room` lines; the last of them says how many are missing.
+/// Appends at most `room` lines. If some are omitted, the last line states how many.
 void append(std::vector<std::string>& to, std::vector<std::string> lines, std::size_t room) {
   if (lines.size() > room) {
     auto const hidden = lines.size() - room + 1;
@@ -257,7 +256,7 @@ std::vector<std::string> lines_of(frame const& f, rates const& r, look_and_feel 
   auto tasks = task_lines(f, r, l.sorted), closures = closure_lines(f);
   auto programs = program_lines(f);
   auto left = all > lines.size() + 2 ? all - lines.size() - 2 : 0;
-  auto const ours = std::min(programs.size(), left / 3);  // the others have two thirds at least
+  auto const ours = std::min(programs.size(), left / 3);  // the others have at least two thirds
   left -= ours;
   auto const room =
       std::min(closures.size(), std::max(left / 2, left - std::min(left, tasks.size())));

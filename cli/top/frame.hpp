@@ -1,4 +1,4 @@
-// One look at a server, as `muster top` shows it. Rendering is pure.
+// A snapshot of a server, as `muster top` shows it. Rendering is pure.
 #pragma once
 
 #include <chrono>
@@ -12,30 +12,29 @@ namespace muster::cli::top {
 
 using steady = std::chrono::steady_clock;
 
-/// What was asked. No more than `tasks_max` tasks, `programs_max` programs and `jobs_looked_into`
-/// jobs are.
+/// The data of a snapshot: at most `tasks_max` tasks, `programs_max` programs, and closures of
+/// `jobs_looked_into` jobs.
 struct frame {
   json::value version, overview;
   json::array tasks;
-  json::array programs;  // of the newest, those that have not ended
-  json::array slowest;   // running closures, those that began first
+  json::array programs;  // the newest unfinished ones
+  json::array slowest;   // running closures, earliest start first
   std::size_t alerts = 0;
   steady::time_point at;
 };
 constexpr std::size_t tasks_max = 2'000, jobs_looked_into = 8, slowest_max = 20, programs_max = 200;
 
-/// Throws command_error.
+/// @throws command_error
 frame look(rest& server, std::string const& cluster);
 json::object to_json(frame const& f);
 
 enum class order { task, running, rate, failed };
 order after(order o);
 
-/// What changed from one frame to the next. Rows are known by their incarnation: one that was
-/// replaced begins anew.
+/// Rates between two frames. Rows are identified by incarnation, so a replaced task begins again.
 class rates {
  public:
-  /// Closures that a task finishes in a second; negative: not known yet.
+  /// Returns the closures that a task finishes per second; negative: not known yet.
   double of(json::value const& task) const;
   void take(frame const& f);
 
@@ -52,10 +51,10 @@ struct look_and_feel {
   order sorted = order::task;
   std::size_t width = std::string::npos, height = std::string::npos;  // of the terminal
   std::string url;
-  std::string away;  // why there is no newer frame; empty: there is
+  std::string away;  // why there is no newer frame; may be empty
 };
 
-/// Lines without their ends: no more than `height`, none longer than `width`.
+/// Returns lines without line ends: at most `height`, each at most `width` wide.
 std::vector<std::string> lines_of(frame const& f, rates const& r, look_and_feel const& l);
 
 }  // namespace muster::cli::top

@@ -1,4 +1,4 @@
-// Escape sequences that every terminal of today knows (ECMA-48, and xterm's second screen).
+// Uses escape sequences that all current terminals support (ECMA-48, and xterm's alternate screen).
 #include "cli/top/terminal.hpp"
 
 #include <poll.h>
@@ -67,7 +67,7 @@ terminal::heard terminal::hear_signal() {
   auto const signal = static_cast<int>(info.ssi_signo);
   if (signal == SIGTSTP) {
     give_back();
-    ::raise(SIGSTOP);  // until somebody says SIGCONT
+    ::raise(SIGSTOP);  // until SIGCONT
     take();
   }
   bool const stops = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
@@ -86,7 +86,7 @@ terminal::heard terminal::wait() {
   }
   char key = 0;
   if (::read(STDIN_FILENO, &key, 1) == 1) return {event::key, key, 0};
-  return {event::stopped, 0, SIGHUP};  // the terminal is gone
+  return {event::stopped, 0, SIGHUP};  // the terminal was closed
 }
 
 terminal::size terminal::measure() const {

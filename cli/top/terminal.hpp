@@ -1,6 +1,7 @@
-// The terminal while `muster top` has it: another screen, keys as they are pressed, signals as
-// events; given back however the program is stopped. One object a process, made before the first
-// thread, so that no other takes the signals. Main thread, but for wake().
+// The terminal during `muster top`: the alternate screen, single key presses, and signals as
+// events. The terminal is restored in every case in which the program ends. Create one object in a
+// process, before the first thread, so that no other thread receives the signals. Main thread,
+// except wake().
 #pragma once
 
 #include <termios.h>
@@ -15,7 +16,7 @@ namespace muster::cli::top {
 
 class terminal {
  public:
-  /// Errors: std::system_error.
+  /// @throws std::system_error
   terminal();
   ~terminal();
   terminal(terminal const&) = delete;
@@ -24,12 +25,12 @@ class terminal {
   struct heard {
     event what = event::redraw;
     char key = 0;
-    int signal = 0;  // stopped: by this one
+    int signal = 0;  // if stopped: the signal
   };
-  /// No deadline: the next key, signal or wake(). SIGTSTP is obeyed within: the terminal is given
-  /// back until the program goes on.
+  /// Waits for the next key, signal or wake(), without a deadline. Handles SIGTSTP itself: restores
+  /// the terminal until the program continues.
   heard wait();
-  /// Any thread: makes wait() return.
+  /// Makes wait() return. Any thread.
   void wake();
 
   struct size {
@@ -37,7 +38,7 @@ class terminal {
   };
   size measure() const;
   void draw(std::vector<std::string> const& lines);
-  /// As it was before. The destructor does so too.
+  /// Restores the terminal. The destructor does so as well.
   void give_back();
 
  private:

@@ -1,5 +1,5 @@
-// One script for each shell, in the shell's own way: a case a verb for bash, _arguments for zsh,
-// `complete` lines for fish.
+// Generates one script for each shell: a case statement for bash, _arguments for zsh, `complete`
+// lines for fish.
 #include <algorithm>
 
 #include "cli/tree/tree.hpp"
@@ -15,17 +15,17 @@ std::string replaced(std::string text, char what, std::string const& by) {
   return out;
 }
 
-// In single quotes, of bash and zsh.
+// Returns the text in single quotes for bash and zsh.
 std::string quoted(std::string const& text) {
   return "'" + replaced(text, '\'', "'\\''") + "'";
 }
 
-// fish's single quotes know a backslash.
+// Returns the text in single quotes for fish, where a backslash is special.
 std::string quoted_for_fish(std::string const& text) {
   return "'" + replaced(replaced(text, '\\', "\\\\"), '\'', "\\'") + "'";
 }
 
-// Descriptions end at their first sentence: a menu has a line for each.
+// Returns the first part of a description, since a menu shows one line for each entry.
 std::string short_text(std::string const& about) {
   auto const end = std::min({about.find("; "), about.find(": "), about.find(" [")});
   return about.substr(0, end);
@@ -49,7 +49,7 @@ bool any_positional_file(known_verb const& v) {
                      [](auto const& p) { return p.takes_file(); });
 }
 
-// The verbs that a path can be made longer with.
+// Returns the commands that can follow each path.
 std::string steps(known_verb const& top) {
   std::string text;
   for (auto const* v : all_verbs(top))
@@ -118,7 +118,7 @@ std::string zsh_function(known_verb const& v) {
   return text + "    " + (any_positional_file(v) ? "'*: :_files'" : "'*: :( )'") + "\n}\n\n";
 }
 
-// What fish has read so far must be this verb's.
+// Returns the condition that the words so far are those of this command.
 std::string fish_condition(known_verb const& v) {
   return "__muster_is " + quoted_for_fish(joined(v.path));
 }

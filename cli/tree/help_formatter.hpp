@@ -1,4 +1,4 @@
-// What --help looks like: CLI11's layout, its lines broken to fit the terminal.
+// The layout of --help: that of CLI11, with lines wrapped to the terminal's width.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,11 +7,11 @@
 
 namespace muster::cli {
 
-/// Columns of the terminal that stdout is, at most 100; of what is no terminal 100.
+/// Returns the width of the terminal on stdout, at most 100; 100 without a terminal.
 std::size_t help_columns();
 
-/// Words of `text` in lines of `columns`, those after the first behind `indent` spaces. A word that
-/// is longer than a line has one of its own. `at`: what the first line has before it.
+/// Wraps `text` to lines of `columns`, and indents all but the first by `indent`. A longer word
+/// gets a line of its own. `at`: columns already used on the first line.
 std::string wrapped(std::string const& text, std::size_t columns, std::size_t indent,
                     std::size_t at);
 
@@ -22,14 +22,14 @@ class help_formatter : public CLI::Formatter {
   std::string make_description(CLI::App const* app) const override;
   std::string make_usage(CLI::App const* app, std::string name) const override;
   std::string make_subcommand(CLI::App const* verb) const override;
-  /// --help of a verb with --help-all leaves out the groups "Limits" and "Advanced".
+  /// For a command with --help-all, --help omits the groups "Limits" and "Advanced".
   std::string make_help(CLI::App const* app, std::string name,
                         CLI::AppFormatMode mode) const override;
   std::string make_group(std::string group, bool is_positional,
                          std::vector<CLI::Option const*> options) const override;
   std::string make_option(CLI::Option const* option, bool is_positional) const override;
-  /// Lines that are as long as the source's are one paragraph with the next. Commands, which are to
-  /// be pasted, stay as they are.
+  /// Joins full lines with the next into paragraphs. Commands are left unchanged so that they can
+  /// be pasted.
   std::string make_footer(CLI::App const* app) const override;
 
  private:
@@ -37,7 +37,7 @@ class help_formatter : public CLI::Formatter {
 
   std::size_t columns_;
   mutable bool brief_ = false;        // while make_help runs
-  mutable std::size_t left_out_ = 0;  // flags, until the footer
+  mutable std::size_t left_out_ = 0;  // number of omitted flags, for the footer
 };
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// A page a verb.
+// Generates one page for each command.
 #include <cctype>
 #include <cstdint>
 #include <cstdio>
@@ -10,7 +10,7 @@
 namespace muster::cli {
 namespace {
 
-// Characters beyond ASCII by their numbers, which every formatter knows.
+// Returns a non-ASCII character as its number, which every formatter understands.
 std::string code_point(std::string_view text, std::size_t& at) {
   auto const first = static_cast<unsigned char>(text[at]);
   std::size_t const more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
@@ -22,7 +22,7 @@ std::string code_point(std::string_view text, std::size_t& at) {
   return name;
 }
 
-// Text as it shall look; a control character at the begin of a line is none.
+// Escapes text for roff, including control characters at the beginning of a line.
 std::string roff(std::string_view text) {
   static std::map<char, char const*> const escapes = {
       {'\\', "\\e"}, {'-', "\\-"}, {'\'', "\\(aq"}, {'`', "\\(ga"}, {'^', "\\(ha"}, {'~', "\\(ti"}};

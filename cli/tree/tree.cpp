@@ -1,4 +1,4 @@
-// Walks CLI11's tree.
+// Reads CLI11's tree of commands.
 #include "cli/tree/tree.hpp"
 
 #include <algorithm>
@@ -12,8 +12,8 @@ bool is_word(std::string const& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), fits);
 }
 
-/// What a type's name says the value may be: of "table|json" both, of "list | get KEY" "list" and
-/// "get". Of "JOB_ID|CLOSURE_ID", or one name alone, nothing.
+/// Returns the choices that a value's type lists: "table" and "json" for "table|json", "list" and
+/// "get" for "list | get KEY". Returns nothing for "JOB_ID|CLOSURE_ID" or a single name.
 std::vector<std::string> choices_in(std::string const& type) {
   std::vector<std::string> choices;
   auto parts = std::istringstream(type);

@@ -1,5 +1,5 @@
-// The command line as data, read from the same CLI11 tree that parses it; completion and man pages,
-// which are written from it. Pure.
+// The command line as data, read from the CLI11 tree that also parses it; completion scripts and
+// man pages generated from it. Pure.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,9 +9,9 @@
 namespace muster::cli {
 
 struct known_option {
-  std::vector<std::string> names;    // "-o", "--file"; of a positional none
-  std::string value;                 // "FILE"; empty: it takes none
-  std::vector<std::string> choices;  // what the value may be, where that is a list
+  std::vector<std::string> names;    // "-o", "--file"; empty for a positional
+  std::string value;                 // "FILE"; empty: no value
+  std::vector<std::string> choices;  // possible values, if they are listed
   std::string about;
   bool required = false;
 
@@ -19,37 +19,37 @@ struct known_option {
 };
 
 struct known_verb {
-  std::vector<std::string> path;  // "bench", "kv"; of the program itself empty
+  std::vector<std::string> path;  // "bench", "kv"; empty for the program itself
   std::string about, footer;
   std::string group;  // heading among its siblings
   std::vector<known_option> options, positionals;
   std::vector<known_verb> below;
 };
 
-/// Of the whole program, its verbs below it. Hidden ones are left out.
+/// Returns the whole program with its commands, without hidden ones.
 known_verb read_tree(CLI::App const& app);
 
-/// A verb and all below it, the verb first.
+/// Returns a command and all commands below it; the command itself is first.
 std::vector<known_verb const*> all_verbs(known_verb const& top);
 
-/// Words with blanks between.
+/// Joins words, by default with spaces.
 std::string joined(std::vector<std::string> const& words, std::string const& between = " ");
 
-// Scripts that make a shell complete `muster …`: verbs, flags, choices of flags, files. Ids are the
-// server's and completed by nobody.
+// Shell scripts that complete commands, flags, choices and files of `muster …`. They do not
+// complete ids, which only the server knows.
 std::string bash_completion(known_verb const& top);
 std::string zsh_completion(known_verb const& top);
 std::string fish_completion(known_verb const& top);
 
-// Man pages, roff with the macros of man(7), from what `--help` says.
+// Man pages in roff with the man(7) macros, from the text of `--help`.
 
-/// "muster", "muster-serve", "muster-bench-kv".
+/// Returns "muster", "muster-serve", "muster-bench-kv".
 std::string page_name(known_verb const& v);
-/// What stands at the edges of pages.
+/// The texts in the header and footer of pages.
 struct edition {
   std::string version, date;  // "0.1.0", "2026-01-31"
 };
-/// The page in section 1. `top`: the whole program.
+/// Returns the page in section 1. `top` is the whole program.
 std::string man_page(known_verb const& v, known_verb const& top, edition const& e);
 
 }  // namespace muster::cli

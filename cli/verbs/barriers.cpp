@@ -1,4 +1,4 @@
-// muster barriers: who waits for whom, who is usually late; and waiting there from a script.
+// muster barriers: lists barriers and late tasks, and waits at a barrier from a script.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -20,7 +20,7 @@ struct barriers_options : server_options {
   duration timeout = std::chrono::seconds(60);
 };
 
-// The server parks a request for this long at most; longer waits are several requests.
+// The server parks a request at most this long; longer waits take several requests.
 constexpr duration one_wait = std::chrono::minutes(10);
 
 std::string base(barriers_options const& o) {
@@ -54,7 +54,7 @@ void list(rest& server, barriers_options const& o) {
     std::cerr << "there are more; --limit shows them\n";
 }
 
-// The tasks that wait, the first to arrive on top.
+// Prints the waiting tasks, the first to arrive at the top.
 void print_arrivals(json::array arrivals) {
   if (arrivals.empty()) return;
   auto const came = [](json::value const& a) { return number_of(a, "came_ms"); };
@@ -94,7 +94,7 @@ void show(json::value const& b, output_format output) {
   rows.print(std::cout);
 }
 
-// "0.4 ms" is as good an answer as "12 s": one decimal below ten.
+// Returns milliseconds, with one decimal below ten.
 std::string ms_exact(json::value const& of, std::string_view key) {
   auto const ms = real_of(of, key);
   if (ms >= 10) return rounded(std::chrono::milliseconds(std::llround(ms)));
@@ -122,7 +122,7 @@ void show_stragglers(json::value const& s, output_format output) {
       {"TASK", "HOST", right("LAST"), right("OF"), right("LATE, MEAN"), right("LATE, MOST")});
   std::size_t rows = 0;
   for (auto const& t : list_of(s, "tasks")) {
-    if (++rows > 20) break;  // all are in --output json
+    if (++rows > 20) break;  // --output json contains all of them
     tasks.add({text_of(t, "task"), host_text(t), text_of(t, "last"), text_of(t, "barriers"),
                ms_exact(t, "late_mean_ms"), ms_exact(t, "late_max_ms")});
   }

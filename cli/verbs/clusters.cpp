@@ -1,4 +1,4 @@
-// muster clusters: declare clusters for agents, look at them, fail their runs, forget them.
+// muster clusters: declares, shows, fails and forgets clusters of agents.
 #include <algorithm>
 #include <iostream>
 
@@ -27,7 +27,7 @@ std::string agents_in_short(json::value const& tasks) {
     if (n == 0) return;
     text += (text.empty() ? "" : ", ") + with_thousands(n) + " " + std::string(state);
   };
-  // Of those that count as connected some may not have been heard of since a restart.
+  // Some tasks that count as connected may not have reported since a restart.
   auto const unheard = count_of(tasks, "unheard");
   add(count_of(tasks, "connected") - std::min(unheard, count_of(tasks, "connected")), "connected");
   add(unheard, "not heard of since the restart");
@@ -69,7 +69,7 @@ std::string how_told(std::string const& delivery) {
              : delivery;
 }
 
-// Which of the rules are other than most clusters have them.
+// Returns the rules that differ from those of most clusters.
 std::string rules_of(json::value const& c) {
   std::string text;
   auto const add = [&text](std::string const& rule) { text += (text.empty() ? "" : "; ") + rule; };
@@ -85,7 +85,7 @@ std::string rules_of(json::value const& c) {
   return text;
 }
 
-// "worker=8, ps=2"
+// Returns "worker=8, ps=2".
 std::string jobs_text(json::value const& jobs) {
   std::string text;
   if (auto const* all = jobs.if_object())
@@ -171,7 +171,7 @@ void create(rest& server, action_words const& words, clusters_options const& o) 
               << text_of(c, "address") << '\n';
 }
 
-/// "worker:1" as "worker/1" of a path.
+/// Converts "worker:1" to "worker/1" in a path.
 std::string task_path(action_words const& words, std::string const& task) {
   auto const colon = task.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == task.size())

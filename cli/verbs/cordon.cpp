@@ -1,4 +1,4 @@
-// muster cordon, uncordon and drain: what an operator says of a task.
+// muster cordon, uncordon and drain: stop or resume sending work to a task.
 #include <iostream>
 
 #include "cli/actions.hpp"

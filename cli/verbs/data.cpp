@@ -1,4 +1,4 @@
-// muster data: looks after what a server keeps, in a directory or in etcd, without asking a server.
+// muster data: maintains the stored data of a server, in a directory or in etcd, without a server.
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -29,12 +29,12 @@ struct data_options {
   std::optional<std::string> kind, cluster;
   std::optional<std::uint64_t> limit;
   bool dry_run = false, drop = false;
-  server::shared_store store;  // how etcd is reached; `where` is a word
+  server::shared_store store;  // access to etcd; its address is an argument
 };
 
 std::sig_atomic_t volatile broken_off = 0;
 
-/// Tells how far a long work is; a signal breaks it off in order.
+/// Prints the progress of a long operation. A signal interrupts it cleanly.
 class long_work {
  public:
   long_work() {
@@ -63,7 +63,7 @@ class long_work {
   clock::time_point told_ = clock::now();
 };
 
-/// Nothing: it is a directory.
+/// Returns nothing for a directory.
 std::optional<etcd::access> etcd_of(std::string const& word, data_options const& o) {
   if (!word.starts_with("etcd://") && !word.starts_with("etcds://")) return {};
   return store_access(word, o.store);
@@ -87,7 +87,8 @@ opened open(std::string const& word, data_options const& o, journal::watcher con
 checked look_at(std::string const& directory, data_options const& o) {
   long_work progress;
   checked c;
-  // A server may let go of a value, and then of its blob, between the one look and the other.
+  // Repeats the check, because a running server may release a value and its blob between the two
+  // reads.
   for (int looks = 0; looks < 3; ++looks) {
     c.from = open(directory, o, std::ref(progress));
     c.has = value_or_throw(journal::inspect(*c.from.all, std::ref(progress)));
@@ -115,7 +116,7 @@ int check(action_words const& words, data_options const& o) {
   return c.blobs.missing.empty() ? exit_ok : exit_failed;
 }
 
-/// What there is no text for is base64, under a name that says so.
+/// Adds text to an object. Text that is not UTF-8 is base64, with a suffix in its name.
 void add_text(json::object& into, std::string name, std::string_view text) {
   bool const plain = is_utf8(text);
   into[plain ? name : name + "_base64"] = plain ? std::string(text) : base64(text);
@@ -135,7 +136,8 @@ journal::entry_kind const* kind_wanted(action_words const& words, data_options c
   throw words.wrong("--kind " + *o.kind + " is none of " + known_kinds());
 }
 
-/// Whether somebody reads on. command_error: what was written is nowhere, as on a full disk.
+/// Returns whether the reader still reads.
+/// @throws command_error if output was lost, as on a full disk.
 bool is_read(std::ostream& out) {
   if (out) return true;
   if (errno == EPIPE) return false;
@@ -289,7 +291,7 @@ int run_data(data_options& o) {
       {{"check", 1}, {"dump", 1}, {"compact", 1}, {"backup", 2}, {"restore", 2}, {"repair", 2}});
   if ((o.dry_run || o.drop) && words.action() != "repair")
     throw words.wrong("--dry-run and --drop are for 'muster data repair'");
-  server::raise_file_limit();  // each file of the directory is held open
+  server::raise_file_limit();  // each file of the directory is kept open
   if (words.action() == "check") return check(words, o);
   if (words.action() == "dump") return dump(words, o);
   if (words.action() == "compact") return compact(words, o);
@@ -310,7 +312,7 @@ void add_data(CLI::App& app, choice& chosen) {
             "What to do");
   add_output_option(*verb, o->output);
   verb->get_option("--output")->description("check: table or json");
-  // Not from the environment or a file: a dump that silently lacks the rest misleads.
+  // Not from the environment or a file, because a dump that silently lacks entries misleads.
   add_value(*verb, "--kind", o->kind, "KIND", "dump: only these entries: " + known_kinds())
       ->configurable(false);
   add_value(*verb, "--cluster", o->cluster, "NAME", "dump: only entries of this cluster")

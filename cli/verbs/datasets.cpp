@@ -1,4 +1,4 @@
-// muster datasets: list or look at datasets that are dealt out to functions.
+// muster datasets: lists or shows datasets whose splits are distributed to functions.
 #include <iostream>
 
 #include "cli/actions.hpp"
@@ -14,7 +14,7 @@ struct datasets_options : server_options {
   std::string cluster;
 };
 
-/// "2 of 3", or "all 3 are done".
+/// Returns "2 of 3", or "all 3 are done".
 std::string epoch_of(json::value const& d) {
   auto const epoch = count_of(d, "epoch"), epochs = count_of(d, "epochs");
   return epoch >= epochs ? "all " + with_thousands(epochs) + " are done"

@@ -1,5 +1,5 @@
-// muster explain: why a closure waits, moved or failed; of a job, one closure of each state that is
-// not at its end.
+// muster explain: explains why a closure waits, moved or failed. For a job, explains one closure of
+// each unfinished state.
 #include <iostream>
 
 #include "cli/actions.hpp"
@@ -60,7 +60,7 @@ int explain_program(rest& server, explain_options const& o) {
   return exit_ok;
 }
 
-/// Prints the state of an object or a task, and why it is in it.
+/// Prints the state of an object or a task, and its reason.
 int explain_state(rest& server, explain_options const& o, found_target const& what) {
   auto const one = server.get(
       what.path + (what.kind == target::object ? "?" + of_cluster(o.cluster) : std::string()));
@@ -80,7 +80,7 @@ int run_explain(explain_options& o) {
   if (what.kind == target::program) return explain_program(server, o);
   if (what.kind == target::object || what.kind == target::task)
     return explain_state(server, o, what);
-  // A value has the number of the closure that it comes from.
+  // A value has the number of its closure.
   auto const closure = what.kind == target::value ? "cl_" + o.id.substr(3) : o.id;
   auto const answer = server.get("/api/v1/closures/" + percent_encoded(closure) + "/explain");
   if (!printed_as_json(o.output, answer))

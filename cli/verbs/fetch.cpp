@@ -1,4 +1,4 @@
-// muster fetch: the value of one RemoteValue, or all results of a job, waiting for them.
+// muster fetch: waits for the value of a RemoteValue, or for all results of a job, and prints them.
 #include <iostream>
 
 #include "cli/actions.hpp"
@@ -19,13 +19,13 @@ struct fetch_options {
   result_format output = result_format::values;
 };
 
-// The server parks a request for this long at most; longer waits are several requests.
+// The server parks a request at most this long; longer waits take several requests.
 constexpr auto fetch_wait = std::chrono::seconds(30);
 
 int fetch_value(rest& server, fetch_options const& o) {
   using steady = std::chrono::steady_clock;
   auto const start = steady::now();
-  server.meet();  // it may restart while it keeps the first question
+  server.meet();  // the server may restart during the first wait
   for (;;) {
     duration wait = fetch_wait;
     if (o.timeout)

@@ -1,4 +1,4 @@
-// muster functions: what workers can be asked for by name.
+// muster functions: lists the functions that workers provide.
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -15,7 +15,8 @@ struct functions_options : server_options {
   std::size_t limit = 1000;
 };
 
-// Of those that `muster worker` and Python workers bring. Servers know names, not arguments.
+// Returns the arguments of functions that `muster worker` and Python workers provide. Servers know
+// only names.
 std::string arguments_of(std::string const& function) {
   static std::map<std::string, char const*> const known = {
       {"muster.noop", ""},

@@ -1,4 +1,4 @@
-// muster help: what --help says, for those who write it as a verb.
+// muster help: prints the text of --help.
 #include <iostream>
 
 #include "cli/command.hpp"
@@ -23,7 +23,7 @@ int print_help(help_options& o) {
     before += (before.empty() ? "" : " ") + at->get_name();
     at = named.front();
   }
-  // The program's own help would be that of the verb that was given: this one.
+  // For the program itself, CLI11 would print the help of the parsed command, which is this one.
   std::cout << at->get_formatter()->make_help(
       at, before.empty() ? at->get_name() : before + " " + at->get_name(),
       CLI::AppFormatMode::Normal);

@@ -1,5 +1,5 @@
-// muster jobs, cancel and retry: the jobs of the server, or one of them in detail; stopping one, or
-// a single closure; what failed or was cancelled in one, as a new job.
+// muster jobs, cancel and retry: lists jobs or shows one; cancels a job or a closure; submits the
+// failed and cancelled closures of a job as a new job.
 #include <algorithm>
 #include <iostream>
 
@@ -32,14 +32,14 @@ std::chrono::milliseconds run_time(json::value const& job) {
   return std::chrono::milliseconds(std::max<std::int64_t>(0, end - created));
 }
 
-// "7 not kept": a client had released them before the server was restarted.
+// Returns "7 not kept" for closures that a client had released before the server restarted.
 std::string not_kept(json::value const& job) {
   auto const n = count_of(job, "not_kept");
   return n == 0 ? std::string() : "; " + with_thousands(n) + " not kept over a restart";
 }
 
-// What a job's line says beside its state: a stream counts generations, and one that holds values
-// may be waiting for its client.
+// Returns the kind of a job for its line. A stream has a generation, and one that holds values may
+// be waiting for its client.
 std::string kind_of(json::value const& job) {
   auto const& generation = field_of(job, "generation");
   if (generation.is_null()) return "job";
@@ -53,8 +53,8 @@ std::string kind_of(json::value const& job) {
          (is_true(holding, "detached") ? " after its work" : " without a client");
 }
 
-// What its closures call and how many call it, most first: of few closures the graph has them one
-// by one, of many by function.
+// Returns the called functions and the number of closures of each, most first. The graph lists few
+// closures individually, and many by function.
 std::string called_by(json::value const& graph) {
   constexpr std::size_t shown = 8;
   std::vector<std::pair<std::uint64_t, std::string>> counted;
@@ -138,7 +138,7 @@ int cancel(cancel_options& o) {
   auto const known = server.get(what.path);
   auto const before = text_of(known, "state");
   bool const ended = before == "SUCCEEDED" || before == "FAILED" || before == "CANCELLED";
-  // A program that has ended refuses it; a job does not.
+  // Cancelling a program that has ended is refused; a job accepts it.
   auto const answer =
       ended && what.kind == target::program ? known : server.post(what.path + "/cancel", {});
   if (o.output == output_format::table && ended)
@@ -153,8 +153,8 @@ struct failed_jobs : server_options {
   std::string name, cluster;
 };
 
-// Prints why a job was not retried. Throws when the server did not answer, since the next job would
-// not be answered either.
+// Prints why a job was not retried. Throws if the server did not answer, since it would not answer
+// for the next job either.
 void report_not_retried(request_error const& why, std::string const& job) {
   if (why.end().status == 0) throw why;
   std::cerr << job << " was not retried: " << why.what() << '\n';

@@ -1,4 +1,4 @@
-// muster kv: the key-values of a cluster.
+// muster kv: reads and writes the key-values of a cluster.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,16 +21,16 @@ struct kv_options : server_options {
   bool insert = false, recursive = false;
 };
 
-// Of kv wait.
+// The default of kv wait.
 constexpr duration wait_default = std::chrono::seconds(60);
-// The server parks a request for this long at most; longer waits are several requests.
+// The server parks a request at most this long; longer waits take several requests.
 constexpr duration one_key_wait = std::chrono::seconds(30);
 
 std::string base(kv_options const& o) {
   return "/api/v1/clusters/" + percent_encoded(o.cluster) + "/kv";
 }
 
-// A listing in the terminal shows the beginning of each value, JSON the whole.
+// Returns the beginning of a value, for listings in a terminal. JSON contains the whole value.
 std::string in_short(json::value const& key) {
   if (auto const& text = field_of(key, "value"); text.is_string())
     return for_terminal(std::string(text.get_string()), 60);
@@ -58,7 +58,7 @@ int print_value(std::string const& key, muster::http_response const& got, output
     std::cout << json::serialize(o) << '\n';
     return exit_ok;
   }
-  std::cout << got.body;  // exactly; a pipe may want every byte
+  std::cout << got.body;  // unchanged, since a pipe may need every byte
   if (isatty(STDOUT_FILENO) && !got.body.ends_with('\n')) std::cout << '\n';
   return exit_ok;
 }
@@ -142,7 +142,7 @@ int waits(rest& server, action_words const& words, kv_options const& o) {
 }
 
 int run_kv(kv_options& o) {
-  // A value that begins with a dash would pass for a flag.
+  // A value that begins with a dash would be taken for a flag.
   o.words.insert(o.words.end(), o.literal->begin(), o.literal->end());
   action_words const words(
       "kv", o.words,

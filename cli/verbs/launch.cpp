@@ -1,4 +1,4 @@
-// muster launch: a program as ranks on the cluster's workers.
+// muster launch: runs a program as ranks on the cluster's workers.
 #include <iostream>
 
 #include "base/text.hpp"
@@ -75,7 +75,7 @@ int run_launch(launch_verb_options& o) {
   return follow_program(server, "/api/v1/programs/" + percent_encoded(id));
 }
 
-// When it starts, ends and starts again.
+// Adds the flags for start, end and restarts.
 void add_times(body_flags& program) {
   program.number("--max-restarts,--max_restarts",
                  "Number of times that all ranks start again after a failure (0)");

@@ -1,4 +1,4 @@
-// The flags that say what is logged and how, of `serve` and `proxy`.
+// The logging flags of `serve` and `proxy`.
 #pragma once
 
 #include "app/logging.hpp"

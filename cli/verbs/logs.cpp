@@ -1,4 +1,4 @@
-// muster logs: what a closure, or all closures of a job, logged and printed.
+// muster logs: prints the log and the output of a closure, or of all closures of a job.
 #include <iostream>
 
 #include "cli/command.hpp"
@@ -21,7 +21,7 @@ struct logs_options : server_options {
 
 constexpr std::initializer_list<target> logged{target::closure, target::job, target::program};
 
-// The server parks a request for this long at most.
+// The server parks a request at most this long.
 constexpr auto one_look = std::chrono::seconds(30);
 
 bool has_several(rest& server, std::string const& id) {
@@ -46,7 +46,7 @@ int run_logs(logs_options& o) {
   if (look.dropped > 0) std::cerr << look.dropped << " older lines were dropped to make room\n";
   for (;;) {
     for (auto const& line : look.lines) {
-      // An open job may get more closures than it had.
+      // Closures may be added to an open job.
       several = several || (o.id.starts_with("job_") && number_of(line, "index") > 0);
       if (o.output == output_format::json)
         std::cout << json::serialize(line) << '\n';

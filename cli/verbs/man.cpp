@@ -1,4 +1,4 @@
-// muster man and completion: what a manual and a shell tell of the command line.
+// muster man and completion: generate man pages and shell completions.
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -18,7 +18,7 @@ struct man_options {
   CLI::App* program = nullptr;
 };
 
-// Today; for builds that shall be the same on any day, SOURCE_DATE_EPOCH.
+// Returns today's date, or SOURCE_DATE_EPOCH for reproducible builds.
 edition this_edition() {
   auto const* given = std::getenv("SOURCE_DATE_EPOCH");
   auto const seconds = given ? muster::parse_number(given) : std::nullopt;

@@ -1,4 +1,4 @@
-// muster objects: list, look at or delete objects on tasks.
+// muster objects: lists, shows or deletes objects on tasks.
 #include <iostream>
 
 #include "cli/actions.hpp"
@@ -13,7 +13,7 @@ struct objects_options : server_options {
   std::string cluster, task, state;
 };
 
-/// "READY", "LOST (TASK_LEFT)".
+/// Returns "READY", "LOST (TASK_LEFT)".
 std::string state_and_why(json::value const& o) {
   auto const why = text_of(o, "reason");
   return text_of(o, "state") + (why.empty() ? "" : " (" + why + ")");

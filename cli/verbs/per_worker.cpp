@@ -1,5 +1,4 @@
-// muster per-worker: values that each worker builds for itself: make them, look at them, release
-// them.
+// muster per-worker: creates, shows and releases values that each worker builds for itself.
 #include <iostream>
 
 #include "cli/actions.hpp"
@@ -20,7 +19,7 @@ struct per_worker_options : server_options {
 
 std::string const values = "/api/v1/per_worker_values";
 
-/// "3 READY, 1 failed, 1 ABORTED".
+/// Returns "3 READY, 1 failed, 1 ABORTED".
 std::string in_short_of(json::value const& v) {
   std::map<std::string, std::size_t> counts;
   for (auto const& part : list_of(v, "components")) {

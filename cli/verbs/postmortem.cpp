@@ -1,4 +1,4 @@
-// muster postmortem: what happened in a program or a job, as one HTML file.
+// muster postmortem: writes a report on a program or a job as one HTML file.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,10 +24,11 @@ struct postmortem_options {
 
 struct found {
   std::string path{}, id{};
-  std::size_t others = 0;  // older ones of this name
+  std::size_t others = 0;  // older ones with this name
 };
 
-// By its id, else the newest of that name. `all`: /api/v1/programs, whose key is `programs`.
+// Finds the subject by its id, or else the newest with its name. `all` is a path such as
+// /api/v1/programs, whose answers contain `key`.
 std::optional<found> find(rest& server, std::string const& all, std::string const& key,
                           postmortem_options const& o) {
   auto const direct = all + "/" + percent_encoded(o.name);
@@ -51,7 +52,8 @@ void throw_failed(std::string const& file) {
   throw command_error(exit_failed, "cannot write " + file + ": " + std::strerror(errno));
 }
 
-// Whole, or not at all: beside its place, then renamed. For its owner alone, as logs may be secret.
+// Writes the file atomically: writes a temporary file next to it and renames it. Only the owner can
+// read it, since logs may contain secrets.
 void write(std::string const& file, std::string const& text) {
   struct stat there {};
   if (::stat(file.c_str(), &there) == 0 && !S_ISREG(there.st_mode))

@@ -1,4 +1,4 @@
-// muster programs: list, look at, stop, cancel or restart programs.
+// muster programs: lists, shows, stops, cancels or restarts programs.
 #include <iostream>
 #include <optional>
 
@@ -51,7 +51,8 @@ std::string steps_in_short(json::value const& steps) {
          (each.empty() ? "" : ", " + each + " ms each");
 }
 
-// "rank 3 on host-b: 6.1% behind, step after step; this host in 2 attempts; 'muster cordon …'"
+// Returns "rank 3 on host-b: 6.1% behind, step after step; this host in 2 attempts; 'muster cordon
+// …'".
 std::string slow_in_words(json::value const& s) {
   auto text = "rank " + text_of(s, "rank") + " on " + for_terminal(text_of(s, "host")) + ": ";
   if (text_of(s, "chronic") == "true") {

@@ -1,4 +1,4 @@
-// muster proxy: one address in front of several servers of which one leads.
+// muster proxy: provides one address for several servers of which one is active.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -85,7 +85,7 @@ server::endpoint listen_address(proxy_options const& o) {
   return *where;
 }
 
-// Null: nothing of TLS was said.
+// Returns null if no TLS option was given.
 std::shared_ptr<relay::tls_towards> tls_of(proxy_options const& o) {
   auto const& f = o.files;
   if (!o.tls && !o.relay.connections_over_tls && f.ca_file.empty() && f.certificate_file.empty() &&
@@ -108,7 +108,7 @@ relay::relay_options relay_options_of(proxy_options const& o) {
   if (o.check_every < 10ms || o.check_timeout < 10ms || o.hold_max < 10ms)
     throw command_error(exit_usage,
                         "--check-every, --check-timeout and --hold-max take 10ms or more");
-  // A connection is two files.
+  // A relayed connection needs two file descriptors.
   constexpr std::uint64_t other_files = 64;
   auto const files = server::raise_file_limit();
   auto const room = files > other_files ? (files - other_files) / 2 : 1;
@@ -152,7 +152,7 @@ int run_proxy(proxy_options& o) {
     spdlog::info("stopping on {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
     relay.stop();
     boost::system::error_code ignored;
-    signals.clear(ignored);  // a second one ends the process
+    signals.clear(ignored);  // a second signal ends the process
   });
   relay.start();
   io.run();

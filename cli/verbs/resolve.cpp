@@ -1,4 +1,4 @@
-// muster resolve: which tasks a cluster has and where, as any of the resolvers finds it.
+// muster resolve: prints the tasks of a cluster and their addresses, as found by a resolver.
 #include <unistd.h>
 
 #include <boost/json.hpp>
@@ -23,8 +23,8 @@ struct resolve_options {
   std::string kind;
   bool task = false, master = false, wait = false, watch = false;
   bool health = false, wait_healthy = false, accelerators = false, coordinator = false;
-  std::string of_task;    // "worker:1", "worker" or ":1"; empty: this process's own
-  std::string rpc_layer;  // "none": the address alone
+  std::string of_task;    // "worker:1", "worker" or ":1"; empty: this process's own task
+  std::string rpc_layer;  // "none": only the address
   std::string devices;    // a file with their names, or "-"
   duration timeout = std::chrono::minutes(5);
   duration interval = std::chrono::seconds(30);
@@ -38,7 +38,7 @@ std::chrono::milliseconds in_ms(duration d) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(d);
 }
 
-/// Performs `ask`, again and again with --wait while that may help.
+/// Calls `ask`; with --wait, repeats it while that may help.
 template <class Ask>
 auto asked(resolve_options const& o, Ask ask) {
   using clock = std::chrono::steady_clock;
@@ -76,7 +76,8 @@ struct task_choice {
   std::optional<int> index;
 };
 
-/// Parses --of: "worker:1", "worker" or ":1". Errors: command_error (usage).
+/// Parses --of: "worker:1", "worker" or ":1".
+/// @throws command_error (usage)
 task_choice chosen_task(std::string const& text) {
   task_choice chosen;
   auto const colon = text.rfind(':');
@@ -129,7 +130,7 @@ void print_own(json::value const& own, resolve_options const& o) {
 
 using lines = std::vector<std::pair<std::string, std::string>>;
 
-/// "state        READY"; what is empty reads "none".
+/// Prints lines such as "state        READY". An empty value is printed as "none".
 void print_lines(lines const& all) {
   for (auto const& [name, value] : all)
     std::cout << std::left << std::setw(13) << name
@@ -143,8 +144,8 @@ found_coordinator leading_task(cluster_spec const& spec) {
   return {spec.task_address(leader.substr(begin, leader.find('/', begin) - begin), 0), leader};
 }
 
-/// Prints what the API says about a TPU. Returns exit_failed unless it is READY and HEALTHY.
-/// Errors: invalid if the resolver is of another kind, or the TPU was not given by its name.
+/// Prints the API's information about a TPU. Returns exit_failed unless it is READY and HEALTHY.
+/// Errors: invalid if the resolver is of another kind, or if the TPU was not given by name.
 exit_status print_health(cluster_resolver& resolver, output_format output) {
   auto const health = health_of(resolver);
   json::value const told(health.told);
@@ -160,7 +161,7 @@ exit_status print_health(cluster_resolver& resolver, output_format output) {
   return health.is_healthy ? exit_ok : exit_failed;
 }
 
-/// Reads the names of devices, one a line. Errors: missing if the file cannot be read.
+/// Reads the names of devices, one per line. Errors: missing if the file cannot be read.
 std::vector<std::string> read_devices(std::string const& path) {
   std::ifstream file;
   if (path != "-") file.open(path);
@@ -172,8 +173,8 @@ std::vector<std::string> read_devices(std::string const& path) {
   return names;
 }
 
-/// Prints the count of each kind, {"TPU": 8}: of one host of a TPU, else of the chosen task, or of
-/// all tasks together.
+/// Prints the count of each kind, such as {"TPU": 8}: of one host of a TPU, or else of the chosen
+/// task, or of all tasks.
 exit_status print_accelerators(cluster_resolver& resolver, resolve_options const& o) {
   auto const output = o.output;
   if (!o.devices.empty())
@@ -189,8 +190,8 @@ exit_status print_accelerators(cluster_resolver& resolver, resolve_options const
   return exit_ok;
 }
 
-/// The coordinator beside a TPU, else the task that leads: ps 0, chief 0 or worker 0. missing:
-/// there is none.
+/// Prints the coordinator that runs next to a TPU, or else the leading task: ps 0, chief 0 or
+/// worker 0. Errors: missing if there is none.
 exit_status print_coordinator(cluster_resolver& resolver, output_format output) {
   auto const beside = coordinator_beside_tpu(resolver);
   auto const found = beside ? *beside : leading_task(resolver.cluster_spec());
@@ -207,10 +208,11 @@ sigset_t ends() {
   return set;
 }
 
-/// Until a signal comes or nobody reads any more.
+/// Prints changes until a signal arrives or the reader of the output exits.
 void watch(std::shared_ptr<cluster_resolver> resolver, resolve_options const& o) {
   auto const set = ends();
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before the watch's thread, which inherits it
+  // Before the watch's thread starts, since it inherits the mask.
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
   auto const format = o.output;
   cluster_watch changes(
       std::move(resolver),

@@ -42,11 +42,13 @@ struct run_options {
   std::vector<std::string> const* literal = nullptr;
 };
 
-/// A cluster that a running server has for as long as the run takes.
+/// A cluster that is declared on a running server for the duration of the run.
 class declaration {
  public:
-  /// With the tasks that train: so many agents will come. `store`: "server", with a store of torch;
-  /// empty: where the server has one of its own. Errors: command_error.
+  /// Declares the cluster with its training tasks, each of which connects as an agent. `store` is
+  /// "server" for a TCPStore on the server; if empty, there is one if the server's main cluster has
+  /// one.
+  /// @throws command_error
   declaration(rest_options run_options, std::string name, cluster_spec const& spec,
               std::string const& store)
       : server_(std::move(run_options)), name_(std::move(name)) {
@@ -62,7 +64,7 @@ class declaration {
     address_ = server_.reachable(text_of(declared, "address"));
     if (body.contains("torch")) store_ = server_.reachable(text_of(declared, "torch_address"));
   }
-  /// The server forgets it; if that fails, says so on stderr.
+  /// Removes the cluster from the server; prints a failure to stderr.
   ~declaration() {
     try {
       server_.remove("/api/v1/clusters/" + percent_encoded(name_) + "?force=true");
@@ -72,11 +74,12 @@ class declaration {
   }
   declaration(declaration const&) = delete;
 
-  /// Of its coordination service, as reached by whoever reaches the server's URL.
+  /// Returns the address of the coordination service, as reachable from hosts that reach the
+  /// server's URL.
   std::string const& address() const { return address_; }
-  /// The same of its store of torch; empty: it has none.
+  /// Returns the address of the TCPStore; empty: there is none.
   std::string const& store() const { return store_; }
-  /// Processes that start from now on find no keys there.
+  /// Gives processes that start from now on an empty TCPStore.
   void renew_store() {
     if (store_.empty()) return;
     try {
@@ -92,7 +95,8 @@ class declaration {
   std::string name_, address_, store_;
 };
 
-// Inside of another run it is what that one told its tasks, and serves them.
+// Returns the server of the environment. Inside another run the variable is that run's, for its
+// tasks only, and is ignored.
 std::string server_of_environment() {
   auto const* server = std::getenv("MUSTER_COORDINATOR");
   return server && !std::getenv("MUSTER_TASK_TYPE") ? server : "";
@@ -110,7 +114,7 @@ std::optional<int> free_restart_status(launch::plan_request const& p) {
   return static_cast<int>(*status);
 }
 
-// Which of the cluster's tasks are this machine's.
+// Returns the cluster's task that this machine runs.
 std::optional<std::pair<std::string, int>> own_task(run_options const& o, run_cluster const& c) {
   bool const has_task = c.task_type.has_value();
   if (o.mode == "independent-worker" && !has_task)
@@ -165,7 +169,7 @@ void check_size(launch::plan_request const& p, run_cluster const& c) {
                                         std::to_string(launch::processes_max));
 }
 
-// Each start has ports of its own: those of the last one may not be free again yet.
+// Chooses new ports for each start, because those of the previous start may still be in use.
 void choose_ports(run_options const& o, launch::plan_request& p, run_cluster const& c) {
   if (p.own) return;
   auto const workers = c.spec.empty() ? static_cast<std::size_t>(c.nproc) : 0;
@@ -182,7 +186,7 @@ void choose_ports(run_options const& o, launch::plan_request& p, run_cluster con
   if (c.spec.empty()) p.cluster = local_workers(ports);
 }
 
-// Tasks that others have restarted may be somewhere else now.
+// Finds the cluster again, because tasks that were restarted elsewhere may have new addresses.
 void look_again(run_options const& o, launch::plan_request& p, run_cluster& c) {
   if (!o.sources.cluster_from.empty() || !o.sources.cluster_file.empty()) {
     try {

@@ -1,4 +1,4 @@
-// muster serve: reads the flags into a server::configuration, and runs the server until a signal.
+// muster serve: converts the flags to a server::configuration, and runs the server until a signal.
 #include <algorithm>
 #include <iostream>
 #include <sstream>
@@ -42,7 +42,7 @@ void add_store(CLI::App& verb, server::shared_store& s) {
       "leads, the others are standbys. etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX; etcds:// for "
       "TLS",
       [&s](std::string const& text) {
-        if (text.empty()) return;  // as --print-config writes it
+        if (text.empty()) return;  // as written by --print-config
         auto where = server::journal::etcd::parse_address(text);
         if (!where) throw CLI::ValidationError("--store", where.error().message);
         s.where = std::move(*where);
@@ -134,7 +134,7 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
            "Serve the TCPStore of the main cluster at this address. PyTorch programs use it as "
            "MASTER_ADDR and MASTER_PORT; see docs/pytorch.md",
            [&c](std::string const& text) {
-             if (text.empty()) return;  // as --print-config writes it
+             if (text.empty()) return;  // as written by --print-config
              auto const where = server::parse_endpoint(text);
              if (!where) throw CLI::ValidationError("--torch", where.error().message);
              c.torch.listen = *where;
@@ -178,7 +178,7 @@ void add_clusters(CLI::App& verb, server::configuration& c) {
   auto const take_sources = [&c](std::vector<std::string> const& given) {
     c.cluster_sources.clear();
     for (auto const& text : given) {
-      if (text.empty()) continue;  // as --print-config writes it
+      if (text.empty()) continue;  // as written by --print-config
       auto source = parse_cluster_from(text);
       if (!source) throw CLI::ValidationError("--cluster-from " + text, source.error().message);
       c.cluster_sources.push_back(std::move(*source));
@@ -192,7 +192,7 @@ void add_clusters(CLI::App& verb, server::configuration& c) {
       ->allow_extra_args(false);
   add_read(verb, "--cluster-ports", "FIRST-LAST",
            "Ports of all clusters but the first (any free ports)", [&c](std::string const& text) {
-             if (text.empty()) return;  // as --print-config writes it
+             if (text.empty()) return;  // as written by --print-config
              auto const range = server::parse_port_range(text);
              if (!range) throw CLI::ValidationError(range.error().message);
              c.cluster_ports = *range;

@@ -1,5 +1,5 @@
-// muster stack-reader: what a worker starts to name the frames of its ranks' stacks. Nobody else
-// calls it, so no help lists it.
+// muster stack-reader: started by workers to name the frames of their ranks' stacks. It is not
+// listed in the help, because people do not use it.
 #include <unistd.h>
 
 #include "cli/command.hpp"

@@ -1,4 +1,5 @@
-// muster stacks: in which lines a worker's process is, of a task or of the one that runs a closure.
+// muster stacks: prints the stacks of a worker's process, given as a task or as a closure that it
+// runs.
 #include "cli/programs/stacks.hpp"
 
 #include <iostream>

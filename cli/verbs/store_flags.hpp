@@ -1,4 +1,4 @@
-// The flags that say how etcd is reached, of `serve`, `data` and `token`; how the latter two fail.
+// The flags for access to etcd of `serve`, `data` and `token`, and errors of the latter two.
 #pragma once
 
 #include <unistd.h>
@@ -21,7 +21,8 @@ inline void add_store_access(CLI::App& verb, server::shared_store& s) {
             "Password of the user in --store: the file's first line");
 }
 
-/// `text` as of --store, with those flags. command_error: wrong usage, or a file cannot be read.
+/// Returns the access to the store at `text`, which has the form of --store, with those flags.
+/// @throws command_error for wrong usage, or if a file cannot be read.
 inline server::journal::etcd::access store_access(std::string const& text, server::shared_store s) {
   auto where = server::journal::etcd::parse_address(text);
   if (!where) throw command_error(exit_usage, for_terminal(where.error().message));
@@ -33,7 +34,8 @@ inline server::journal::etcd::access store_access(std::string const& text, serve
   return std::move(*a);
 }
 
-/// What was refused is a wrong use; what is damaged or failed is not.
+/// Returns the error for a status. A refused operation is a usage error; damaged data and failed
+/// operations are not.
 inline command_error problem(muster::status const& s) {
   return {s.code == code::failed_precondition ? exit_usage : exit_failed, for_terminal(s.message)};
 }
@@ -44,7 +46,8 @@ T value_or_throw(muster::result<T> r) {
   return std::move(*r);
 }
 
-/// For whoever leads etcd: another one does now, so nothing may be written any more.
+/// Returns a callback for the leader of etcd. It ends the process when another process becomes the
+/// leader, because nothing must be written afterwards.
 inline auto lead_is_over(char const* verb) {
   return [verb](std::string const& why) {
     std::cerr << "muster " << verb << ": broken off, since " << why << std::endl;

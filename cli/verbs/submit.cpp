@@ -1,4 +1,4 @@
-// muster submit: hand a function to the workers and wait for what comes out.
+// muster submit: runs a function on the workers and waits for the result.
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,8 +56,8 @@ json::value send(rest& server, submit_options const& o, wait_limit const& limit)
 }
 
 constexpr auto redraw_every = 200ms;
-constexpr auto look_every = 1s;  // where nothing is drawn
-// So often the results look whether they are still wanted.
+constexpr auto look_every = 1s;  // without a terminal
+// Interval at which the thread that prints results checks whether it must end.
 constexpr auto results_patience = 1s;
 
 void print_results_until(std::atomic<bool> const& unwanted, submit_options const& o,
@@ -72,7 +72,7 @@ void print_results_until(std::atomic<bool> const& unwanted, submit_options const
       });
       ++next;
     }
-    return std::cout.good() && !unwanted;  // whoever reads our output may have gone away
+    return std::cout.good() && !unwanted;  // the reader of our output may have exited
   };
   bool whole = false;
   while (!whole && !unwanted && std::cout)
@@ -81,7 +81,7 @@ void print_results_until(std::atomic<bool> const& unwanted, submit_options const
         take, results_patience);
 }
 
-// Prints lines until the job has ended. On a terminal, the newest unfinished line stands behind the
+// Prints log lines until the job has ended. On a terminal, the newest incomplete line follows the
 // bar.
 void print_lines(rest& server, std::string const& id, submit_options const& o,
                  wait_limit const& limit, screen& shared) {
@@ -117,9 +117,9 @@ void print_lines(rest& server, std::string const& id, submit_options const& o,
   }
 }
 
-/// Stays with a job until it ends: two loops, each with a connection of its own, that share the
-/// screen. Results go to stdout in schedule order, on a second thread; lines and the bar to stderr,
-/// here. The job's last state. Throws as wait_for_job, or when the server went away.
+/// Follows a job until it ends and returns its last state. Two loops, each with its own connection,
+/// share the screen: a second thread prints results to stdout in schedule order, and this thread
+/// prints log lines and the bar to stderr. Throws as wait_for_job, or if the server went away.
 json::value follow_job(rest& server, std::string const& id, submit_options const& o,
                        wait_limit const& limit) {
   screen shared(o.quiet);
@@ -130,7 +130,7 @@ json::value follow_job(rest& server, std::string const& id, submit_options const
   try {
     print_lines(server, id, o, limit, shared);
   } catch (...) {
-    unwanted = true;  // and the thread is waited for
+    unwanted = true;  // the thread is joined afterwards
     throw;
   }
   results.get();
@@ -157,7 +157,7 @@ int run_submit(submit_options& o) {
   return report_end(ended);
 }
 
-// What each closure, and the job as a whole, can ask for.
+// Adds the flags for requirements of each closure and of the whole job.
 void add_scheduling(job_request& request) {
   auto& [function, job, options, closure, check] = request;
   closure.number<std::int32_t>("--priority",

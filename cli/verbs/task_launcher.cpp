@@ -1,5 +1,5 @@
-// muster task-launcher: what a worker starts for ranks of a program. Nobody else calls it, so no
-// help lists it.
+// muster task-launcher: started by workers to run ranks of a program. It is not listed in the help,
+// because people do not use it.
 #include "cli/command.hpp"
 #include "launch/ranks/rank_launcher.hpp"
 

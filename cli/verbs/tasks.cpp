@@ -1,4 +1,4 @@
-// muster tasks: who is here, who is late, who is gone.
+// muster tasks: lists tasks with their state.
 #include <iostream>
 
 #include "cli/actions.hpp"
@@ -25,12 +25,12 @@ bool is_agent(json::value const& task) {
   return text_of(task, "kind") == "agent";
 }
 
-// Agents have no closures: those columns are a worker's.
+// Returns a count of closures. Only workers have them; agents do not.
 std::string count(json::value const& task, std::string_view key) {
   return is_agent(task) ? "-" : text_of(task, key);
 }
 
-// A task that was connected before a restart of the server, and has not been heard of since.
+// Returns whether a task that was connected before a restart of the server has not reported since.
 bool is_unheard(json::value const& task) {
   return is_true(task, "unheard") && text_of(task, "state") == "CONNECTED";
 }

@@ -1,4 +1,4 @@
-// muster tls: makes a private authority and certificates of it, for clusters that have none.
+// muster tls: creates a private authority and its certificates, for clusters without their own.
 #include <iostream>
 
 #include "base/text.hpp"

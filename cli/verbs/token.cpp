@@ -1,4 +1,4 @@
-// muster token: who may ask the server, and for what.
+// muster token: manages the tokens of a server and their permissions.
 #include <chrono>
 #include <iostream>
 #include <optional>
@@ -15,12 +15,12 @@ namespace {
 struct token_options : server_options {
   std::vector<std::string> words;
   std::string data_dir, store, role, name;
-  server::shared_store access;  // how etcd is reached; `where` is in `store`
+  server::shared_store access;  // access to etcd; its address is in `store`
   std::vector<std::string> clusters;
   std::optional<duration> expires;
   bool allow_exec = false;
 
-  /// Without a server, where it keeps them.
+  /// Returns whether the command edits the stored tokens directly, without a server.
   bool stopped() const { return !data_dir.empty() || !store.empty(); }
   std::uint64_t queued_max = 0, sessions_max = 0, value_bytes_max = 0;
 };
@@ -36,7 +36,7 @@ server::stored_tokens stored(token_options const& o) {
   return value_or_throw(server::stored_tokens::open(o.data_dir, MUSTER_VERSION));
 }
 
-/// A token as the server, or where it keeps them, tells it.
+/// Converts a token to the form in which the server returns it.
 json::object row_of(core::token const& t) {
   json::object o{{"id", t.id}, {"role", core::name(t.role)}, {"allow_exec", t.allow_exec}};
   if (!t.clusters.empty()) o["clusters"] = json::array(t.clusters.begin(), t.clusters.end());
@@ -54,7 +54,7 @@ json::object row_of(json::value const& t) {
   return o;
 }
 
-// From now: "in 29 d", "expired".
+// Returns the remaining time: "in 29 d", "expired".
 std::string when(std::int64_t ms) {
   if (ms == 0) return "never";
   auto const left = core::time_point(std::chrono::milliseconds(ms)) - now();
@@ -90,7 +90,7 @@ int list(token_options const& o) {
   return exit_ok;
 }
 
-// The token alone on stdout, so that it can go into a file or a variable; the rest on stderr.
+// Prints only the token on stdout, so that scripts can capture it; everything else on stderr.
 int show(token_options const& o, json::object token, std::string const& credential,
          char const* what) {
   if (o.output == output_format::json) {

@@ -1,4 +1,4 @@
-// muster top: the server's numbers, tasks, programs and slowest closures, live.
+// muster top: shows the server's totals, tasks, programs and slowest closures, continuously.
 #include <unistd.h>
 
 #include <condition_variable>
@@ -26,7 +26,8 @@ struct top_options : server_options {
   bool once = false;
 };
 
-/// Asks for a frame now and then, on a thread of its own, so that keys never wait for a server.
+/// Queries frames at intervals on its own thread, so that keys are handled without waiting for the
+/// server.
 class asker {
  public:
   asker(top_options const& o, std::function<void()> news)
@@ -37,8 +38,8 @@ class asker {
   struct seen {
     std::optional<top::frame> frame;  // the newest
     top::rates rates;
-    std::string away;                    // why there is none newer
-    std::optional<command_error> never;  // there has been none at all
+    std::string away;                    // why there is no newer frame
+    std::optional<command_error> never;  // set if there was no frame at all
   };
   seen now() const {
     std::lock_guard const lock(mutex_);
@@ -46,7 +47,7 @@ class asker {
   }
 
  private:
-  // Each frame with a connection of its own: one that breaks is not waited for, as other verbs do.
+  // Opens a new connection for each frame, so that a broken one is not waited for.
   void run_top(std::stop_token end) {
     while (!end.stop_requested()) {
       std::optional<top::frame> frame;
@@ -88,7 +89,8 @@ int run_once(top_options& o) {
   return exit_ok;
 }
 
-// No orderly end: a question may be on its way for seconds, and nobody wants its answer.
+// Exits without joining the thread, because a query may still take seconds and its answer is not
+// needed.
 [[noreturn]] void leave(top::terminal& screen, int signal) {
   screen.give_back();
   if (signal != 0) {

@@ -1,5 +1,5 @@
-// muster torch: the store of torch.distributed of a cluster, who is missing there, a fresh key
-// space.
+// muster torch: shows a cluster's TCPStore of torch.distributed and its missing ranks, and clears
+// its keys.
 #include <algorithm>
 #include <iostream>
 

@@ -1,4 +1,4 @@
-// muster version: what this binary is, and the server beside it.
+// muster version: prints the version of this binary and of the server.
 #include "base/version.hpp"
 
 #include <grpcpp/version_info.h>
@@ -32,8 +32,8 @@ json::object own() {
                         std::to_string(BOOST_VERSION / 100 % 1000)}};
 }
 
-// The first of the addresses that answers; null when none does, which is no failure here. `why`:
-// what one said instead, as one that asks for a token.
+// Returns the answer of the first address that answers; null if none does, which does not count as
+// a failure. `why` is the reason, such as a missing token.
 json::value server(rest_options const& o, std::string& why) {
   why = "none answers at " + o.url;
   for (auto const url : cluster::split(o.url, ',')) {

@@ -1,4 +1,4 @@
-// muster worker: a worker with the bundled functions, for trying things out and for `exec`.
+// muster worker: runs a worker with the bundled functions, for tests and for `exec`.
 #include <unistd.h>
 
 #include <atomic>
@@ -30,7 +30,8 @@ struct worker_verb_options {
 std::atomic<muster::worker*> running = nullptr;
 std::atomic<int> signals = 0;
 
-// First: finish what is held. Second: leave without it. Third: a function does not react, so end.
+// The first signal finishes the present closures. The second leaves without them. The third ends
+// the process, because a function does not react.
 extern "C" void on_stop_signal(int) {
   if (signals.fetch_add(1) >= 2) ::_exit(exit_failed);
   if (auto* w = running.load()) w->stop();
@@ -47,7 +48,7 @@ std::map<std::string, std::uint32_t> parse_resources(std::vector<std::string> co
   return resources;
 }
 
-// The library names its options, a person knows the flags.
+// Replaces the library's option name in an error by the flag.
 std::string with_flag(std::string const& what) {
   constexpr std::string_view option = "worker_options.", servers = "servers: ";
   if (!what.starts_with(option)) return what;

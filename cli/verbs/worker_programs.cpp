@@ -1,4 +1,4 @@
-// Reads what the flags about programs say.
+// Evaluates the flags about programs.
 #include "cli/verbs/worker_programs.hpp"
 
 #include <pwd.h>
@@ -23,7 +23,7 @@ std::uint16_t port_of(std::string const& text, program_flags const& flags) {
   return static_cast<std::uint16_t>(*port);
 }
 
-// 0: off.
+// Returns the signal's number; 0 for "off".
 int signal_of(std::string const& text) {
   if (text == "off") return 0;
   constexpr std::string_view from_first = "SIGRTMIN+";
@@ -40,7 +40,7 @@ int signal_of(std::string const& text) {
   return static_cast<int>(signal);
 }
 
-// What may stand in front of a port: a name or an address.
+// Checks the host part of an address: a name or an IP address.
 void check_address(std::string const& host) {
   auto const fits = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) ||
@@ -63,7 +63,7 @@ void check_user(std::string const& user) {
 void add_program_flags(CLI::App& verb, program_flags& f) {
   auto* allow = verb.add_flag("--allow-programs", f.allow,
                               "Run ranks of programs (muster launch), which can be any command");
-  // Each is about what is not taken otherwise: that it does nothing has to be said.
+  // Reports flags that have no effect without --allow-programs.
   for (auto* about_programs :
        {add_value(verb, "--program-ports", f.ports, "FIRST-LAST", "Ports on which ranks can listen")
             ->capture_default_str(),

@@ -1,4 +1,4 @@
-// The flags of `muster worker` about programs, and what they come to. Main thread.
+// The flags of `muster worker` about programs, and their evaluation. Main thread.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,8 @@ struct program_flags {
 
 void add_program_flags(CLI::App& verb, program_flags& flags);
 
-/// Null: programs are not allowed. command_error (usage) names the flag that is wrong.
+/// Returns null if programs are not allowed.
+/// @throws command_error (usage) that names the wrong flag.
 std::unique_ptr<rank_side> rank_side_of(program_flags const& flags, worker_options const& worker);
 
 }  // namespace muster::cli

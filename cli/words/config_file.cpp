@@ -1,4 +1,4 @@
-// Line by line; only a list in brackets goes on over several.
+// Parses line by line. Only a list in brackets can span several lines.
 #include "cli/words/config_file.hpp"
 
 #include <absl/strings/str_replace.h>
@@ -51,7 +51,7 @@ class config_reader {
   void skip_blanks() {
     left_.remove_prefix(std::min(left_.find_first_not_of(blanks), left_.size()));
   }
-  // Of what counts: the rest is a comment.
+  // Returns whether the rest of the line is empty or a comment.
   bool at_end() const { return left_.empty() || left_.front() == '#'; }
 
   void section() {
@@ -92,7 +92,7 @@ class config_reader {
     read_values(value.texts);
   }
 
-  // With or without brackets around them.
+  // Reads one value, or a list in brackets.
   void read_values(std::vector<std::string>& values) {
     bool const brackets = left_.front() == '[';
     auto const begun = line_;
@@ -106,7 +106,8 @@ class config_reader {
         wrong("'[' begins a list and wants a ']' at its end");
       }
       if (brackets && left_.front() == ']') {
-        if (values.empty()) values.emplace_back();  // set to nothing, and not unset
+        // Set to an empty value, which differs from unset.
+        if (values.empty()) values.emplace_back();
         break;
       }
       if (left_.front() == ',')
@@ -165,9 +166,9 @@ class config_reader {
 
   std::istream& text_;
   config_file file_;
-  std::map<std::string, std::size_t, std::less<>> sections_;  // each with its line
+  std::map<std::string, std::size_t, std::less<>> sections_;  // by name, with their lines
   std::string section_, buffer_;
-  std::string_view left_;  // of the line in the buffer
+  std::string_view left_;  // rest of the line in the buffer
   std::size_t line_ = 0;
 };
 
@@ -197,7 +198,7 @@ std::string config_text(std::string const& value) {
   if (bare || value == "true" || value == "false") return value;
   bool const one_line = value.find_first_of("\n\t\r") == value.npos;
   if (one_line && value.find_first_of("\"\\") == value.npos) return "\"" + value + "\"";
-  // JSON is full of the former.
+  // JSON contains many double quotes.
   if (one_line && value.find('\'') == value.npos) return "'" + value + "'";
   return "\"" +
          absl::StrReplaceAll(

@@ -1,4 +1,4 @@
-// Members have the names of flags but for dashes and plurals.
+// The names of members and flags differ only in dashes and plurals.
 #include "cli/words/field_flags.hpp"
 
 #include <algorithm>
@@ -7,7 +7,8 @@
 namespace muster::cli {
 namespace {
 
-// Empty: the verb has no such flag. Some are about the way to the server, and no member's.
+// Returns the flag of a member. Empty: the command has none. Flags of the connection to the server
+// are not members.
 std::string flag_of(CLI::App const& verb, std::string member) {
   if (auto const index = member.find('['); index != member.npos) member.resize(index);
   std::replace(member.begin(), member.end(), '_', '-');
@@ -25,7 +26,7 @@ std::string with_flags(CLI::App const& verb, std::string const& text, std::strin
   std::string flag, rest, member;
   auto members = std::istringstream(field);
   while (std::getline(members, member, '.')) {
-    // Of a type of tasks its own flags say more than --tasks.
+    // For a type of tasks, its own flags are more specific than --tasks.
     auto const found = flag.empty() || flag == "--tasks" ? flag_of(verb, member) : "";
     if (found.empty()) {
       rest += (rest.empty() ? "" : ".") + member;

@@ -1,4 +1,4 @@
-// What the server says of a member of a request, told of the flag that it came from. Pure.
+// Rewrites the server's messages about members of a request to name the flag. Pure.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,8 +6,8 @@
 
 namespace muster::cli {
 
-/// "tasks.worker.resources.gpu: expected 1" of `field` becomes "--resource gpu: expected 1" where
-/// the verb has that flag; anything else stays as it is.
+/// Rewrites "tasks.worker.resources.gpu: expected 1" about `field` to "--resource gpu: expected 1"
+/// if the command has that flag. Returns any other text unchanged.
 std::string with_flags(CLI::App const& verb, std::string const& text, std::string const& field);
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// By what stands in front of the digits.
+// Recognizes ids by their prefix.
 #include "cli/words/id_kinds.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Validators with words of our own: CLI11's say how it reads a value, not what is wanted.
+// Validators with their own messages, because CLI11's describe how a value is parsed instead of
+// what is expected.
 #include "cli/words/values.hpp"
 
 #include <charconv>
@@ -48,7 +49,7 @@ CLI::Validator byte_size() {
             text = number;
             return std::string();
           }
-        } catch (CLI::ValidationError const&) {  // as how it tells most of its mistakes
+        } catch (CLI::ValidationError const&) {  // how CLI11 reports most errors
         }
         return "'" + text + "' is no size; write bytes as 500000, 64KiB, 10MB or 2GiB";
       },

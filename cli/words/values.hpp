@@ -1,5 +1,5 @@
-// What values of flags are read by: whole numbers, sizes, names to choose from. Each says in one
-// short line what is wrong and what it wants. Pure; any thread.
+// Validators for values of flags: whole numbers, sizes, names to choose from. Their messages say in
+// one line what is wrong and what is expected. Pure; any thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,18 +13,18 @@
 
 namespace muster::cli {
 
-/// "'x': must be a whole number from 1 to 1000"; of a `most` that no person counts to only the
-/// least is told.
+/// Reports "'x': must be a whole number from 1 to 1000". If `most` is very large, only `least` is
+/// stated.
 CLI::Validator whole_number(std::int64_t least, std::uint64_t most);
 
-/// "64MiB" and the like becomes a number of bytes.
+/// Converts sizes such as "64MiB" to a number of bytes.
 CLI::Validator byte_size();
 
-/// "'x' is none of table, json"
+/// Returns "'x' is none of table, json".
 std::string none_of(std::string const& text, std::vector<std::string> const& names);
 CLI::Validator one_of(std::vector<std::string> const& names);
 
-/// The number that a flag fills, if it is one: T, or that of an optional.
+/// The number type of a flag's value: T, or the value type of an optional.
 template <class T>
 struct number_in {
   using type = T;
@@ -37,7 +37,7 @@ template <class T>
 constexpr bool is_whole_number = std::is_integral_v<typename number_in<T>::type> &&
                                  !std::is_same_v<typename number_in<T>::type, bool>;
 
-/// As far as the type of a flag's value goes.
+/// Accepts numbers that fit the type of a flag's value and are at least `least`.
 template <class T>
 CLI::Validator number_that_fits(std::int64_t least) {
   using limits = std::numeric_limits<typename number_in<T>::type>;
