@@ -41,7 +41,6 @@ class blob_holders {
   /// Maximum number of outputs that one sweep examines.
   static constexpr std::size_t looks = 1'000;
 
-  /// A process that holds a value.
   struct place {
     core::holder_id by = 0;
     std::string socket;
@@ -60,15 +59,15 @@ class blob_holders {
 
   explicit blob_holders(core::holder_limits limits = {}) : table_(limits) {}
 
-  /// Adds a process. REQUIRES: `sink` is valid until `close`.
+  /// REQUIRES: `sink` is valid until `close`.
   core::holder_id open(holder_sink& sink, core::holder_hello hello, peer p = {});
   void close(core::holder_id id, core::time_point now);
   core::holder_table& table() { return table_; }
   core::holder_table const& table() const { return table_; }
 
   bool knows(std::string_view name) const { return table_.find(name) != nullptr; }
-  /// Returns the processes that hold the value, those on `host` first. Successive calls rotate the
-  /// order.
+  /// Returns the processes that hold the value, those on `host` first. The order rotates with each
+  /// call.
   std::vector<place> places(std::string_view name, std::string_view host);
   /// Returns the workers that hold the output, beginning with the worker that produced it.
   std::vector<std::string> tasks(std::string_view name) const;
@@ -77,14 +76,14 @@ class blob_holders {
   std::optional<ticket> give_ticket(std::string_view name, core::holder_id from);
   /// Asks a process that holds the value to upload it. Returns false if there is none.
   bool want(std::string_view name, core::time_point now);
-  /// Notifies the workers that hold the output that no value refers to it any longer.
+  /// Notifies the workers that hold the output that no value refers to it.
   void not_named(std::string_view name);
   struct needs {
     std::function<bool(std::string const&)> is_named, is_at_server;
   };
-  /// Requests the upload of named outputs that the server lacks, if they were announced long ago or
-  /// their producer has disconnected. Reports outputs without a name as unneeded. Returns the named
-  /// outputs that were lost with their last worker.
+  /// Requests uploads of named outputs that the server lacks, if they were announced long ago or
+  /// their producer has disconnected. Reports unnamed outputs as unneeded. Returns named outputs
+  /// that were lost with their last worker.
   std::vector<std::string> sweep(core::time_point now, needs const& by);
 
   core::holder_counts counts() const { return table_.counts(); }

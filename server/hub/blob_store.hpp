@@ -91,18 +91,17 @@ class blob_store {
   blob_store(blob_store const&) = delete;
 
   /// Restores the blobs of an earlier process and starts the thread. Before `start` and after
-  /// `stop`, requests fail with UNAVAILABLE, but names already hold their blobs. Errors:
+  /// `stop`, requests fail with UNAVAILABLE; blobs can be named before `start`. Errors:
   /// FAILED_PRECONDITION with the directory, in one line, if it cannot be used.
   muster::status start();
   /// Completes the pending jobs and ends the thread. Any thread but the store's own.
   void stop();
 
-  /// Begins an upload.
+  /// Begins an upload. Errors: see core::blob_limits; RESOURCE_EXHAUSTED; UNAVAILABLE.
   /// @param size If known, its space is reserved at once.
   /// @param name The name of the blob, if it is not its hash.
   /// @param who The token of the uploader. If it has a byte limit, the blob counts against it until
   ///   the blob is removed or the server exits.
-  /// Errors: see core::blob_limits; RESOURCE_EXHAUSTED; UNAVAILABLE.
   muster::result<upload_id> begin(std::string_view hash, std::optional<std::uint64_t> size,
                                   std::string_view name = {}, core::caller const& who = {});
   /// Returns the bytes of blobs that count for a token, uploads included.
@@ -121,11 +120,9 @@ class blob_store {
   /// UNAVAILABLE if the disk fails; INTERNAL if the file was truncated.
   void read(std::string_view hash, std::uint64_t offset, std::size_t bytes, read_done on_done);
 
-  /// Renews the lease of a blob, as if it had just been uploaded. Returns false if the server does
-  /// not have it.
+  /// Renews the lease of a blob. Returns false if the server does not have it.
   bool lease(std::string_view hash);
-  /// Records that the value of a closure names this blob. The blob is kept until the closure or its
-  /// value is removed.
+  /// Keeps a blob that the value of a closure names, until the closure or its value is removed.
   void name(core::closure_id closure, std::string_view hash);
   /// Requests the upload of the blob that the closure's value names, unless the server has it.
   void copy(core::closure_id closure);
@@ -145,18 +142,16 @@ class blob_store {
   bool may_come(std::string_view name) const {
     return holders_.knows(name) || lost_.is_missing(name);
   }
-  /// Returns whether a value names the blob.
   bool is_named(std::string_view name) const { return table_.is_held(name); }
   /// Returns the holders of a blob or of its replacement. `bytes` is 0 if it is not stored
   /// anywhere.
   core::input_place place_of(std::string_view name) const;
-  /// Adds the location of an input that a running closure may be waiting for because its worker
-  /// lacks it.
+  /// Adds the location of an input that a running closure may be waiting for.
   void explain_input(core::explanation& e) const;
   /// Returns whether the name of a stored blob is the hash of its bytes.
   bool is_hash(std::string_view name) const { return !named_.contains(std::string(name)); }
 
-  /// The values that are kept by the processes that produced them; see blob_holders.
+  /// The values kept by the processes that produced them; see blob_holders.
   blob_holders& holders() { return holders_; }
   bool outputs_stay() const { return options_.outputs_stay; }
   bool tls() const { return options_.tls; }

@@ -17,7 +17,7 @@ class cluster_endpoints {
   virtual muster::result<std::string> open(core::coordination::cluster_id c) = 0;
   /// Closes the port of a deleted cluster. Does nothing if it has none.
   virtual void close(core::coordination::cluster_id c) = 0;
-  /// Returns the address of the cluster's port; empty if it has none.
+  /// Returns an empty string if the cluster has no port.
   virtual std::string address(core::coordination::cluster_id c) const = 0;
   /// Returns the cluster of the main port, which includes the closure workers and cannot be
   /// deleted.

@@ -1,4 +1,4 @@
-// The value of a session can contain values of its inputs, so their inputs count as well.
+// The value of a session can contain values of its inputs, so their inputs count, too.
 #include "server/hub/commit_gate.hpp"
 
 #include <algorithm>

@@ -32,13 +32,13 @@ class commit_gate {
       : write_(std::move(d.write)), refusal_(std::move(d.refusal)), commits_(d.commits) {}
 
   bool has_journal() const { return commits_ != nullptr; }
-  /// Returns whether everything is durable, so that nothing has to be held back.
+  /// Returns whether everything is durable.
   bool is_idle() const { return !commits_ || commits_->idle(); }
   bool is_past(std::uint64_t batch) const { return !commits_ || commits_->is_past(batch); }
   bool is_durable(core::session_id s) const {
     return !commits_ || batch_of(s) <= commits_->durable();
   }
-  /// Returns the last batch of the journal; 0 if there is none.
+  /// Returns the number of the last batch; 0 if there is none.
   std::uint64_t written() const { return commits_ ? commits_->written() : 0; }
   /// Returns OK unless the disk has failed.
   muster::status failure() const { return commits_ ? commits_->failed() : muster::status{}; }
@@ -48,7 +48,7 @@ class commit_gate {
   void write(std::vector<core::fact> const& facts);
   /// Calls `then` once the records of the session are durable or the disk has failed; without a
   /// session, all records so far. Not called if the hub is destroyed first. With `may_be_lost`,
-  /// `then` gets the error even if only records of the last batch are lost. REQUIRES:
+  /// `then` also gets the error if only records of the last batch are lost. REQUIRES:
   /// has_journal().
   template <class Then>
   void hold(bool may_be_lost, Then then, core::session_id s = {}) {

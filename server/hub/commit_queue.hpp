@@ -1,8 +1,7 @@
 // Callbacks that wait for batches of the journal to become durable. Each waits for the last batch
-// that changed the subject of its answer, or for the last batch of all if the subject is unknown.
+// that changed the subject of its answer, or if the subject is unknown, for the last batch of all.
 // Callbacks run in the order of their batches, and in order of arrival within a batch. Owned by the
-// owner of the journal, shared by both kinds of hubs; engine thread only. Its size is bounded by
-// the number of open calls.
+// owner of the journal; engine thread only. Bounded by the number of open calls.
 #pragma once
 
 #include <cstdint>
@@ -73,9 +72,9 @@ class commit_queue {
     h.tell(h.rests_on_it && batch > durable_ ? failed_ : muster::status{});
   }
 
-  std::uint64_t written_ = 0;  // the last batch
-  std::uint64_t durable_ = 0;  // the last durable batch
-  muster::status failed_;      // not OK once the disk has failed
+  std::uint64_t written_ = 0;
+  std::uint64_t durable_ = 0;
+  muster::status failed_;
   core::time_point failed_since_ = core::never;
   std::multimap<std::uint64_t, held> held_;  // by batch
   // Bounded by the number of unwritten changes; after a disk failure, by the number of subjects.

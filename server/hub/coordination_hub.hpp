@@ -1,5 +1,6 @@
 // Owns the coordination services of all clusters: performs requests, delivers replies, keeps their
-// one timer, and publishes log events. Engine thread only.
+// one timer, and publishes log events. REQUIRES for all functions with a cluster: it exists. Engine
+// thread only.
 #pragma once
 
 #include <algorithm>
@@ -43,11 +44,10 @@ struct store_view {
   std::optional<kept_history> history{};
 };
 
-/// The functions that the coordination hub needs from its owner.
 struct coordination_dependencies {
-  /// Returns the time in Unix microseconds; monotonic (see core/api/time.hpp).
+  /// Unix microseconds; monotonic (see core/api/time.hpp).
   std::function<core::time_point()> now;
-  /// Schedules a call of `on_deadline` at this time. Replaces an earlier schedule.
+  /// Schedules a call of `on_deadline`. Replaces an earlier schedule.
   std::function<void(core::time_point)> arm;
   /// Publishes a line to the log and the event feed. Must not call the hub.
   std::function<void(log_event const&)> tell;
@@ -55,8 +55,7 @@ struct coordination_dependencies {
   /// state is kept in memory only. REQUIRES: set if the limits have `journalled`.
   std::function<void(std::vector<core::coordination::fact> const&)> write_down = {};
   commit_queue* commits = nullptr;  // REQUIRES: set if write_down is; outlives the hub
-  /// Returns why the journal accepts no new work, for example because too much waits to be written;
-  /// OK if it does.
+  /// Returns why the journal accepts no new work; OK if it does.
   std::function<muster::status()> journal_refusal = {};
   /// REQUIRES: set if `write_down` is.
   std::function<store_view()> store = {};
@@ -72,14 +71,13 @@ struct told_of {
 
 class coordination_hub {
  public:
-  /// `seed`: a random number.
   coordination_hub(core::coordination::limits limits, std::uint64_t seed,
                    coordination_dependencies dependencies);
 
   using reply_handler = reply_table<core::coordination::reply, told_of>::handler;
 
   /// Performs a request: sets the call id in `from`, and passes the reply to `done` exactly once,
-  /// possibly before `ask` returns. Returns the id, for `forget`. REQUIRES: the cluster exists.
+  /// possibly before `ask` returns. Returns the id, for `forget`.
   template <class Request>
   core::call_id ask(core::coordination::cluster_id cluster, Request r, reply_handler done) {
     auto const call = calls_.expect(std::move(done), about(cluster, r));
@@ -97,26 +95,21 @@ class coordination_hub {
   /// the call was answered.
   void forget(core::coordination::cluster_id cluster, core::call_id call);
 
-  /// See core::coordination::connection_closed. REQUIRES: the cluster exists.
   void connection_closed(core::coordination::cluster_id cluster,
                          core::coordination::task_index task, core::incarnation incarnation) {
     apply(core::coordination::connection_closed{cluster, task, incarnation});
   }
 
   muster::result<core::coordination::cluster_id> create(core::coordination::cluster_spec spec);
-  /// See core::coordination::redeclare_cluster. REQUIRES: the cluster exists.
   muster::status redeclare(core::coordination::cluster_id cluster,
                            core::coordination::cluster_spec spec) {
     return apply(core::coordination::redeclare_cluster{cluster, std::move(spec)});
   }
-  /// See core::coordination::renew_cluster. REQUIRES: the cluster exists.
   muster::status renew(core::coordination::cluster_id cluster,
                        core::coordination::cluster_spec spec) {
     return apply(core::coordination::renew_cluster{cluster, std::move(spec)});
   }
-  /// See core::coordination::fail_cluster. REQUIRES: the cluster exists.
   muster::status fail(core::coordination::fail_cluster e) { return apply(std::move(e)); }
-  /// See core::coordination::cluster_listens. REQUIRES: the cluster exists.
   void listens(core::coordination::cluster_id cluster, std::uint16_t port) {
     apply(core::coordination::cluster_listens{cluster, port});
   }
@@ -146,20 +139,19 @@ class coordination_hub {
     dependencies_.commits ? dependencies_.commits->hold(true, std::move(told)) : told({});
   }
   /// Calls `told` once the last changes of the key and of the cluster's run are durable, or with
-  /// the error of a failed disk. At once without a journal. REQUIRES: the cluster exists.
+  /// the error of a failed disk. At once without a journal.
   void when_told(core::coordination::cluster_id cluster, std::string_view key,
                  commit_queue::told told) {
     if (!dependencies_.commits) return told({});
     dependencies_.commits->hold_for(batch_of(of_key(cluster, key)), std::move(told));
   }
-  /// Returns whether any change of the server is not durable yet, or any callback that waited for
-  /// one has not run.
+  /// Returns whether a change is not durable yet, or a callback that waited for one has not run.
   bool waits_for_disk() const { return dependencies_.commits && !dependencies_.commits->idle(); }
 
   /// The progress of the journal, for users and metrics.
   struct durability {
     std::uint64_t written = 0;  ///< batches
-    std::uint64_t durable = 0;  ///< durable batches
+    std::uint64_t durable = 0;
     core::time_point failed_since = core::never;
     std::string failure{};
     store_view store{};
@@ -190,7 +182,7 @@ class coordination_hub {
   status apply(Event&& e) {
     return deliver(clusters_.step(dependencies_.now(), e));
   }
-  /// Requests of clients that create something durable. All other records follow from these and are
+  /// Requests of clients that create something durable. All other records follow from them and are
   /// bounded.
   template <class Request>
   static constexpr bool begins_something =

@@ -28,9 +28,8 @@ class event_log {
   }
   /// Returns the number of the oldest stored event; `last` plus one if there is none.
   std::uint64_t first() const { return last_ + 1 - events_.size(); }
-  /// Returns the number of the newest event; 0 if there was none.
   std::uint64_t last() const { return last_; }
-  /// Returns events with a greater number, oldest first, at most `limit`.
+  /// Returns events with a greater number, oldest first.
   std::vector<event> after(std::uint64_t number, std::size_t limit) const {
     auto const from = std::max(number + 1, first());
     if (number >= last_ || events_.empty()) return {};

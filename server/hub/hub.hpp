@@ -91,7 +91,7 @@ class hub {
     std::vector<core::function_id> ids;
   };
   function_numbers learn(std::vector<std::string> names);
-  /// Drops the handler of a call whose caller has disconnected; it is never called.
+  /// Drops the handler of a call whose caller has disconnected.
   void forget(core::call_id call) {
     if (calls_.forget(call)) apply(core::call_gone{call});
   }
@@ -119,7 +119,6 @@ class hub {
   /// only counted.
   void report(core::stream_id stream, log_line line);
   void report(core::stream_id stream, core::closure_id closure, closure_progress progress);
-  /// Stores a worker's report on its host.
   void report(core::stream_id stream, machine seen);
 
   /// Restores durable jobs of an earlier process. REQUIRES: nothing is scheduled yet.

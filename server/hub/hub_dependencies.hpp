@@ -43,9 +43,9 @@ struct pool_dependencies {
 };
 
 struct hub_dependencies {
-  /// Returns the time in Unix microseconds; monotonic (see core/api/time.hpp).
+  /// Unix microseconds; monotonic (see core/api/time.hpp).
   std::function<core::time_point()> now;
-  /// Schedules a call of `hub::on_deadline` at this time. Replaces an earlier schedule.
+  /// Schedules a call of `hub::on_deadline`. Replaces an earlier schedule.
   std::function<void(core::time_point)> arm;
   event_publisher events = {};
   /// Moves values to disk or back. Each is answered later with core::values_moved. Empty if the

@@ -2,7 +2,7 @@
 // from the stream that holds the closure; engine thread only.
 //
 // Lines are numbered per job in order of arrival, so a reader of a whole job can count missing
-// lines. The newest lines of a closure are kept, across its attempts, until its job is forgotten.
+// lines. The newest lines of a closure, of all attempts, are kept until its job is forgotten.
 #pragma once
 
 #include <cstdint>
@@ -86,8 +86,8 @@ struct log_target {
 
 struct log_page {
   std::vector<log_line> lines;
-  std::uint64_t last = 0;     // number of the newest line; 0: none yet
-  std::uint64_t dropped = 0;  // lines of the target that were dropped
+  std::uint64_t last = 0;  // number of the newest line; 0: none yet
+  std::uint64_t dropped = 0;
 };
 
 class log_store {
@@ -100,7 +100,6 @@ class log_store {
   /// return is unfinished: the next line of the same closure, attempt and level replaces it, which
   /// does not count as a drop.
   void add(core::session_id job, log_line line);
-  /// Sets the progress of a closure.
   void set_progress(core::session_id job, core::closure_id closure, closure_progress p);
   /// Counts a report on a closure that the stream does not hold.
   void count_stray() { ++counts_.strays; }
@@ -116,9 +115,8 @@ class log_store {
   std::optional<core::session_id> job_of(core::closure_id closure) const;
   /// Returns the number of the job's newest line, even if it was dropped; 0: none yet.
   std::uint64_t newest(core::session_id job) const;
-  /// Returns lines with a number greater than `seq`, oldest first.
+  /// Returns lines with a greater number, oldest first.
   log_page after(log_target of, std::uint64_t seq, std::size_t limit) const;
-  /// Returns the newest lines, oldest first.
   log_page newest(log_target of, std::size_t limit) const;
 
   /// Maximum number of lines between two calls of `take_new`. Further lines are skipped.
@@ -134,7 +132,6 @@ class log_store {
   /// Calls `then` once, from within `add`, when a line of the target arrives. Returns the id for
   /// `forget`.
   wait_id wait(log_target of, std::function<void()> then);
-  /// Removes a waiter; its `then` is not called.
   void forget(wait_id id);
 
   struct counts {
@@ -142,7 +139,7 @@ class log_store {
     std::uint64_t dropped = 0;  // of those, dropped at a limit
     std::uint64_t strays = 0;   // for closures that the stream did not hold
     std::size_t bytes = 0;      // currently, with overhead
-    std::size_t closures = 0;   // currently
+    std::size_t closures = 0;
     bool operator==(counts const&) const = default;
   };
   counts count() const;
@@ -153,8 +150,8 @@ class log_store {
  private:
   struct job_log {
     std::map<std::uint64_t, log_line> lines;
-    std::uint64_t newest = 0;                       // number of the last line added
-    std::unordered_set<core::closure_id> closures;  // keys of closures_
+    std::uint64_t newest = 0;
+    std::unordered_set<core::closure_id> closures;
     std::uint64_t dropped = 0;
   };
   struct closure_log {

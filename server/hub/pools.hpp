@@ -16,8 +16,7 @@
 
 namespace muster::server {
 
-/// The functions that the pools need from their owner. Empty in a server with one cluster: then
-/// only the main pool exists.
+/// The functions that the pools need from their owner. Empty in a server with one cluster.
 struct pools_dependencies {
   using cluster_id = core::coordination::cluster_id;
   /// Returns the cluster with this name. `default` means the main cluster unless a cluster has that
@@ -45,8 +44,7 @@ class pools {
   /// Returns null if the hub was not created yet.
   hub* existing(cluster_id c);
 
-  /// Returns the bytes of blobs that count for a token; see blob_store. Set before requests are
-  /// served.
+  /// Returns the bytes of blobs that count for a token. Set before requests are served.
   std::function<std::uint64_t(std::string_view token)> blob_bytes_of = [](auto) {
     return std::uint64_t{0};
   };
@@ -58,7 +56,7 @@ class pools {
   hub& of(core::per_worker_id id) { return knowing(id); }
   hub& of(core::program_id id) { return knowing(id); }
 
-  /// Calls `f` for every hub, the main hub first.
+  /// The main hub first.
   template <class F>
   void for_each(F f) {
     f(main_);
@@ -76,7 +74,6 @@ class pools {
   std::string in_use(cluster_id c);
   /// Removes the cluster's hub: answers its calls, and ends workers and sessions with `why`.
   void remove(cluster_id c, std::string const& why);
-  /// Answers all pending calls and rejects new work.
   void stop();
 
  private:

@@ -12,8 +12,8 @@
 
 namespace muster::server {
 
-/// The handlers of pending calls. Bounded by the core's limit of parked calls; all other calls are
-/// answered within their step. `About`: data that the hub needs when it answers a call.
+/// The handlers of pending calls. Bounded by the core's limit of parked calls; other calls are
+/// answered within their step. `About`: data needed to answer a call.
 template <class Reply, class About>
 class reply_table {
  public:
@@ -28,7 +28,6 @@ class reply_table {
     calls_.emplace(call, waiting{std::move(done), about});
     return call;
   }
-  /// Returns the data of a pending call.
   About about(core::call_id call) const {
     auto const it = calls_.find(call);
     return it == calls_.end() ? About{} : it->second.about;
@@ -37,7 +36,7 @@ class reply_table {
   bool forget(core::call_id call) { return calls_.erase(call) == 1; }
 
   /// Call it last in a step: handlers may call the hub, which makes the core overwrite its effects.
-  /// Therefore the replies are a copy.
+  /// So the replies are a copy.
   void deliver(std::vector<Reply> replies) {
     for (auto& r : replies)
       if (auto node = calls_.extract(r.call)) node.mapped().done(r);

@@ -31,8 +31,8 @@ class submission {
     c.function = function;
     return c;
   }
-  /// Appends a closure of a function by name. REQUIRES: all functions of a submission are added by
-  /// number, or all by name.
+  /// Appends a closure of a function by name. REQUIRES: a submission has all functions by number,
+  /// or all by name.
   core::closure_spec& add(std::string const& function);
   void reserve(std::size_t closures) { event_.closures.reserve(closures); }
 

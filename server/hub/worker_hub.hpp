@@ -84,7 +84,6 @@ class worker_hub {
   /// Returns no stream if the rank's worker is disconnected.
   core::stream_id stream_of(core::rank_name const& rank) const;
   void disconnect_all(muster::status const& why);
-  /// Sends the orders of a step to their workers.
   void deliver(core::effects const& fx) const;
 
   /// Sets the name of the worker's task, "worker:3", once the core has accepted the worker.
@@ -99,7 +98,7 @@ class worker_hub {
   /// Reads the log of a rank; `done` is called once. Errors: NOT_FOUND if the rank is unknown;
   /// UNAVAILABLE if its worker is disconnected; RESOURCE_EXHAUSTED.
   void read_log(rank_log_query query, rank_logs::handler done);
-  /// Refreshes the last lines of the ranks of an attempt; see last_lines::refresh.
+  /// See last_lines::refresh.
   void refresh_lines(core::time_point now, last_lines::attempt const& of,
                      std::function<void()> done = {});
   /// Starts a round of rank_stacks and returns its number.

@@ -1,8 +1,7 @@
 // The gRPC server of the process, protected against abusive clients. A port_listener accepts its
 // connections and passes them to gRPC once the client has sent data. A connection whose calls are
 // reset too often is closed. gRPC 1.51 can do neither, and cannot add ports while it runs; newer
-// versions were not tested. Owned by the composition root, like grpc_server. Engine thread, or
-// before run() starts.
+// versions were not tested. Owned by the composition root. Engine thread, or before run() starts.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>
@@ -46,8 +45,8 @@ class accepting_server final : public coro::grpc_server {
   void add_port(std::string address);
   // Adds a port for TLS clients. REQUIRES: `credentials` are TLS credentials.
   void add_tls_port(std::string address, std::shared_ptr<grpc::ServerCredentials> credentials);
-  // Answers UNIMPLEMENTED to unknown methods and counts their resets. Without it gRPC gives this
-  // answer, but resets are not counted.
+  // Answers UNIMPLEMENTED to unknown methods and counts their resets. Otherwise gRPC answers the
+  // same, but without counting.
   void refuse_unknown_methods();
 
   // Binds the ports, starts the server and returns the ports in the order of add_port(). Ports are
@@ -66,7 +65,7 @@ class accepting_server final : public coro::grpc_server {
   // of `fd`. REQUIRES: started with a TLS port; `fd` is non-blocking.
   void adopt_tls(int fd, std::string const& client);
 
-  // Returns the counts of the guard that bounds the memory of connections. Any thread.
+  // Returns the counts of the connection guard. Any thread.
   [[nodiscard]] guard_counts guarded() const { return guard_.counts(); }
 
   // Stops accepting connections first; then see grpc_server::stop.

@@ -57,7 +57,7 @@ muster::result<loopback> loopback_pair() {
       (::connect(made.dialled.get(), plain(at), sizeof at) != 0 && errno != EINPROGRESS) ||
       ::getsockname(made.dialled.get(), plain(own), &(size = sizeof own)) != 0)
     return refused("no connection to 127.0.0.1");
-  for (int strangers = 0; !same(own, peer); ++strangers) {  // Skip connections of other processes.
+  for (int strangers = 0; !same(own, peer); ++strangers) {  // skip connections of other processes
     made.served = file_descriptor(::accept4(listener.get(), plain(peer), &(size = sizeof peer),
                                             SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!made.served || strangers == strangers_max) return refused("no connection from 127.0.0.1");

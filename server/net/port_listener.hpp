@@ -1,7 +1,7 @@
 // Accepts TCP connections on ports that can be opened and closed at run time. Passes on connections
-// whose client has sent its HTTP/2 preface, or a ClientHello on a TLS port. Silent clients never
-// reach gRPC. Runs a thread. Owned by the accepting_server; called by the engine thread, or before
-// that runs by its creator.
+// whose client has sent its HTTP/2 preface, or a ClientHello on a TLS port. So silent clients never
+// reach gRPC. Has its own thread. Owned by the accepting_server; called by the engine thread, or
+// before that runs by its creator.
 //
 //   accepted --whole preface, or none--> handed on
 //       \--silent for speak_timeout, or made room for another, or closed by the client--> closed

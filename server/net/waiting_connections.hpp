@@ -1,8 +1,7 @@
 // Connections whose client has not yet sent enough data to be passed on, such as an HTTP/2 preface
 // or a request header. Each needs only a socket and a pending wait, so a flood of them is cheap.
-// Data is peeked at and left in the socket, except for a relay's PROXY header. Once that is read,
-// the client named in it counts for the limits per address. Owned by a listener, used only by the
-// thread that runs its io_context.
+// Data stays in the socket, except for a relay's PROXY header; then the limits per address apply to
+// the client in the header. Owned by a listener, used only by the thread that runs its io_context.
 //
 //   add --whole header, where a relay sends one--> --enough data--> handed on
 //     \--time is up, or made room for another, or the client closed its side--> closed
@@ -57,7 +56,6 @@ class waiting_connections {
   void add(tcp::socket socket, tcp::endpoint const& peer, std::shared_ptr<way_in const> through);
   // Closes the oldest connection. Returns false if there is none.
   bool make_room();
-  // Closes all connections.
   void clear();
 
   // Any thread. `half_open` counts the connections that currently wait.

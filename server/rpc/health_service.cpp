@@ -30,7 +30,6 @@ class health_watch {
   /// cancels the call.
   coro::task<void> run();
 
-  /// Reports that the status may have changed.
   void changed() { changed_.set(); }
   /// Ends the call with UNAVAILABLE.
   void shut_down() {

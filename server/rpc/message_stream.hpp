@@ -152,7 +152,6 @@ class message_stream {
     finished(sent);
   }
 
-  // Moves the oldest pending message into written_.
   void encode_next() {
     auto next = out_.take_front();
     check(proto::encode(next->message, written_), "a message is within its limits");

@@ -1,6 +1,6 @@
-// The clients behind connections of relays. gRPC identifies a connection only by its own peer, in
-// all known versions. Connections are added when they are accepted, before gRPC gets them; calls
-// look them up. Any thread.
+// The clients behind connections of relays. No known version of gRPC identifies a connection by
+// more than its own peer. Connections are added before gRPC gets them; calls look them up. Any
+// thread.
 #pragma once
 
 #include <atomic>

@@ -68,7 +68,6 @@ class key_space {
   ~key_space();
   key_space(key_space const&) = delete;
 
-  /// Sets a key and wakes its waiters.
   void set(std::string_view key, std::string_view value);
   /// Returns null if there is no such key. Valid until the space changes.
   std::string const* find(std::string_view key) const;
@@ -102,7 +101,7 @@ class key_space {
   /// Stops waiting. Does nothing if `w` does not wait.
   void withdraw(waiter& w);
 
-  /// Returns all keys in byte order, without queues.
+  /// Excludes queues.
   std::map<std::string, std::string, std::less<>> const& all() const { return keys_; }
   /// Calls `f` for each key with waiters, in byte order; barriers follow keys.
   void each_line(

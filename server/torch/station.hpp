@@ -2,8 +2,8 @@
 // and the owners of ranks.
 //
 // Owned and used by the thread that serves it, which passes bytes in and out. Pure: no sockets,
-// clocks, threads or logs. A client that exceeds a limit of `limits` is refused. The protocol has
-// no error answers, so its connection must be closed.
+// clocks, threads or logs. A client that exceeds one of `limits` is refused: its connection must be
+// closed, since the protocol has no error answers.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,6 @@
 
 namespace muster::torch {
 
-/// Where a store is served.
 struct store_spec {
   std::string address;     // an IP address; empty: that of the server
   std::uint16_t port = 0;  // 0: selected by the system

@@ -1,5 +1,5 @@
-// Authenticates and authorizes all requests to the server. Any thread: it reads the tokens that the
-// token_keeper published last.
+// Authenticates and authorizes all requests to the server. Any thread: it uses the tokens that the
+// token_keeper published last. Settings are made before requests are served.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,6 @@ namespace muster::server {
 
 using token_set = std::map<std::string, core::caller, std::less<>>;
 
-/// A request to be authorized.
 struct asking {
   std::string_view credential;  // without "Bearer"; empty: none
   std::string_view address;     // "10.0.0.3"
@@ -44,22 +43,18 @@ class gate {
   /// use up connections.
   static constexpr int waiting_max = 64;
 
-  /// `now`: returns the time for expiry checks.
   explicit gate(std::function<core::time_point()> now) : now_(std::move(now)) {}
 
-  /// Requires a token for every request. Call it before requests are served.
+  /// Requires a token for every request.
   void require() { required_ = true; }
-  /// Returns whether requests need a token.
   bool required() const { return required_; }
-  /// Records that the server will require tokens after the next start if there are any. Call it
-  /// before requests are served.
+  /// Records that the server will require tokens after the next start if there are any.
   void require_after_restart() { after_restart_ = true; }
-  /// Returns whether tokens exist that are required only after the next start of the server.
+  /// Returns whether there are tokens that only the next start of the server will require.
   bool required_after_restart() const {
     return after_restart_ && !required_ && !std::atomic_load(&tokens_)->empty();
   }
   /// Sets the tokens of callers that present a certificate with a known common name and no token.
-  /// Call it before requests are served.
   void allow_certificates(token_set all) { certificates_ = std::move(all); }
   /// Replaces the tokens. Engine thread.
   void publish(std::shared_ptr<token_set const> tokens);
@@ -93,7 +88,6 @@ class gate {
     on_silent_flood(address);
   }
   std::function<void(std::string const& address)> on_silent_flood = [](auto const&) {};
-  /// Returns the refusals since the last call.
   std::vector<refused> take_refusals();
 
  private:

@@ -1,6 +1,6 @@
 // Owns the tokens: creates, revokes and rotates them, records changes in the journal, and publishes
-// them to the gate. Ends the streams and requests of revoked and expired tokens. Also reports
-// actions of users and refused requests to the event feed. Engine thread only.
+// them to the gate. Ends the streams and requests of revoked and expired tokens. Reports actions of
+// users and refused requests to the event feed. Engine thread only.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace muster::server {
 
 struct keeper_dependencies {
   std::function<core::time_point()> now;
-  /// Schedules a call of `on_deadline` at this time. Replaces an earlier schedule.
+  /// Schedules a call of `on_deadline`. Replaces an earlier schedule.
   std::function<void(core::time_point)> arm;
   /// Publishes a line to the log and the event feed.
   std::function<void(log_event const&)> tell;
@@ -25,7 +25,6 @@ struct keeper_dependencies {
   std::function<void(core::token_fact const&)> write_down = {};
 };
 
-/// The properties of a new token.
 struct wanted_token {
   std::string name;
   core::role role = core::role::viewer;
@@ -49,7 +48,7 @@ class token_keeper {
   token_keeper(gate& g, keeper_dependencies e) : gate_(g), dependencies_(std::move(e)) {}
   token_keeper(token_keeper const&) = delete;
 
-  /// Restores the tokens of an earlier process. Call it before requests are served.
+  /// Restores the tokens of an earlier process, before requests are served.
   void restore(std::vector<core::token> all);
   /// Replaces the tokens of --token-file.
   void replace_file(std::vector<core::token> all);

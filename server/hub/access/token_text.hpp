@@ -27,7 +27,6 @@ std::string new_credential(std::string_view id);
 /// "file-" and eight digits of its digest.
 std::string id_of(std::string_view credential);
 std::string new_salt();
-/// Sets salt and digest.
 void seal(core::token& t, std::string_view credential, std::string salt = new_salt());
 /// Compares in constant time.
 bool fits(core::token const& t, std::string_view credential);

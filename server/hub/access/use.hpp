@@ -1,5 +1,5 @@
-// Checks of what a caller may do: ownership of sessions, restricted functions, and quotas of
-// tokens. Engine thread.
+// Checks of what a caller may do: ownership of sessions, restricted functions, quotas of tokens.
+// Engine thread.
 #pragma once
 
 #include <cstddef>

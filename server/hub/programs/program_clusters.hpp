@@ -32,11 +32,12 @@ class program_clusters {
  public:
   struct dependencies {
     std::function<void(log_event const&)> tell;
-    /// Removes the cluster of this name. Must do so later, not within the call.
+    /// Removes the cluster of this name. This and the next two functions act later, not within the
+    /// call.
     std::function<void(std::string name)> remove;
-    /// Reports a failure to the program. Must do so later, not within the call.
+    /// Reports a failure to the program.
     std::function<void(core::coordination_failed)> failed = [](auto const&) {};
-    /// Adds a failure to the record of the attempt. Must do so later, not within the call.
+    /// Adds a failure to the record of the attempt.
     std::function<void(core::program_id, std::uint32_t attempt, core::attempt_record::event)>
         noted = [](auto, auto, auto const&) {};
   };
@@ -79,7 +80,7 @@ class program_clusters {
   static bool trains(core::rank_view const& r) {
     return !r.task.starts_with("ps:") && !r.task.starts_with("evaluator:");
   }
-  /// Returns the name of the program's cluster; empty if it has none.
+  /// Returns an empty string if the program has no cluster.
   std::string of(core::program_id program) const;
   /// Adds the activity of the cluster and its pending barriers; nothing if there is no cluster.
   /// `ranks`: the rank of each task.
@@ -90,7 +91,7 @@ class program_clusters {
   void on_change(std::function<void(core::program_id)> listener) {
     listener_ = std::move(listener);
   }
-  /// Removes clusters of an earlier process whose programs are unknown.
+  /// Removes the clusters of unknown programs.
   void drop_unknown(std::function<bool(core::program_id)> const& known);
 
  private:

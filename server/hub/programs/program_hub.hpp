@@ -1,6 +1,5 @@
 // Everything that a hub does for programs outside the core: records of attempts, orders to workers,
-// coordination clusters, steps of ranks, and detection of hangs. Owned by a hub; engine thread
-// only.
+// coordination clusters, steps of ranks, detection of hangs. Owned by a hub; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +32,6 @@ class program_hub {
   program_hub(hub& of, program_dependencies dependencies)
       : hub_(of), dependencies_(std::move(dependencies)) {}
 
-  /// Delivers the changes of programs in a step.
   void deliver(core::effects const& fx);
   void forget_worker(core::stream_id worker);
   void tick();
@@ -41,7 +39,7 @@ class program_hub {
   /// Called when the core has forgotten all programs, because their cluster was removed.
   void close();
 
-  /// Restores programs of an earlier process. REQUIRES: nothing is scheduled yet.
+  /// REQUIRES: nothing is scheduled yet.
   void restore(std::vector<core::programs::restored_program> programs);
   /// Restores the record of an attempt. Returns false if the core does not know the attempt.
   /// REQUIRES: its program is restored.
@@ -59,14 +57,13 @@ class program_hub {
                      std::vector<core::attempt_record::stack> where);
   /// Records an event, with the current time if it has none.
   void record_event(attempt const& which, core::attempt_record::event what);
-  /// Stores the changed records.
   void write_records();
 
   /// Returns whether this attempt, the last one of its program, has a coordination cluster.
   bool has_cluster(core::program_id program, std::uint32_t attempt) const {
     return dependencies_.clusters && dependencies_.clusters->serves(program, attempt);
   }
-  /// Returns the name of the program's coordination cluster; empty if it has none.
+  /// Returns an empty string if the program has no coordination cluster.
   std::string cluster_of(core::program_id program) const {
     return dependencies_.clusters ? dependencies_.clusters->of(program) : std::string();
   }

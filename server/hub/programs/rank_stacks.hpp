@@ -1,5 +1,5 @@
 // Current stacks of ranks, taken by their workers. Each worker with ranks of the attempt gets one
-// query. Ranks whose worker is disconnected or does not answer are marked.
+// query. Ranks whose worker is disconnected or silent are marked.
 //
 // Owned by a hub; engine thread only. Limits: rounds_max.
 #pragma once

@@ -32,8 +32,8 @@ class rank_steps {
   /// REQUIRES: `of` outlives it.
   explicit rank_steps(hub& of);
 
-  /// Restores steps recorded by an earlier process, oldest first. Workers report some of them
-  /// again, and also steps that ended in between. REQUIRES: nothing was reported.
+  /// Restores steps recorded by an earlier process, oldest first. Workers can report them again.
+  /// REQUIRES: nothing was reported.
   void restore(doctor::step_segment const& recorded);
   /// Stores a report. Ranks of other workers or earlier attempts are ignored.
   void record(core::stream_id stream, doctor::step_table::report what);

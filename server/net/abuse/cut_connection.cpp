@@ -14,9 +14,8 @@
 namespace muster::net {
 namespace {
 
-/// Resets a TCP connection and drops its unread data: on Linux, a connect to AF_UNSPEC does that.
-/// After a mere shutdown the socket would accept data until its window is full, and the peer would
-/// then block in `send`.
+/// Resets a TCP connection and drops its unread data, which on Linux a connect to AF_UNSPEC does.
+/// After a mere shutdown the peer could block in `send`, once the window of the socket is full.
 bool reset(int socket) {
   sockaddr const nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
   return ::connect(socket, &nobody, sizeof nobody) == 0;

@@ -1,4 +1,4 @@
-// Closes connections that gRPC reads. gRPC has no function for this in any known version, so the
+// Closes connections that gRPC reads. No known version of gRPC has a function for this, so the
 // process's own descriptors are used. Any thread.
 #pragma once
 
@@ -20,7 +20,6 @@ std::string grpc_name(std::string const& peer);
 /// Resets the connection of a descriptor and drops its unread data. Returns the peer.
 std::string cut_socket(int socket);
 
-/// Returns the open descriptors of this process.
 std::vector<int> open_descriptors();
 
 }  // namespace muster::net

@@ -1,5 +1,5 @@
-// Detects names for which something happens too often, such as resets of a connection's calls. Each
-// name has a leaky bucket, so occasional events never fill it. One thread at a time; the caller
+// Detects events that are too frequent for a name, such as resets of a connection's calls. Each
+// name has a leaky bucket, which occasional events never fill. One thread at a time; the caller
 // passes the time.
 #pragma once
 

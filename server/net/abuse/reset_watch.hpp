@@ -1,12 +1,12 @@
 // Detects clients that start and reset calls faster than gRPC reads them (HTTP/2 rapid reset,
-// CVE-2023-44487). The engine thread also reads connections, and gRPC 1.51 keeps reading a
-// connection while data is available before it reports any of its calls. Such a client therefore
-// blocks all others and creates calls without end.
+// CVE-2023-44487). gRPC 1.51 reads a connection on the engine thread while data is available,
+// before it reports any of its calls. So such a client blocks all others and creates calls without
+// end.
 //
 // A thread pings the engine, and while there is no answer it examines the unread data of all
-// connections. It works for plaintext only, since it cannot decrypt TLS. gRPC 1.60 has its own
-// protection (grpc/grpc#34637), which was not tested together with this. Owned by the
-// accepting_server; created and destroyed on the engine thread.
+// connections. This works for plaintext only. gRPC 1.60 has its own protection (grpc/grpc#34637),
+// which was not tested together with this. Owned by the accepting_server; created and destroyed on
+// the engine thread.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@
 
 namespace muster::net {
 
-/// Returns the number of RST_STREAM frames in a part of an HTTP/2 connection, for increasing stream
-/// numbers. The part can begin within a frame.
+/// Returns the number of RST_STREAM frames with increasing stream numbers in a part of an HTTP/2
+/// connection. The part can begin within a frame.
 std::size_t resets_in(std::string_view bytes);
 
 class reset_watch {

@@ -1,9 +1,8 @@
 // Bounds the memory that gRPC uses to buffer the connections of a server. gRPC 1.51 reads its
-// sockets itself and has no hook for this; newer versions were not tested. Therefore the process
-// replaces `recvmsg`, `SSL_read` and `close` (intercepted_reads.cpp). They pass the data of guarded
-// connections to a frame_inspector, and report a broken connection to gRPC if a limit is exceeded.
-// With TLS the inspector sees the decrypted data. `sendmsg` and `SSL_write` show which streams the
-// server ends.
+// sockets itself and has no hook for this; newer versions were not tested. So the process replaces
+// `recvmsg`, `SSL_read` and `close` (intercepted_reads.cpp). They pass the data of guarded
+// connections to a frame_inspector, decrypted in the case of TLS, and report a broken connection to
+// gRPC if a limit is exceeded. `sendmsg` and `SSL_write` show which streams the server ends.
 //
 //   added --> anonymous --token, or certificate--> identified
 //                 \--over a limit, or chosen to make room--> cut --> forgotten with its descriptor
@@ -37,7 +36,7 @@ enum class standing {
 
 struct guard_options {
   inspection_limits limits;
-  /// Limit for all connections together, in bytes. Connections that are not identified may use half
+  /// Limit for all connections together, in bytes; connections that are not identified may use half
   /// of it. Beyond it, the largest connection is closed, identified connections last.
   std::size_t memory_max = std::size_t{1} << 30;
   /// Returns the initial standing of a client, "10.0.0.3:4711". Any thread.
@@ -57,7 +56,7 @@ struct guard_options {
 struct guard_counts {
   std::uint64_t held_bytes = 0;  // current, of all connections
   std::uint64_t memory_max = 0;
-  // Connections closed since the start, by reason.
+  // Connections closed since the start.
   std::uint64_t header_block = 0, before_token = 0, memory = 0;
 };
 

@@ -1,8 +1,8 @@
 // Parses the HTTP/2 frames of a client, and computes an upper bound of the memory that gRPC needs
-// for unfinished work: header blocks, messages and large unanswered requests. For clients that are
-// not identified, it includes every unanswered call. gRPC 1.51 limits neither header blocks nor the
-// data before a call's token is checked; newer versions were not tested. Pure; one object per
-// connection, one thread.
+// for unfinished work: header blocks, messages and large unanswered requests. Without
+// identification of the client, every unanswered call counts. gRPC 1.51 limits neither header
+// blocks nor the data before a call's token is checked; newer versions were not tested. Pure; one
+// object per connection, one thread.
 #pragma once
 
 #include <algorithm>
@@ -63,8 +63,7 @@ class frame_inspector {
   void set_identified();
 
   [[nodiscard]] bool is_identified() const noexcept { return identified_; }
-  /// Returns an upper bound of the bytes that gRPC holds for unfinished blocks, messages and calls,
-  /// and for large unanswered requests.
+  /// Returns an upper bound of the bytes that gRPC holds for unfinished work.
   [[nodiscard]] std::size_t held() const noexcept {
     return std::max(block_bytes_ + message_bytes_ + request_bytes_, unanswered_bytes_);
   }

@@ -1,8 +1,7 @@
-// Replacements of `recvmsg`, `sendmsg`, `SSL_read`, `SSL_write` and `close`. They call the original
-// functions, and report received data, sent data and closes of guarded connections to the guard.
-// The dynamic linker prefers definitions of the program to those of libraries, so the gRPC library
-// calls these. For all other callers they behave like the originals. See connection_guard.hpp for
-// the reason.
+// Replacements of `recvmsg`, `sendmsg`, `SSL_read`, `SSL_write` and `close`. They call the
+// originals and report data and closes of guarded connections to the guard. The dynamic linker
+// prefers definitions of the program to those of libraries, so the gRPC library calls these. For
+// all other callers they behave like the originals. See connection_guard.hpp for the reason.
 #include "server/net/inspect/intercepted_reads.hpp"
 
 #include <dlfcn.h>

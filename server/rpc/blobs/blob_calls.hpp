@@ -1,6 +1,6 @@
 // The calls of muster.v1.BlobService that upload a blob, and that download blobs. Each is a local
-// variable of its handler; engine thread only. A call buffers at most one piece, apart from gRPC's
-// buffers.
+// variable of its handler; engine thread only. Apart from gRPC's buffers, a call holds at most one
+// piece.
 #pragma once
 
 #include <grpcpp/impl/codegen/proto_utils.h>

@@ -1,9 +1,9 @@
 // Passes answers to gRPC, on several threads if there are many. One event can answer a thousand
-// calls, and gRPC writes each answer in the calling thread, which takes about 10 us. So the answers
-// of one turn of the engine are collected, and helper threads share the work. They use only gRPC;
-// completion is reported through the completion queue as usual. Answers without errors are written
-// in any order. A turn with an error is written by the engine thread, because causes must precede
-// their consequences. This is needed with gRPC 1.51; newer versions were not tested.
+// calls, and gRPC writes each answer in the calling thread, in about 10 us. So the answers of one
+// turn of the engine are collected, and helper threads share the work. They use only gRPC;
+// completion is reported through the completion queue. A turn with an error is written in order by
+// the engine thread, because causes must precede their consequences. This is needed with gRPC 1.51;
+// newer versions were not tested.
 //
 // Owned by the coordination service; engine thread only. Bounded by the number of calls, since each
 // is answered once.
@@ -25,9 +25,9 @@ namespace muster::server {
 
 class answer_writers {
  public:
+  /// REQUIRES: all answers are written before the object is destroyed.
   /// @param helpers Number of additional threads, which start on demand; fewer if the system has no
   ///   threads left.
-  /// REQUIRES: all answers are written before the object is destroyed.
   answer_writers(coro::engine_context& engine, unsigned helpers);
   answer_writers(answer_writers const&) = delete;
 

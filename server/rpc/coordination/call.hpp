@@ -1,6 +1,6 @@
 // A call of the coordination service, from its request slot to its end. It is not a coroutine,
-// since thousands of calls wait at a time. So each call is one object that owns itself, and data
-// for the answer is allocated only when there is an answer. Engine thread only.
+// since thousands of calls wait at a time. Each call owns itself, and data for the answer is
+// allocated only with the answer. Engine thread only.
 //
 //   requested --arrives--> asked --reply--> finishing --sent--> freed
 //       |                    \--caller gone (methods that park)--> freed

@@ -1,7 +1,7 @@
 // Determines the cluster of a call. The protocol has no field for it, so each cluster has its own
-// port; the first cluster uses that of the server. gRPC cannot add ports while it runs, in any
-// known version. So connections to the other ports are accepted here and passed to gRPC, and a call
-// is assigned by its connection. A caller of the main port can also select a cluster by the first
+// port; the first cluster uses that of the server. No known version of gRPC can add ports while it
+// runs. So connections to the other ports are accepted here and passed to gRPC, and a call is
+// assigned by its connection. A caller of the main port can also select a cluster by the first
 // label of the host name.
 //
 // Owned by the composition root, destroyed before the server, whose listener accepts the
@@ -72,7 +72,6 @@ class cluster_ports final : public cluster_endpoints {
   /// Closes all ports; connections accepted later are closed. Idempotent.
   void stop();
 
-  // Functions for calls.
   /// Returns the cluster of a call. Errors: NOT_FOUND; the message lists the addresses of clusters.
   muster::result<core::coordination::cluster_id> cluster_of(
       grpc::ServerContext const& context) const;

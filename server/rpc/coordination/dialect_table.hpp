@@ -1,8 +1,8 @@
 // Creates the rows of a dialect's table; included only by the dialects. Fields common to both
 // dialects are filled in here, with the dialect's `source_task(coordination_call const&, Request
-// const&)` and `participants(coordination_call const&, Request const&)`, which argument-dependent
-// lookup finds. A dialect handles its other requests with overloads of `fill(coordination_call&,
-// Request&, <question of the core>&)`.
+// const&)` and `participants(coordination_call const&, Request const&)`, found by
+// argument-dependent lookup. A dialect handles other requests with overloads of
+// `fill(coordination_call&, Request&, <question of the core>&)`.
 #pragma once
 
 #include <google/protobuf/arena.h>

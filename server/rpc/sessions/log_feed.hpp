@@ -1,6 +1,6 @@
 // Sends the log lines of a session's closures to a client. Lines are read from the log store when a
 // message is about to be written, so nothing is queued for slow clients or for functions with much
-// output. The client detects dropped lines by missing numbers.
+// output. Missing numbers show the client what was dropped.
 //
 // Owned by a session's stream; engine thread only.
 #pragma once
@@ -24,8 +24,8 @@ class log_feed {
   static constexpr std::size_t window_lines_max = 500;
   static constexpr std::size_t window_bytes_max = std::size_t{64} << 10;
 
-  /// @param wake Called from within the hub when there are lines.
   /// REQUIRES: the hub outlives the feed, or forget_hub is called first.
+  /// @param wake Called from within the hub when there are lines.
   log_feed(coro::engine_context& engine, hub& h, core::session_id session, std::uint64_t after,
            std::function<void()> wake);
   ~log_feed() { stop_waiting(); }

@@ -23,7 +23,7 @@ struct tunnel_home {
   coordination_hub& clusters;
   cluster_ports& ports;
   tunnel_options const options;
-  std::map<std::string, std::size_t> of_worker{};    // workers with tunnels, by key
+  std::map<std::string, std::size_t> of_worker{};    // number of tunnels by the worker's key
   std::unique_ptr<coro::socket_poller> poller = {};  // created with the first tunnel
   store_dial to_store = {};
 };

@@ -289,7 +289,7 @@ void worker_connection::on_dispatch(std::span<core::assignment const> batch) {
   wake();
 }
 
-// Added to the last message, so that it never overtakes its closure. The same holds for on_retract.
+// Added to the last message, so that it never overtakes its closure; on_retract does so, too.
 void worker_connection::on_stop(core::stop_request const& s) {
   auto& last = out_.tail();
   last.add_stop_closure(core::raw(s.closure));

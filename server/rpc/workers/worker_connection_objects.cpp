@@ -7,7 +7,7 @@
 namespace muster::server {
 namespace {
 
-/// Limits of received but unacknowledged answers, which the worker still stores.
+/// Limits of received answers that are not acknowledged to the worker, which still stores them.
 constexpr std::size_t untold_max = 64;
 constexpr std::size_t untold_bytes_max = 64u << 10;
 

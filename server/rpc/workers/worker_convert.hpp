@@ -17,7 +17,8 @@ namespace muster::server {
 /// then `to` must not be used.
 std::string from_wire(v1::WorkerMessage const& message, core::worker_results& to);
 
-/// Appends answers of earlier streams to `to`. Returns and leaves `to` like the function above.
+/// Appends answers of earlier streams to `to`. Returns an empty string, or the field and the
+/// problem; then `to` must not be used.
 std::string from_wire(v1::Answers const& answers, std::vector<core::worker_result>& to);
 
 /// Passes log lines and progress of running closures to the hub, for this stream and task. Returns

@@ -1,10 +1,10 @@
-// Serves the TCPStores of clusters. One thread owns all stations and sockets, since passing a call
+// Serves the TCPStores of clusters. One thread owns all stations and sockets, since a call passed
 // to another thread and back would take longer than the call itself.
 //
 // Owned by the composition root. Engine thread, or before that runs, unless stated otherwise.
-// Limits per store: those of `torch::limits`. At the limit of connections a store stops accepting,
-// and clients wait in the backlog. Silent connections are not closed, because torch 1.13 has a
-// second connection that stays silent, and it spins if that is closed.
+// Limits per store: `torch::limits`. At the limit of connections a store stops accepting, and
+// clients wait in the backlog. Silent connections are not closed: torch 1.13 has a second, silent
+// connection, and spins if it is closed.
 #pragma once
 
 #include <functional>
