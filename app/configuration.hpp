@@ -55,7 +55,7 @@ enum class log_format { text, json };
 
 /// Whether clients must authenticate.
 enum class auth_mode {
-  // required if the server is reachable from other machines (unless `insecure`), or has tokens
+  // Required if the server is reachable from other machines (unless `insecure`), or has tokens.
   automatic,
   on,
   off,

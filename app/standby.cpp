@@ -159,8 +159,8 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
         spdlog::info("standby http={} leader={} store={}", http, now.empty() ? "none" : now, name);
         set({now.empty() ? "no server leads" : "another server leads", now});
         manager.ready();
-        // Clients that connect here are redirected to the leader. If this server itself was the
-        // leader and died, its ports stay open, so that callers wait for it.
+        // Closes kept ports, so that clients try the leader instead. If this server itself led and
+        // died, its ports stay open, so that callers wait for it.
         if (!now.empty() && now != self) manager.drop_rest();
       } else {
         spdlog::warn("standby http={} store={} why=\"{}\"", http, name, now);

@@ -45,7 +45,7 @@ class attempt {
 
  private:
   static constexpr std::chrono::seconds kill_patience{30};
-  // delay before reporting a running worker
+  // Delay before reporting a worker that outlives the chief.
   static constexpr std::chrono::seconds chief_patience{5};
 
   void start_one(task_process& t);

@@ -109,7 +109,7 @@ sigset_t heard_by_guardian() {
 void become_launcher() {
   ::setpgid(0, 0);
   take_name("task-launcher");
-  // wakes a stopped launcher, which could not see the end of `line`
+  // Wakes a stopped launcher, which could not see the end of `line`.
   ::prctl(PR_SET_PDEATHSIG, SIGCONT);
   auto const blocked = set_of({SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTTOU});
   ::sigprocmask(SIG_SETMASK, &blocked, nullptr);

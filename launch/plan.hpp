@@ -40,7 +40,7 @@ struct plan_request {
   /// cluster.
   std::string own_service{}, meeting_point{};
   /// "host:port" of an external TCPStore. If empty, process 0 hosts it at the PyTorch rendezvous.
-  /// Not used if `added` sets it.
+  /// Ignored if `added` sets one of its variables.
   std::string store{};
   std::vector<std::string> command;
   std::string muster_program = "muster";  // runs the workers of in_graph

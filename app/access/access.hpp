@@ -1,5 +1,5 @@
-// Access control. Decides at the start whether authentication is required, loads tokens of the data
-// directory and of --token-file into the gate, and creates the first admin's token. Owned by the
+// Access control. Decides at the start whether authentication is required, and creates the first
+// admin's token. Loads tokens of the data directory and of --token-file into the gate. Owned by the
 // app. Engine thread, or before it runs.
 #pragma once
 

@@ -187,7 +187,7 @@ void history_keeper::begin() {
   for (auto const c : coordination_.state().ids())
     if (auto const& past = coordination_.state().past(c); !past.empty())
       runs_kept_[c] = past.front().number;
-  // those of the earlier process
+  // Discards the list of jobs that ended in the earlier process.
   pools_.for_each([](hub& h) { (void)h.past().take_ended_jobs(); });
   store_->start();
   look();

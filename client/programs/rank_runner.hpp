@@ -118,7 +118,7 @@ class rank_runner final : public rank_side {
   devices devices_;
   tunnels tunnels_;
   rank_table table_;
-  // by launcher: order to stop it when the server sends none
+  // By launcher: the order that stops it when the worker leaves.
   std::map<std::uint64_t, v1::StopRanks> attempts_;
   std::uint64_t last_launcher_ = 0;
   std::map<std::uint64_t, std::uint32_t> given_;  // by launcher: start orders

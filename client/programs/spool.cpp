@@ -59,7 +59,7 @@ void spool::make(attempt_name which, std::set<attempt_name> const& in_use) {
   forget_oldest(in_use);
 }
 
-// Oldest by the last change of their directory.
+// The oldest attempt has the oldest change in its log directory.
 void spool::forget_oldest(std::set<attempt_name> const& in_use) const {
   std::vector<std::pair<fs::file_time_type, fs::path>> all;
   std::error_code ignored;

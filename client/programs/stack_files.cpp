@@ -211,7 +211,7 @@ void await(std::vector<asked>& all, clock::time_point until) {
   constexpr std::chrono::milliseconds every{10};
   constexpr int looks = 10;  // stacks are written in pieces, and the process can be preempted
   for (bool waits = true; waits && clock::now() < until;) {
-    std::this_thread::sleep_for(every);  // nothing signals a complete file
+    std::this_thread::sleep_for(every);  // there is no signal for a complete file
     waits = false;
     for (auto& a : all) {
       if (a.done) continue;

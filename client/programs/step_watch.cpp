@@ -137,7 +137,7 @@ void step_watch::look() {
 
 void step_watch::answer() {
   auto const asked = std::exchange(questions_, {});
-  std::this_thread::sleep_for(settled);  // nothing signals visible stores
+  std::this_thread::sleep_for(settled);  // there is no signal for visible stores
   look();
   for (auto const& q : asked) {
     last_steps last;

@@ -53,7 +53,7 @@ failure failure_of_current_exception() {
     f.type = type ? boost::core::demangle(type->name()) : "unknown";
     f.message = "threw something that is not a std::exception";
   }
-  // only the server reports it
+  // Only the server reports lost workers.
   if (f.kind == failure_kind::worker_lost) f.kind = failure_kind::user;
   return f;
 }

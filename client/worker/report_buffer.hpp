@@ -103,7 +103,7 @@ class report_buffer {
   bool told_lines_ = false;     // engine thread was woken for lines
   bool told_progress_ = false;  // engine thread will process progress when due
 
-  // lines_, progress_ or accounts_ is not empty; spares finish() the lock
+  // True while lines_, progress_ or accounts_ is not empty; spares finish() the lock.
   std::atomic<bool> something_ = false;
 };
 

@@ -220,7 +220,7 @@ class worker::runtime {
       auto const end = co_await stream.run();
       current_ = nullptr;
       if (!comes_back(end, server)) break;
-      // While it holds closures for this server, it reconnects only to this server, without delay.
+      // If closures are held for this server, dials it again after a short delay.
       bool const hurry = hold(end);
       if (!hurry) ++n;
       in_vain = end.welcomed ? 0 : in_vain + 1;
@@ -299,8 +299,8 @@ class worker::runtime {
     return true;
   }
 
-  // Holds running closures until the server no longer wants them. Returns whether to reconnect
-  // immediately.
+  // Holds running closures until the server no longer wants them. Returns whether to dial the same
+  // server again after a short delay.
   bool hold(stream_end const& end) {
     if (end.hold == std::chrono::milliseconds(0) && end.welcomed) held_.drop_all();
     if (end.welcomed) void_at_ = std::chrono::steady_clock::now() + end.hold;
@@ -338,12 +338,12 @@ class worker::runtime {
   std::unique_ptr<rank_side> ranks_;  // nullptr: no programs
   std::shared_ptr<hosted_objects> objects_ = std::make_shared<hosted_objects>();
 
-  // any thread
+  // Any thread:
   report_buffer reports_;
   std::atomic<int> stops_ = 0;
   std::atomic<bool> done_ = false;
 
-  // engine thread while run() runs
+  // Engine thread while run() runs:
   std::shared_ptr<client_engine> engine_;
   std::unique_ptr<executor> threads_;
   std::unique_ptr<own_stacks> stacks_;
@@ -353,7 +353,7 @@ class worker::runtime {
   std::uint64_t received_ = 0;  // by the current stream at the last check
   coro::timer* pause_ = nullptr;
   coro::timer* void_timer_ = nullptr;
-  // when held closures become void without a stream
+  // Time at which held closures become void without a stream.
   std::chrono::steady_clock::time_point void_at_{};
   /// Servers that have not welcomed this worker since it last tried them; at most the configured
   /// servers.

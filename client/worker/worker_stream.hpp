@@ -1,7 +1,7 @@
 // One Attach stream of a worker, from connecting to its final status. Takes closures, runs quick
 // functions directly, passes others to the executor, and sends answers.
 //
-// Held closures outlive the stream: hello offers them, and welcome tells which continue.
+// Held closures outlive the stream: hello offers them, and welcome lists those that continue.
 //
 //   dialling ──welcome──► attached ──leave() or the server's drain──► leaving ──► left
 //       └──────────────────────┴── broken, refused, abandoned ──► lost
@@ -165,7 +165,7 @@ class worker_stream final : stream_side {
   bool leave_asked_ = false;  // drain was or will be sent
   bool leaving_ = false;      // the server sends no more closures
   bool last_taking_ = false;  // all is answered but not acknowledged
-  // when leaving: time by which all ranks have ended
+  // When leaving: time by which all ranks have ended.
   std::chrono::steady_clock::time_point ranks_until_{};
   coro::timer deadline_;  // for welcome, then for leaving
   coro::timer beats_;

@@ -10,19 +10,19 @@ struct cluster_watch::state {
   state(std::shared_ptr<cluster_resolver> r, options o, handlers h, std::optional<cluster_spec> k)
       : resolver(std::move(r)), options_(o), handlers_(std::move(h)), last(std::move(k)) {}
 
-  // immutable
+  // Immutable:
   std::shared_ptr<cluster_resolver> const resolver;
   options const options_;
   handlers const handlers_;
 
-  // used by the watch's thread
+  // Used by the watch's thread:
   std::optional<cluster_spec> last;
   std::string last_failure;
   unsigned failures = 0;
 
   std::mutex mutex;
   std::condition_variable woken;
-  // protected by `mutex`
+  // Protected by `mutex`:
   bool stopping = false;
   bool wanted = false;   // refresh() was called
   bool telling = false;  // a handler is running

@@ -1,7 +1,7 @@
-// The launcher of one attempt of a program on one host. Starts the ranks that a worker orders,
-// reports their ends, and stops them on an order, when the worker's lease expires, or when the
-// worker or the supervisor ends. Run by main once per process, below a supervisor, like the
-// launcher of `muster run`. The server decides about failures and restarts.
+// The launcher of one attempt of a program on one host. Starts the ranks that a worker orders, and
+// reports their ends. Stops them on an order, when the worker's lease expires, or when the worker
+// or the supervisor ends. Run by main once per process, below a supervisor, like the launcher of
+// `muster run`. The server decides about failures and restarts.
 //
 //   order to start ──► ranks run ──► all have ended, nothing is left of them ──► the process ends
 //

@@ -48,7 +48,7 @@ class api_client {
   explicit api_client(api_service service);
 
   /// Returns the final answer with any status, after retries for 429, 5xx and broken connections.
-  /// @throws cluster_error unreachable without an answer; denied for the server's certificate;
+  /// @throws cluster_error unreachable without an answer, denied for the server's certificate, and
   ///   invalid for the URL, the CA file, or a token that would be sent unencrypted
   muster::http_response send(api_request const& request);
 

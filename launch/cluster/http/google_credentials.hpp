@@ -20,9 +20,9 @@ class google_credentials {
                      time_source time);
 
   /// Returns an access token.
-  /// @throws cluster_error denied if the file is missing or unreadable, or the account is refused;
-  ///   invalid if the file is malformed or of an unknown kind; otherwise like api_client and
-  ///   google_metadata
+  /// @throws cluster_error denied if the file is missing or unreadable, or the account is refused
+  /// @throws cluster_error invalid if the file is malformed or of an unknown kind
+  /// @throws cluster_error like api_client and google_metadata
   std::string token();
 
   /// Returns an authenticated service, which this object must outlive. Uses the token of

@@ -1,5 +1,5 @@
 // Reads a cluster from a JSON file at each call: {"worker": ["a:1", "b:1"]}. To update the file,
-// rename a new one over it, so that it is never read in part.
+// rename a new one over it, so that readers never see a part of it.
 #pragma once
 
 #include <filesystem>

@@ -44,7 +44,9 @@ class gce_resolver : public cluster_resolver {
   gce_resolver(environment_lookup environment, options o);
 
   /// @throws cluster_error not_ready if the group has no running machine, or not the expected
-  ///   number; denied; missing if there is no such group; unreachable
+  ///   number
+  /// @throws cluster_error missing if there is no such group
+  /// @throws cluster_error denied or unreachable, as the API answers
   muster::cluster_spec cluster_spec() override;
 
   using cluster_resolver::task_type;

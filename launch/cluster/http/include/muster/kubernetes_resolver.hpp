@@ -2,8 +2,8 @@
 //
 // Within a pod, the service account provides the API server and the credentials; elsewhere the
 // options do. Tokens and CAs are read at each query, because they are renewed. A pod identifies its
-// own task by POD_NAME if the manifest sets it, otherwise by HOSTNAME, which is the name of a plain
-// pod and job-index in an indexed Job.
+// own task by POD_NAME if the manifest sets it, otherwise by HOSTNAME. That is the name of a plain
+// pod, and job-index in an indexed Job.
 //
 // Link muster::cluster_http, which is not part of muster::client.
 #pragma once
@@ -59,8 +59,9 @@ class kubernetes_resolver : public cluster_resolver {
   kubernetes_resolver(environment_lookup environment, options o);
 
   /// @throws cluster_error not_ready if a pod is not running, a job has no pod, or the number
-  ///   differs from the expected one; denied for the token or missing permissions; missing outside
-  ///   of a pod; unreachable
+  ///   differs from the expected one
+  /// @throws cluster_error denied for the token or missing permissions
+  /// @throws cluster_error missing outside of a pod, unreachable without an answer
   muster::cluster_spec cluster_spec() override;
 
   // Value as set, or as found by the last cluster_spec(), which is called if needed.
