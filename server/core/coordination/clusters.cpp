@@ -1,4 +1,3 @@
-// Clusters by name and by deadline.
 #include "server/core/coordination/clusters.hpp"
 
 #include "base/check.hpp"

@@ -1,4 +1,3 @@
-// Copies for readers: REST, dashboard, command line.
 #include "server/core/coordination/generation_views.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Lists of tasks as text, within the size limit of an error.
 #include "server/core/coordination/wording.hpp"
 
 #include <algorithm>

@@ -29,7 +29,6 @@ class dataset {
   dataset(datasets::dataset_limits const& limits, datasets::dataset_spec spec, session_id owner,
           std::string submitter, time_point created);
 
-  /// Answer to a draw.
   struct dealt {
     call_name name{};
     std::optional<drawn_split> split{};  // empty: the end of the dataset, or an error

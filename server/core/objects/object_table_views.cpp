@@ -1,4 +1,3 @@
-// Copies of objects for readers: REST, dashboard, command line, metrics.
 #include <algorithm>
 
 #include "base/text.hpp"

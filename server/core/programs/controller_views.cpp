@@ -1,4 +1,3 @@
-// Views of programs for readers, and the check of invariants.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -45,7 +45,6 @@ struct host {
   std::string worker() const { return job + ":" + std::to_string(index); }
 };
 
-/// A connecting worker.
 struct arrival {
   stream_id stream{};
   std::string job;

@@ -32,9 +32,7 @@ class placer {
 
   /// Requests a new search after a change that the ledger's version does not show.
   void look_again() { asked_ = true; }
-  /// Starts the programs that fit.
   void place(time_point now);
-  /// Frees the spares of programs that have ended.
   void drop_ended() { spares_.drop_ended(); }
   /// Notes a running program that was restored.
   void restored(program const& p) { spares_.want(p); }
@@ -43,7 +41,6 @@ class placer {
   /// Returns when place() is to be called again.
   time_point due() const { return std::min(due_, wake_); }
 
-  /// A reservation on a worker.
   struct put_by {
     stream_id worker{};
     named_amounts amounts;
@@ -51,7 +48,6 @@ class placer {
   };
   std::vector<put_by> const& reserved() const { return reserved_; }
   program_id reserved_for() const { return reserved_for_; }
-  /// Returns the number of spare places of running programs.
   std::size_t spare_places() const { return spares_.count(); }
 
  private:

@@ -25,7 +25,6 @@ class spares {
   void want(program const& p) {
     if (p.spec->spares > 0) wanting_.insert(p.id);
   }
-  /// Frees the spares of programs that have ended.
   void drop_ended();
   /// Reserves missing spares of running programs, as far as they fit.
   void keep(time_point now);

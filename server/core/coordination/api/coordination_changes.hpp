@@ -223,7 +223,7 @@ enum class barrier_outcome : std::uint8_t {
   in_error_before,      ///< a participant, when the use began
   miscounted,           ///< a call has another count of uses
   unknown_participant,  ///< a call names a task that the cluster lacks
-  other_participants,   ///< a call differs from the first call
+  other_participants,   ///< a call names others than the first call
   no_participant,       ///< the caller is not a participant
   given_up,             ///< with the generation
   cancelled,
@@ -280,8 +280,7 @@ struct changes {
   std::vector<incident> incidents;  ///< in order
 
   void clear() {
-    constexpr std::size_t kept =
-        16'384;  // larger lists are freed, e.g. after 100,000 registrations
+    constexpr std::size_t kept = 16'384;  // larger lists are freed
     incidents.capacity() > kept ? std::vector<incident>().swap(incidents) : incidents.clear();
     if (list.empty()) return;
     list.capacity() > kept ? std::vector<change>().swap(list) : list.clear();

@@ -86,7 +86,6 @@ struct fact {
   std::variant<cluster_fact, task_fact, key_fact, barrier_fact, cluster_gone> what;
 };
 
-/// All records of a cluster.
 struct restored_cluster {
   cluster_fact cluster;
   std::vector<task_fact> tasks;

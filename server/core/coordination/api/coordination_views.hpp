@@ -144,8 +144,8 @@ struct unheard_notices {
   static constexpr std::size_t first_max = 3;
 
   std::size_t count = 0;
-  std::vector<std::string> first;  ///< names
-  time_point since = never;        ///< time of the first detection
+  std::vector<std::string> first;
+  time_point since = never;  ///< time of the first detection
   bool notice_is_set = false;
 };
 

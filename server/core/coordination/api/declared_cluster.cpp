@@ -1,4 +1,3 @@
-// Validation of cluster declarations.
 #include "server/core/coordination/api/declared_cluster.hpp"
 
 #include <algorithm>

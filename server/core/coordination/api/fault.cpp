@@ -1,4 +1,3 @@
-// Construction of faults within the limits of gRPC trailers.
 #include "server/core/coordination/api/fault.hpp"
 
 namespace muster::core::coordination {

@@ -1,4 +1,3 @@
-// Instances of barriers: their calls, deadlines and ends.
 #include "server/core/coordination/barriers/barrier_table.hpp"
 
 #include <algorithm>

@@ -47,7 +47,7 @@ enum class arrival_fit : std::uint8_t {
   fits,
   miscounted,           ///< has another count of uses
   unknown_participant,  ///< names a participant that the cluster lacks
-  other_participants,   ///< differ from the first call
+  other_participants,   ///< other participants than in the first call
   no_participant,       ///< the caller is not a participant
 };
 

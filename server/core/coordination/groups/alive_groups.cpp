@@ -1,4 +1,3 @@
-// Queries for living tasks, grouped by the set of tasks.
 #include "server/core/coordination/groups/alive_groups.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// States of tasks, and the two indexes by which their calls are recognised.
 #include "server/core/coordination/tasks/task_registry.hpp"
 
 #include <algorithm>

@@ -18,7 +18,6 @@ class barrier_service {
         callers_(callers),
         propagation_(propagation) {}
 
-  // Each answers or parks its call.
   void on(enter_barrier& r);
   /// Keeps the task's devices and waits for those of all tasks.
   void on(wait_for_all_tasks& r);

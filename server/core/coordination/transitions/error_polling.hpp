@@ -19,7 +19,6 @@ class error_polling {
         record_(record),
         polls_(registry.size()) {}
 
-  /// Answers or parks its call.
   void on(poll_for_error& r);
 
   /// See error_delivery.

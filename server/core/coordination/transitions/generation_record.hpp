@@ -19,7 +19,6 @@ class generation_record {
   failure_record const& failures() const { return failures_; }
   generation_state state() const;
 
-  /// Notes that a task registers.
   void begin(task_index t);
   /// Notes that a task is connected: a generation that has ended without failure continues.
   void go_on() {

@@ -12,7 +12,6 @@ class key_requests {
                preemption_notices& notices)
       : step_(step), registry_(registry), store_(store), notices_(notices) {}
 
-  // Each answers or parks its call.
   void on(insert_key_value& r);
   /// Answers with the value, or waits for it if requested.
   void on(get_key_value& r);

@@ -17,7 +17,6 @@ class registration {
         propagation_(propagation),
         barriers_(barriers) {}
 
-  // Each answers or parks its call.
   void on(register_task& r);
   void on(heartbeat& r);
 

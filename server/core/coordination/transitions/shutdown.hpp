@@ -17,7 +17,6 @@ class shutdown {
         propagation_(propagation),
         barriers_(barriers) {}
 
-  // Each answers or parks its call.
   void on(shutdown_task& r);
   void on(reset_task& r) { leave(r.from, r.task, left_why::reset); }
 

@@ -14,7 +14,6 @@ class task_queries {
   /// REQUIRES: both references outlive this object.
   task_queries(step_frame& step, task_registry const& registry);
 
-  // Each answers or parks its call.
   void on(get_task_state& r);
   /// Answers when the states are newer than the version that the caller knows.
   void on(watch_tasks& r);
@@ -25,11 +24,9 @@ class task_queries {
   void check_alive();
   /// Cancels queries of the task's previous process.
   void forget_asked(task_index t);
-  /// Notes that a state has changed in this step.
   void note_change() { watches_.note_change(step_.now); }
   /// Returns when watchers are to be answered.
   time_point due() const { return watches_.due(); }
-  /// Answers the watchers after changes.
   void tell_watchers();
   /// Removes the call. REQUIRES: it waits here, and was taken from the parked calls.
   void withdraw(call_id call, waiting_call const& w);
