@@ -33,7 +33,7 @@ class holder_sink {
 struct value_traffic {
   std::uint64_t shared = 0;  ///< through shared memory on one host, as reported by the receivers
   std::uint64_t peer = 0;    ///< between hosts, as reported by the receivers
-  std::uint64_t server = 0;  ///< downloaded from the server
+  std::uint64_t server = 0;
 };
 
 class blob_holders {

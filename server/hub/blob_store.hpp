@@ -50,7 +50,6 @@ struct blob_store_options {
   bool tls = false;
 };
 
-/// Numbers for the dashboard and metrics.
 struct blob_figures {
   core::blob_counts there;
   core::holder_counts elsewhere;  ///< in the memory of workers and clients
@@ -78,7 +77,6 @@ class blob_store {
   static constexpr std::size_t fetches_max = 1'000;
   /// Maximum number of closures that one sweep examines.
   static constexpr std::size_t looks = 256;
-  /// Maximum size of a piece that is appended or read.
   static constexpr std::size_t piece_bytes_max = std::size_t{4} << 20;
 
   /// Callbacks that get exactly one answer, on the engine thread.

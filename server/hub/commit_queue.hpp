@@ -76,7 +76,7 @@ class commit_queue {
   std::uint64_t durable_ = 0;
   muster::status failed_;
   core::time_point failed_since_ = core::never;
-  std::multimap<std::uint64_t, held> held_;  // by batch
+  std::multimap<std::uint64_t, held> held_;
   // Bounded by the number of unwritten changes; after a disk failure, by the number of subjects.
   std::unordered_map<subject, std::uint64_t> unwritten_;
   std::deque<touched> order_;  // the order of removal from unwritten_

@@ -86,7 +86,7 @@ struct log_target {
 
 struct log_page {
   std::vector<log_line> lines;
-  std::uint64_t last = 0;  // number of the newest line; 0: none yet
+  std::uint64_t last = 0;
   std::uint64_t dropped = 0;
 };
 
@@ -115,7 +115,6 @@ class log_store {
   std::optional<core::session_id> job_of(core::closure_id closure) const;
   /// Returns the number of the job's newest line, even if it was dropped; 0: none yet.
   std::uint64_t newest(core::session_id job) const;
-  /// Returns lines with a greater number, oldest first.
   log_page after(log_target of, std::uint64_t seq, std::size_t limit) const;
   log_page newest(log_target of, std::size_t limit) const;
 
@@ -135,10 +134,10 @@ class log_store {
   void forget(wait_id id);
 
   struct counts {
-    std::uint64_t lines = 0;    // since the start
+    std::uint64_t lines = 0;
     std::uint64_t dropped = 0;  // of those, dropped at a limit
     std::uint64_t strays = 0;   // for closures that the stream did not hold
-    std::size_t bytes = 0;      // currently, with overhead
+    std::size_t bytes = 0;
     std::size_t closures = 0;
     bool operator==(counts const&) const = default;
   };
@@ -157,8 +156,8 @@ class log_store {
   struct closure_log {
     core::session_id job{};
     std::string name;
-    std::deque<std::uint64_t> lines;  // their numbers
-    std::size_t bytes = 0;            // of the lines, with overhead
+    std::deque<std::uint64_t> lines;
+    std::size_t bytes = 0;
     std::uint64_t dropped = 0;
     // number of the line that the next line replaces
     std::map<log_level, std::uint64_t> unfinished;

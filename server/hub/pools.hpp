@@ -63,7 +63,6 @@ class pools {
     for (auto& [cluster, h] : others_) f(*h);
   }
 
-  /// Drops a pending call of any hub.
   void forget(core::call_id call);
   /// Forwards the results of disk operations on values to the hubs that own them.
   void moved(core::values_moved m);

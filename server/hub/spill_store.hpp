@@ -52,7 +52,6 @@ class spill_store {
   };
 
   void perform(std::span<core::value_move> moves);
-  /// Writes one segment, and returns the answers.
   core::values_moved write(std::span<core::value_move const> moves);
   int write_segment(std::span<core::value_move const> moves);
   core::value_moved read(core::closure_id id) const;

@@ -90,7 +90,6 @@ class worker_hub {
   std::string const& set_name(core::stream_id stream, std::string task) {
     return names_.insert_or_assign(stream, std::move(task)).first->second;
   }
-  /// Returns null if the stream has no name.
   std::string const* name(core::stream_id stream) const;
   /// Returns the name that the stream had; empty if it had none.
   std::string remove_name(core::stream_id stream);

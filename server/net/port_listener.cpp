@@ -180,7 +180,7 @@ struct port_listener::state {
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   std::thread thread;
   std::uint32_t last_id = 0;
-  std::map<std::uint32_t, std::string> names;  // of open ports
+  std::map<std::uint32_t, std::string> names;
 
   // The listener's thread.
   std::map<std::uint32_t, std::shared_ptr<port>> ports;

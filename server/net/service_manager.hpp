@@ -34,11 +34,9 @@ class service_manager {
   int take(std::string_view name, std::string_view address, std::uint16_t port);
   /// Stores a copy of the socket under this name, for the next process.
   void keep(std::string_view name, int socket) const;
-  /// Removes the stored socket.
   void drop(std::string_view name) const;
   /// Removes all stored sockets that were not taken.
   void drop_rest();
-  /// Reports that the process is ready to serve.
   void ready() const { send("READY=1", -1); }
 
  private:

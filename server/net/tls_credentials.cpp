@@ -55,7 +55,7 @@ class watched_credentials final : public grpc::ServerCredentials {
 
   tls_files const& files_;
   bool const required_;
-  std::vector<std::unique_ptr<fetcher>> fetchers_;  // one per port
+  std::vector<std::unique_ptr<fetcher>> fetchers_;
 };
 
 }  // namespace

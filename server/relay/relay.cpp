@@ -29,7 +29,6 @@ constexpr auto leader_patience = 1s;
 constexpr std::chrono::milliseconds dial_limit = 2s;
 constexpr auto dial_pause = 100ms;
 constexpr auto descriptor_pause = 100ms;
-// Minimum time between warnings.
 constexpr auto warning_pause = 10s;
 
 struct connection {
@@ -38,7 +37,7 @@ struct connection {
 
   tcp::socket client, server;
   std::shared_ptr<asio::ssl::context> tls;
-  std::optional<tls_stream> secured;    // TLS over `server`, if enabled
+  std::optional<tls_stream> secured;
   asio::steady_timer timer;             // wakes a held connection
   std::optional<std::size_t> upstream;  // set while it is relayed
   bool over = false;
@@ -293,8 +292,8 @@ struct relay::state {
   tcp::acceptor acceptor;
   asio::steady_timer room, pause;
   leader_choice leaders;
-  std::vector<std::string> reasons;  // why each server is not ready
-  bool all_answered = false;         // whether every server was checked
+  std::vector<std::string> reasons;
+  bool all_answered = false;  // whether every server was checked
   clock::time_point leaderless_since = clock::now();
   std::optional<clock::time_point> warned;
   std::list<connection_ptr> connections;

@@ -15,7 +15,6 @@ inline std::string unequal(std::string field, int size, int expected,
          std::string(of);
 }
 
-/// Returns an empty string if the encoding is known.
 inline std::string wrong_encoding(std::string field, v1::Encoding e) {
   if (v1::Encoding_IsValid(e)) return {};
   return field + ": unknown number " + std::to_string(static_cast<int>(e));

@@ -22,7 +22,6 @@ constexpr auto patience = std::chrono::seconds(60);
 // The caller must read the last message within this time.
 constexpr auto finish_patience = std::chrono::seconds(5);
 
-/// Collects the file and all its imports, each once.
 void collect(pb::FileDescriptor const& file, std::set<pb::FileDescriptor const*>& into) {
   if (!into.insert(&file).second) return;
   for (int i = 0; i < file.dependency_count(); ++i) collect(*file.dependency(i), into);

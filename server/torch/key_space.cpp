@@ -1,5 +1,5 @@
 // Reproduces the peculiarities that torch's clients rely on. A key that was set counts for its
-// waiters even if it is deleted again, numbers are stored as text, and queues have their own names.
+// waiters even if it is deleted again. Numbers are stored as text. Queues have their own names.
 #include "server/torch/key_space.hpp"
 
 #include <algorithm>

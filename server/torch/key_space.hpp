@@ -46,7 +46,7 @@ class waiter {
     bool has_come = false;  // the key was set, and `line` is invalid
   };
 
-  std::vector<place> places_;  // ordered by number
+  std::vector<place> places_;
   std::size_t missing_ = 0;
   core::time_point since_{};
   bool barrier_ = false;
@@ -127,9 +127,9 @@ class key_space {
   usage& all_;
   std::map<std::string, std::string, std::less<>> keys_;
   std::map<std::string, std::deque<std::string>, std::less<>> queues_;
-  waiter::lines waiting_;      // for keys
+  waiter::lines waiting_;
   waiter::lines at_barriers_;  // by the key of the barrier
-  std::size_t queued_ = 0;     // entries of queues
+  std::size_t queued_ = 0;
   std::size_t bytes_ = 0;
   std::size_t awaited_ = 0;
   std::uint64_t last_number_ = 0;

@@ -126,10 +126,10 @@ class station {
   connection_id last_id_ = 0;
   space_ptr current_, before_;
   std::uint64_t last_attempt_ = 0;
-  std::uint32_t expected_ = 0;  // ranks
+  std::uint32_t expected_ = 0;
   std::size_t unfinished_ = 0;  // bytes of incomplete commands
-  std::size_t unread_ = 0;      // bytes of answers
-  command command_;             // the current command
+  std::size_t unread_ = 0;
+  command command_;
 };
 
 }  // namespace muster::torch

@@ -37,7 +37,7 @@ struct connection_view {
   std::string_view numbering;  ///< "A"; empty: unknown
   std::optional<std::uint32_t> rank;
   std::optional<std::uint32_t> pid;
-  std::size_t waits_for = 0;  ///< number of keys
+  std::size_t waits_for = 0;
   core::time_point waits_since = core::never;
 };
 
@@ -49,7 +49,7 @@ struct wait_view {
   std::optional<std::uint32_t> rank;  ///< the rank that writes the key
   core::time_point since{};           ///< of the longest wait
   std::size_t waiting = 0;
-  std::vector<std::uint64_t> connections;  ///< some of them
+  std::vector<std::uint64_t> connections;
 };
 
 struct rank_view {
@@ -71,10 +71,10 @@ struct station_view {
   // Each list is cut at the requested limit.
   std::vector<connection_view> shown;
   std::vector<wait_view> waits;
-  std::vector<rank_view> ranks;        ///< of the newest attempt
+  std::vector<rank_view> ranks;
   std::vector<std::uint32_t> missing;  ///< expected or awaited, but not connected
   std::uint32_t expected = 0;          ///< number of ranks; 0: unknown
-  bool more = false;                   ///< a list was cut
+  bool more = false;
 };
 
 }  // namespace muster::torch

@@ -73,7 +73,7 @@ class gate {
   /// role.
   struct totals {
     std::uint64_t without = 0, wrong = 0, forbidden = 0;
-    std::size_t tokens = 0;  // number of current tokens
+    std::size_t tokens = 0;
     // gRPC calls that were reset soon after their start, connections that were closed for that, and
     // floods of connections without data from one address.
     std::uint64_t resets = 0, cut = 0, silent_floods = 0;

@@ -20,7 +20,6 @@ struct network {
 
 /// Parses a network. Errors: INVALID_ARGUMENT in one line.
 muster::result<network> parse_network(std::string_view text);
-/// Maximum number of networks in one setting.
 constexpr std::size_t networks_max = 64;
 /// Parses several networks. Errors: INVALID_ARGUMENT, also beyond `networks_max`.
 muster::result<std::vector<network>> parse_networks(std::vector<std::string> const& texts);

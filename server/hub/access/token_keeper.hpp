@@ -52,7 +52,6 @@ class token_keeper {
   void restore(std::vector<core::token> all);
   /// Replaces the tokens of --token-file.
   void replace_file(std::vector<core::token> all);
-  /// Starts the timer.
   void start();
 
   // The next three functions take effect at once. Use coordination_hub::when_durable to wait until

@@ -8,7 +8,6 @@
 namespace muster::server {
 namespace {
 
-// Returns the end of the escape sequence that begins at `at`.
 std::size_t end_of_escape(std::string_view text, std::size_t at) {
   auto const is = [&](std::size_t i, char from, char to) {
     return i < text.size() && text[i] >= from && text[i] <= to;

@@ -81,7 +81,7 @@ class last_lines {
   struct stored_program {
     std::uint32_t attempt = 0;
     core::time_point looked_at{}, asked_at{};
-    std::vector<line> lines;  // by rank
+    std::vector<line> lines;
     struct question {
       std::vector<std::uint32_t> ranks;
       core::time_point since{};

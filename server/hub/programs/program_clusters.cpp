@@ -46,7 +46,6 @@ std::uint64_t count_of(core::time_point t) {
   return static_cast<std::uint64_t>(t.time_since_epoch().count());
 }
 
-// Returns the arrivals of tasks that are ranks.
 std::vector<core::attempt_record::meeting::arrival> arrivals(
     history::lateness::meeting const& m, std::vector<std::uint32_t> const& ranks) {
   std::vector<core::attempt_record::meeting::arrival> all;

@@ -46,12 +46,10 @@ class program_doctor {
   /// REQUIRES: `of` outlives it.
   explicit program_doctor(hub& of) : hub_(of) {}
 
-  /// Starts or stops watching programs that have changed.
   void update(std::vector<core::program_changed> const& changes);
   /// Stores an answer. Vitals of ranks that the worker was not asked for are ignored.
   void deliver(core::stream_id stream, vitals_answer answer);
   void forget_worker(core::stream_id stream);
-  /// Evaluates the programs that are due.
   void tick();
   core::time_point due() const { return due_; }
 
@@ -72,7 +70,7 @@ class program_doctor {
       core::stream_id stream{};
       std::vector<std::uint32_t> ranks;
     };
-    std::map<std::uint64_t, question> awaited{};  // by number
+    std::map<std::uint64_t, question> awaited{};
     std::vector<doctor::rank_vitals> vitals{};
     std::optional<core::time_point> asked_at{};  // set until the answers are evaluated
     std::optional<std::uint64_t> round{};        // of stacks

@@ -50,7 +50,6 @@ class program_hub {
 
   /// The records of attempts; those of their barriers are complete once a later attempt begins.
   history::black_box& records() { return records_; }
-  /// Records the ranks that a worker reports as started or ended.
   void record(core::rank_reports const& reports);
   /// Records the stacks of ranks that a worker has killed.
   void record_stacks(core::stream_id worker, attempt const& which,

@@ -60,7 +60,6 @@ class rank_stacks {
   /// Calls `done` once all answers have arrived, possibly at once. An unknown round counts as
   /// complete.
   void await(std::uint64_t round, std::function<void()> done);
-  /// Returns the stacks by rank, and forgets the round.
   std::vector<rank_stack> end(std::uint64_t round);
 
   /// Stores an answer. Stacks of ranks that the worker was not asked for are ignored.
@@ -74,7 +73,7 @@ class rank_stacks {
   };
   struct round {
     std::map<std::uint32_t, rank_stack> stacks;
-    std::map<std::uint64_t, question> awaited;  // by number
+    std::map<std::uint64_t, question> awaited;
     std::function<void()> done;
   };
   static void call_if_complete(round& r);

@@ -55,7 +55,6 @@ class rank_steps {
   static changes changes_of(core::effects const& fx);
   /// REQUIRES: the effects of the step are delivered.
   void apply(changes const& c);
-  /// Ends agreements that take too long.
   void tick(core::time_point now);
   core::time_point due() const { return stops_.due(); }
 
@@ -73,12 +72,10 @@ class rank_steps {
   doctor::step_log& log() { return log_; }
 
  private:
-  /// Removes spans, or parts of them, that are already recorded.
   void drop_recorded(attempt const& of, std::vector<doctor::step_span>& spans) const;
   /// Returns the workers of ranks that are alive; no stream stands for a disconnected worker.
   std::set<core::stream_id> workers_of(attempt const& of) const;
   void drain_worker(core::stream_id stream);
-  /// Restores the agreement of this attempt stored in the core.
   void recall_agreement(core::program_view const& p);
   /// Agrees on the stop that was requested in an earlier attempt, once ranks report steps.
   void renew_agreement(core::program_id program);

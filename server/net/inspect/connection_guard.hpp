@@ -27,7 +27,6 @@
 
 namespace muster::net {
 
-/// How far a client is trusted.
 enum class standing {
   anonymous,   // may send at most `anonymous_bytes_max` before a token
   admitted,    // served without a token, for example because of its address
@@ -54,7 +53,7 @@ struct guard_options {
 };
 
 struct guard_counts {
-  std::uint64_t held_bytes = 0;  // current, of all connections
+  std::uint64_t held_bytes = 0;
   std::uint64_t memory_max = 0;
   // Connections closed since the start.
   std::uint64_t header_block = 0, before_token = 0, memory = 0;
@@ -128,7 +127,6 @@ class guarded_connection {
 
   /// Inspects data before gRPC gets it. Returns false if the connection must be reported as broken.
   bool received(std::string_view bytes);
-  /// Inspects data that the system has accepted from gRPC.
   void sent(std::string_view bytes);
   /// Reports that the connection has ended, broke, or is being closed.
   void ended();

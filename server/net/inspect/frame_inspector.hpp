@@ -96,18 +96,18 @@ class frame_inspector {
   std::size_t preface_left_ = 24;
   std::array<unsigned char, head_bytes> head_{};
   std::size_t head_have_ = 0;
-  std::size_t left_ = 0;  // of the frame's payload
+  std::size_t left_ = 0;
   unsigned char type_ = 0, flags_ = 0;
   std::uint32_t stream_ = 0;
 
-  std::size_t block_bytes_ = 0;  // of the incomplete block
-  std::string block_;            // its bytes, until the client is identified
+  std::size_t block_bytes_ = 0;
+  std::string block_;  // its bytes, until the client is identified
   // until the client is identified
   std::unique_ptr<header_decoder> headers_ = std::make_unique<header_decoder>();
 
   message current_;                                        // of the current DATA frame
   std::unordered_map<std::uint32_t, message> unfinished_;  // by stream; bounded by held()
-  std::size_t message_bytes_ = 0;                          // of all messages
+  std::size_t message_bytes_ = 0;
 
   struct request {
     std::size_t bytes = 0;

@@ -113,7 +113,6 @@ class header_decoder::input {
       return decoded ? std::optional(decoded->size()) : std::nullopt;
     }
   };
-  // RFC 7541, section 5.2.
   std::optional<text> string() {
     if (empty()) return {};
     bool const coded = (peek() & 0x80U) != 0;
@@ -142,7 +141,7 @@ bool header_decoder::decode(std::string_view block,
 // RFC 7541, section 6. Returns false if the field is malformed.
 bool header_decoder::decode_field(input& in, std::function<void(std::string_view)> const& found) {
   auto const kind = in.peek();
-  if (kind & 0x80U) {  // indexed
+  if (kind & 0x80U) {
     auto const index = in.integer(7);
     if (!index || !name_of(*index)) return false;
     if (*index <= static_name_bytes.size()) return true;

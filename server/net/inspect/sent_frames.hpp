@@ -50,7 +50,7 @@ class sent_frames {
 
   std::array<unsigned char, head_bytes> head_{};
   std::size_t head_have_ = 0;
-  std::size_t left_ = 0;  // of the frame's payload
+  std::size_t left_ = 0;
 };
 
 }  // namespace muster::net

@@ -46,7 +46,7 @@ class agent_connections {
   coro::engine_context& engine_;
   coordination_hub& hub_;
 
-  std::map<agent, connection> agents_;                // at most one per task
+  std::map<agent, connection> agents_;
   std::unordered_map<std::uint64_t, agent> watches_;  // reverse of agents_
 
   // Sockets of the main port; bounded by the descriptors of the process.

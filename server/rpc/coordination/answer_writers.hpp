@@ -60,7 +60,7 @@ class answer_writers {
   // Shared with the helpers.
   std::mutex mutex_;
   std::condition_variable_any work_;
-  std::shared_ptr<batch> batch_;  // the newest batch
+  std::shared_ptr<batch> batch_;
 
   std::vector<std::jthread> threads_;  // last, since they use all members above
 };

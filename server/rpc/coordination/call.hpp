@@ -91,7 +91,6 @@ class coordination_call final : private coro::rpc_tag,
   }
   /// Checks again whether a waiting call is admitted, and if not, ends it with the gate's status.
   void judge_again();
-  /// Answers without asking the hub.
   void refuse(muster::status const& why);
 
  private:

@@ -22,7 +22,6 @@
 namespace muster::server {
 
 struct cluster_ports_options {
-  /// IP address to listen on.
   std::string address = "127.0.0.1";
   /// Range of ports, used in ascending order after the cluster's previous port. 0 and 0: selected
   /// by the system.

@@ -12,9 +12,9 @@ namespace muster::server {
 inline constexpr std::size_t gunzipped_bytes_max = std::size_t{32} << 20;
 
 enum class gunzip_result {
-  ok,         ///< the buffer contains the message
-  damaged,    ///< not one complete gzip stream
-  too_large,  ///< more than `bytes_max`
+  ok,       ///< the buffer contains the message
+  damaged,  ///< not one complete gzip stream
+  too_large,
 };
 
 /// Decompresses a gzip request in place; leaves other requests unchanged. Buffers at most

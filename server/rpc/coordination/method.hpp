@@ -53,7 +53,6 @@ struct coordination_method {
 // object, because these answers are frequent, and large values are shared by all readers without
 // copies. Engine thread.
 
-/// Encodes an empty answer.
 bool encode_nothing(answer_scope const&, core::coordination::reply&, grpc::ByteBuffer& out);
 /// Heartbeat: {fixed64 incarnation = 1}.
 bool encode_incarnation(answer_scope const&, core::coordination::reply& r, grpc::ByteBuffer& out);

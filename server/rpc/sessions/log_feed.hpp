@@ -1,6 +1,6 @@
 // Sends the log lines of a session's closures to a client. Lines are read from the log store when a
-// message is about to be written, so nothing is queued for slow clients or for functions with much
-// output. Missing numbers show the client what was dropped.
+// message is about to be written, so slow clients need no queue. Missing line numbers show the
+// client that lines were dropped.
 //
 // Owned by a session's stream; engine thread only.
 #pragma once
@@ -33,7 +33,6 @@ class log_feed {
 
   /// Returns whether there may be lines that can be sent now.
   bool ready();
-  /// Adds lines to the message.
   void fill(v1::SessionResponse& to);
   /// Adds lines to the last message, regardless of the limits per window.
   void finish(v1::SessionResponse& to);

@@ -231,7 +231,7 @@ muster::status session_stream::take_open(v1::Open const& open) {
       *out_.tail().mutable_queue() = reported_ = queue_of(*hub_, session_, taken_);
       reports_queue_ = true;
     }
-    out_.seal();  // sent alone
+    out_.seal();
     if (lines && open_) lines_.emplace(call_.engine(), *hub_, session_, after, [this] { wake(); });
     tell_missed(resumed);
     wake();

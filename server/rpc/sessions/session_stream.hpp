@@ -106,9 +106,9 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   std::size_t outcomes_max_ = 0;
 
   bool reports_queue_ = false;  // requested by the client
-  std::uint64_t taken_ = 0;     // number of closures of this stream
+  std::uint64_t taken_ = 0;
   v1::QueueReport reported_;
-  std::size_t capacity_ = 0;  // of the session's queue
+  std::size_t capacity_ = 0;
 
   std::optional<log_feed> lines_;  // set after `opened` if the client requested lines
   submission batch_;
@@ -120,8 +120,8 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   };
   std::optional<rest_of_message> behind_;
   coro::timer queue_look_;  // used while the queue is full
-  coro::timer later_;       // delayed actions
-  coro::timer lost_;        // ends the stream outside of the hub
+  coro::timer later_;
+  coro::timer lost_;  // ends the stream outside of the hub
   /// Objects that wait for their names. The stream is not read until they are created or refused.
   std::vector<v1::NewObject> waiting_;
   coro::timer names_;

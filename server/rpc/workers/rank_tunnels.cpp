@@ -17,14 +17,13 @@
 namespace muster::server {
 namespace {
 
-/// State shared by all tunnels.
 struct tunnel_home {
   pools& all;
   coordination_hub& clusters;
   cluster_ports& ports;
   tunnel_options const options;
-  std::map<std::string, std::size_t> of_worker{};    // number of tunnels by the worker's key
-  std::unique_ptr<coro::socket_poller> poller = {};  // created with the first tunnel
+  std::map<std::string, std::size_t> of_worker{};  // number of tunnels by the worker's key
+  std::unique_ptr<coro::socket_poller> poller = {};
   store_dial to_store = {};
 };
 
@@ -125,7 +124,6 @@ class rank_tunnel {
   v1::OpenTunnel asked_;
   bool counted_ = false;
   grpc::Status end_;
-  // set once the tunnel is open
   std::optional<coro::socket_tunnel<call, v1::TunnelBytes>> carried_;
 };
 

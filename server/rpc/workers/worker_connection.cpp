@@ -272,7 +272,7 @@ void worker_connection::on_welcome(core::welcome const& w) {
     welcome.mutable_programs()->mutable_kept()->Add(w.kept_ranks->begin(), w.kept_ranks->end());
   if (w.kept_ranks) welcome.mutable_programs()->set_agrees_on_steps(true);
   outstanding_ += w.kept.size();
-  out_.seal();  // sent alone
+  out_.seal();
   wake();
 }
 

@@ -95,19 +95,19 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
 
   core::worker_results results_;
 
-  bool half_closed_ = false;         // the input ended; finished() decides whether in order
-  bool leave_asked_ = false;         // the worker asked to leave
-  std::string job_;                  // job of its task
+  bool half_closed_ = false;  // the input ended; finished() decides whether in order
+  bool leave_asked_ = false;
+  std::string job_;
   std::uint64_t tasks_version_ = 0;  // version of the task count sent last
   std::uint32_t workers_told_ = 0;
   std::size_t outstanding_ = 0;  // closures sent but not answered
 
   bool inputs_beside_bytes_ = false;  // supported by the worker
-  bool takes_ranks_ = false;          // runs ranks of programs
+  bool takes_ranks_ = false;
 
-  core::incarnation incarnation_{};  // from the hello
-  std::string host_;                 // from the hello
-  std::int64_t index_ = -1;          // index of its task
+  core::incarnation incarnation_{};
+  std::string host_;
+  std::int64_t index_ = -1;
   bool takes_objects_ = false;
   std::uint64_t object_answers_ = 0;       // number of the last answer received
   std::size_t object_answers_untold_ = 0;  // answers received but not acknowledged

@@ -17,7 +17,6 @@
 
 namespace muster::torch {
 
-/// State shared by all stores.
 struct serving {
   serving(boost::asio::io_context& c, torch_server_options const& o);
 

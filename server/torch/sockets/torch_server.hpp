@@ -40,7 +40,7 @@ struct torch_server_options {
 
 /// The store of a program. It has no port; workers forward the connections of their ranks to it.
 struct carried_store {
-  std::string name;         // of the cluster
+  std::string name;
   std::uint32_t ranks = 0;  // expected ranks; 0: unknown
   numbering early = numbering::a;
 };

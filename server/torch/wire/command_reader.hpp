@@ -57,9 +57,9 @@ class command_reader {
   numbering numbering_;
   bool has_begun_ = false;  // the numbering was detected
 
-  std::string rest_;        // input of earlier feeds
-  std::string_view input_;  // all input
-  std::size_t from_ = 0;    // start of the current command
+  std::string rest_;  // input of earlier feeds
+  std::string_view input_;
+  std::size_t from_ = 0;  // start of the current command
 
   // State of the current command, with positions relative to its start.
   std::size_t at_ = 0;
@@ -69,7 +69,7 @@ class command_reader {
   bool has_count_ = false;
   bool has_length_ = false;
   std::size_t length_ = 0;
-  std::size_t bytes_ = 0;  // of its words
+  std::size_t bytes_ = 0;
   std::uint64_t words_left_ = 0;
   std::vector<span> spans_;
 };
