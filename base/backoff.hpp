@@ -1,4 +1,4 @@
-// How long to wait before the next attempt to connect. No thread rules of its own.
+// Delays between connection attempts. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +17,15 @@ class backoff {
         span_(min_),
         random_(seed) {}
 
-  /// Doubles from `min` to `max` with every call, each a random half to whole of that.
+  /// Returns a random delay between half of the current limit and the limit, at least 1 ms. The
+  /// limit doubles with each call, from `min` up to `max`.
   milliseconds next() {
     auto const whole = span_;
     span_ = std::min(span_ * 2, max_);
     std::uniform_int_distribution<milliseconds::rep> between(whole.count() / 2, whole.count());
     return milliseconds(std::max<milliseconds::rep>(1, between(random_)));
   }
-  /// The next one is the first again.
+  /// Restarts at `min`.
   void reset() { span_ = min_; }
 
  private:

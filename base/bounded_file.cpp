@@ -1,4 +1,3 @@
-// Reads one byte more than the limit, and keeps the content of pipes.
 #include "base/bounded_file.hpp"
 
 #include <sys/stat.h>
@@ -29,7 +28,7 @@ result<std::string> read_now(std::string const& path, std::size_t bytes_max) {
     file.read(piece, sizeof piece);
     text.append(piece, static_cast<std::size_t>(file.gcount()));
   }
-  // A directory can be opened, and not read.
+  // A directory can be opened but not read.
   if (!file.is_open() || file.bad())
     return status{code::not_found, errno ? std::strerror(errno) : "cannot be read"};
   if (text.size() > bytes_max)
@@ -39,8 +38,8 @@ result<std::string> read_now(std::string const& path, std::size_t bytes_max) {
 
 using pipe_key = std::tuple<std::string, dev_t, ino_t>;
 
-/// Reads a pipe, or returns its content from an earlier call. The lock is held while it reads, so
-/// that two threads do not share the bytes of one pipe.
+/// Reads a pipe, or returns its content from an earlier call. Holds the lock while reading, so that
+/// two threads do not split the bytes of a pipe.
 result<std::string> read_pipe(pipe_key const& key, std::size_t bytes_max) {
   static std::mutex mutex;
   static std::deque<std::pair<pipe_key, std::string>> kept;

@@ -1,5 +1,5 @@
-// Assertions that stay on in release builds: a broken invariant prints one line and aborts, since
-// going on with wrong state is worse than a restart. May be called from any thread.
+// Assertions that stay enabled in release builds. A violation prints one line and aborts, because
+// continuing with wrong state is worse than a restart. Any thread.
 #pragma once
 
 #include <cstdio>
@@ -13,8 +13,8 @@ namespace muster {
   std::abort();
 }
 
-// REQUIRES: `condition` is free of side effects that the program needs, and `what` says in plain
-// words what should have been true.
+// Aborts if `condition` is false. It must have no side effects that the program needs.
+// @param what describes in plain words what should have been true
 inline void check(bool condition, char const* what,
                   std::source_location where = std::source_location::current()) {
   if (!condition) [[unlikely]]

@@ -1,4 +1,4 @@
-// Enumerations whose numbers and names are stated once, beside the enumerators:
+// Enumerations whose numbers and names are declared once, next to the enumerators:
 //
 //   enum class color : std::uint8_t { red = 0, dark_blue = 1 };
 //   constexpr auto enum_names(color) {
@@ -6,7 +6,7 @@
 //   }
 //
 // The journal stores the numbers, so a number never changes its meaning. A namespace with such
-// enumerations has `using muster::name;`, which lets callers in other namespaces write name(e).
+// enumerations has `using muster::name;`, so that other namespaces can call name(e).
 #pragma once
 
 #include <array>
@@ -32,8 +32,9 @@ constexpr bool is_enumerator() {
   return here[here.find("value = ") + 8] != '(';
 }
 
-/// `rows`: each enumerator and its name, in the order of the numbers, which begin with 0 and have
-/// no gaps. Does not compile if an enumerator is missing.
+/// Builds the table of names. Does not compile if an enumerator is missing.
+/// @param rows each enumerator and its name, in order of the numbers, which start at 0 and have no
+/// gaps
 template <class E, class... Rows>
 consteval auto enumerators(Rows... rows) {
   constexpr auto n = sizeof...(rows) / 2;
@@ -51,7 +52,7 @@ concept named_enum = requires(E e) {
   enum_names(e);
 };
 
-/// The enumerators of `E` with their names, by number.
+/// Enumerators of `E` with their names, by number.
 template <named_enum E>
 inline constexpr auto names_of_enum = enum_names(E{});
 

@@ -1,6 +1,6 @@
-// Connections that have not yet said what they want: those whose first request, or whose HTTP/2
-// preface, is incomplete. Tells who makes room for whom; closing them is the owner's. Belongs to a
-// listener, its thread only.
+// Table of connections whose first request or HTTP/2 preface is incomplete. Decides which
+// connection must be closed to make room; the owner closes it. Belongs to a listener and is used on
+// its thread only.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,18 @@
 
 namespace muster {
 
-/// What counts as one peer, from the 4 or 16 bytes of an IP address: an IPv4 address, also when it
-/// is mapped into IPv6, or the first half of an IPv6 address, since whoever has one has them all.
+/// Returns a key that identifies a peer, from the 4 or 16 bytes of an IP address. IPv4 addresses,
+/// also mapped into IPv6, count individually. IPv6 addresses count by their first half, because one
+/// host usually controls all addresses below it.
 std::uint64_t peer_network(std::span<unsigned char const> address);
 
-/// Limit: an address has `per_address_max` places, and its newest connections get them. Who speaks
-/// at once is heard in this way also at an address that is flooded, such as that of a proxy.
+/// Limit: an address has `per_address_max` places, which its newest connections get. A client that
+/// sends its request at once is therefore served even if its address, such as a proxy's, is
+/// flooded.
 template <class Connection>
 class half_open_table {
  public:
-  /// Where a connection stands; nowhere at first.
+  /// Position of a connection in the table; empty by default.
   struct place {
     std::uint64_t network = 0;
     std::uint64_t number = 0;
@@ -28,14 +30,15 @@ class half_open_table {
 
   explicit half_open_table(std::size_t per_address_max) : per_address_max_(per_address_max) {}
 
-  /// REQUIRES: `c` outlives its place.
+  /// Adds a connection.
+  /// @pre `c` outlives its place.
   place add(Connection& c, std::uint64_t network) {
     place const p{network, ++last_};
     all_.emplace(p.number, &c);
     by_network_[network].emplace(p.number, &c);
     return p;
   }
-  /// Harmless when it stands nowhere.
+  /// Removes a connection. Has no effect on an empty place.
   void remove(place& p) {
     if (p.number == 0) return;
     all_.erase(p.number);
@@ -45,9 +48,10 @@ class half_open_table {
     p = {};
   }
 
-  /// Who has been here longest; null when nobody is.
+  /// Returns the oldest connection, or null.
   Connection* oldest() const { return all_.empty() ? nullptr : all_.begin()->second; }
-  /// Who has to go before one more of `network` is added; null while there is room.
+  /// Returns the connection to close before another one of `network` is added; null while there is
+  /// room.
   Connection* surplus(std::uint64_t network) const {
     auto const it = by_network_.find(network);
     if (it == by_network_.end() || it->second.size() < per_address_max_) return nullptr;

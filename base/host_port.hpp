@@ -1,4 +1,4 @@
-// "host:port", "[::1]:port", or a host alone, taken apart. Any thread.
+// Parses "host:port", "[::1]:port", or a host without a port. Any thread.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 namespace muster {
 
 struct host_port {
-  std::string host;  // an IPv6 address without its brackets
-  std::string port;  // empty: none
+  std::string host;  // without the brackets of an IPv6 address
+  std::string port;  // empty: no port
 
   static host_port parse(std::string_view text) {
     if (text.starts_with('[')) {
@@ -19,7 +19,7 @@ struct host_port {
               std::string(behind.starts_with(':') ? behind.substr(1) : std::string_view())};
     }
     auto const colon = text.find(':');
-    // Several colons without brackets: an IPv6 address alone.
+    // Several colons without brackets: an IPv6 address without a port.
     if (colon == text.npos || text.find(':', colon + 1) != text.npos)
       return {std::string(text), {}};
     return {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};

@@ -1,5 +1,5 @@
-// What a process sees of the machine that it is on: of its control group where that may use less
-// than the host has, else of the host. What is empty is not known.
+// State of the machine, as a process sees it: of its control group if that is limited to less than
+// the host, otherwise of the host. Absent values are unknown.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace muster {
 
 struct machine {
   static constexpr std::size_t gpus_max = 16, memory_users_max = 3;
-  /// Memory is short from this part of it on: who has it is looked for.
+  /// Fraction of used memory from which the largest processes are listed.
   static constexpr double memory_short = 0.9;
 
   struct gpu {
@@ -25,15 +25,15 @@ struct machine {
     std::uint64_t bytes = 0;
   };
 
-  std::string host{};                   // its name, as who tells calls it
-  std::optional<double> cpu{}, cpus{};  // cores: busy since the one before, and usable
+  std::string host{};                   // name of the host as used by the reporting process
+  std::optional<double> cpu{}, cpus{};  // cores: busy since the previous sample, and usable
   std::optional<std::uint64_t> memory{}, memory_total{};        // bytes
-  std::optional<double> received{}, sent{}, read{}, written{};  // bytes in a second
+  std::optional<double> received{}, sent{}, read{}, written{};  // bytes per second
   std::vector<gpu> gpus{};
-  std::vector<memory_user> memory_users{};  // the process and what it has started, largest first
+  std::vector<memory_user> memory_users{};  // this process and its descendants, largest first
 };
 
-/// The part of the memory that is in use. Negative: not known.
+/// Returns the fraction of memory in use, or a negative number if it is unknown.
 inline double memory_part(machine const& m) {
   if (!m.memory || m.memory_total.value_or(0) == 0) return -1;
   return static_cast<double>(*m.memory) / static_cast<double>(*m.memory_total);

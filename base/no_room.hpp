@@ -1,5 +1,5 @@
-// Work is refused since a disk is full: RESOURCE_EXHAUSTED, as other limits are, and marked, since
-// HTTP has a status of its own for it (507). Any thread.
+// Errors due to a full disk. They have the code RESOURCE_EXHAUSTED like other limits, plus a flag,
+// because HTTP has a separate status for them (507). Any thread.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// "no room in `where`: `why`".
+/// Returns an error with the message "no room in `where`: `why`".
 inline status no_room(std::string_view where, std::string_view why) {
   status s{code::resource_exhausted,
            std::string("no room in ").append(where).append(": ").append(why)};

@@ -1,4 +1,4 @@
-// What became of notices that were to be posted. Plain data.
+// Counters of posted notices. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@ namespace muster {
 
 struct notice_totals {
   std::uint64_t posted = 0;
-  std::uint64_t failed = 0;   ///< an address did not take it
-  std::uint64_t dropped = 0;  ///< too many waited
+  std::uint64_t failed = 0;   ///< an address did not accept the notice
+  std::uint64_t dropped = 0;  ///< too many notices were waiting
 };
 
 }  // namespace muster

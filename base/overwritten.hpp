@@ -1,12 +1,12 @@
-// What a terminal shows of a line that was drawn again and again, as a progress bar is.
+// Visible text of a terminal line that was overwritten, such as a progress bar.
 #pragma once
 
 #include <string_view>
 
 namespace muster {
 
-/// Returns the text of a line behind its last carriage return, as text there replaces the text
-/// before it. A carriage return at the end changes nothing yet.
+/// Returns the text after the last carriage return. A carriage return at the end is ignored,
+/// because nothing has been overwritten yet.
 inline std::string_view overwritten(std::string_view line) {
   while (line.ends_with('\r')) line.remove_suffix(1);
   return line.substr(line.rfind('\r') + 1);  // npos + 1 is 0

@@ -1,5 +1,4 @@
-// Percentiles by nearest rank. All percentiles of durations use these functions: REST, /metrics,
-// the command line and alerts.
+// Percentiles by nearest rank, used for all durations: REST, /metrics, the command line and alerts.
 #pragma once
 
 #include <algorithm>
@@ -9,27 +8,27 @@
 
 namespace muster {
 
-/// Returns which of `count` values, sorted ascending, is the percentile; the first is number 1.
-/// @param part 0 to 1: 0.5 is the median. With two values the median is the smaller one.
-/// REQUIRES: count > 0.
+/// Returns the rank, from 1, of a percentile among `count` values in ascending order.
+/// @param part from 0 to 1; 0.5 is the median, which for two values is the smaller one
+/// @pre count > 0
 inline std::uint64_t percentile_rank(double part, std::uint64_t count) {
-  // Rounding errors of the product, such as 0.07 * 100, must not add one.
+  // Rounding errors of the product, such as 0.07 * 100, must not increase the rank.
   auto const rank = std::ceil(part * static_cast<double>(count) - 1e-9);
   return std::clamp<std::uint64_t>(rank > 1 ? static_cast<std::uint64_t>(rank) : 1, 1, count);
 }
 
-/// Returns the percentile of values that are sorted ascending.
-/// REQUIRES: sorted is not empty.
+/// Returns a percentile of values in ascending order.
+/// @pre `sorted` is not empty.
 template <class Sorted>
 auto percentile(Sorted const& sorted, double part) {
   return sorted[static_cast<std::size_t>(percentile_rank(part, sorted.size())) - 1];
 }
 
-/// Returns the percentile of values of which only groups are known, as the smallest and largest
-/// value of each group. Within a group the values are assumed to be evenly spaced.
-/// @param groups A range of {count, least, most}, the smallest values first.
-/// @return A value that lies between the least and the most of its group, so a group of one or two
-///   values is exact; a default value if there are no values.
+/// Returns a percentile of grouped values. Only the smallest and largest value of each group are
+/// known. Values within a group are assumed to be evenly spaced.
+/// @param groups range of {count, least, most} in ascending order
+/// @return a value between `least` and `most` of its group, exact for groups of one or two values;
+/// a default value if there are no values
 template <class Groups>
 auto percentile_of_groups(Groups const& groups, double part) {
   decltype(std::ranges::begin(groups)->least) none{};

@@ -1,4 +1,4 @@
-// Numbers as people read them. Pure functions.
+// Formats numbers for people. Pure functions.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// How people read the rank of a program.
+// Display names of ranks.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// Returns "rank 3", or "rank 3 (ps:0)" with a task that is not worker:3. A task such as "worker:3"
-/// alone would be taken for the Muster worker of that name.
+/// Returns "rank 3", or "rank 3 (ps:0)" if the task is not worker:3. The task name alone could be
+/// mistaken for the Muster worker of that name.
 std::string rank_label(std::uint64_t rank, std::string_view task);
 
 }  // namespace muster

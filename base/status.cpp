@@ -1,4 +1,3 @@
-// The names of codes.
 #include "base/status.hpp"
 
 namespace muster {
@@ -20,7 +19,7 @@ std::string_view name(code c) {
       "UNIMPLEMENTED",
       "INTERNAL",
       "UNAVAILABLE",
-      "UNKNOWN",  // gRPC's DATA_LOSS, which nobody here sends
+      "UNKNOWN",  // gRPC's DATA_LOSS, which is never sent
       "UNAUTHENTICATED",
   };
   auto const n = static_cast<std::size_t>(c);

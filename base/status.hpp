@@ -1,4 +1,4 @@
-// What went wrong, as a value. Codes are gRPC's own numbers, so shells map them without a table.
+// Errors as values. The codes have gRPC's numbers, so conversion needs no table.
 #pragma once
 
 #include <boost/system/result.hpp>
@@ -29,21 +29,22 @@ enum class code : int {
   unauthenticated = 16,
 };
 
-/// The gRPC name: "INVALID_ARGUMENT".
+/// Returns the gRPC name, for example "INVALID_ARGUMENT".
 std::string_view name(code c);
 
 struct status {
   muster::code code = code::ok;
   std::string message;
-  std::string field{};      ///< of the request, what is wrong: "closures[3].args"; empty: not one
-  std::uint64_t limit = 0;  ///< that was passed; 0: none
+  /// Invalid field of the request, for example "closures[3].args"; or empty.
+  std::string field{};
+  std::uint64_t limit = 0;  ///< limit that was exceeded; 0: none
   bool no_room = false;     ///< see no_room.hpp
 
   bool ok() const { return code == muster::code::ok; }
   bool operator==(status const&) const = default;
 };
 
-/// A field of a request that is wrong; the message begins with its name.
+/// Returns an error about a field of a request. The message begins with the field's name.
 inline status wrong_field(std::string field, std::string_view what, std::uint64_t limit = 0,
                           code c = code::invalid_argument) {
   auto message = field + ": ";
@@ -60,7 +61,7 @@ class status_error : public std::exception {
   status status_;
 };
 
-// Found by argument-dependent look-up when somebody calls value() on an error.
+// Called by value() on an error; found by argument-dependent lookup.
 [[noreturn]] inline void throw_exception_from_error(status const& s,
                                                     boost::source_location const&) {
   throw status_error(s);

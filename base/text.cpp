@@ -1,4 +1,3 @@
-// Numbers, durations, base64 and percent escapes as text, and back.
 #include "base/text.hpp"
 
 #include <absl/strings/ascii.h>
@@ -20,7 +19,7 @@ int hex_value(char c) {
   return -1;
 }
 
-// Debian's Abseil has a view of its own.
+// Debian's Abseil has its own string_view.
 absl::string_view as_absl(std::string_view text) {
   return {text.data(), text.size()};
 }
@@ -60,7 +59,7 @@ std::optional<std::chrono::microseconds> parse_duration(std::string_view text) {
 }
 
 bool is_duration(std::string_view text) {
-  std::string small;  // of each number one digit, which always fits
+  std::string small;  // one digit per number, which always fits
   for (char const c : text) {
     bool const digit = absl::ascii_isdigit(static_cast<unsigned char>(c));
     if (!digit || small.empty() || small.back() != '1') small += digit ? '1' : c;
@@ -89,8 +88,8 @@ std::string base64_for_urls(std::string_view bytes) {
   return absl::WebSafeBase64Escape(as_absl(bytes));
 }
 
-// Abseil's decoder also skips blanks and takes dots for padding, but not the other alphabet and no
-// half of a padding: it sees plain digits only.
+// Abseil's decoder also skips blanks and accepts dots as padding, but rejects the other alphabet
+// and partial padding. The input is normalised to plain digits first.
 std::optional<std::string> from_base64(std::string_view text) {
   for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
   std::string digits(text);

@@ -9,17 +9,17 @@
 
 namespace muster {
 
-/// Makes the bytes that show lines of several sources on one terminal. The next line of the same
-/// source replaces its unfinished line. A line of another source begins below it. So that several
-/// progress bars do not fill the terminal, only the first unfinished line of another source is
-/// shown there. One thread.
+/// Produces terminal output for lines of several sources. The next line of the same source replaces
+/// its unfinished line. A line of another source begins below it. To avoid many progress bars, only
+/// the first unfinished line of each other source is shown. One thread.
 class unfinished_line {
  public:
-  /// Number of sources with unfinished lines. The lines of further ones are shown when they end.
+  /// Maximum number of sources with unfinished lines. Lines of further sources are shown when they
+  /// end.
   static constexpr std::size_t sources_max = 256;
 
-  /// Returns the bytes that show a line, which has no newline. An unfinished one is cut at the
-  /// right edge of the terminal, since a line of two rows could not be replaced.
+  /// Returns the output that shows a line, which has no newline. An unfinished line is cut at the
+  /// right edge of the terminal, because a line of two rows could not be replaced.
   std::string show(std::string_view source, std::string_view line, bool ended) {
     if (ended) {
       if (auto const found = shown_.find(source); found != shown_.end()) shown_.erase(found);
@@ -33,7 +33,7 @@ class unfinished_line {
     if (!ended) open_ = source;
     return bytes.append(ended ? "" : no_wrap).append(line).append(ended ? "\n" : wrap_and_return);
   }
-  /// Returns the bytes after which the cursor is at the beginning of an empty row.
+  /// Returns the output that moves the cursor to the beginning of an empty row.
   std::string end() {
     bool const was_open = open_.has_value();
     open_.reset();
@@ -42,7 +42,7 @@ class unfinished_line {
 
  private:
   static constexpr std::string_view no_wrap = "\x1b[?7l", wrap_and_return = "\x1b[?7h\r";
-  // The source of the unfinished line; the cursor is at its beginning.
+  // Source of the unfinished line; the cursor is at its beginning.
   std::optional<std::string> open_;
   std::set<std::string, std::less<>> shown_;  // sources whose unfinished line was shown
 };

@@ -1,6 +1,6 @@
-// A move-only std::function: what queues, mailboxes and timers hold, since completion handlers
-// cannot be copied. Callables up to 48 bytes that move without throwing need no allocation.
-// Belongs to whoever holds it; no thread rules of its own.
+// Move-only counterpart of std::function, for queues, mailboxes and timers, whose completion
+// handlers cannot be copied. Callables of up to 48 bytes with a noexcept move need no allocation.
+// Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,8 @@ class unique_function<void(Args...)> {
 
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
-  // REQUIRES: holds a callable.
+  // Calls the function.
+  // @pre It is not empty.
   void operator()(Args... args) {
     check(table_ != nullptr, "an empty function is not called");
     table_->invoke(storage_, std::forward<Args>(args)...);

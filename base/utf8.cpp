@@ -1,4 +1,4 @@
-// utfcpp decides what is valid: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+// utfcpp rejects overlong forms, surrogates and code points above U+10FFFF.
 #include "base/utf8.hpp"
 
 #include <utf8.h>

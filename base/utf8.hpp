@@ -1,5 +1,5 @@
-// UTF-8, checked and repaired: Protobuf strings and JSON must be it; what functions throw or print
-// need not. Pure functions, any thread.
+// Validates and repairs UTF-8, which Protobuf strings and JSON require. Output and errors of users'
+// functions can be invalid. Pure functions, any thread.
 #pragma once
 
 #include <string>
@@ -8,15 +8,16 @@
 namespace muster {
 
 bool is_utf8(std::string_view text);
-/// Each byte that is not part of valid UTF-8 becomes U+FFFD.
+/// Replaces each byte that is not part of valid UTF-8 with U+FFFD.
 std::string to_utf8(std::string_view text);
-/// Where to cut the text so that it has at most `bytes` and no sequence is torn. REQUIRES: valid
-/// UTF-8 of more bytes.
+/// Returns the largest position up to `bytes` that does not split a character.
+/// @pre `text` is valid UTF-8 with more than `bytes` bytes.
 inline std::size_t border_at(std::string_view text, std::size_t bytes) {
   while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
   return bytes;
 }
-/// The text, or its first `most` bytes and an ellipsis. REQUIRES: valid UTF-8.
+/// Returns the text, or its first `most` bytes and an ellipsis.
+/// @pre `text` is valid UTF-8.
 inline std::string shortened(std::string_view text, std::size_t most) {
   if (text.size() <= most) return std::string(text);
   return std::string(text.substr(0, border_at(text, most))) + "…";

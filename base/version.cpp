@@ -1,4 +1,4 @@
-// The one source that is compiled again when the version changes.
+// The only source that is recompiled when the version changes.
 #include "base/version.hpp"
 
 namespace muster {

@@ -1,5 +1,5 @@
-// The version of this build, as CMakeLists.txt names it. There is no other place that says it: C++
-// asks here, and tests/deploy compares what CMake cannot reach (the Python package).
+// Version of this build, defined in CMakeLists.txt only. tests/deploy compares the version of the
+// Python package with it.
 #pragma once
 
 #include <string_view>

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Shares the contents; false: not on this file system.
+// Shares the contents. Returns false if the file system does not support it.
 bool clone_file(fs::path const& from, fs::path const& to) {
   file_descriptor const source(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat about {};
@@ -40,14 +40,14 @@ void give(fs::path const& made, std::pair<uid_t, gid_t> owner) {
 
 void copy_tree(fs::path const& from, fs::path const& to,
                std::optional<std::pair<uid_t, gid_t>> owner) {
-  std::vector<fs::path> all;  // that were made
+  std::vector<fs::path> all;  // created entries
   auto const make_directory = [](fs::path const& at) {
     fs::create_directories(at);
     fs::permissions(at, fs::perms(0755));
   };
   fs::create_directories(to);
   fs::permissions(to, fs::perms(0700));
-  bool clones = true;  // one file system is asked once
+  bool clones = true;  // false once the file system has refused to clone
   for (auto it = fs::recursive_directory_iterator(from); it != fs::end(it); ++it) {
     auto const made = to / it->path().lexically_relative(from);
     if (it->is_symlink()) {
@@ -60,8 +60,9 @@ void copy_tree(fs::path const& from, fs::path const& to,
     }
     all.push_back(made);
   }
-  // Nothing is given away before all is there, and of each directory what is in it first: whose it
-  // is could put a link in its place meanwhile, and this process may be root.
+  // Ownership is given away only when the copy is complete, children before their directory.
+  // Otherwise the new owner could replace an entry by a link while this process, possibly root,
+  // still writes.
   for (auto made = all.rbegin(); owner && made != all.rend(); ++made) give(*made, *owner);
   fs::permissions(to, fs::perms(0755));
   if (owner) give(to, *owner);

@@ -1,4 +1,4 @@
-// A tree that nobody changes, once more: to somebody who may. Any thread; waits for the disk.
+// Copies directory trees. Any thread; blocks on the disk.
 #pragma once
 
 #include <sys/types.h>
@@ -9,10 +9,10 @@
 
 namespace muster {
 
-/// Copies what lies in `from` (files, directories, symbolic links as they are) into `to`, which is
-/// made. Contents are shared with the copy where the file system can have one changed without the
-/// other. `owner`: to whom all of it belongs then; takes root. Errors: std::system_error,
-/// std::filesystem::filesystem_error.
+/// Copies files, directories and symbolic links from `from` to `to`, which must not exist. `from`
+/// must not change meanwhile. Shares the contents if the file system supports copy-on-write.
+/// @param owner new owner of the copy; requires root
+/// @throws std::system_error, std::filesystem::filesystem_error
 void copy_tree(std::filesystem::path const& from, std::filesystem::path const& to,
                std::optional<std::pair<uid_t, gid_t>> owner = {});
 

@@ -1,6 +1,6 @@
-// Rules about what is left out, as lines of a .gitignore: the last one that matches decides, "!"
-// takes back, "/" at the end is for directories alone, "/" elsewhere ties to the file's own
-// directory, "*" stays within a name, "**" does not. Pure; one thread.
+// Ignore rules in the format of .gitignore. The last matching rule decides, and "!" reverts earlier
+// ones. A trailing "/" matches only directories. Any other "/" anchors the pattern to the file's
+// directory. "*" matches within a name, "**" across names. Pure; one thread.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,21 @@ namespace muster {
 
 class ignore_rules {
  public:
-  /// Lines of a file in `directory`, which is relative to the root, and empty for that. They are
-  /// about what lies below it.
+  /// Adds the lines of a file in `directory`, relative to the root (empty: the root itself). They
+  /// apply below that directory.
   void add(std::string const& directory, std::string_view lines);
-  /// `path`: relative to the root, its names joined by "/". Nobody asks about what lies in an
-  /// ignored directory.
+  /// Returns whether to ignore a path, relative to the root, with "/" as separator. Contents of
+  /// ignored directories must not be asked for.
   bool ignore(std::string_view path, bool is_directory) const;
 
   std::size_t size() const { return rules_.size(); }
-  /// Forgets those that were added after there were so many.
+  /// Removes the rules that were added after the first `size`.
   void shrink(std::size_t size) { rules_.resize(size); }
 
  private:
   using names = std::vector<std::string>;
   struct rule {
-    names below;    // of the file's directory
+    names below;    // names of the file's directory
     names pattern;  // "**": any number of names
     bool ignores = true;
     bool directories_only = false;

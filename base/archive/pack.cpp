@@ -1,4 +1,3 @@
-// First a list of all that is in it, in order, then the archive.
 #include "base/archive/pack.hpp"
 
 #include <archive.h>
@@ -21,17 +20,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Zip, and what is made of it, knows no earlier time.
+// The earliest time that zip files and their derivatives can represent.
 constexpr time_t time_of_all = 315'532'800;  // 1980-01-01
 constexpr std::size_t named_max = 5;
 constexpr std::size_t piece_bytes = std::size_t{256} << 10;
 
 struct item {
-  std::string path;  // relative
+  std::string path;  // relative to the directory
   fs::file_type type{};
   std::uint64_t size = 0;
   bool executable = false;
-  std::string target{};  // of a link
+  std::string target{};  // target of a link
 };
 
 class lister {
@@ -127,7 +126,7 @@ class lister {
 class writer {
  public:
   writer(fs::path const& root, packed_tree& to) : root_(root), to_(to) {
-    // GNU's tar keeps names as the bytes that they are.
+    // GNU tar stores names as raw bytes.
     check(archive_write_set_format_gnutar(a_.get()));
     check(archive_write_add_filter_gzip(a_.get()));
     check(archive_write_set_filter_option(a_.get(), "gzip", "timestamp", nullptr));

@@ -1,7 +1,7 @@
-// A directory as an archive: a gzipped tar whose bytes depend on nothing but names, contents, links
-// and whether a file may be executed. What is left out stand in .musterignore files; where the
-// directory has none, in .gitignore files, each for what lies below it. `.git` is never in it, and
-// what is no file, directory or symbolic link is not either. Any thread; may wait for the disk.
+// Packs a directory into a gzipped tar whose bytes depend only on names, contents, links and
+// executable bits. Files are excluded by .musterignore files. If the directory has none, .gitignore
+// files apply, each to what is below it. `.git` and special files are never included. Any thread;
+// blocks on the disk.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@
 
 namespace muster {
 
-/// In words for people, in one line or several.
+/// Error with a message for people, of one or more lines.
 class pack_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// "1.5 MiB", below one "1.5 KiB": for people.
+/// Returns a size for people: "1.5 MiB", or "1.5 KiB" below one MiB.
 std::string size_in_words(std::uint64_t bytes);
 
 struct packed_tree {
@@ -30,9 +30,11 @@ struct packed_tree {
   std::uint64_t file_bytes = 0;
 };
 
-/// `progress` is told now and then how many files and bytes of them are in it. Errors: pack_error:
-/// it cannot be read; it is larger than `limits` (then the largest files are named); a symbolic
-/// link leads out of it; a file changed meanwhile.
+/// Packs a directory.
+/// @param progress called from time to time with the counts so far
+/// @throws pack_error: the directory is unreadable, is larger than `limits` (the message lists the
+/// largest files), contains a symbolic link that leads out of it, or a file changed while it was
+/// read
 packed_tree pack(std::filesystem::path const& directory, tree_limits const& limits = {},
                  std::function<void(packed_tree const&)> const& progress = {});
 

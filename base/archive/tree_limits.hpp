@@ -1,4 +1,4 @@
-// How large a tree of code may be, wherever it is packed or unpacked. Plain data.
+// Size limits of a code tree, for packing and unpacking. Plain data.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace muster {
 
 struct tree_limits {
-  std::uint64_t bytes_max = std::uint64_t{512} << 20;  // of its files, unpacked
+  std::uint64_t bytes_max = std::uint64_t{512} << 20;  // total size of its files, unpacked
   std::size_t entries_max = 100'000;                   // files, directories, symbolic links
 };
 

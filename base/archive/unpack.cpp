@@ -1,5 +1,5 @@
-// Each entry is judged here before libarchive, which looks once more at where it would go, makes
-// it.
+// Each entry is validated here before libarchive creates it. libarchive then validates its path
+// again.
 #include "base/archive/unpack.hpp"
 
 #include <archive.h>
@@ -18,15 +18,16 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t block_bytes = std::size_t{64} << 10;
 constexpr std::size_t name_bytes_max = 4'096;
-constexpr std::size_t shown_bytes_max = 120;   // of a name in an error
-constexpr std::size_t reason_bytes_max = 500;  // which may have a name in it
+constexpr std::size_t shown_bytes_max = 120;  // maximum length of a name in an error
+// Maximum length of a reason, which can contain a name.
+constexpr std::size_t reason_bytes_max = 500;
 
-// Names are put below the directory before libarchive sees them, which then would take all of them
-// for absolute: that they are not is judged here.
+// The target directory is prepended to names before libarchive sees them, so its check for absolute
+// paths cannot be used. Absolute paths are rejected here.
 constexpr int flags =
     ARCHIVE_EXTRACT_SECURE_NODOTDOT | ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_PERM;
 
-// Whether a relative path, read name by name, never goes above where it begins.
+// Returns whether a relative path never leads above its start.
 bool stays_inside(fs::path const& path) {
   if (path.is_absolute()) return false;
   int depth = 0;
@@ -112,7 +113,7 @@ class unpacker {
     }
   }
 
-  // It becomes part of a cause, which others read.
+  // Shortens a name for an error that other users can read.
   static std::string in_short(std::string const& name) {
     return "'" + shortened(to_utf8(name), shown_bytes_max) + "'";
   }
@@ -123,9 +124,9 @@ class unpacker {
     return false;
   }
 
-  // As far as a file reaches, also where it has holes.
+  // Writes a file, including holes, and checks its size.
   void take_content(std::string const& name, std::uint64_t size) {
-    std::uint64_t end = size;  // a hole at the end comes with no block
+    std::uint64_t end = size;  // a hole at the end has no block
     for (;;) {
       void const* bytes = nullptr;
       std::size_t n = 0;
@@ -151,7 +152,7 @@ class unpacker {
     return said ? shortened(to_utf8(said), reason_bytes_max) : "no reason is told";
   }
 
-  // A warning is about what a C locale cannot show.
+  // Throws on errors. Warnings only concern names that the C locale cannot represent.
   static void check(int said, archive* a) {
     if (said < ARCHIVE_WARN) throw unpack_error("the archive cannot be unpacked: " + reason(a));
   }

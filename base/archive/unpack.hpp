@@ -1,6 +1,6 @@
-// An archive of code as a directory. It may have been made by anybody, to harm: it has files,
-// directories and symbolic links that stay within it, and nothing else; who owned them, their times
-// and setuid bits are not taken over. Any thread; waits for the disk.
+// Unpacks archives from untrusted sources. They may contain only files, directories and symbolic
+// links that stay inside. Owners, times and setuid bits are ignored. Any thread; blocks on the
+// disk.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// For people, in one line.
+/// Error with a message for people, of one line.
 class unpack_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -20,12 +20,13 @@ class unpack_error : public std::runtime_error {
 
 struct unpacked_tree {
   std::size_t entries = 0;
-  std::uint64_t bytes = 0;  // of its files
+  std::uint64_t bytes = 0;  // total size of its files
 };
 
-/// A tar, plain or compressed by gzip or zstd, into `to`, an empty directory that nobody else
-/// writes to. Errors: unpack_error: the archive is none, is damaged, is larger than `limits`, has
-/// what it may not have, or the disk fails; what was unpacked until then stays there.
+/// Unpacks a tar, plain or compressed by gzip or zstd, into `to`. It must be an empty directory to
+/// which no other process writes.
+/// @throws unpack_error: not an archive, damaged, larger than `limits`, forbidden contents, or a
+/// disk error. Files that were already unpacked remain.
 unpacked_tree unpack(std::filesystem::path const& archive, std::filesystem::path const& to,
                      tree_limits const& limits = {});
 

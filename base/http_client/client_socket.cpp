@@ -1,4 +1,3 @@
-// Asio operations run to their end one by one, on TCP or on TLS over it.
 #include "base/http_client/client_socket.hpp"
 
 #include <boost/asio/connect.hpp>
@@ -37,7 +36,7 @@ bool is_timeout(error_code ec) {
   return ec == beast::error::timeout || ec == asio::error::timed_out;
 }
 
-// Starts an operation and runs it to its end.
+// Starts an operation and runs it to completion.
 template <class Start>
 error_code client_socket::perform(Start const& start) {
   error_code result;
@@ -98,7 +97,7 @@ http_error client_socket::shake_hands(http_target const& t) {
   auto const ec = perform([&](auto done) {
     secure_->async_handshake(asio::ssl::stream_base::client, std::move(done));
   });
-  if (!ec) {  // the check is about to go; the certificate is judged once a connection
+  if (!ec) {  // the check is destroyed now; a certificate is verified once per connection
     secure_->set_verify_callback(
         [](bool accepted, asio::ssl::verify_context&) { return accepted; });
     return {};

@@ -1,6 +1,6 @@
-// One connection of the HTTP client, TCP or TLS over TCP, blocking with a time limit. Asio's
-// asynchronous operations carry the limits; each is started and the context run until it is over,
-// so the code reads from top to bottom. Used by one thread.
+// A connection of the HTTP client, over TCP or TLS. Blocking calls with a time limit, built on
+// Asio's asynchronous operations: each one is started and the context is run until it completes.
+// One thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -34,15 +34,16 @@ class client_socket {
   explicit client_socket(https_options tls) : tls_(std::move(tls)) {}
   client_socket(client_socket const&) = delete;
 
-  /// Looking up the name, connecting and shaking hands all happen before `limit`. UNAVAILABLE: it
-  /// cannot be reached, in time or at all; UNAUTHENTICATED: its certificate; INVALID_ARGUMENT: a
-  /// file of TLS.
+  /// Resolves the name, connects and performs the TLS handshake before `limit`.
+  /// @return UNAVAILABLE: the server cannot be reached, or not in time. UNAUTHENTICATED: its
+  /// certificate is not accepted. INVALID_ARGUMENT: a TLS file is unusable.
   http_error connect(http_target const& target, std::optional<time_point> limit);
   void close();
-  /// Connected to this server, which has said neither anything unasked nor good-bye.
+  /// Returns whether the socket is connected to this server, and the server has neither sent
+  /// unexpected data nor closed the connection.
   bool usable_for(http_target const& target);
 
-  /// For the operations that follow; none: as long as it takes.
+  /// Sets the time limit of the following operations; none: no limit.
   void limit(std::optional<time_point> at);
   error_code write(request_message const& message);
   error_code read_header(answer_parser& parser);

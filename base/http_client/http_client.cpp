@@ -1,4 +1,3 @@
-// One exchange at a time: the request out, the answer in by pieces, lines cut from a stream.
 #include "base/http_client/http_client.hpp"
 
 #include "base/http_client/client_socket.hpp"
@@ -14,7 +13,7 @@ constexpr std::size_t piece_bytes = 64 * 1024;
 constexpr std::size_t line_bytes_max = std::size_t{256} << 20;
 constexpr std::uint32_t header_bytes_max = 64 * 1024;
 
-// The body stays where it is.
+// Builds the message without copying the body.
 client_socket::request_message message_of(http_request const& r, http_target const& t) {
   client_socket::request_message m;
   m.method_string(r.method);
@@ -70,7 +69,8 @@ struct http_client::impl {
     socket.limit(limit(false));
     auto const message = message_of(r, *t);
     auto const ec = socket.write(message);
-    // A server that refuses a body answers before it has read all of it: look for the answer first.
+    // A server that rejects a body answers before it has read all of it, so look for an answer
+    // first.
     if (ec && is_timeout(ec)) {
       socket.close();
       return broken(*t, ec, "sending the request");
@@ -82,7 +82,7 @@ struct http_client::impl {
   }
 
   http_error read_head(http_target const& t) {
-    do {  // past "100 Continue"
+    do {  // skips "100 Continue"
       parser.emplace();
       parser->header_limit(header_bytes_max);
       parser->body_limit(boost::none);
@@ -150,7 +150,7 @@ struct http_client::impl {
             http_failure::answer_too_long};
   }
 
-  // For an exchange one limit for all of it, for a stream one for each wait.
+  // Returns the limit: one for a whole exchange, or one for each wait of a stream.
   std::optional<clock::time_point> limit(bool streaming) const {
     if (step.count() == 0) return {};
     return streaming ? clock::now() + step : deadline;

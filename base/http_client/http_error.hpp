@@ -1,5 +1,5 @@
-// Why an exchange of the HTTP client came to nothing: a kind, for code that has to tell, beside the
-// sentence, which is for people and may change. Plain data.
+// Error of an HTTP exchange: a kind for code, and a message for people, which can change. Plain
+// data.
 #pragma once
 
 #include <boost/system/result.hpp>
@@ -12,18 +12,18 @@ namespace muster {
 enum class http_failure : std::uint8_t {
   none,
   bad_url,
-  bad_header,    // it, the method or the token has a line break in it
-  bad_tls_file,  // of an authority, a certificate or its key
-  name_unknown,  // the system's resolver knows no such host
-  refused,       // nobody listens there
-  unreachable,   // no connection came about, for another reason
+  bad_header,    // a header, the method or the token contains a line break
+  bad_tls_file,  // file of an authority, a certificate or its key
+  name_unknown,  // the system's resolver does not know the host
+  refused,       // connection refused
+  unreachable,   // connecting failed for another reason
   timed_out,     // at any step
-  broke,         // a connection that had come about
+  broke,         // an established connection broke
   certificate_expired,
   certificate_not_yet_valid,
   certificate_for_another_name,
-  certificate_not_accepted,  // for another reason
-  tls_failed,                // the handshake, not for the server's certificate
+  certificate_not_accepted,  // for a reason not listed above
+  tls_failed,                // handshake failed for a reason other than the certificate
   answer_too_long,
 };
 

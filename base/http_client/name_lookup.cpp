@@ -1,4 +1,3 @@
-// getaddrinfo on a thread of its own, which may be left behind.
 #include "base/http_client/name_lookup.hpp"
 
 #include <boost/asio/io_context.hpp>

@@ -1,4 +1,3 @@
-// OpenSSL's settings for a client, and its reasons in words.
 #include "base/http_client/tls_client.hpp"
 
 #include <openssl/pem.h>
@@ -36,7 +35,7 @@ std::string general_name(GENERAL_NAME const* name) {
       [&](BIO* out) { return GENERAL_NAME_print(out, const_cast<GENERAL_NAME*>(name)); });
 }
 
-/// "DNS:localhost, IP Address:127.0.0.1"; a hostile certificate's list is cut.
+/// Returns "DNS:localhost, IP Address:127.0.0.1". A list of many names is cut.
 std::string names_of(X509 const* certificate) {
   constexpr int names_max = 8;
   auto* const names = static_cast<GENERAL_NAMES*>(
@@ -69,8 +68,8 @@ muster::status cannot_use(std::string const& what, std::string const& path,
   return {muster::code::invalid_argument, what + " " + path + ": " + why};
 }
 
-/// Reads a file once: it can be a pipe, as `<(…)` of a shell is. OpenSSL would read without a
-/// limit.
+/// Reads a file once, because it can be a pipe such as a shell's `<(…)`. OpenSSL would read it
+/// without a limit.
 muster::result<std::string> contents(std::string const& what, std::string const& path) {
   auto text = read_bounded_file(path);
   if (!text) return cannot_use(what, path, text.error().message);

@@ -1,4 +1,4 @@
-// The client's side of TLS: whom to trust, and why a server was not trusted. Used by one thread.
+// Client side of TLS: trusted authorities, and reasons for a failed verification. One thread.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// The deleter of a std::unique_ptr for what OpenSSL made.
+/// Deleter of a std::unique_ptr for OpenSSL objects.
 template <auto Free>
 struct freed_by {
   template <class T>
@@ -21,29 +21,30 @@ struct freed_by {
 bool is_ip_address(std::string const& host);
 
 struct https_options {
-  std::string ca_file = {};  // PEM; empty: the system's authorities (SSL_CERT_FILE moves them)
-  bool verify = true;        // false: any certificate will do
-  // Shown to a server that asks, PEM; empty: nothing is.
+  std::string ca_file = {};  // PEM; empty: the system's authorities, which SSL_CERT_FILE overrides
+  bool verify = true;        // false: accept any certificate
+  // PEM files of the client certificate for servers that request one; empty: none.
   std::string certificate_file = {}, key_file = {};
 };
 
-/// TLS 1.2 and later. INVALID_ARGUMENT: a file cannot be read or holds no certificate, or no key of
-/// it.
+/// Creates a context for TLS 1.2 and later.
+/// @return INVALID_ARGUMENT: a file is unreadable, or does not contain a certificate and its key.
 muster::result<std::unique_ptr<boost::asio::ssl::context>> make_client_context(
     https_options const&);
 
-/// Asks the server for `host` (SNI) and expects a certificate that names it: a DNS name, or an
-/// address when `host` is one. Remembers what was wrong with the certificate.
+/// Requests `host` (SNI) and verifies that the certificate is valid for it, as a DNS name or an IP
+/// address. Stores why verification failed.
 class certificate_check {
  public:
   certificate_check(SSL* connection, std::string const& host, https_options const& options);
 
-  /// For asio's verify callback: notes the first fault, changes nothing.
+  /// Verify callback for Asio. Stores the first fault and returns `accepted`.
   bool note(bool accepted, X509_STORE_CTX* context);
 
-  /// Empty: nothing was. "the certificate of CN=a is not accepted: certificate has expired …"
+  /// Returns the fault, for example "the certificate of CN=a is not accepted: certificate has
+  /// expired …", or an empty string.
   std::string const& fault() const { return fault_; }
-  /// The same for code; none: nothing was.
+  /// Returns the kind of the fault, or none.
   http_failure failure() const { return failure_; }
 
  private:

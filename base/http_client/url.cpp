@@ -1,4 +1,4 @@
-// Taken apart by hand, to say what is wrong: Boost.URL knows only that something is.
+// Hand-written, because Boost.URL does not report what is wrong.
 #include "base/http_client/url.hpp"
 
 #include <algorithm>

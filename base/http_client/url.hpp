@@ -1,4 +1,4 @@
-// `http://` and `https://` URLs, taken apart for the client. Pure.
+// Parses `http://` and `https://` URLs. Pure functions.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct http_target {
   std::string url() const { return (tls ? "https://" : "http://") + authority(); }
 };
 
-/// INVALID_ARGUMENT says what is wrong with it.
+/// Parses a URL. INVALID_ARGUMENT contains the problem.
 muster::result<http_target> parse_http_url(std::string_view url);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// vfork and exec. Copying the page tables of a worker that holds a gigabyte takes fork 58 ms, and
-// posix_spawn, which copies nothing either, cannot have a child die with its parent.
+// Uses vfork and exec. fork needs 58 ms to copy the page tables of a worker with a gigabyte.
+// posix_spawn does not support a child that dies with its parent.
 #include "base/process/child.hpp"
 
 #include <fcntl.h>
@@ -64,7 +64,7 @@ struct prepared {
   char* const* argv;
   char* const* environment;
   int in, out, err;
-  int failure;  // gets errno
+  int failure;  // receives errno
   pid_t parent;
 };
 
@@ -82,20 +82,21 @@ void signals_as_new(bool keep_ignored) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// By system calls: those of the library would change all threads of the parent.
+// Uses system calls, because the library's functions would change all threads of the parent.
 bool take_user(process_user const& u) {
   return ::syscall(SYS_setgroups, u.groups.size(), u.groups.data()) == 0 &&
          ::syscall(SYS_setresgid, u.group, u.group, u.group) == 0 &&
          ::syscall(SYS_setresuid, u.user, u.user, u.user) == 0;
 }
 
-// In the parent's memory until exec: no allocation, no lock, nothing is written that it may miss.
+// Runs in the parent's memory until exec: no allocation, no lock, and no lasting change to that
+// memory.
 [[noreturn]] void become(prepared const& p) {
   ::setpgid(0, 0);
   bool const is_user = !p.options.user || take_user(*p.options.user);
   if (p.options.dies_with_thread) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != p.parent) ::_exit(127);  // it died before prctl
+    if (::getppid() != p.parent) ::_exit(127);  // the parent died before prctl
   }
   signals_as_new(p.options.keeps_ignored_signals);
   bool const there = is_user && (p.options.cwd.empty() || ::chdir(p.options.cwd.c_str()) == 0);
@@ -106,8 +107,8 @@ bool take_user(process_user const& u) {
   ::_exit(127);
 }
 
-// The parent stands still until exec. No signal may come before the child has its own handlers:
-// those of the parent would run in it, on the parent's memory.
+// The parent is suspended until exec. Signals are blocked until the child has its own handlers,
+// because the parent's handlers would run in the child, on the parent's memory.
 pid_t start(prepared const& p) {
   sigset_t all, before;
   sigfillset(&all);
@@ -120,7 +121,7 @@ pid_t start(prepared const& p) {
   return pid;
 }
 
-// 0: the program runs.
+// Returns the errno of exec, or 0 if the program runs.
 int exec_error(file_descriptor const& failure) {
   int error = 0;
   ssize_t got = 0;

@@ -1,4 +1,4 @@
-// A file descriptor that closes itself. No thread rules of its own.
+// Owning file descriptor. Not thread-safe.
 #pragma once
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ class file_descriptor {
 
   explicit operator bool() const { return fd_ >= 0; }
   int get() const { return fd_; }
-  /// The caller closes it.
+  /// Returns the descriptor; the caller must close it.
   int release() { return std::exchange(fd_, -1); }
   void reset() {
     if (fd_ >= 0) close(std::exchange(fd_, -1));
@@ -32,7 +32,8 @@ class file_descriptor {
   int fd_ = -1;
 };
 
-/// Of a call that gives a new one. Errors: std::system_error with errno and `what`.
+/// Wraps the result of a call that opens a descriptor.
+/// @throws std::system_error with errno and `what` if the call failed
 inline file_descriptor opened(int fd, char const* what) {
   if (fd < 0) throw std::system_error(errno, std::generic_category(), what);
   return file_descriptor(fd);

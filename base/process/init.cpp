@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-// The supervisor of a container has set these for the process that it started.
+// The supervisor of a container sets these variables for the process that it started.
 void take_over_environment() {
   for (auto const* name : {"LISTEN_PID", "WATCHDOG_PID"})
     if (auto const* pid = ::getenv(name); pid && std::strcmp(pid, "1") == 0)
@@ -28,7 +28,7 @@ std::optional<int> reap(pid_t program) {
   return ended;
 }
 
-// No deadline: it lives as long as the program.
+// Reaps and forwards signals until the program ends. No deadline.
 int serve(pid_t program, sigset_t const& signals) {
   for (;;) {
     siginfo_t info{};
@@ -50,7 +50,7 @@ std::optional<int> run_as_init() {
   for (int const fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP})
     sigdelset(&signals, fault);
   ::sigprocmask(SIG_BLOCK, &signals, &before);
-  ::signal(SIGCHLD, SIG_DFL);  // ignored, it would not be reported
+  ::signal(SIGCHLD, SIG_DFL);  // exits of children are not reported while the signal is ignored
   pid_t const program = ::fork();
   if (program < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (program > 0) return serve(program, signals);

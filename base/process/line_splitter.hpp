@@ -1,4 +1,4 @@
-// Cuts a stream of bytes into lines as they become whole. One thread.
+// Splits a stream of bytes into lines. One thread.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,8 @@ class line_splitter {
   using clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds stands_for{1};
 
-  /// `line` gets each line as `overwritten` has it, without its newline. One longer than
-  /// `bytes_max` comes in pieces.
+  /// `line` is called with each line without its newline, after applying `overwritten`. Lines
+  /// longer than `bytes_max` are split.
   explicit line_splitter(line_function line, std::size_t bytes_max = std::size_t{8} << 10)
       : line_(std::move(line)), bytes_max_(bytes_max) {}
 
@@ -31,16 +31,16 @@ class line_splitter {
       bytes.remove_prefix(end + 1);
     }
   }
-  /// No more comes: the last line may lack its newline.
+  /// Ends the stream; the last line may lack its newline.
   void end() {
     if (!rest_.empty()) finish();
   }
 
-  /// Whether a line has begun, and has changed since it was reported.
+  /// Returns whether an unfinished line has changed since it was reported.
   bool stands() const { return changed_; }
-  /// Reports the line that has begun, with a carriage return at its end, if it has stood for
-  /// `stands_for` since the first of these calls or its last report. The line comes again as a
-  /// whole.
+  /// Reports the unfinished line, with a carriage return at its end. Does so once it is
+  /// `stands_for` old, counted from the first of these calls or its last report. The complete line
+  /// is reported again later.
   void report_standing(clock::time_point now) {
     if (!changed_) return;
     if (since_ == clock::time_point{}) since_ = now;

@@ -1,5 +1,5 @@
-// Who looks for what was left holds the lock while it removes: so nobody removes what another has
-// just made, and two do not remove the same.
+// Removal happens under the lock of the directory. So a new directory is never removed, and two
+// processes never remove the same one.
 #include "base/process/own_directory.hpp"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-// Whether the file is there that was opened: somebody may have removed it before it was locked.
+// Returns whether the opened file still exists; it may have been removed before it was locked.
 bool is_there(int fd) {
   struct stat about {};
   return ::fstat(fd, &about) == 0 && about.st_nlink > 0;
@@ -32,13 +32,13 @@ bool is_mine(fs::path const& path) {
          about.st_uid == ::geteuid();
 }
 
-// Of processes of the Python package, which have the directory itself locked.
+// Directories of the Python package, which locks the directory itself.
 bool is_of_python(std::string const& name) {
   return name.starts_with("muster-worker-") || name.starts_with("muster-local-") ||
          name.starts_with("muster-upload-");
 }
 
-// One without a lock is just being made, or of a version that had none.
+// A directory without a lock is being created, or is from a version without locks.
 file_descriptor open_lock(fs::path const& directory, bool of_python) {
   return file_descriptor(
       of_python ? ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

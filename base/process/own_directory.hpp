@@ -1,8 +1,8 @@
-// A directory of one's own among temporary files, which goes with this object. One that a killed
-// process has left is found by its lock, which nobody holds any more, and goes when the next one is
-// made. Made and ended by one thread.
+// Private temporary directory that is removed with this object. Its lock is held while the owner
+// lives. Directories of killed processes are recognised by a free lock and removed when the next
+// one is created. Created and destroyed by one thread.
 //
-//   muster-programs-XXXXXX/lock    held by its owner while it lives
+//   muster-programs-XXXXXX/lock    held by the owner while it lives
 #pragma once
 
 #include <filesystem>
@@ -13,14 +13,13 @@
 namespace muster {
 
 /// Removes directories of this user whose owners were killed: those whose names begin with `name`,
-/// and those of workers and local clusters of the Python package. A living owner holds a lock, so
-/// its directory stays.
+/// and those of workers and local clusters of the Python package.
 void remove_left_directories(std::string const& name);
 
 class own_directory {
  public:
-  /// Makes one whose name begins with `name`, after remove_left_directories.
-  /// Errors: std::system_error.
+  /// Creates a directory whose name begins with `name`, after remove_left_directories.
+  /// @throws std::system_error
   explicit own_directory(std::string const& name);
   ~own_directory();
   own_directory(own_directory const&) = delete;

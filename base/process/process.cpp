@@ -1,4 +1,3 @@
-// Waits with poll() for output, the end, the wish to stop and the deadlines of a program.
 #include "base/process/process.hpp"
 
 #include <poll.h>
@@ -20,7 +19,8 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-// A file in memory: the program reads at its own pace, nobody has to feed it. Nothing: no file.
+// Returns a file in memory with the input, so that the program can read at its own pace. Empty: no
+// file.
 file_descriptor input_of(std::string const& text) {
   if (text.empty()) return {};
   auto file = opened(memfd_create("stdin", MFD_CLOEXEC), "memfd");
@@ -33,7 +33,7 @@ file_descriptor input_of(std::string const& text) {
   return file;
 }
 
-// The last bytes of a stream, and its lines as they come. Holds at most twice the limit in between.
+// Keeps the last bytes of a stream and reports its lines. Holds at most twice the limit.
 class tail {
  public:
   tail(process_options const& o, process_stream s)
@@ -41,7 +41,7 @@ class tail {
           if (o.on_line) o.on_line(s, line);
         }) {}
 
-  /// Reads what is there. False at the end of the stream.
+  /// Reads available output. Returns false at the end of the stream.
   bool read_from(file_descriptor& fd) {
     char chunk[16 << 10];
     auto const got = read(fd.get(), chunk, sizeof chunk);
@@ -73,7 +73,7 @@ int exit_code_of(pid_t pid) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Watches one program: its two streams, its end, the wish to stop it, and the deadlines of both.
+// Watches one program: its output, its end, a stop request, and the time limits.
 class watch {
  public:
   watch(process_options const& o, pid_t pid, file_descriptor out, file_descriptor err)
@@ -99,13 +99,13 @@ class watch {
       if (fds[3].revents != 0) stop();
       if (steady::now() >= deadline_ && !on_deadline()) break;
     }
-    if (termed_) kill(-pid_, SIGKILL);  // what of the group did not heed SIGTERM
+    if (termed_) kill(-pid_, SIGKILL);  // processes of the group that ignored SIGTERM
     return {exit_code_of(pid_), std::move(tails_[0]).text(), std::move(tails_[1]).text()};
   }
 
  private:
   int timeout_ms() const {
-    constexpr int look_every_ms = 100;  // for a line that stands without its end
+    constexpr int look_every_ms = 100;  // to report unfinished lines
     int const most = tails_[0].stands() || tails_[1].stands() ? look_every_ms : -1;
     if (deadline_ == steady::time_point::max()) return most;
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - steady::now());
@@ -117,7 +117,7 @@ class watch {
     kill(-pid_, SIGTERM);
     if (ended_) deadline_ = steady::now() + options_.kill_after;
   }
-  // False: nothing more to wait for.
+  // Returns false if there is nothing left to wait for.
   bool on_deadline() {
     if (!ended_) return false;
     kill(-pid_, SIGKILL);
@@ -129,7 +129,7 @@ class watch {
   pid_t pid_;
   file_descriptor streams_[2];
   tail tails_[2] = {{options_, process_stream::out}, {options_, process_stream::err}};
-  file_descriptor ended_;  // readable once the program has ended; closed when that was seen
+  file_descriptor ended_;  // readable once the program has ended; closed after that was noticed
   bool termed_ = false;
   steady::time_point deadline_ = steady::time_point::max();
 };

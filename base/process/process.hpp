@@ -1,4 +1,4 @@
-// Runs a program to its end and keeps the tail of what it prints. Any thread; blocks.
+// Runs a program to its end and keeps the end of its output. Any thread; blocks.
 #pragma once
 
 #include <chrono>
@@ -15,17 +15,17 @@ enum class process_stream { out, err };
 
 struct process_options {
   std::vector<std::string> argv;           // argv[0] is looked up in PATH
-  std::map<std::string, std::string> env;  // on top of this process's environment
-  std::string cwd;                         // empty: this process's
+  std::map<std::string, std::string> env;  // overrides this process's environment
+  std::string cwd;                         // empty: working directory of this process
   std::string standard_input;
-  std::size_t tail_bytes_max = std::size_t{64} << 10;  // of each stream; older bytes are dropped
-  /// Gets each line that the program prints when it has ended; see line_splitter. It can be empty.
-  /// A line that has stood for a second without a newline comes before that, with a carriage return
-  /// at its end. Called by the thread that runs run_process, which reads nothing meanwhile.
+  std::size_t tail_bytes_max = std::size_t{64} << 10;  // per stream; older bytes are dropped
+  /// Called for each complete line of output, which can be empty; see line_splitter. Also called
+  /// for an unfinished line after a second, with a carriage return at its end. Runs on the thread
+  /// of run_process, which reads no output during the call.
   std::function<void(process_stream, std::string_view line)> on_line{};
-  /// From SIGTERM to SIGKILL, when stopped.
+  /// Time from SIGTERM to SIGKILL when stopped.
   std::chrono::milliseconds kill_after{2'000};
-  /// How long output is read after the program's end, if something it started keeps the pipes.
+  /// How long output is read after the program has ended, if a descendant keeps the pipes open.
   std::chrono::milliseconds linger{1'000};
 };
 
@@ -35,10 +35,10 @@ struct process_end {
   std::string stderr_tail;
 };
 
-/// The program runs in a process group of its own; when `stop` is requested, the group gets
-/// SIGTERM, then SIGKILL, and this returns as soon as the program has ended. No deadline besides
-/// that. Errors: std::system_error (the program cannot be started), std::invalid_argument (empty
-/// argv, a NUL byte).
+/// Runs a program in a process group of its own. When `stop` is requested, the group gets SIGTERM,
+/// then SIGKILL. Returns once the program has ended. There is no other time limit.
+/// @throws std::system_error: the program cannot be started. std::invalid_argument: empty argv, or
+/// a NUL byte.
 process_end run_process(process_options const& options, std::stop_token stop);
 
 }  // namespace muster

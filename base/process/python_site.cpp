@@ -7,9 +7,9 @@
 namespace muster {
 namespace {
 
-// jax.distributed.initialize() without arguments asks the subclasses of jax's ClusterEnv, and takes
-// the first one that is present. A module of its own is not imported: jax is imported when the
-// program does it, and the class is made then.
+// jax.distributed.initialize() without arguments uses the first subclass of jax's ClusterEnv that
+// is present. The module must not import jax itself. The class is created when the program imports
+// jax.
 constexpr char const* rest_of_module = R"(
 class _JaxClusters:  # a finder: runs once, when jax imports its own clusters
     def find_spec(self, name, path=None, target=None):

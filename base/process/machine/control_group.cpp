@@ -7,11 +7,11 @@
 namespace muster {
 namespace {
 
-// Version 1 says so of none: the largest number of pages.
+// Version 1 reports the largest number of pages if there is no limit.
 constexpr std::uint64_t no_limit_from = std::uint64_t{1} << 60;
 
-// Calls it for the group and those around it. Where a container sees its group as the root, the
-// path is of the host: then the mount itself is all there is.
+// Calls `look` for the group and its ancestors. In a container whose group appears as the root, the
+// path is that of the host, and only the mount itself exists.
 template <class Look>
 void upwards(std::string const& mount, std::string path, Look const& look) {
   for (;;) {
@@ -37,7 +37,7 @@ bool names(std::string_view controllers, std::string_view one) {
 control_group::control_group(std::string const& root) {
   auto const mount = root + "/sys/fs/cgroup";
   auto const groups = read_small_file(root + "/proc/self/cgroup");
-  each_line(groups, [&](std::string_view line) {  // "5:cpu,cpuacct:/path", "0::/path"
+  each_line(groups, [&](std::string_view line) {  // for example "5:cpu,cpuacct:/path", "0::/path"
     auto const first = line.find(':');
     auto const second = line.find(':', first + 1);
     if (first == std::string_view::npos || second == std::string_view::npos) return;
@@ -68,12 +68,12 @@ void control_group::find_cpu(std::string const& mount, std::string path, bool se
   upwards(mount, std::move(path), [&](std::string const& at) {
     std::optional<std::uint64_t> quota, period;
     if (second) {
-      auto const text = read_small_file(at + "/cpu.max");  // "max 100000"
+      auto const text = read_small_file(at + "/cpu.max");  // for example "max 100000"
       std::string_view rest = text;
       quota = leading_number(next_word(rest));
       period = leading_number(rest);
     } else {
-      quota = leading_number(read_small_file(at + "/cpu.cfs_quota_us"));  // "-1": none
+      quota = leading_number(read_small_file(at + "/cpu.cfs_quota_us"));  // -1: no limit
       period = leading_number(read_small_file(at + "/cpu.cfs_period_us"));
     }
     if (!quota || period.value_or(0) == 0) return;

@@ -1,5 +1,5 @@
-// The limits of the control group of this process, version 1 or 2: the tightest of it and of those
-// around it, and how much of what is limited is in use. Reads files of /proc and /sys.
+// Limits and usage of this process's control group, version 1 or 2. The tightest limit of the group
+// and its ancestors applies. Reads /proc and /sys.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@ namespace muster {
 
 class control_group {
  public:
-  /// `root` stands before /proc and /sys, for tests.
+  /// `root`: prefix of /proc and /sys, for tests.
   explicit control_group(std::string const& root);
 
-  /// Bytes. Empty: there is no limit.
+  /// Returns the limit in bytes, or nothing if there is none.
   std::optional<std::uint64_t> memory_limit() const { return memory_limit_; }
-  /// Without what the kernel gives back at once.
+  /// Returns the usage in bytes, excluding memory that the kernel can reclaim at once.
   std::optional<std::uint64_t> memory() const;
-  /// Cores. Empty: there is no limit.
+  /// Returns the limit in cores, or nothing if there is none.
   std::optional<double> cpu_limit() const { return cpu_limit_; }
-  /// Seconds of cores so far.
+  /// Returns the core-seconds used so far.
   std::optional<double> cpu_seconds() const;
 
  private:

@@ -15,13 +15,14 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t processes_max = 32'768;  // that are looked at for who has the memory
+// Maximum number of processes that are inspected for their memory.
+constexpr std::size_t processes_max = 32'768;
 
 double as_double(std::uint64_t n) {
   return static_cast<double>(n);
 }
 
-// Partitions are parts of them, and these lie upon others or in memory.
+// Partitions belong to disks, and these devices are built on others or in memory.
 bool is_virtual(std::string_view disk) {
   for (std::string_view const prefix : {"loop", "ram", "zram", "dm-", "md", "sr", "fd"})
     if (disk.starts_with(prefix)) return true;
@@ -37,7 +38,7 @@ std::vector<std::string> whole_disks(std::string const& directory) {
   return found;
 }
 
-// Null: the kernel has more of them than the set; then all are taken.
+// Returns true for all CPUs if the set cannot be read because the kernel has more of them.
 bool may_run_on(std::uint64_t cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -56,7 +57,7 @@ void add(std::optional<double>& to, double n) {
 
 std::optional<double> in_a_second(std::optional<double> now, std::optional<double> before,
                                   double seconds) {
-  // Less: a device has gone, or another group is looked at.
+  // A smaller value means that a device was removed, or another group is measured.
   if (!now || !before || seconds <= 0 || *now < *before) return {};
   return (*now - *before) / seconds;
 }
@@ -98,7 +99,7 @@ void machine_reader::read_cpu(machine& m, totals& t) const {
   auto const a_second = static_cast<double>(sysconf(_SC_CLK_TCK));
   double cpus = 0;
   std::optional<double> busy;
-  each_line(text, [&](std::string_view line) {  // "cpu3 user nice system idle iowait irq softirq"
+  each_line(text, [&](std::string_view line) {  // cpu3 user nice system idle iowait irq softirq
     if (!line.starts_with("cpu")) return;
     auto const word = next_word(line);
     auto const number = parse_number(word.substr(3));
@@ -130,7 +131,7 @@ void machine_reader::read_memory(machine& m) const {
 
 void machine_reader::read_network(totals& t) const {
   auto const text = read_small_file(root_ + "/proc/net/dev");
-  each_line(text, [&t](std::string_view line) {  // "  eth0: bytes packets … (8), bytes …"
+  each_line(text, [&t](std::string_view line) {  // eth0: bytes packets … (8), bytes …
     auto const colon = line.find(':');
     if (colon == std::string_view::npos) return;
     auto before = line.substr(0, colon), rest = line.substr(colon + 1);
@@ -144,10 +145,10 @@ void machine_reader::read_network(totals& t) const {
 }
 
 void machine_reader::read_disks(totals& t) const {
-  constexpr double sector = 512;  // whatever the disk's is
+  constexpr double sector = 512;  // independent of the disk's sector size
   auto const text = disks_.empty() ? std::string() : read_small_file(root_ + "/proc/diskstats");
   each_line(text,
-            [&](std::string_view line) {  // "8 0 sda reads merged sectors ms writes merged sectors"
+            [&](std::string_view line) {  // 8 0 sda reads merged sectors ms writes merged sectors
               next_word(line), next_word(line);
               if (std::find(disks_.begin(), disks_.end(), next_word(line)) == disks_.end()) return;
               for (int column = 0; column < 7; ++column) {
@@ -158,7 +159,7 @@ void machine_reader::read_disks(totals& t) const {
             });
 }
 
-// Of this process and all below it.
+// Returns the largest processes among this one and its descendants.
 std::vector<machine::memory_user> machine_reader::largest() const {
   struct seen {
     std::uint32_t parent = 0;
@@ -171,7 +172,7 @@ std::vector<machine::memory_user> machine_reader::largest() const {
        !wrong && it != end && all.size() < processes_max; it.increment(wrong)) {
     auto const pid = parse_number(it->path().filename().string());
     if (!pid) continue;
-    auto const text = read_small_file(it->path().string() + "/stat");  // "7 (name) S parent …"
+    auto const text = read_small_file(it->path().string() + "/stat");  // 7 (name) S parent …
     auto const begin = text.find('('), close = text.rfind(')');
     if (begin == std::string::npos || close == std::string::npos) continue;
     std::string_view rest = std::string_view(text).substr(close + 1);

@@ -1,5 +1,5 @@
-// Reads what base/machine.hpp tells of. Figures of a second are since the reading before, so the
-// first has none of them. A reading may take as long as the kernel and the driver do.
+// Reads the values of base/machine.hpp. Rates are relative to the previous reading, so the first
+// has none. A reading can block as long as the kernel or a driver does.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class machine_reader {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// For tests: what stands before /proc and /sys, and another library of the driver.
+  /// The parameters are for tests: a prefix of /proc and /sys, and another driver library.
   explicit machine_reader(std::string root = {}, char const* library = "libnvidia-ml.so.1");
 
   machine read(clock::time_point now = clock::now());
@@ -36,7 +36,7 @@ class machine_reader {
   std::string const root_;
   control_group const group_;
   nvml const gpus_;
-  std::vector<std::string> disks_;  // whole ones, that are no others in disguise
+  std::vector<std::string> disks_;  // whole disks that are not built on other disks
   std::optional<totals> before_;
 };
 

@@ -13,12 +13,12 @@
 namespace muster {
 
 struct machine_watch::shared {
-  std::mutex lock;  // protects all below
+  std::mutex lock;  // guards all members below
   std::condition_variable changed;
   std::function<void(machine)> seen;
   bool stopped = false, ended = false;
 
-  // False: it is over.
+  // Returns false when the watch has ended.
   bool pause(std::chrono::milliseconds for_so_long) {
     std::unique_lock held(lock);
     return !changed.wait_for(held, for_so_long, [this] { return stopped; });
@@ -37,7 +37,7 @@ struct machine_watch::shared {
 machine_watch::machine_watch(std::function<void(machine)> seen)
     : shared_(std::make_shared<shared>()) {
   shared_->seen = std::move(seen);
-  // Signals are for other threads.
+  // Signals are handled by other threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,5 +1,5 @@
-// Looks at the machine once in 5 s on a thread of its own, as a reading may hang in the kernel or
-// in a driver.
+// Reads the state of the machine every 5 s on a thread of its own, because a reading can hang in
+// the kernel or a driver.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@ class machine_watch {
  public:
   static constexpr std::chrono::milliseconds first{1'000}, every{5'000};
 
-  /// `seen` is called on the thread, not after the destructor. The first time after a second.
+  /// Calls `seen` on the thread, first after a second, and never after the destructor.
   explicit machine_watch(std::function<void(machine)> seen);
-  /// Does not wait for a reading that hangs: its thread is left behind.
+  /// Does not wait for a hanging reading; its thread is abandoned.
   ~machine_watch();
   machine_watch(machine_watch const&) = delete;
 

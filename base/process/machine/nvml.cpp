@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-// As nvml.h says; its ABI is stable.
+// As in nvml.h, whose ABI is stable.
 struct utilization {
   unsigned gpu, memory;  // percent
 };
@@ -55,7 +55,7 @@ nvml::nvml(char const* library) {
     dlclose(found->library);
 }
 
-// The library stays: unloading drivers is not safe while others use them.
+// The library stays loaded: unloading a driver is unsafe while other code uses it.
 nvml::~nvml() {
   if (calls_) calls_->shut_down();
   delete calls_;

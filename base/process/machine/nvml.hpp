@@ -1,4 +1,4 @@
-// GPUs, as the driver's library tells of them. It is loaded when asked first: where there is none,
+// GPUs, read through the driver's library (NVML). The library is loaded at first use. Without it,
 // there are no GPUs.
 #pragma once
 
@@ -15,12 +15,12 @@ class nvml {
   nvml(nvml const&) = delete;
   ~nvml();
 
-  /// At most machine::gpus_max. May take as long as the driver does.
+  /// Returns at most machine::gpus_max GPUs. Can block as long as the driver does.
   std::vector<machine::gpu> look() const;
 
  private:
   struct functions;
-  functions* calls_ = nullptr;  // null: there is no driver
+  functions* calls_ = nullptr;  // null: no driver
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Files of the kernel, whole, and numbers in them.
+// Reads and parses files of the kernel.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace muster {
 
-/// Empty: it cannot be read. At most a MiB of it.
+/// Returns up to 1 MiB of the file, or an empty string if it is unreadable.
 std::string read_small_file(std::string const& path);
-/// The number with which the text begins, blanks before it left out.
+/// Returns the number at the beginning of the text, after blanks.
 std::optional<std::uint64_t> leading_number(std::string_view text);
-/// The number behind `key` at the beginning of a line: "MemTotal:", "usage_usec".
+/// Returns the number after `key`, such as "MemTotal:" or "usage_usec", at the beginning of a line.
 std::optional<std::uint64_t> number_after(std::string_view text, std::string_view key);
-/// Calls `line(std::string_view)` for each.
+/// Calls `line(std::string_view)` for each line.
 template <class Line>
 void each_line(std::string_view text, Line const& line) {
   while (!text.empty()) {
@@ -24,7 +24,7 @@ void each_line(std::string_view text, Line const& line) {
     text.remove_prefix(end + 1);
   }
 }
-/// The next word, which goes from the text; empty: there is none.
+/// Removes and returns the next word, or an empty string.
 std::string_view next_word(std::string_view& text);
 
 }  // namespace muster

@@ -16,7 +16,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// Of one process while its threads are walked.
+// State while the threads of one process are walked.
 struct walked_process {
   process_sample const* sample = nullptr;
   thread_sample const* thread = nullptr;
@@ -25,7 +25,7 @@ struct walked_process {
 };
 
 pid_t next_thread(Dwfl*, void*, void**) {
-  return 0;  // they are asked for by number
+  return 0;  // threads are requested by number
 }
 
 bool get_thread(Dwfl*, pid_t, void* given, void** thread) {
@@ -60,7 +60,7 @@ bool set_registers(Dwfl_Thread* thread, void* given) {
 constexpr Dwfl_Thread_Callbacks threads_by_sample{next_thread,   get_thread, read_memory,
                                                   set_registers, nullptr,    nullptr};
 
-// Files with debugging information apart are not looked for: a search may go over the network.
+// Separate debug files are not searched, because that could use the network.
 int no_other_file(Dwfl_Module*, void**, char const*, Dwarf_Addr, char const*, char const*,
                   GElf_Word, char**) {
   return -1;
@@ -76,7 +76,7 @@ int note_frame(Dwfl_Frame* frame, void* given) {
   Dwarf_Addr address = 0;
   bool is_exact = false;
   if (!w.pc(frame, &address, &is_exact) || address == 0) return DWARF_CB_ABORT;
-  // The address is where it returns to, which may be another line, or another function.
+  // The return address can belong to the next line or function.
   w.addresses.push_back(is_exact ? address : address - 1);
   return w.addresses.size() < frame_finder::frames_max ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
@@ -132,7 +132,7 @@ struct frame_finder::walk {
 };
 
 frame_finder::frame_finder(char const* library) {
-  auto* const found = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);  // it stays
+  auto* const found = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);  // never unloaded
   auto all = std::make_unique<functions>();
   if (found && all->load_all(found)) calls_ = all.release();
 }
@@ -170,7 +170,7 @@ std::optional<std::string> frame_finder::frame_text(walk& w, std::uint64_t addre
 std::optional<std::string> frame_finder::thread_text(walk& w, thread_sample const& t) {
   w.process->thread = &t;
   walked_thread seen{{}, calls_->dwfl_frame_pc};
-  // Its result says why it ended, which it always does with an error at the last frame.
+  // The result is ignored, because it always reports an error at the last frame.
   (void)calls_->dwfl_getthread_frames(w.files, t.thread, note_frame, &seen);
   if (seen.addresses.empty()) seen.addresses.push_back(t.counter);
   std::string frames;
@@ -205,7 +205,7 @@ std::string frame_finder::frames_of(process_sample const& s, clock::time_point u
   auto left_out = s.left_out;
   auto const first = std::find_if(s.threads.begin(), s.threads.end(),
                                   [&s](auto const& t) { return t.thread == s.process; });
-  // Whoever reads takes the last one for it.
+  // A reader takes the last thread for the first one.
   std::string said =
       "Thread (most recent call first):\n  in the kernel, where it is not interrupted\n";
   if (first != s.threads.end()) {

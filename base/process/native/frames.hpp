@@ -1,8 +1,8 @@
-// Names and lines of where sampled threads are, by the tables in the files that the process has
-// mapped (libdw of elfutils, loaded when it is needed first).
+// Finds function names and lines for sampled threads, in the debug tables of the files that the
+// process has mapped. Uses libdw of elfutils, which is loaded at first use.
 //
-// These files belong to whoever owns the process: those of a stranger are to be read in a process
-// that has no more rights than it. One thread.
+// The owner of the process controls these files. Files of another user must only be read in a
+// process without further privileges. One thread.
 #pragma once
 
 #include <chrono>
@@ -17,18 +17,20 @@ namespace muster::native {
 
 class frame_finder {
  public:
-  static constexpr std::size_t frames_max = 64;           // of one thread; older ones are left out
-  static constexpr std::size_t name_bytes_max = 200;      // of a function; the rest is cut
-  static constexpr std::size_t known_names_max = 16'384;  // kept for other processes; more are not
+  // Frames per thread; the oldest are omitted.
+  static constexpr std::size_t frames_max = 64;
+  static constexpr std::size_t name_bytes_max = 200;  // longer function names are cut
+  // Size of the cache; further names are not cached.
+  static constexpr std::size_t known_names_max = 16'384;
 
   explicit frame_finder(char const* library = "libdw.so.1");
   frame_finder(frame_finder const&) = delete;
   ~frame_finder();
 
-  /// False: the library is not here.
+  /// Returns whether the library is available.
   bool can() const { return calls_ != nullptr; }
-  /// UTF-8 as far as names are. Threads with the same stack stand together, the fewest first, and
-  /// the first thread last, as faulthandler has them:
+  /// Returns the stacks as text, in UTF-8 if names are. Threads with the same stack are grouped,
+  /// smallest group first. The first thread is last, as in faulthandler:
   ///
   ///   Thread pool-0 and 7 alike (most recent call first):
   ///     File "libc.so.6" in futex_wait
@@ -36,20 +38,19 @@ class frame_finder {
   ///     File "/src/train.cpp", line 12 in step(int)
   ///     File "/src/train.cpp", line 30 in main
   ///
-  /// The first thread is named first; others that are not by `until` are left out. Empty: the first
-  /// one was not, or none could be sampled.
+  /// Resolves the first thread first. Omits threads that are not resolved by `until`. Returns an
+  /// empty string if the first thread was not resolved, or no thread was sampled.
   std::string frames_of(process_sample const& s, std::chrono::steady_clock::time_point until);
 
  private:
   struct functions;
   struct walk;
-  /// None: it is too late.
+  /// Returns nothing if the deadline has passed.
   std::optional<std::string> frame_text(walk& w, std::uint64_t address);
   std::optional<std::string> thread_text(walk& w, thread_sample const& t);
 
   functions* calls_ = nullptr;
-  std::map<std::pair<std::string, std::uint64_t>, std::string>
-      known_;  // by file, and address in it
+  std::map<std::pair<std::string, std::uint64_t>, std::string> known_;  // by file and address
 };
 
 }  // namespace muster::native

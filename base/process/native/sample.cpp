@@ -1,7 +1,7 @@
-// ptrace belongs to one thread, and what it has not let go goes on when that thread ends; so each
-// look has a thread of its own. Of this process itself no thread may trace another: there it is a
-// process that shares all memory and lives for the look alone. While any thread is stopped nothing
-// is allocated, since that thread may hold the heap's lock.
+// ptrace belongs to a thread, and threads that it still holds continue when it ends. Each sample
+// therefore uses its own thread. A process cannot trace its own threads. It is traced by a
+// temporary process that shares its memory. While a thread is stopped, nothing is allocated,
+// because that thread may hold the heap's lock.
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -71,14 +71,14 @@ std::string content(std::string const& path, std::size_t most) {
   return text;
 }
 
-// In a call that the kernel does not end for anybody, it would not stop.
+// Returns whether the thread is in an uninterruptible system call, where it cannot be stopped.
 bool is_in_kernel(std::string const& task) {
   auto const stat = content(task + "/stat", 1 << 10);
   auto const behind = stat.rfind(") ");
   return behind == std::string::npos || stat[behind + 2] == 'D' || stat[behind + 2] == 'Z';
 }
 
-// Stopped by a debugger, ended, or not in time: false.
+// Returns false if the thread was stopped by a debugger, has ended, or did not stop in time.
 bool await_stop(pid_t thread, clock::time_point until) {
   for (;;) {
     int status = 0;
@@ -86,18 +86,18 @@ bool await_stop(pid_t thread, clock::time_point until) {
     if (got == thread) return WIFSTOPPED(status);
     if (got < 0 && errno != EINTR) return false;
     if (clock::now() >= until) return false;
-    timespec const soon{0, 20'000};  // nobody but waitpid tells, and that has no deadline
+    timespec const soon{0, 20'000};  // poll, because only waitpid reports it, without a timeout
     ::nanosleep(&soon, nullptr);
   }
 }
 
-// Allocates nothing: see above.
+// Copies the state of a thread. Does not allocate while the thread is stopped.
 bool copy_thread(pid_t process, thread_sample& t, clock::time_point until) {
   if (::ptrace(PTRACE_SEIZE, t.thread, nullptr, nullptr) != 0) return false;
   constexpr std::chrono::milliseconds each_max{20};
   if (::ptrace(PTRACE_INTERRUPT, t.thread, nullptr, nullptr) != 0 ||
       !await_stop(t.thread, std::min(until, clock::now() + each_max)))
-    return false;  // it is let go when this thread ends
+    return false;  // released when this thread ends
   user_regs_struct registers{};
   iovec to{&registers, sizeof registers};
   bool const has = ::ptrace(PTRACE_GETREGSET, t.thread, NT_PRSTATUS, &to) == 0;
@@ -106,7 +106,7 @@ bool copy_thread(pid_t process, thread_sample& t, clock::time_point until) {
     iovec const mine{t.stack.data(), t.stack.size()};
     iovec const its{reinterpret_cast<void*>(t.stack_pointer), t.stack.size()};
     auto const got = ::process_vm_readv(process, &mine, 1, &its, 1, 0);
-    t.stack.resize(got < 0 ? 0 : static_cast<std::size_t>(got));  // smaller: allocates nothing
+    t.stack.resize(got < 0 ? 0 : static_cast<std::size_t>(got));  // shrinking does not allocate
   }
   ::ptrace(PTRACE_DETACH, t.thread, nullptr, nullptr);
   return has;
@@ -171,11 +171,11 @@ process_sample sample_own(clock::time_point until) {
   own_look look{&s, until};
   constexpr std::size_t stack_size = std::size_t{256} << 10;
   auto const stack = std::make_unique<char[]>(stack_size);
-  // It ends without a signal, and nobody else who waits for children gets it.
+  // Ends without a signal, so no other code that waits for children receives it.
   auto const looker = ::clone(look_from_outside, stack.get() + stack_size,
                               CLONE_VM | CLONE_FS | CLONE_FILES, &look);
   if (looker > 0) {
-    ::prctl(PR_SET_PTRACER, looker, 0, 0, 0);  // where only those who have started one may trace it
+    ::prctl(PR_SET_PTRACER, looker, 0, 0, 0);  // needed where only ancestors may trace a process
     look.may_begin = true;
     while (::waitpid(looker, nullptr, __WALL) < 0 && errno == EINTR) {
     }

@@ -1,4 +1,4 @@
-// Numbers as they lie in memory: both ends are one program on one machine.
+// Numbers have the native representation, because both ends are the same program on one machine.
 #include <cstring>
 
 #include "base/process/native/thread_samples.hpp"

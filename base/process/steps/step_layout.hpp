@@ -1,10 +1,9 @@
-// The file by which a rank says its steps: the rank has it mapped, its worker reads it once a
-// second. The worker makes it and writes the order; the rank writes all else.
+// Shared file through which a rank reports its steps. The rank maps it, and its worker reads it
+// once per second. The worker creates the file and writes `order`; the rank writes everything else.
 // python/muster/steps.py has the same numbers.
 //
-// The rank writes an entry, then the count, then reads the order; the worker writes the order, then
-// reads the count. So of a rank that goes on without having seen the order the worker sees the
-// step.
+// The rank writes an entry, then `count`, then reads `order`. The worker writes `order`, then reads
+// `count`. Therefore, if a rank continues without having seen an order, the worker sees its step.
 #pragma once
 
 #include <array>
@@ -26,8 +25,9 @@ struct entry {
 
 struct layout {
   std::uint64_t magic = 0;
-  std::uint64_t order = 0;  // 0: go on; wait; else stop after this step, plus 1
-  std::uint64_t count = 0;  // entries that were ever written
+  // 0: continue; `wait`: wait for another order; otherwise the last step plus 1.
+  std::uint64_t order = 0;
+  std::uint64_t count = 0;  // number of entries written so far
   std::uint64_t unused[5] = {};
   std::array<entry, ring> entries{};
 };
