@@ -1,5 +1,5 @@
-// Connects a generated AsyncService's method to a coroutine: keeps request slots posted and spawns
-// one handler a call. Called while the server is set up; everything runs on the engine thread.
+// Connects a method of a generated AsyncService to a coroutine: keeps request slots posted and
+// spawns a handler per call. Called during setup; handlers run on the engine thread.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
@@ -23,12 +23,12 @@
 namespace muster::coro {
 
 struct accept_options {
-  std::string name;        // of the tasks, in error reports
+  std::string name;        // name of the tasks, in error reports
   std::size_t slots = 64;  // calls that can arrive between two turns of the engine without waiting
-  int needs = 0;           // of its caller, as grpc_server_options::admit understands it
+  int needs = 0;           // requirement for the caller, passed to grpc_server_options::admit
 };
 
-// The type of AsyncService::RequestX.
+// Types of AsyncService::RequestX.
 template <class Owner, class Request, class Response>
 using bidi_method = void (Owner::*)(grpc::ServerContext*,
                                     grpc::ServerAsyncReaderWriter<Response, Request>*,
@@ -38,7 +38,7 @@ using unary_method = void (Owner::*)(grpc::ServerContext*, Request*,
                                      grpc::ServerAsyncResponseWriter<Response>*,
                                      grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
 
-// A fixed number of slots, each with one requested call; a slot is refilled when a call arrives.
+// Keeps a fixed number of slots with a requested call each. Refills a slot when its call arrives.
 template <class Call, class Post, class Handler>
 class acceptor final : public acceptor_base {
  public:
@@ -105,8 +105,8 @@ class acceptor final : public acceptor_base {
     call->abandon(a.status);
   }
 
-  // Inside a call, cancellation shows as operations that complete with false, so that the handler
-  // always gets to its clean-up; operation_aborted would unwind it past that.
+  // Runs the handler without cancellation exceptions. A cancelled call makes its operations
+  // complete with false, so the handler always reaches its clean-up.
   task<void> run(std::unique_ptr<Call> call) {
     co_await asio::this_coro::throw_if_cancelled(false);
     co_await handler_(std::move(call));
@@ -120,11 +120,12 @@ class acceptor final : public acceptor_base {
   std::vector<std::unique_ptr<slot>> slots_;
 };
 
-// Serves `method` by `handler`, a callable that takes std::unique_ptr<server_bidi<Request,
-// Response>> and gives task<void>. A handler that throws or returns without finishing answers
-// INTERNAL, and the exception goes to the error hook of `calls`; when `calls` is full, the caller
-// gets RESOURCE_EXHAUSTED. REQUIRES: before server.start(); `service` and `calls` outlive the
-// server.
+// Serves a streaming method with a handler.
+// @param handler takes std::unique_ptr<server_bidi<Request, Response>> and returns task<void>. If
+// it throws or returns without finishing the call, the client gets INTERNAL, and the exception is
+// passed to the error hook of `calls`.
+// @param calls group of the handlers; when it is full, the client gets RESOURCE_EXHAUSTED
+// @pre Called before server.start(). `service` and `calls` outlive the server.
 template <class Service, class Owner, class Request, class Response, class Handler>
 void accept_bidi(grpc_server& server, Service& service,
                  bidi_method<Owner, Request, Response> method, accept_options options,
@@ -138,7 +139,8 @@ void accept_bidi(grpc_server& server, Service& service,
       server, post, std::move(options), calls, std::move(handler)));
 }
 
-// The same for a unary method; the handler takes std::unique_ptr<server_unary<Request, Response>>.
+// Serves a unary method, as accept_bidi does. The handler takes
+// std::unique_ptr<server_unary<Request, Response>>.
 template <class Service, class Owner, class Request, class Response, class Handler>
 void accept_unary(grpc_server& server, Service& service,
                   unary_method<Owner, Request, Response> method, accept_options options,

@@ -1,5 +1,5 @@
-// One outgoing call whose both sides stream, owned by the coroutine that uses it. Request and
-// Response are Protobuf messages or grpc::ByteBuffer. Engine thread only.
+// An outgoing call that streams in both directions, owned by the coroutine that uses it. Request
+// and Response are Protobuf messages or grpc::ByteBuffer. Engine thread only.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -13,26 +13,29 @@
 
 namespace muster::coro {
 
-// One read and one write may be outstanding at once. Cancellation of all awaitables: `terminal`
-// cancels the whole call; the task completes when gRPC has returned the operation.
+// At most one read and one write at a time. Cancelling any awaitable with `terminal` cancels the
+// whole call. The task still completes only when gRPC has returned the operation.
 template <class Request, class Response>
 class client_bidi {
  public:
   using stream_type = grpc::ClientAsyncReaderWriter<Request, Response>;
 
   explicit client_bidi(engine_context& engine) : engine_(engine) {}
-  // REQUIRES: nothing is outstanding. A call that was not finished is cancelled.
+  // Cancels an unfinished call.
+  // @pre No operation is outstanding.
   ~client_bidi() {
     check(!starting_ && !reading_ && !writing_ && !finishing_,
           "a call dies after all its operations came back");
   }
   client_bidi(client_bidi const&) = delete;
 
-  // Metadata, deadline and wait_for_ready are set here before start().
+  // Returns the context, to set metadata, deadline and wait_for_ready before start().
   [[nodiscard]] grpc::ClientContext& context() noexcept { return context_; }
 
-  // Completion: true when the call was sent; false when it is dead, and finish() says why. Once.
-  // `prepare(grpc::ClientContext*, grpc::CompletionQueue*)` makes the stream, at once.
+  // Starts the call, once. Completes with true when it was sent, or false when it failed and
+  // finish() has the reason.
+  // @param prepare `prepare(grpc::ClientContext*, grpc::CompletionQueue*)` creates the stream;
+  // called at once
   template <class Prepare>
   requires std::is_invocable_r_v<std::unique_ptr<stream_type>, Prepare&, grpc::ClientContext*,
                                  grpc::CompletionQueue*> [[nodiscard]] task<bool>
@@ -43,29 +46,32 @@ class client_bidi {
     return await_rpc(engine_, starting_, &context_, begin);
   }
 
-  // Completion: false when the server ended the call or is gone; then finish(). REQUIRES: started;
-  // `response` outlives the read.
+  // Completes with false when the call has ended; then call finish().
+  // @pre Started. `response` outlives the read.
   [[nodiscard]] task<bool> read(Response& response) {
     auto begin = [s = stream_.get(), &response](void* tag) { s->Read(&response, tag); };
     return await_rpc(engine_, reading_, &context_, begin);
   }
 
-  // Completion: false when the call is dead. `request` is encoded when the task is first awaited
-  // and may be changed afterwards. REQUIRES: started, writes_done() not called.
+  // Encodes `request` when first awaited, after which it can be changed. Completes with false when
+  // the call has ended.
+  // @pre Started, and writes_done() was not called.
   [[nodiscard]] task<bool> write(Request const& request) {
     auto begin = [s = stream_.get(), &request](void* tag) { s->Write(request, tag); };
     return await_rpc(engine_, writing_, &context_, begin);
   }
 
-  // Half-closes: the server's read gives false. REQUIRES: no write is outstanding.
+  // Half-closes, so that the server's read returns false.
+  // @pre No write is outstanding.
   [[nodiscard]] task<bool> writes_done() {
     auto begin = [s = stream_.get()](void* tag) { s->WritesDone(tag); };
     return await_rpc(engine_, writing_, &context_, begin);
   }
 
-  // Completion: the call's status, when the server sent it and everything that it wrote before was
-  // read, or the call died. So read until false first, also after a write that failed, or cancel().
-  // Once, after start() gave whichever result.
+  // Completes once with the call's status, when the server's status has arrived and all its
+  // messages were read, or the call failed. So read until false first, even after a failed write,
+  // or call cancel().
+  // @pre start() has completed.
   [[nodiscard]] task<grpc::Status> finish() {
     grpc::Status status;
     auto begin = [s = stream_.get(), &status](void* tag) { s->Finish(&status, tag); };
@@ -73,13 +79,13 @@ class client_bidi {
     co_return status;
   }
 
-  // Ends the call: operations complete with false, finish() gives CANCELLED.
+  // Cancels the call: operations complete with false, and finish() with CANCELLED.
   void cancel() { context_.TryCancel(); }
 
  private:
   engine_context& engine_;
   grpc::ClientContext context_;
-  std::unique_ptr<stream_type> stream_;  // lives inside the call that context_ holds
+  std::unique_ptr<stream_type> stream_;  // allocated inside the call that context_ holds
   bool starting_ = false;
   bool reading_ = false;
   bool writing_ = false;

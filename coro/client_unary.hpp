@@ -1,4 +1,4 @@
-// One outgoing unary call. Request and Response are Protobuf messages. Engine thread only.
+// An outgoing unary call with Protobuf messages. Engine thread only.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -10,11 +10,10 @@
 
 namespace muster::coro {
 
-// Calls by a generated stub: unary_call(engine, stub, &Stub::PrepareAsyncX, context, request,
-// response). Completion: the call's status, with `response` filled if it is OK. Cancellation:
-// `terminal` cancels the call, which then completes with CANCELLED. Lifetime: all references
-// outlive the task; `context` serves one call and carries its deadline, without which the wait has
-// no limit.
+// Calls a method of a generated stub: unary_call(engine, stub, &Stub::PrepareAsyncX, context,
+// request, response). Completes with the call's status, and fills `response` if it is OK.
+// Cancelling with `terminal` completes with CANCELLED. All references outlive the task. `context`
+// serves one call and contains its deadline; without a deadline the wait is unlimited.
 template <class Stub, class Owner, class Request, class Response>
 [[nodiscard]] task<grpc::Status> unary_call(
     engine_context& engine, Stub& stub,

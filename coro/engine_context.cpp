@@ -1,7 +1,7 @@
-// The loop: up to 64 local functions, then one event of the queue. While local work remains the
-// queue is only polled, otherwise the thread sleeps in it; another thread's post ends that sleep by
-// an alarm that is already due, set only by the first post since the engine last looked. gRPC's
-// queue takes no other event of ours; no version known that does.
+// The loop runs up to 64 local functions, then handles one event of the queue. With local work left
+// it only polls the queue, otherwise it sleeps there. A post from another thread ends the sleep
+// with an alarm that is already due. Only the first post since the engine's last check sets it. No
+// known gRPC version accepts other events in the queue.
 #include "coro/engine_context.hpp"
 
 #include <grpc/support/time.h>
@@ -29,7 +29,8 @@ gpr_timespec past() {
 constinit thread_local engine_context const* engine_context::current_ = nullptr;
 
 struct engine_context::wake_up {
-  // Any thread. REQUIRES: the previous wake-up came through the queue.
+  // Wakes the engine. Any thread.
+  // @pre The previous wake-up was received from the queue.
   void send() { alarm.Set(engine.queue_.get(), past(), static_cast<rpc_tag*>(&arrived)); }
 
   engine_context& engine;
@@ -61,7 +62,7 @@ engine_context::~engine_context() {
   posted_.close();
   if (!shut_down_) {
     timers_->close();
-    shut_queue_down();  // brings what was posted, too
+    shut_queue_down();  // also drains posted functions
   }
   shutdown();
   while (!local_.empty()) {
@@ -120,7 +121,7 @@ void engine_context::op_returned() noexcept {
 }
 
 void engine_context::work_finished() noexcept {
-  // The loop looks at the count before it sleeps; only another thread has to wake it.
+  // The loop checks the count before it sleeps, so only another thread has to wake it.
   if (work_.fetch_sub(1) == 1 && closing_.load() && !running_in_this_thread()) post([] {});
 }
 
@@ -150,7 +151,7 @@ bool engine_context::nothing_left() {
          posted_.close_if_idle();
 }
 
-// What is left in the queue are the engine's own alarms.
+// Only the engine's own alarms are left in the queue.
 void engine_context::shut_queue_down() {
   shut_down_ = true;
   queue_->Shutdown();

@@ -1,7 +1,8 @@
-// The execution context of the engine thread: it polls the process's one gRPC completion queue and
-// runs local functions in between, so that RPCs, timers and coroutines share a thread and no lock.
-// Owned by the composition root, above every user of it. One thread calls run(); unless a member
-// says otherwise, only that thread (or, before run() starts, its creator) may call.
+// Execution context of the engine thread. It polls the process's only gRPC completion queue and
+// runs local functions in between. RPCs, timers and coroutines therefore share a thread and need no
+// lock. Owned by the composition root and outlives all its users. One thread calls run(). Other
+// members may only be called on that thread, or before run() by the creator, unless documented
+// otherwise.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
@@ -27,47 +28,48 @@ class engine_context : public asio::execution_context {
  public:
   using executor_type = engine_executor;
 
-  // Servers give the queue of their ServerBuilder (AddCompletionQueue), clients a plain one.
+  // `queue`: for a server from ServerBuilder::AddCompletionQueue, for a client a plain queue.
   explicit engine_context(std::unique_ptr<grpc::CompletionQueue> queue);
-  // REQUIRES: run() is not running and no operation is pending. Functions that never ran are
-  // destroyed, not called.
+  // Destroys queued functions without calling them.
+  // @pre run() is not running and no operation is pending.
   ~engine_context();
 
   engine_context(engine_context const&) = delete;
 
-  // Serves events until close() was called and nothing is left to do: no gRPC operation pending, no
-  // function queued, no spawned coroutine alive. Then shuts the queue down and returns. Once only.
-  // An exception that leaves a posted function ends the process.
+  // Processes events until close() was called and no gRPC operation, queued function or spawned
+  // coroutine is left. Then shuts the queue down and returns. Call it once. An exception from a
+  // posted function terminates the process.
   void run();
 
-  // Any thread. Asks run() to return as described there; cancels every timer.
+  // Makes run() return when its work is done, and cancels all timers. Any thread.
   void close();
 
-  // Any thread. On the engine thread: appends to the local queue, costs no lock. From another: goes
-  // through the mailbox, with one wake-up for all that is posted meanwhile; blocks while 1 Mi
-  // functions wait there. False: the engine has ended, `fn` was destroyed.
+  // Queues a function. Returns false, and destroys `fn`, if the engine has ended. Any thread. On
+  // the engine thread, this takes no lock. On other threads, the function passes through the
+  // mailbox, with one wake-up per batch. They block while 1 Mi functions wait there.
   bool post(function fn);
 
   [[nodiscard]] executor_type get_executor() noexcept;
   [[nodiscard]] bool running_in_this_thread() const noexcept { return current_ == this; }
 
   [[nodiscard]] grpc::CompletionQueue& queue() noexcept { return *queue_; }
-  // REQUIRES: constructed with a grpc::ServerCompletionQueue.
+  // @pre Constructed with a grpc::ServerCompletionQueue.
   [[nodiscard]] grpc::ServerCompletionQueue& server_queue() noexcept;
   [[nodiscard]] timer_queue& timers() noexcept { return *timers_; }
 
-  // gRPC operations that were started and whose tag has not come back; request slots count, the
-  // engine's own alarms do not.
+  // Returns the number of started gRPC operations whose tag has not been returned. Includes request
+  // slots, excludes the engine's alarms.
   [[nodiscard]] std::size_t pending_ops() const noexcept { return pending_ops_; }
-  // How often another thread had to wake the engine. Any thread.
+  // Returns how often another thread had to wake the engine. Any thread.
   [[nodiscard]] std::uint64_t wakes() const noexcept {
     return wakes_.load(std::memory_order_relaxed);
   }
 
-  // For operations only: one started() per gRPC call that will yield a tag, one returned() per tag.
+  // For operations only: call op_started() per gRPC call that yields a tag, and op_returned() per
+  // tag.
   void op_started() noexcept;
   void op_returned() noexcept;
-  // For executors only, any thread: coroutines that are alive keep run() from returning.
+  // For executors only: live coroutines keep run() from returning. Any thread.
   void work_started() noexcept { work_.fetch_add(1, std::memory_order_relaxed); }
   void work_finished() noexcept;
 
@@ -90,7 +92,7 @@ class engine_context : public asio::execution_context {
 
   // engine thread only
   std::deque<function> local_;
-  std::vector<function> arrived_;  // reused by every drain of the mailbox
+  std::vector<function> arrived_;  // reused for each drain of the mailbox
   std::size_t pending_ops_ = 0;
   bool started_ = false;
   bool shut_down_ = false;

@@ -1,5 +1,5 @@
-// The Asio executor of engine_context, so that co_spawn, awaitables and asio::post work on it.
-// Cheap to copy; valid while its context lives; usable from any thread.
+// Asio executor of engine_context, for co_spawn, awaitables and asio::post. Cheap to copy. Valid
+// while its context exists; any thread.
 #pragma once
 
 #include <boost/asio/execution.hpp>
@@ -36,7 +36,7 @@ class engine_executor {
     if (tracked_) context_->work_finished();
   }
 
-  // Runs `f` at once on the engine thread unless blocking.never is required, else posts it.
+  // Runs `f` at once on the engine thread unless blocking.never is required; otherwise posts it.
   template <class F>
   void execute(F&& f) const {
     if (!never_blocks_ && context_->running_in_this_thread()) {

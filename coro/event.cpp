@@ -1,4 +1,3 @@
-// The one waiter is a handler that is kept; setting and cancelling post its resumption.
 #include "coro/event.hpp"
 
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -28,7 +27,7 @@ task<bool> event::wait() {
   co_return true;
 }
 
-// Gives false when cancelled.
+// Returns false if it is cancelled.
 task<bool> event::suspend() {
   auto initiate = [this]<class Handler>(Handler&& handler) {
     auto slot = asio::get_associated_cancellation_slot(handler);
@@ -46,7 +45,7 @@ task<bool> event::suspend() {
                                                                          asio::use_awaitable);
 }
 
-// What is set between this call and the resumption belongs to the same wake-up.
+// Calls of set() before the resumption belong to the same wake-up.
 void event::wake() {
   if (!waiter_ || std::exchange(waking_, true)) return;
   engine_.post([this] {

@@ -1,6 +1,5 @@
-// A coalescing signal, the "dirty flag" between the engine's state and a stream's writer: set it as
-// often as you like, the one waiter wakes once and then looks at the state. Owned by the stream it
-// belongs to. Engine thread only.
+// Signal between the engine's state and a stream's writer. Several calls of set() wake the single
+// waiter once, which then checks the state. Owned by the stream. Engine thread only.
 #pragma once
 
 #include <utility>
@@ -14,16 +13,16 @@ namespace muster::coro {
 class event {
  public:
   explicit event(engine_context& engine) : engine_(engine) {}
-  // REQUIRES: nobody waits.
+  // @pre No task waits.
   ~event();
   event(event const&) = delete;
 
-  // The waiter resumes from the engine's loop, never inside this call.
+  // Sets the flag. The waiter resumes later from the engine's loop.
   void set();
 
-  // Completion: true when set, at once if it already was; clears the flag on the way. False when
-  // the waiting task was cancelled (any type). REQUIRES: one waiter at a time; the event outlives
-  // the wait.
+  // Completes with true when the flag is set, at once if it already is, and clears it. Completes
+  // with false if the task is cancelled (any type).
+  // @pre One waiter at a time. The event outlives the wait.
   [[nodiscard]] task<bool> wait();
 
  private:
@@ -33,8 +32,8 @@ class event {
   engine_context& engine_;
   unique_function<void(bool)> waiter_;
   bool set_ = false;
-  bool waking_ = false;     // the waiter's resumption is queued
-  bool cancelled_ = false;  // and tells it that its task was cancelled
+  bool waking_ = false;     // resumption of the waiter is queued
+  bool cancelled_ = false;  // resume the waiter with false
 };
 
 }  // namespace muster::coro

@@ -1,5 +1,5 @@
-// Starting and stopping. gRPC's Shutdown blocks until the calls are gone and they need the engine's
-// thread to go, so a thread of its own waits in it; no version known that tells by the queue.
+// gRPC's Shutdown blocks until all calls have ended, and calls need the engine thread to end. It
+// therefore runs on a thread of its own. No known gRPC version reports its end through the queue.
 #include "coro/grpc_server.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -43,11 +43,10 @@ start_result grpc_server::start() {
 
 task<void> grpc_server::stop(std::chrono::milliseconds grace) {
   check(server_ != nullptr && !stopping_, "a started server is stopped once");
-  // A wait that is cut short would leave a thread and calls behind.
+  // An interrupted wait would leave a thread and calls behind.
   bool const throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   stopping_ = true;
-  // Shutdown blocks until the calls are gone, and they need this thread to go.
   shutdown_thread_ = std::thread([this, grace] {
     server_->Shutdown(std::chrono::system_clock::now() + grace);
     engine_.post([this] { shutdown_returned_.set(); });
@@ -69,13 +68,13 @@ admission grpc_server::admit(server_call_state& call, int needs, std::string con
   return a;
 }
 
-// Calls go only when gRPC has returned their tags, in later turns.
+// The calls end in later turns, when gRPC has returned their tags.
 void grpc_server::end_calls_of(std::string const& credential) {
   for (auto* call : admitted_)
     if (call->credential == credential) call->context.TryCancel();
 }
 
-// What ends with the server is nobody's abuse.
+// Calls that end with the server do not count as resets.
 void grpc_server::call_reset(std::string const&) {
   if (!stopping_) options_.call_was_reset();
 }
@@ -96,13 +95,12 @@ void grpc_server::configure() {
   builder_.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder_.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               ms(options_.client_ping_interval_min));
-  // gRPC decompresses a message before anybody sees whose call it is, to at most
-  // `request_bytes_max` bytes each: a few kilobytes of input would take gigabytes of memory. So it
-  // leaves gzip as it is, and a handler whose clients compress decompresses by itself once it has
-  // admitted the caller. Other algorithms are answered UNIMPLEMENTED. Answers are not compressed:
-  // the filter costs a quarter of a kilobyte for every parked call, as does the one for deadlines;
-  // a call that is parked has a timer of its own, and the client's reset ends it anyway. gRPC 1.51;
-  // not tried with a newer one.
+  // gRPC would decompress a message before its caller is admitted, up to `request_bytes_max` bytes
+  // each. A few kilobytes of input could then take gigabytes of memory. gzip is therefore left
+  // compressed, and handlers decompress after they have admitted the caller. Other algorithms are
+  // answered with UNIMPLEMENTED. Responses are not compressed, because that filter costs a quarter
+  // of a kilobyte per parked call. The deadline filter costs as much, and is not needed: a parked
+  // call has its own timer, and the client's reset ends it. gRPC 1.51 (newer versions not tested).
   builder_.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);

@@ -1,7 +1,7 @@
-// A gRPC server whose calls are coroutines, from configuration to the one shutdown order that is
-// clean with live streams. Its connections come over ports of the builder, or an heir brings them.
-// Owned by the composition root, below the engine_context whose queue its calls use. Engine thread,
-// or before run() starts.
+// gRPC server whose calls are coroutines, with configuration and a clean shutdown while streams are
+// open. Connections arrive at ports of the builder, or a derived class supplies them. Owned by the
+// composition root and destroyed before the engine_context whose queue it uses. Engine thread, or
+// before run() starts.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -24,38 +24,39 @@ namespace muster::coro {
 
 class server_call_state;
 
-// What is decided about a call before its handler hears of it.
+// Decision about a call before its handler starts.
 struct admission {
-  grpc::Status status;     // not OK: the answer
-  std::string credential;  // by which its caller was admitted; empty: nothing in particular
-  std::chrono::milliseconds delay{0};  // a refusal is told so much later…
-  std::shared_ptr<void> place;         // …and this is held meanwhile
+  grpc::Status status;                 // if not OK: the response to the call
+  std::string credential;              // credential that admitted the caller; empty: none
+  std::chrono::milliseconds delay{0};  // delay of a refusal
+  std::shared_ptr<void> place;         // held during the delay
 };
 
 struct grpc_server_options {
   int request_bytes_max = 64 << 20;
   int response_bytes_max = 64 << 20;
-  // A dead peer without a FIN is noticed after the sum of these two.
+  // A peer that disappears silently is detected after the sum of these two.
   std::chrono::milliseconds keepalive_time{10'000};
   std::chrono::milliseconds keepalive_timeout{30'000};
-  // Clients may ping this often without data before they are told off.
+  // Minimum interval of client pings without data; more frequent pings end the connection.
   std::chrono::milliseconds client_ping_interval_min{5'000};
-  // Judges each call that accept.hpp serves by what its method needs; engine thread.
+  // Decides about each call that accept.hpp serves, given the requirement of its method. Called on
+  // the engine thread.
   std::function<admission(grpc::ServerContext const&, int needs, std::string const& method)> admit =
       [](auto const&, int, auto const&) { return admission(); };
-  // A waiting call that its client gives up later than this after it came is an everyday thing;
-  // those that it gives up sooner are told.
+  // `call_was_reset` is called when a client cancels a waiting call within this time after its
+  // start. Later cancellations are considered normal.
   std::chrono::milliseconds reset_soon{1'000};
   std::function<void()> call_was_reset = [] {};
 };
 
 struct start_result {
-  std::vector<int> ports;  // as an heir has bound them
-  std::string error;       // names what failed; empty: started
+  std::vector<int> ports;  // as bound by a derived class
+  std::string error;       // contains what failed; empty: started
   explicit operator bool() const noexcept { return error.empty(); }
 };
 
-// Keeps the request slots of one method filled; see accept.hpp.
+// Keeps the request slots of a method filled; see accept.hpp.
 class acceptor_base {
  public:
   virtual ~acceptor_base() = default;
@@ -64,57 +65,57 @@ class acceptor_base {
 
 class grpc_server {
  public:
-  // REQUIRES: `engine` polls the one queue added to `builder`:
+  // `engine` must poll the only queue of `builder`:
   //   grpc::ServerBuilder builder;
   //   engine_context engine{builder.AddCompletionQueue()};
   //   grpc_server server{engine, builder};
-  // `builder` lives until start() has returned.
+  // @pre `builder` exists until start() has returned.
   grpc_server(engine_context& engine, grpc::ServerBuilder& builder,
               grpc_server_options options = {});
-  // REQUIRES: never started, or stop() has completed. Destroy before the engine.
+  // Must be destroyed before the engine.
+  // @pre Never started, or stop() has completed.
   virtual ~grpc_server();
   grpc_server(grpc_server const&) = delete;
 
-  // The following two before start().
+  // Call these two functions before start().
   void add_service(grpc::Service& service);
   void add_acceptor(std::unique_ptr<acceptor_base> acceptor);
 
-  // Configures gRPC, starts it and fills the request slots. Once.
+  // Configures and starts gRPC and fills the request slots. Once only.
   [[nodiscard]] virtual start_result start();
 
-  // Refuses new calls, gives live ones `grace` to end, then cancels them, and completes when every
-  // call is gone. A handler sees its operations fail and must then return; one that is parked on
-  // something else must be woken by its on_cancel hook or by cancelling its task_group. Call
-  // engine.close() afterwards. Errors: none. Cancellation: none. Once only; waits need no limit
-  // besides `grace` as long as handlers keep to this.
+  // Refuses new calls, gives running calls `grace` to end, then cancels them. Completes when all
+  // calls have ended; call engine.close() afterwards. Handlers must return when their operations
+  // fail. A handler that waits for something else must be woken by its on_cancel hook or by
+  // cancelling its task_group. Cannot fail or be cancelled. Once only.
   [[nodiscard]] virtual task<void> stop(std::chrono::milliseconds grace);
 
   [[nodiscard]] bool stopping() const noexcept { return stopping_; }
-  // Calls alive, and request slots that wait for one.
+  // Returns the number of calls, including request slots that wait for one.
   [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
   [[nodiscard]] engine_context& engine() noexcept { return engine_; }
 
-  // Cancels every call whose caller was admitted by this.
+  // Cancels all calls whose caller was admitted by this credential.
   void end_calls_of(std::string const& credential);
 
-  // For calls only.
+  // For calls only:
   [[nodiscard]] admission admit(server_call_state& call, int needs, std::string const& method);
   void forget_admitted(server_call_state& call) { admitted_.erase(&call); }
   void call_created() noexcept { ++calls_; }
-  // Its client ended it before it was answered, and soon after it came. `peer`: in gRPC's words, as
-  // they were when the call came, since gRPC 1.51 does not know it afterwards; not tried with a
-  // newer one.
+  // Called when a client has cancelled a call soon after its start and before the response. `peer`:
+  // peer in gRPC's format, stored at the start of the call, because gRPC 1.51 does not provide it
+  // later (newer versions not tested).
   virtual void call_reset(std::string const& peer);
   [[nodiscard]] bool is_soon(std::chrono::steady_clock::time_point came) const {
     return std::chrono::steady_clock::now() - came < options_.reset_soon;
   }
-  // A call of this peer, in gRPC's words, is over: gRPC holds nothing for it any longer.
+  // Called when a call has ended and gRPC holds no memory for it. `peer`: as for call_reset.
   virtual void call_ended(std::string const& /*peer*/) {}
   void call_destroyed();
 
  protected:
   [[nodiscard]] grpc::ServerBuilder& builder() noexcept { return builder_; }
-  // REQUIRES: started.
+  // @pre Started.
   [[nodiscard]] grpc::Server& server() noexcept { return *server_; }
   [[nodiscard]] bool started() const noexcept { return server_ != nullptr; }
 
@@ -130,7 +131,7 @@ class grpc_server {
   event shutdown_returned_;
   event call_gone_;
   std::size_t calls_ = 0;
-  std::unordered_set<server_call_state*> admitted_;  // those with a credential
+  std::unordered_set<server_call_state*> admitted_;  // calls with a credential
   bool stopping_ = false;
   bool stopped_ = false;
 };

@@ -1,6 +1,6 @@
-// A coalescing mailbox from many threads to one consumer: producers append, and only the one that
-// finds it idle has to wake the consumer, which then drains everything at once. This costs a tenth
-// of a wake-up per item. Owned by the consumer; push from any thread, drain on the consumer's.
+// Queue from many producer threads to one consumer. Only the producer that finds it idle has to
+// wake the consumer, which then drains all items at once. This costs a tenth of a wake-up per item.
+// Owned by the consumer. Push on any thread, drain on the consumer's.
 #pragma once
 
 #include <condition_variable>
@@ -13,9 +13,9 @@
 
 namespace muster::coro {
 
-// What became of a pushed item. True in a condition: the caller must wake the consumer now.
+// Result of a push. Converts to true if the caller must wake the consumer now.
 struct push_result {
-  bool accepted = false;  // false: full or closed, the item was not taken
+  bool accepted = false;  // false: full or closed; the item was not moved from
   bool wake = false;
   explicit operator bool() const noexcept { return wake; }
 };
@@ -23,18 +23,18 @@ struct push_result {
 template <class Item>
 class basic_mailbox {
  public:
-  // Policy when `items_max` items wait: push refuses, push_wait blocks the producer.
+  // When `items_max` items wait, push refuses and push_wait blocks.
   explicit basic_mailbox(std::size_t items_max) : items_max_(items_max) {}
 
-  // Never blocks. The item is moved from only when it was accepted.
+  // Appends an item without blocking.
   [[nodiscard]] push_result push(Item&& item) {
     std::lock_guard lock(mutex_);
     if (closed_ || items_.size() >= items_max_) return {};
     return append(std::move(item));
   }
 
-  // Waits for room while the mailbox is full. REQUIRES: not the consumer's thread, which would wait
-  // for itself.
+  // Appends an item, and blocks while the mailbox is full.
+  // @pre Not called on the consumer's thread.
   [[nodiscard]] push_result push_wait(Item&& item) {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [this] { return closed_ || items_.size() < items_max_; });
@@ -42,8 +42,9 @@ class basic_mailbox {
     return append(std::move(item));
   }
 
-  // Swaps everything that waits into `out`, in order of arrival; from now on the next push asks for
-  // a wake again. REQUIRES: `out` is empty; give the same vector each time, it keeps its memory.
+  // Swaps all waiting items into `out`, in order of arrival. The next push requests a wake-up
+  // again. Pass the same vector each time to reuse its memory.
+  // @pre `out` is empty.
   void drain(std::vector<Item>& out) {
     check(out.empty(), "a mailbox is drained into an empty vector");
     {
@@ -54,7 +55,7 @@ class basic_mailbox {
     room_.notify_all();
   }
 
-  // From now on items are refused. What waits already can still be drained.
+  // Refuses further items. Waiting items can still be drained.
   void close() {
     {
       std::lock_guard lock(mutex_);
@@ -63,8 +64,8 @@ class basic_mailbox {
     room_.notify_all();
   }
 
-  // Closes only if nothing waits and no producer is about to wake the consumer; tells whether it
-  // did. After true no producer touches the consumer's wake-up again.
+  // Closes the mailbox if no item waits and no producer is about to wake the consumer. Returns
+  // whether it did. After that, no producer wakes the consumer.
   [[nodiscard]] bool close_if_idle() {
     std::lock_guard lock(mutex_);
     if (!items_.empty() || wake_pending_) return false;
@@ -73,7 +74,7 @@ class basic_mailbox {
   }
 
  private:
-  // REQUIRES: mutex_ is held.
+  // @pre mutex_ is held.
   push_result append(Item&& item) {
     items_.push_back(std::move(item));
     return {.accepted = true, .wake = !std::exchange(wake_pending_, true)};
@@ -81,7 +82,7 @@ class basic_mailbox {
 
   std::size_t const items_max_;
 
-  std::mutex mutex_;  // protects all below
+  std::mutex mutex_;  // guards all members below
   std::condition_variable room_;
   std::vector<Item> items_;
   bool wake_pending_ = false;

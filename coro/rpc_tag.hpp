@@ -1,5 +1,5 @@
-// What a completion-queue event points at, and the awaitable made of one gRPC operation. This is
-// the hot path: the event's tag resumes the coroutine in place, without a post. Engine thread only.
+// Tags of completion-queue events, and the awaitable for one gRPC operation. This is the hot path:
+// a tag resumes its coroutine directly, without a post. Engine thread only.
 #pragma once
 
 #include <boost/asio/associated_allocator.hpp>
@@ -24,7 +24,7 @@ struct rpc_tag {
   ~rpc_tag() = default;
 };
 
-// Calls a member function of what it is part of.
+// Tag that calls a member function of its owner.
 template <class Owner, void (Owner::*completed)(bool ok)>
 struct member_tag final : rpc_tag {
   explicit member_tag(Owner& o) : owner(o) {}
@@ -32,7 +32,7 @@ struct member_tag final : rpc_tag {
   Owner& owner;
 };
 
-// One started operation: frees itself, then resumes its handler with gRPC's `ok`.
+// A started operation. Frees itself, then resumes its handler with gRPC's `ok`.
 template <class Handler>
 class rpc_operation final : public rpc_tag {
  public:
@@ -69,12 +69,13 @@ class rpc_operation final : public rpc_tag {
   Handler handler_;
 };
 
-// Awaits one gRPC operation. `start(void* tag)` is called when the task is awaited and must start
-// exactly one operation with that tag; `busy` is true from then until the tag is back.
-// Completion: gRPC's `ok`. Cancellation: `terminal` calls context->TryCancel(), which ends the
-// whole call; the task still completes only when the tag is back. Errors: none.
-// REQUIRES: awaited on the engine thread; `busy`, `context` and what `start` points at outlive it;
-// `start` holds pointers and values without destructors only.
+// Awaits one gRPC operation and completes with gRPC's `ok`. Cancelling with `terminal` calls
+// context->TryCancel(), which ends the whole call. The task still completes only when the tag is
+// returned.
+// @param start `start(void* tag)` is called when the task is awaited. It must start exactly one
+// operation with that tag, and hold only pointers and trivially destructible values.
+// @param busy true while the operation is outstanding
+// @pre Awaited on the engine thread. `busy`, `context` and the targets of `start` outlive the task.
 template <class Context, class Start>
 [[nodiscard]] task<bool> await_rpc(engine_context& engine, bool& busy, Context* context,
                                    Start start) {

@@ -1,5 +1,5 @@
-// One accepted call whose both sides stream, made by accept_bidi and owned by its handler. Request
-// and Response are Protobuf messages or grpc::ByteBuffer. Engine thread only.
+// An accepted call that streams in both directions, created by accept_bidi and owned by its
+// handler. Request and Response are Protobuf messages or grpc::ByteBuffer. Engine thread only.
 #pragma once
 
 #include <grpcpp/support/async_stream.h>
@@ -19,32 +19,34 @@ struct server_bidi_state final : server_call_state {
   grpc::ServerAsyncReaderWriter<Response, Request> stream{&context};
 };
 
-// One read and one write may be outstanding at once; finish comes after the last write is back, and
-// may overtake a pending read. Cancellation of all awaitables: `terminal` cancels the whole call,
-// and the task completes with false when gRPC has returned the operation.
+// At most one read and one write at a time. Call finish after the last write has completed; a read
+// can still be pending. Cancelling any awaitable with `terminal` cancels the whole call, and the
+// task completes with false when gRPC has returned the operation.
 template <class Request, class Response>
 class server_bidi : public server_call<server_bidi_state<Request, Response>> {
  public:
   using state = server_bidi_state<Request, Response>;
   using server_call<state>::server_call;
 
-  // Completion: true when `request` was filled; false when the client half-closed, cancelled or is
-  // gone: a pending read is the stream's death detector. REQUIRES: `request` outlives the read.
+  // Completes with true when `request` was filled, or false when the client half-closed, cancelled
+  // or disconnected. A pending read detects the end of the stream.
+  // @pre `request` outlives the read.
   [[nodiscard]] task<bool> read(Request& request) {
     check(!s().finish_started, "no read is started after finish");
     auto start = [s = &s(), &request](void* tag) { s->stream.Read(&request, tag); };
     return await_rpc(s().engine, s().reading, &s().context, start);
   }
 
-  // Completion: true when gRPC took the message and has room for the next one; false when the call
-  // is dead. `response` is encoded when the task is first awaited and may be changed afterwards.
+  // Encodes `response` when first awaited, after which it can be changed. Completes with true when
+  // gRPC accepts the next message, or false when the call has ended.
   [[nodiscard]] task<bool> write(Response const& response) {
     check(!s().finish_started, "no write is started after finish");
     auto start = [s = &s(), &response](void* tag) { s->stream.Write(response, tag); };
     return await_rpc(s().engine, s().writing, &s().context, start);
   }
 
-  // Completion: true when the status went out; false when the call was dead already. Once a call.
+  // Completes with true when the status was sent, or false when the call had already ended. Once
+  // per call.
   [[nodiscard]] task<bool> finish(grpc::Status status) {
     check(!s().writing, "finish waits for the last write to come back");
     check(!std::exchange(s().finish_started, true), "a call is finished once");

@@ -1,4 +1,4 @@
-// When a call's state may go: its coroutine let go of it and gRPC returned every tag.
+// The state is freed when its handle is destroyed and gRPC has returned every tag.
 #include "coro/server_call.hpp"
 
 #include <utility>
@@ -9,9 +9,8 @@ namespace muster::coro {
 
 server_call_state::server_call_state(grpc_server& server)
     : engine(server.engine()), server_(server) {
-  // Asked for on every call: without it gRPC swallows the same event inside the queue, and
-  // ServerContext::IsCancelled() must not be called on an asynchronous queue; no version known
-  // where it may.
+  // Requested for every call. Otherwise gRPC consumes the event inside the queue.
+  // ServerContext::IsCancelled() must not be called on an asynchronous queue in any known version.
   context.AsyncNotifyWhenDone(static_cast<rpc_tag*>(&done_tag_));
   server_.call_created();
 }
@@ -52,7 +51,7 @@ void server_call_state::through(bool) {
   if (cancelled && server_.is_soon(came_)) server_.call_reset(peer_);
   auto hook = std::exchange(on_cancel, function());
   if (cancelled && hook) hook();
-  done_expected_ = false;  // not before: the hook may drop the handle
+  done_expected_ = false;  // set last, because the hook may drop the handle
   free_when_through();
 }
 

@@ -1,6 +1,5 @@
-// What every accepted call has, whatever its message types: context, cancellation, and a state that
-// lives until gRPC returned every tag. Used through server_bidi and server_unary. Engine thread
-// only.
+// Common part of accepted calls: context, cancellation, and a state that exists until gRPC has
+// returned every tag. Used through server_bidi and server_unary. Engine thread only.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -18,19 +17,18 @@ namespace muster::coro {
 
 class grpc_server;
 
-//   requested --ok--> accepted --handle gone--> (Finish sent by us unless it was) --last tag-->
-//   freed
-//       \--not ok (server stops)------------------------------------------------------------> freed
+//   requested --ok--> accepted --handle destroyed--> (Finish, if not sent) --last tag--> freed
+//       \--not ok (server stops)--------------------------------------------------------> freed
 class server_call_state {
  public:
   explicit server_call_state(grpc_server& server);
   virtual ~server_call_state();
   server_call_state(server_call_state const&) = delete;
 
-  // The request slot got a call: the done tag is under way from now on.
+  // Called when the request slot has received a call. The done tag is expected from now on.
   void accepted();
-  // The user's handle is gone. Answers `otherwise` if nobody finished the call. Frees the state
-  // now or with the last tag.
+  // Called when the handle is destroyed. Finishes the call with `otherwise` if it is unfinished.
+  // Frees the state now, or with the last tag.
   static void abandon(std::unique_ptr<server_call_state> state, grpc::Status const& otherwise);
 
   engine_context& engine;
@@ -40,11 +38,11 @@ class server_call_state {
   bool writing = false;
   bool finishing = false;
   bool finish_started = false;
-  bool cancelled = false;  // known once gRPC is through with the call
-  std::string credential;  // what its caller was admitted by; empty: by nothing in particular
+  bool cancelled = false;  // set when gRPC reports the end of the call
+  std::string credential;  // credential that admitted the caller; empty: none
 
  protected:
-  // Sends `status` and no message.
+  // Sends `status` without a message.
   virtual void finish_with(grpc::Status const& status, void* tag) = 0;
 
  private:
@@ -61,14 +59,14 @@ class server_call_state {
   bool abandoned_ = false;
 };
 
-// The handle that a call's handler owns.
+// Handle of a call, owned by its handler.
 template <class State>
 class server_call {
  public:
   explicit server_call(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-  // REQUIRES: no read, write or finish is outstanding. A call that was not finished is answered
-  // with INTERNAL.
+  // An unfinished call is answered with INTERNAL.
+  // @pre No read, write or finish is outstanding.
   ~server_call() {
     if (!state_) return;
     check(!state_->reading && !state_->writing && !state_->finishing,
@@ -85,18 +83,18 @@ class server_call {
   // Ends the call: pending and later operations complete with false.
   void cancel() { state_->context.TryCancel(); }
 
-  // Answers with `status` unless the call was finished, and lets go of it: its last use.
+  // Finishes the call with `status` if it is unfinished, and releases the handle. Must be the last
+  // use of the handle.
   void abandon(grpc::Status const& status) {
     server_call_state::abandon(std::move(state_), status);
   }
 
-  // The client cancelled, its deadline passed, its connection broke, or cancel() was called. Seen
-  // only once gRPC's notice has come through the queue.
+  // Returns whether the client cancelled, the deadline passed, the connection broke, or cancel()
+  // was called. Becomes true only when gRPC's notification arrives through the queue.
   [[nodiscard]] bool cancelled() const noexcept { return state_->cancelled; }
 
-  // Calls `fn` once, from the engine's loop, when cancelled() becomes true; at once if it is. This
-  // is how a handler that is parked on something else learns that nobody waits for the answer any
-  // more. `fn` is dropped with the handle.
+  // Calls `fn` once, from the engine's loop, when cancelled() becomes true; at once if it already
+  // is. Wakes a handler that waits for something else. `fn` is dropped with the handle.
   void on_cancel(function fn) {
     if (state_->cancelled)
       fn();

@@ -1,5 +1,5 @@
-// One accepted unary call, made by accept_unary and owned by its handler. Request and Response are
-// Protobuf messages or grpc::ByteBuffer. Engine thread only.
+// An accepted unary call, created by accept_unary and owned by its handler. Request and Response
+// are Protobuf messages or grpc::ByteBuffer. Engine thread only.
 #pragma once
 
 #include <grpcpp/support/async_unary_call.h>
@@ -29,9 +29,10 @@ class server_unary : public server_call<server_unary_state<Request, Response>> {
 
   [[nodiscard]] Request& request() noexcept { return this->state_->request; }
 
-  // Completion: true when the answer went out; false when the caller is gone. Once a call.
-  // Cancellation: `terminal` cancels the call, the task still completes when gRPC has returned the
-  // operation. REQUIRES: `response` lives until then.
+  // Sends the response. Completes with true when it was sent, or false when the caller has
+  // disconnected. Once per call. Cancelling with `terminal` cancels the call; the task still
+  // completes when gRPC has returned the operation.
+  // @pre `response` exists until then.
   [[nodiscard]] task<bool> finish(Response const& response) {
     state& s = *this->state_;
     check(!std::exchange(s.finish_started, true), "a call is finished once");
@@ -41,7 +42,8 @@ class server_unary : public server_call<server_unary_state<Request, Response>> {
     co_return co_await await_rpc(s.engine, s.finishing, &s.context, start);
   }
 
-  // The same without a message. REQUIRES: `error` is not OK.
+  // Sends an error without a message. Otherwise as above.
+  // @pre `error` is not OK.
   [[nodiscard]] task<bool> finish(grpc::Status error) {
     state& s = *this->state_;
     check(!error.ok(), "an answer without a message is an error");

@@ -1,4 +1,3 @@
-// A context that has nothing to do but to poll.
 #include "coro/socket_poller.hpp"
 
 namespace muster::coro {

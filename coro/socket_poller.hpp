@@ -1,6 +1,6 @@
-// Sockets for coroutines of the engine, whose context polls none: one thread waits for them, and
-// who awaits an operation is resumed on the engine. Owned by whoever owns the sockets, which must
-// be gone before it. They are used by the engine thread only.
+// Sockets for coroutines of the engine, whose context cannot poll sockets. One thread polls them,
+// and awaiting coroutines resume on the engine. Must outlive its sockets, which are used on the
+// engine thread only.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -11,12 +11,12 @@ namespace muster::coro {
 
 class socket_poller {
  public:
-  /// Errors: std::system_error, the system gives no thread.
+  /// @throws std::system_error if no thread can be started
   socket_poller();
   ~socket_poller();
   socket_poller(socket_poller const&) = delete;
 
-  /// Sockets are made with it.
+  /// Returns the context with which sockets are created.
   [[nodiscard]] boost::asio::io_context& context() noexcept { return io_; }
 
  private:

@@ -1,7 +1,7 @@
-// Carries the bytes of a socket over a call whose both sides stream messages with a field `data`,
-// and back. In each direction a piece is taken when the one before has been handed on, so the
-// slower side sets the pace, and two pieces are on their way besides what gRPC and the system hold.
-// Lives in the frame of the coroutine that has the call; engine thread only.
+// Forwards bytes between a socket and a streaming call whose messages have a field `data`. In each
+// direction, a piece is read when the previous one was forwarded, so the slower side limits the
+// rate. At most two pieces are in flight, besides the buffers of gRPC and the system. Owned by the
+// coroutine that has the call; engine thread only.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>
@@ -20,15 +20,14 @@ namespace muster::coro {
 template <class Call, class Bytes>
 class socket_tunnel {
  public:
-  /// REQUIRES: the call outlives it; the socket is one of a socket_poller.
+  /// @pre The call outlives the tunnel. The socket belongs to a socket_poller.
   socket_tunnel(Call& call, asio::ip::tcp::socket socket)
       : call_(call), socket_(std::move(socket)) {}
 
-  // The two run side by side; there is no deadline, as connections last as long as they like.
-  // Errors and cancellation of both: none.
+  // Run both directions concurrently. They have no deadline, do not fail, and ignore cancellation.
 
-  /// Completion: the socket is at its end or closed, or the call is dead. Nothing is written on the
-  /// call any more.
+  /// Forwards from the socket to the call. Completes when the socket has ended or the call has
+  /// failed. Writes nothing after that.
   [[nodiscard]] task<void> to_call() {
     co_await asio::this_coro::throw_if_cancelled(false);
     std::string piece(piece_bytes, '\0');
@@ -41,11 +40,12 @@ class socket_tunnel {
     }
   }
 
-  /// Completion: the other side of the call has nothing more, and the socket is closed. One that
-  /// takes nothing any more, or a piece of more than a MiB, cancels the call.
+  /// Forwards from the call to the socket. Completes when the client has half-closed or the call
+  /// has failed, and closes the socket. A failed socket, or a piece of more than 1 MiB, cancels the
+  /// call.
   [[nodiscard]] task<void> to_socket() {
     co_await asio::this_coro::throw_if_cancelled(false);
-    while (!closed_) {  // once it is, the call may be finished, which ends its reads
+    while (!closed_) {  // after close(), the call may be finished, which ends its reads
       bool const got = co_await call_.read(received_);
       if (!got || closed_) break;
       if (received_.data().size() > received_bytes_max) {
@@ -61,7 +61,7 @@ class socket_tunnel {
     close();
   }
 
-  /// Ends both directions before long.
+  /// Closes the socket, which soon ends both directions.
   void close() {
     closed_ = true;
     boost::system::error_code ignored;

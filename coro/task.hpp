@@ -1,8 +1,9 @@
-// The one coroutine type of the project. A task starts when it is awaited, or when a task_group
-// spawns it, and runs on the executor it was spawned on: the engine or the web io_context.
-// GCC 12 destroys the temporary task of `if (co_await f())` and of while, do and switch conditions
-// at the wrong time and crashes: give the result a name, as in `if (bool const ok = co_await f())`.
-// Not tried with a newer GCC.
+// The coroutine type of the project. A task starts when it is awaited or spawned by a task_group.
+// It runs on the executor on which it was spawned: the engine or the web io_context.
+//
+// GCC 12 destroys the temporary task of `if (co_await f())`, and of while, do and switch
+// conditions, at the wrong time and crashes. Name the result: `if (bool const ok = co_await f())`.
+// Newer GCC versions were not tested.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

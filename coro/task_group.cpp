@@ -1,4 +1,4 @@
-// Tasks are nodes of a list, each with a cancellation signal; the last one to end wakes who waits.
+// Tasks are nodes of a list, each with a cancellation signal. The last one to end wakes the waiter.
 #include "coro/task_group.hpp"
 
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -77,7 +77,7 @@ task<void> task_group::last_gone() {
 }
 
 void task_group::finished(position which, std::exception_ptr error) {
-  // cancel() may be walking over the list, with this very task under its feet.
+  // cancel() may be iterating over this element.
   gone_.splice(gone_.end(), children_, which);
   --live_;
   if (error && !(which->cancelled && is_cancellation(error))) on_error_(which->name, error);

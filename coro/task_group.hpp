@@ -1,6 +1,6 @@
-// The only way to start a coroutine that nobody awaits: a bounded set of named tasks that can be
-// cancelled and waited for together, with one place where their exceptions go. Owned by what the
-// tasks refer to, so that they cannot outlive it. Works on any Asio executor; call it on that
+// A bounded set of named tasks that can be cancelled and awaited together, with one hook for their
+// exceptions. All coroutines that are not awaited must be started through it. Owned by the object
+// that the tasks use, so that they cannot outlive it. Works on any Asio executor; call it on that
 // executor's thread only.
 #pragma once
 
@@ -21,27 +21,28 @@ namespace muster::coro {
 
 class task_group {
  public:
-  // Gets what a task threw, except the operation_aborted of a task that was cancelled.
+  // Receives exceptions of tasks, except operation_aborted of a cancelled task.
   using error_hook = std::function<void(std::string_view name, std::exception_ptr error)>;
 
-  // REQUIRES: `on_error` is callable. At most `tasks_max` tasks live at once; more are refused.
+  // At most `tasks_max` tasks can exist at once; more are refused.
+  // @pre `on_error` is callable.
   task_group(asio::any_io_executor executor, std::size_t tasks_max, error_hook on_error);
-  // REQUIRES: empty. Await wait() first.
+  // @pre Empty. Await wait() first.
   ~task_group();
   task_group(task_group const&) = delete;
 
-  // Runs `body` up to its first suspension, then returns. False: the group is full and `body` was
-  // destroyed without having run.
+  // Runs `body` up to its first suspension, then returns. Returns false if the group is full, and
+  // destroys `body` without running it.
   bool spawn(std::string name, task<void> body);
 
-  // Signals every task that lives now; a task that is spawned later is not concerned. `terminal`
-  // (stop now) reaches every task; `total` and `partial` only those that enabled them by
-  // this_coro::reset_cancellation_state. A signal that finds a task not suspended in an operation
-  // is seen by its next co_await.
+  // Signals all current tasks. `terminal` (stop now) reaches every task; `total` and `partial` only
+  // tasks that enabled them with this_coro::reset_cancellation_state. A task that is not suspended
+  // in an operation receives the signal at its next co_await.
   void cancel(asio::cancellation_type type = asio::cancellation_type::terminal);
 
-  // Completes when no task is left. Errors: none. Cancellation: passed on to the tasks, and goes on
-  // waiting for them. REQUIRES: one waiter at a time.
+  // Completes when no task is left. Cannot fail. Cancelling it cancels the tasks and continues to
+  // wait.
+  // @pre One waiter at a time.
   [[nodiscard]] task<void> wait();
 
   [[nodiscard]] std::size_t size() const noexcept { return live_; }
@@ -64,7 +65,7 @@ class task_group {
   std::size_t const tasks_max_;
   error_hook on_error_;
   std::list<child> children_;
-  std::list<child> gone_;  // finished while cancel() walks over children_
+  std::list<child> gone_;  // tasks that finished while cancel() was iterating over children_
   std::size_t live_ = 0;
   unsigned cancelling_ = 0;
   function waiter_;

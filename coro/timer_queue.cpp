@@ -1,7 +1,7 @@
-// A binary heap of timers that know their place in it, so that cancelling is O(log n). The alarm is
-// touched only when the earliest deadline moves forward: a later one is found out when the alarm
-// fires, as is a timer that was cancelled. An armed alarm cannot be set again before its tag came
-// back (no version of gRPC known that can), so moving it is: cancel, wait for the tag, set.
+// Binary heap of timers that know their position, so cancelling is O(log n). The alarm is changed
+// only for an earlier deadline. Later deadlines and cancelled timers are handled when it fires. No
+// known gRPC version can set an armed alarm again before its tag has been returned. Moving the
+// alarm is therefore: cancel, wait for the tag, set.
 #include "coro/timer_queue.hpp"
 
 #include <grpc/support/time.h>
@@ -16,10 +16,10 @@ namespace muster::coro {
 namespace {
 
 constexpr std::size_t fired_per_turn_max = 256;
-constexpr auto sleep_max = std::chrono::hours(24);  // beyond that, wake and look again
+constexpr auto sleep_max = std::chrono::hours(24);  // longer waits wake up and check again
 
-// gRPC 1.51 counts in milliseconds and rounds up: only the past is due at once. Not tried with a
-// newer one.
+// gRPC 1.51 rounds up to milliseconds, so only a time in the past is due at once (newer versions
+// not tested).
 gpr_timespec alarm_time(timer_queue::clock::duration from_now) {
   if (from_now <= timer_queue::clock::duration{}) return gpr_inf_past(GPR_CLOCK_MONOTONIC);
   auto const span = std::clamp<timer_queue::clock::duration>(from_now, {}, sleep_max);
@@ -163,7 +163,7 @@ void timer::start(clock::time_point at, unique_function<void(bool)> on_end, bool
   engine_.timers().add(*this);
 }
 
-// The timer may be started again, or destroyed, by what it calls.
+// The callback may restart or destroy the timer.
 void timer::fire() {
   engine_.timers().remove(*this);
   waiting_ = false;

@@ -1,7 +1,6 @@
-// Deadlines of the engine thread: one heap driven by one gRPC alarm, whatever the number of timers,
-// since an alarm or Asio timer each would cost a core at 10,000 workers. Resolution is that of
-// gRPC's alarms, 1 to 2 ms. The queue belongs to the engine_context, a timer to whoever waits on
-// it. Engine thread only.
+// Deadlines of the engine thread: one heap driven by one gRPC alarm. Separate alarms or Asio timers
+// would use a whole core with 10,000 workers. The resolution is that of gRPC's alarms, 1 to 2 ms.
+// The queue belongs to the engine_context, a timer to its user. Engine thread only.
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -27,10 +26,10 @@ class timer_queue final : private rpc_tag {
   explicit timer_queue(engine_context& engine) : engine_(engine) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
-  // How often the alarm was set since the start.
+  // Returns how often the alarm was set.
   [[nodiscard]] std::uint64_t arms() const noexcept { return arms_; }
 
-  // For the engine's shutdown: every waiting timer completes with false, as will any later one.
+  // Completes all waiting and future timers with false. For the engine's shutdown.
   void close();
 
  private:
@@ -46,38 +45,41 @@ class timer_queue final : private rpc_tag {
   void sift_down(std::size_t position);
 
   engine_context& engine_;
-  std::vector<timer*> heap_;  // the earliest deadline first; ties fire in order of `sequence_`
+  std::vector<timer*> heap_;  // earliest deadline first; ties fire in order of `sequence_`
   grpc::Alarm alarm_;
   clock::time_point armed_for_{};
   bool armed_ = false;
-  bool rearming_ = false;  // the alarm was cancelled for an earlier deadline, its tag is on the way
+  // The alarm was cancelled for an earlier deadline, and its tag is outstanding.
+  bool rearming_ = false;
   bool closed_ = false;
   std::uint64_t sequence_ = 0;
   std::uint64_t arms_ = 0;
 };
 
-// One deadline at a time, to wait for or to be called at.
+// A timer for one deadline at a time, to wait for or to call a function at.
 class timer {
  public:
   using clock = timer_queue::clock;
 
   explicit timer(engine_context& engine) : engine_(engine) {}
-  // REQUIRES: nobody waits. A pending call_at is dropped.
+  // Drops a pending call_at.
+  // @pre No task waits.
   ~timer();
   timer(timer const&) = delete;
 
-  // Completion: true when the time came, false when cancel() was called, the waiting task was
-  // cancelled (any type), or the engine is closing. REQUIRES: the timer is idle and outlives the
-  // wait.
+  // Completes with true at the deadline. Completes with false if cancel() was called, the task was
+  // cancelled (any type), or the engine is closing.
+  // @pre The timer is idle and outlives the wait.
   [[nodiscard]] task<bool> wait_until(clock::time_point at);
   [[nodiscard]] task<bool> wait_for(clock::duration span);
 
-  // Calls `fn` on the engine thread at `at`, instead of what an earlier call_at asked for. Dropped
-  // uncalled if the engine closes. REQUIRES: nobody waits.
+  // Calls `fn` on the engine thread at `at`, replacing an earlier call_at. Dropped if the engine
+  // closes.
+  // @pre No task waits.
   void call_at(clock::time_point at, function fn);
 
-  // Ends a wait with false, from the engine's loop and not from inside this call; drops a call_at.
-  // Does nothing when idle.
+  // Ends a wait with false, from the engine's loop and not inside this call. Drops a call_at. Has
+  // no effect when idle.
   void cancel();
 
   [[nodiscard]] bool pending() const noexcept { return position_ != idle; }
@@ -93,7 +95,7 @@ class timer {
   engine_context& engine_;
   clock::time_point at_{};
   std::uint64_t sequence_ = 0;
-  std::size_t position_ = idle;  // in the heap
+  std::size_t position_ = idle;  // index in the heap
   bool waiting_ = false;         // on_end_ resumes a coroutine
   unique_function<void(bool)> on_end_;
 };
