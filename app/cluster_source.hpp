@@ -11,7 +11,7 @@
 namespace muster::server {
 
 struct cluster_source {
-  std::string text;  ///< as given, for messages
+  std::string text;
   /// Used by one thread at a time.
   std::shared_ptr<cluster_resolver> resolver;
   /// Everything except the jobs.

@@ -53,7 +53,6 @@ muster::result<port_range> parse_port_range(std::string_view text);
 
 enum class log_format { text, json };
 
-/// Whether clients must authenticate.
 enum class auth_mode {
   // Required if the server is reachable from other machines (unless `insecure`), or has tokens.
   automatic,
@@ -110,7 +109,6 @@ struct history_settings {
   std::filesystem::path shown;      // shown instead of data_dir, read-only
 };
 
-/// How the server is started, monitored and stopped.
 struct life_settings {
   std::filesystem::path ready_file;  // empty: none
   bool supervise = false;            // below a parent that keeps its sockets and restarts it
@@ -164,7 +162,6 @@ struct configuration {
 /// Returns whether other machines can connect.
 bool is_reachable(configuration const& c);
 
-/// Returns the name of the main port's cluster.
 std::string main_cluster_of(configuration const& c);
 
 /// Returns why the server cannot start with this configuration, and the fix, in one line, or "".

@@ -18,7 +18,6 @@ struct directory_dependencies {
   std::function<core::time_point()> now;
   /// Runs a function on the engine thread. Any thread.
   std::function<void(std::function<void()>)> post;
-  /// Adds a line to the log and the event feed.
   std::function<void(log_event const&)> tell;
 };
 
@@ -58,11 +57,8 @@ class data_directory {
 
   /// Returns the tokens that open() found. Can be called once, like the functions below.
   std::vector<core::token> take_tokens() { return std::exchange(tokens_, {}); }
-  /// Returns the jobs that open() found.
   std::vector<journal::stored_job> take_jobs() { return std::exchange(jobs_, {}); }
-  /// Returns the programs that open() found.
   std::vector<journal::stored_program> take_programs() { return std::exchange(programs_, {}); }
-  /// Returns the records of attempts that open() found.
   std::vector<journal::stored_record> take_records() { return std::exchange(records_, {}); }
   /// Returns the number of starts with this directory, including this one.
   std::uint64_t epoch() const { return epoch_; }
@@ -92,7 +88,7 @@ class data_directory {
   journal::change format_entry() const;
 
   directory_dependencies const dependencies_;
-  std::string name_;  // of the directory or store
+  std::string name_;
   bool is_directory_ = false;
   std::function<void(std::string)> reading_ = [](auto const&) {};
   std::string version_;

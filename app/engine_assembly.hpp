@@ -46,7 +46,6 @@ class engine_assembly {
 
   // Engine thread, or before it runs:
   event_log& events() { return events_; }
-  /// Adds a line to the event feed.
   void feed(log_event const& n) { events_.add(clock.now(), n); }
   /// Adds a line to the event feed and the log.
   void tell(log_event const& n);

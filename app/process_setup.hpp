@@ -28,7 +28,6 @@ void exit_on_next_stop_signal();
 /// Raises the soft limit of open files to the hard limit, since each worker needs a descriptor.
 /// Returns it.
 std::uint64_t raise_file_limit();
-/// Returns the soft limit of open files.
 std::uint64_t file_limit();
 /// Limits a kind of connection to a share of the descriptors, so that other kinds can use the rest.
 std::size_t share_of_files(std::size_t wanted, std::size_t divisor);

@@ -41,7 +41,7 @@ class service_pulse {
   std::string const notify_;
   std::chrono::microseconds const interval_;  // 0: no watchdog
 
-  std::mutex mutex_;  // protects engine_
+  std::mutex mutex_;
   std::condition_variable_any over_;
   coro::engine_context* engine_ = nullptr;
   std::atomic<bool> asked_ = false;  // the function posted to the engine has not run yet

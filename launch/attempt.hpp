@@ -36,7 +36,6 @@ class attempt {
 
   /// Forwards a stop signal, then SIGKILL after the grace period. Does not count as a failure.
   void stop(int signal);
-  /// Kills all running programs.
   void kill();
   /// Forwards a signal that does not stop.
   void forward(int signal);
@@ -62,7 +61,7 @@ class attempt {
   std::function<void(attempt_result)> on_over_;
   clock::time_point started_{};
   bool stopping_ = false;
-  bool told_ = false;  // stop() was called
+  bool told_ = false;
   bool killed_ = false;
   bool over_ = false;
   attempt_result result_;

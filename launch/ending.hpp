@@ -14,18 +14,18 @@ struct ending {
     itself,
     stopped,      // because another one failed or all others had ended
     killed,       // after the grace period
-    not_started,  // `status` is that of a shell
+    not_started,  // `status` is what a shell would return
   };
   std::string task;
   int status = 0;  // exit status, or 128 + n after signal n
   int signal = 0;
   cause why = cause::itself;
-  std::chrono::steady_clock::duration after{};  // since the start
-  std::vector<std::string> last_errors{};       // last lines on stderr, or why it did not start
+  std::chrono::steady_clock::duration after{};
+  std::vector<std::string> last_errors{};  // last lines on stderr, or why it did not start
 };
 
 struct attempt_result {
-  std::vector<ending> all;      // in the order of their ends
+  std::vector<ending> all;
   std::optional<ending> first;  // first failure; after stop(), first nonzero status
 };
 

@@ -55,16 +55,15 @@ class output {
   void mark(std::function<void()> written);
   /// Calls `done` when all output was written or abandoned.
   void finish(std::function<void()> done);
-  /// Drops output that was not written.
   void abandon();
 
  private:
   struct task {
-    std::string prefix[2];  // by stream
+    std::string prefix[2];
     file_descriptor file;
     std::string path;
-    std::uint64_t bytes = 0;  // posted
-    std::uint64_t gone = 0;   // of these, replaced by a hole
+    std::uint64_t bytes = 0;
+    std::uint64_t gone = 0;  // of these, replaced by a hole
   };
   descriptor_writer::callbacks callbacks();
   bool is_terminal(stream s) const {

@@ -13,7 +13,6 @@
 
 namespace muster::launch {
 
-/// A program that a run starts.
 struct role {
   std::string name;  // "worker:3"
   std::vector<std::string> argv;

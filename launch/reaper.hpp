@@ -1,4 +1,4 @@
-// Reports each child of this process that has ended before it is reaped. As long as it is a zombie,
+// Reports each ended child of this process before it is reaped. As long as it is a zombie,
 // the number of its process group cannot be reused. Owned by a launcher; its thread.
 // @pre No other code in the process waits for children.
 #pragma once

@@ -87,7 +87,7 @@ class task_process {
   pid_t pid_ = 0;
   bool ended_ = false;
   bool finished_ = false;
-  std::deque<std::string> last_[2];  // by stream
+  std::deque<std::string> last_[2];
   reader out_, err_;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer look_;  // polls for unfinished lines while there are any

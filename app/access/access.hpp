@@ -80,7 +80,7 @@ class access {
     std::uint64_t since = 0;  // not reported
     core::time_point at{};
   };
-  std::map<std::string, told> floods_;  // by kind, of which there are two
+  std::map<std::string, told> floods_;
 };
 
 }  // namespace muster::server

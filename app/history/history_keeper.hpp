@@ -43,7 +43,6 @@ class history_keeper {
   /// Returns chart points of an earlier process, oldest first. Returns them only once.
   std::vector<past_point> take_points() { return std::exchange(points_, {}); }
   void keep(past_point const& p);
-  /// Returns the reader of the store.
   past_reader& past() { return reader_; }
 
  private:
@@ -69,14 +68,14 @@ class history_keeper {
   coordination_hub& coordination_;
   coro::timer next_;
   std::unique_ptr<history_store> store_;
-  past_reader reader_;  // of store_
+  past_reader reader_;
   std::vector<past_point> points_;
   std::atomic<bool> keeps_ = false;
   std::uint64_t unreadable_reported_ = 0;
-  std::uint64_t events_kept_ = 0;                    // number of the last one
+  std::uint64_t events_kept_ = 0;
   std::map<std::string, std::uint64_t> spans_kept_;  // by cluster: where to continue
-  std::map<core::coordination::cluster_id, std::uint64_t> runs_kept_;  // number of the last one
-  core::time_point machines_kept_{};                                   // time of the last ones
+  std::map<core::coordination::cluster_id, std::uint64_t> runs_kept_;
+  core::time_point machines_kept_{};
 };
 
 }  // namespace muster::server

@@ -24,7 +24,6 @@ class torch_assembly {
   /// @throws start_error
   virtual void open() = 0;
   virtual void start() = 0;
-  /// Closes all connections.
   virtual void stop() = 0;
 };
 

@@ -24,7 +24,7 @@ std::string signature(std::string const& secret, std::int64_t unix_seconds, std:
 
 class webhook_sender {
  public:
-  /// Pending notifications. Beyond it, new ones are dropped and counted.
+  /// Limit of pending notifications, after which new ones are dropped and counted.
   static constexpr std::size_t waiting_max = 100;
   static constexpr int tries_max = 3;
 
@@ -55,7 +55,7 @@ class webhook_sender {
   std::atomic<std::uint64_t> posted_ = 0, failed_ = 0, dropped_ = 0;
   std::mutex mutex_;
   std::condition_variable stops_;
-  bool stopping_ = false;  // protected by mutex_
+  bool stopping_ = false;
   // Used by its thread only:
   http_client client_;
   std::vector<bool> fails_;           // by address

@@ -30,9 +30,9 @@ class last_stacks {
   static constexpr std::chrono::milliseconds lead{300};
   /// Stacks that are not written within this time are dropped.
   static constexpr std::chrono::milliseconds patience{220};
-  /// Attempts with kept stacks. Beyond it, the stacks of the oldest are dropped.
+  /// Limit of attempts with kept stacks, after which the oldest stacks are dropped.
   static constexpr std::size_t attempts_max = 16;
-  /// Expected kills. Beyond it, the oldest is dropped and not sampled.
+  /// Limit of expected kills, after which the oldest is dropped and not sampled.
   static constexpr std::size_t expected_max = 4'096;
 
   using pids = std::map<rank_key, pid_t>;

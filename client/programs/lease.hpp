@@ -12,7 +12,7 @@ namespace muster {
 class lease {
  public:
   using clock = std::chrono::steady_clock;
-  /// Unacknowledged numbers. Beyond it, the oldest are dropped.
+  /// Limit of unacknowledged numbers, after which the oldest are dropped.
   static constexpr std::size_t open_max = 256;
 
   explicit lease(std::chrono::milliseconds length) : length_(length) {}

@@ -48,23 +48,22 @@ class rank_runner final : public rank_side {
   bool alive() const override { return table_.alive(); }
 
  private:
-  /// Reads of logs, last lines or stacks that are running or wait to be sent.
+  /// Limit of reads of logs, last lines or stacks that are running or wait to be sent.
   static constexpr std::size_t logs_max = 16;
-  /// Stack requests among these. Each can block the disk thread for a second.
+  /// Limit of stack requests among these. Each can block the disk thread for a second.
   static constexpr std::size_t stacks_max = 2;
   static constexpr std::size_t bytes_of_reports_max = std::size_t{128} << 10;
 
-  /// Step reports that wait for a server.
+  /// Limit of step reports that wait for a server.
   static constexpr std::size_t steps_max = 4'096;
 
-  /// Uploads fetched in advance. Others are fetched when their ranks are started.
+  /// Limit of uploads fetched in advance. Others are fetched when their ranks are started.
   static constexpr std::size_t ahead_max = 16;
 
   void start(v1::StartRanks order);
   void prepare(v1::PrepareRanks const& order);
   /// Returns the launcher kept for the program, or a new one.
   std::uint64_t launcher_for(v1::StartRanks const& order);
-  /// Keeps a launcher whose ranks have all ended.
   void keep(std::uint64_t launcher);
   /// Releases a launcher whose ranks are not started.
   void let_go(std::uint64_t launcher);
@@ -79,7 +78,6 @@ class rank_runner final : public rank_side {
   void set_coordinator(v1::StartRanks& order);
   void stop(v1::StopRanks const& order);
   void stop(std::uint64_t launcher, v1::StopRanks const& order);
-  /// Queries of the server and their answers.
   void read(v1::RankOrders const& orders);
   bool has_answers() const {
     return !logs_.empty() || !last_lines_.empty() || !stacks_.empty() || !vitals_.empty();
@@ -87,7 +85,6 @@ class rank_runner final : public rank_side {
   void add_answers(v1::RankReports& to);
   void forget_questions();
   void stop_running(std::uint64_t launcher, v1::StopRanks const& order);
-  /// Returns the running ranks that the order names.
   last_stacks::pids running(std::uint64_t launcher, v1::StopRanks const& order);
   void read(v1::ReadLog const& query);
   void read(v1::ReadLastLines const& query);
@@ -126,7 +123,7 @@ class rank_runner final : public rank_side {
   kept_launchers kept_;
   struct unpacking {
     v1::StartRanks order;
-    std::string from;  // server that was asked
+    std::string from;
   };
   std::map<std::uint64_t, unpacking> unpacking_;  // by launcher, not started yet
   std::set<std::string> ahead_;                   // uploads being fetched in advance
@@ -138,7 +135,7 @@ class rank_runner final : public rank_side {
   std::deque<v1::StepsHeld> held_steps_;
   std::deque<v1::RankVitals> vitals_;
   std::size_t reading_ = 0, taking_ = 0;
-  bool agrees_on_steps_ = false;  // by the server
+  bool agrees_on_steps_ = false;  // supported by the server
   std::uint64_t stream_ = 0;      // answers for earlier streams are dropped
   launchers launchers_;
   uploads uploads_;

@@ -20,7 +20,7 @@
 namespace muster {
 
 struct rank_mark {
-  std::uint64_t step = 0, us = 0;  // CLOCK_MONOTONIC
+  std::uint64_t step = 0, us = 0;  // `us`: of CLOCK_MONOTONIC
 };
 
 /// Steps of a rank since the previous read.

@@ -25,9 +25,8 @@ namespace muster {
 struct tunnel_options {
   tls_options tls{};
   std::string token{};
-  /// Time that a connection waits for the server.
   std::chrono::milliseconds patience{10'000};
-  /// Concurrent tunnels. Beyond it, connections are closed.
+  /// Limit of concurrent tunnels, after which new connections are closed.
   std::size_t tunnels_max = 2'048;
 };
 
@@ -65,7 +64,7 @@ class tunnels {
   tunnel_options const options_;
   std::string const key_;
   std::string server_;
-  std::shared_ptr<grpc::Channel> channel_;  // created when needed
+  std::shared_ptr<grpc::Channel> channel_;
   // Without a rank: of the coordination cluster; sorts first.
   using name = std::tuple<std::uint64_t, std::uint32_t, std::optional<std::uint32_t>>;
   std::map<name, std::shared_ptr<listener>> listeners_;

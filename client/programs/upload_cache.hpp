@@ -29,7 +29,7 @@ struct upload_cache_options {
   std::filesystem::path directory;
   std::uint64_t bytes_max = 0;  // beyond it, the least recently used are removed
   std::chrono::seconds age{};   // of unused uploads, which are then removed
-  tree_limits limits{};         // of one upload
+  tree_limits limits{};
 };
 
 class upload_cache {

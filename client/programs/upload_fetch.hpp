@@ -38,7 +38,6 @@ class upload_fetch {
   bool cancelled();
 
  private:
-  /// Sets `came` if any data was received.
   grpc::Status once(std::string const& hash, std::filesystem::path const& to, bool& came);
 
   std::string const server_;

@@ -55,7 +55,7 @@ class uploads {
   void run();
   outcome perform(order const& o, upload_fetch& fetch);
 
-  upload_cache cache_;  // of the thread
+  upload_cache cache_;  // used by the thread only
   tls_options const tls_;
   std::string const token_;
   std::mutex mutex_;  // protects the members below

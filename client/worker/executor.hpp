@@ -23,8 +23,9 @@ namespace muster {
 
 class executor {
  public:
-  /// `wake` is called on an executor thread when the first finished job is added. `reports`
-  /// receives the functions' reports and must outlive this object; `calls` calls objects.
+  /// `wake` is called on an executor thread when a job finishes and no other finished job is
+  /// waiting. `reports` receives the functions' reports and must outlive this object; `calls` calls
+  /// objects.
   executor(std::uint32_t slots, std::function<void()> wake, report_buffer& reports,
            std::shared_ptr<detail::object_caller> calls = nullptr);
   /// @pre stop() was called.
@@ -55,7 +56,7 @@ class executor {
   report_buffer& reports_;
   std::shared_ptr<detail::object_caller> const calls_;
 
-  std::mutex finished_mutex_;  // protects finished_
+  std::mutex finished_mutex_;
   std::vector<std::shared_ptr<job>> finished_;
 
   std::mutex mutex_;  // protects the members below except threads_

@@ -75,7 +75,6 @@ class held_closures {
       f(*j, waits);
     }
   }
-  /// Returns the number of jobs that have given their slot back.
   std::size_t waiting() const;
   /// Takes all slots back, for a server that does not support giving them back.
   void forget_waits();
@@ -114,7 +113,7 @@ class held_closures {
   struct kept_answer {
     std::shared_ptr<job> what;
     clock::time_point since;
-    std::uint64_t number = 0;  // in the stream
+    std::uint64_t number = 0;
   };
   void keep(std::shared_ptr<job> j, clock::time_point now, std::uint64_t number);
   void keep_finished();

@@ -55,8 +55,6 @@ void hosted_objects::welcomed(std::shared_ptr<worker_identity const> me) {
   me_ = std::move(me);
 }
 
-// Orders
-
 void hosted_objects::take(v1::ObjectOrders& orders) {
   join_over();
   if (orders.begin()) {
@@ -183,8 +181,6 @@ void hosted_objects::drop(std::uint64_t id) {
   std::erase_if(kept_by_number_, [id](auto const& k) { return k.second.first == id; });
   std::erase_if(kept_, [id](auto const& k) { return k.first.first == id; });
 }
-
-// Threads
 
 bool hosted_objects::start_thread(std::shared_ptr<hosted> const& o, bool makes) {
   try {

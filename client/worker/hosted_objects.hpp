@@ -33,10 +33,10 @@ namespace muster {
 
 class hosted_objects {
  public:
-  /// Callers per object whose last number is stored. Beyond it, the caller with the oldest call is
-  /// dropped.
+  /// Limit of callers per object whose last number is stored. After it, the caller with the oldest
+  /// call is dropped.
   static constexpr std::size_t callers_max = 4096;
-  /// Objects that could not be created whose failure is stored.
+  /// Limit of stored failures to create an object.
   static constexpr std::size_t failed_max = 1000;
   static constexpr std::size_t answers_per_message_max = 1000;
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
@@ -110,12 +110,10 @@ class hosted_objects {
   /// @pre mutex_ is held.
   bool start_thread(std::shared_ptr<hosted> const& o, bool makes);
   void join_over();
-  /// Adds the calls of functions and methods.
   void ask(v1::WorkerMessage& to);
 
   // Threads of an object:
   void run(std::shared_ptr<hosted> const& o, bool makes);
-  /// Returns false if construction failed.
   bool make(hosted& o);
   answer call(hosted& o, order const& next);
   /// Any thread; lock mutex_:

@@ -15,7 +15,7 @@ namespace muster {
 
 class own_stacks {
  public:
-  /// Requests in progress. Beyond it, the answer is "busy".
+  /// Limit of requests in progress, after which the answer is "busy".
   static constexpr int asked_max = 2;
   static constexpr std::size_t text_bytes_max = std::size_t{16} << 10;
 

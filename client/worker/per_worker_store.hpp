@@ -15,9 +15,9 @@
 namespace muster {
 
 struct kept_value {
-  value data;                    // if neither object nor error
-  std::any object;               // std::shared_ptr<T>
-  std::optional<failure> error;  // of the builder
+  value data;       // if neither object nor error
+  std::any object;  // std::shared_ptr<T>
+  std::optional<failure> error;
 };
 
 class per_worker_store {
@@ -38,7 +38,7 @@ class per_worker_store {
   value resolve(value_view args, std::vector<std::uint64_t> const& uses) const;
 
  private:
-  mutable std::mutex mutex_;  // protects values_
+  mutable std::mutex mutex_;
   std::unordered_map<std::uint64_t, kept_value> values_;
 };
 

@@ -36,7 +36,6 @@ class rank_side {
   /// Stops all ranks, with their grace periods, because the worker leaves. Returns the time after
   /// which none is alive unless its launcher hangs.
   virtual std::chrono::milliseconds leave() = 0;
-  /// Kills all ranks.
   virtual void kill() = 0;
   /// Kills all ranks and waits for them. Called after the last stream by the thread that created
   /// this object.

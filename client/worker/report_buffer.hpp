@@ -40,13 +40,12 @@ class report_buffer {
   using clock = std::chrono::steady_clock;
   using outbox = proto::outbox<v1::WorkerMessage>;
 
-  /// The closure that reports.
   struct origin {
     std::uint64_t closure = 0;
     std::uint32_t attempt = 0;
   };
 
-  /// `wake` is called on the reporting thread when the first report is added.
+  /// `wake` is called on the reporting thread when a report is added to an empty buffer.
   explicit report_buffer(std::function<void()> wake, report_limits limits = {});
 
   // Any thread:
@@ -96,8 +95,8 @@ class report_buffer {
 
   std::mutex mutex_;  // protects the members below
   std::deque<line> lines_;
-  std::unordered_map<std::uint64_t, latest> progress_;   // by running closure
-  std::unordered_map<std::uint64_t, account> accounts_;  // by closure with lines
+  std::unordered_map<std::uint64_t, latest> progress_;
+  std::unordered_map<std::uint64_t, account> accounts_;
   std::size_t bytes_ = 0;
   clock::time_point progress_due_{};
   bool told_lines_ = false;     // engine thread was woken for lines
@@ -107,7 +106,6 @@ class report_buffer {
   std::atomic<bool> something_ = false;
 };
 
-/// Reporter of one closure's context.
 class closure_reporter final : public reporter {
  public:
   closure_reporter(report_buffer& to, report_buffer::origin of) : to_(to), of_(of) {}

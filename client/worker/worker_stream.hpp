@@ -76,9 +76,7 @@ class worker_stream final : stream_side {
   /// Takes a job that an executor thread has finished.
   /// @pre It is held.
   void take(job const& finished);
-  /// Sends reports of functions.
   void take_reports();
-  /// Sends the newest machine statistics.
   void take(machine const& seen);
   /// Sends stacks of this process, requested on this stream or an earlier one.
   void take(v1::TaskStack stack);
@@ -113,7 +111,7 @@ class worker_stream final : stream_side {
   /// Calls give_back() once the drain timeout is over.
   void limit_leaving();
   /// Gives back closures that are not done and kills ranks that have not ended, unless ranks still
-  /// have time: then it looks again a moment later.
+  /// have time: then it tries again a moment later.
   void give_back();
   /// Returns whether nothing is left to answer.
   bool may_leave() const {
@@ -126,7 +124,6 @@ class worker_stream final : stream_side {
   /// is the execution time.
   v1::WorkerMessage& answer(std::uint64_t closure, std::uint32_t attempt, value_view result,
                             failure const* why, std::chrono::steady_clock::duration took);
-  /// Answers a closure that was not executed.
   void refuse(std::uint64_t closure, std::uint32_t attempt, failure_kind kind,
               std::string const& why);
   /// Distributes the time of a batch of quick functions equally among them.
@@ -148,8 +145,8 @@ class worker_stream final : stream_side {
   std::vector<std::pair<v1::WorkerMessage*, int>> quick_;  // answers of this batch, by position
   value quick_result_;
   failure quick_failure_;
-  std::vector<std::shared_ptr<job>> offered_;  // in hello
-  std::vector<std::shared_ptr<job>> parked_;   // not started, see `begin`; bounded by the credits
+  std::vector<std::shared_ptr<job>> offered_;
+  std::vector<std::shared_ptr<job>> parked_;  // not started, see `begin`; bounded by the credits
   std::uint64_t received_ = 0;
   bool objects_turn_ = true;    // otherwise other reports are sent first
   std::uint64_t answered_ = 0;  // on this stream, including those in hello
@@ -169,8 +166,8 @@ class worker_stream final : stream_side {
   std::chrono::steady_clock::time_point ranks_until_{};
   coro::timer deadline_;  // for welcome, then for leaving
   coro::timer beats_;
-  coro::timer starts_;    // next report of started functions
-  coro::timer progress_;  // next progress report
+  coro::timer starts_;
+  coro::timer progress_;
 };
 
 }  // namespace muster

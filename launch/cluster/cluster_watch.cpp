@@ -24,8 +24,8 @@ struct cluster_watch::state {
   std::condition_variable woken;
   // Protected by `mutex`:
   bool stopping = false;
-  bool wanted = false;   // refresh() was called
-  bool telling = false;  // a handler is running
+  bool wanted = false;
+  bool telling = false;
   bool ended = false;
 
   void answered(cluster_spec spec);

@@ -83,7 +83,7 @@ class fork_server {
   line_splitter out_lines_, err_lines_;
   std::array<char, 4096> out_buffer_, err_buffer_;
   std::array<char, 1024> answer_{};
-  boost::asio::steady_timer patience_;  // limit for imports
+  boost::asio::steady_timer patience_;
   pid_t pid_ = 0;
   bool settled_ = false, killed_ = false;
   std::string why_not_, last_error_;

@@ -38,7 +38,6 @@ class cluster_spec {
   /// Returns JSON with dense jobs as lists, sparse ones as objects, and empty ones as {}.
   std::string to_json() const;
 
-  /// Returns whether there are no jobs.
   bool empty() const { return jobs_.empty(); }
   std::vector<std::string> jobs() const;
   bool has_job(std::string_view job) const { return jobs_.contains(job); }

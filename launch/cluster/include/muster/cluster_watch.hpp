@@ -45,8 +45,8 @@ class cluster_watch {
   void refresh();
   /// Makes the thread stop without waiting for it. Must be followed by stop().
   void request_stop();
-  /// Stops the thread. No handler is called afterwards. Waits for a call of the resolver, but at
-  /// most `patience`. Returns false in this case, and the thread ends when the call returns.
+  /// Stops the thread. No handler is called afterwards. Waits at most `patience` for a call of the
+  /// resolver. Returns false if the call takes longer; the thread then ends with the call.
   /// Idempotent.
   bool stop(std::chrono::milliseconds patience = std::chrono::seconds(10));
 

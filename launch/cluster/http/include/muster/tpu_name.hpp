@@ -33,7 +33,7 @@ constexpr std::size_t tpu_endpoints_max = 100'000;
 /// Returns the TPU named by `given`, or by KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS, TPU_NAME or TPU_CONFIG,
 /// in this order. The forms are `local`, localhost:PORT, /bns/…, a name, or comma-separated
 /// addresses, of which the first begins with grpc://.
-/// @throws cluster_error missing without a name; invalid if `given` does not have exactly one
+/// @throws cluster_error missing without a name, invalid if `given` does not have exactly one
 ///   entry, or the name is malformed
 tpu_name find_tpu(std::optional<std::vector<std::string>> const& given,
                   environment_lookup const& environment);
