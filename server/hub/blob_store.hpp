@@ -202,7 +202,7 @@ class blob_store {
 
   core::blob_table table_;
   std::map<std::string, charge> charged_;  // blobs that count for a token, by name
-  // by token, of charged_ and of uploads
+  // The bytes of charged_ and of uploads, by token.
   std::map<std::string, std::uint64_t, std::less<>> bytes_of_;
   blob_holders holders_;
   lost_names lost_;

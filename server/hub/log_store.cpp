@@ -136,7 +136,7 @@ void log_store::make_room() {
       continue;
     }
     while (!c.lines.empty()) drop_oldest(c);
-    // keeps its count of dropped lines for now; the newest entry stays last
+    // The entry keeps its count of dropped lines for now. The newest entry stays last.
     ages_.splice(std::prev(ages_.end()), ages_, c.age);
   }
 }

@@ -159,7 +159,7 @@ class log_store {
     std::deque<std::uint64_t> lines;
     std::size_t bytes = 0;
     std::uint64_t dropped = 0;
-    // number of the line that the next line replaces
+    // The number of the line that the next line of this level replaces.
     std::map<log_level, std::uint64_t> unfinished;
     std::optional<closure_progress> progress;
     std::list<core::closure_id>::iterator age;

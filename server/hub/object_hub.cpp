@@ -237,7 +237,7 @@ void object_hub::perform(core::objects::output const& said) {
   auto const holds = [&](std::string const& job) {
     return std::find(stateful.begin(), stateful.end(), job) != stateful.end();
   };
-  // one step per task and session
+  // One step per task and session.
   std::set<std::tuple<core::session_id, std::string, std::int64_t>> used;
   for (auto const& u : said.uses)
     if (holds(u.job) && used.emplace(u.session, u.job, u.index).second) hub_.apply(u);

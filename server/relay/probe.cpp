@@ -56,7 +56,7 @@ coro::task<std::string> ask(Stream& stream, std::string question) {
   auto const status = status_of_line(std::string_view(answer).substr(0, length));
   if (!status) co_return "no HTTP server";
   auto const why = "HTTP status " + std::to_string(*status);
-  // a TLS server answers a plaintext request with 400
+  // A TLS server answers a plaintext request with 400.
   bool const plain = std::is_same_v<Stream, tcp::socket>;
   co_return *status == 200 ? "" : plain&&* status == 400 ? why + ", does it speak TLS?" : why;
 }

@@ -136,7 +136,7 @@ class message_stream {
         if (complete())
           end(grpc::Status::OK);
         else
-          // no deadline: the core ends silent workers' streams, and closures have no time limit
+          // No deadline: the core ends silent workers' streams, and closures have no time limit.
           co_await pending_.wait();
         continue;
       }

@@ -1,4 +1,5 @@
-// Conversion of objects on tasks between protocol and core.
+// Conversion of objects on tasks between protocol and core. Functions that return a string return
+// the field and the problem, or an empty string.
 #pragma once
 
 #include <string>
@@ -9,11 +10,9 @@
 
 namespace muster::server {
 
-/// Converts requests of callers. Returns an empty string, or the field and the problem.
 std::string from_wire(v1::ObjectRequests const& from, std::vector<core::objects::call_spec>& to);
 core::objects::object_spec from_wire(v1::NewObject const& from);
 core::datasets::dataset_spec from_wire(v1::NewDataset const& from);
-/// Converts reports of a worker on calls. Returns an empty string, or the field and the problem.
 std::string from_wire(v1::ObjectReports const& from, std::vector<object_hub::report>& to);
 
 /// Returns the approximate size of an answer.

@@ -173,7 +173,7 @@ program_clusters::lateness program_clusters::late(core::program_id program, std:
   auto const* const met = all_.late().of(*id);
   auto const seen = history::stragglers(met, all_.state().current(*id).views());
   for (auto const& b : seen.barriers) {
-    // newest first, in the order of the view
+    // Barriers are listed newest first.
     auto const& m = met->meetings()[met->meetings().size() - 1 - found.barriers.size()];
     found.barriers.push_back({b.id, b.counter, b.ended, static_cast<std::uint32_t>(b.participants),
                               b.last, b.host, b.late, b.spread, arrivals(m, ranks)});

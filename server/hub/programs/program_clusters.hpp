@@ -98,7 +98,7 @@ class program_clusters {
   struct served {
     std::uint32_t attempt = 0;
     bool has_cluster = false;
-    // whether its generation has begun; earlier reports concern the previous attempt
+    // Whether its generation has begun; earlier reports concern the previous attempt.
     bool has_begun = false;
     bool failed = false;  // a task has failed; later failures are consequences
   };

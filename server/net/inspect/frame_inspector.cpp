@@ -123,7 +123,7 @@ frame_inspector::finding frame_inspector::end_frame(identify const& is_known) {
 void frame_inspector::look_for_token(identify const& is_known) {
   bool known = false, seen = false;
   headers_->decode(block_, [&](std::string_view value) {
-    // one check per call, since it is expensive
+    // Checks are expensive, so there is only one per call.
     if (!std::exchange(seen, true)) known = is_known(value);
   });
   block_.clear();
@@ -169,7 +169,7 @@ bool frame_inspector::has_ended(std::uint32_t stream) const {
 
 void frame_inspector::note_whole(std::size_t bytes) {
   auto const it = requests_.empty() ? requests_.end() : requests_.find(stream_);
-  // the stream has continued
+  // The stream has continued, so the earlier message was read.
   if (it != requests_.end() && !it->second.charged) requests_.erase(it);
   if (bytes >= large_request_bytes) requests_.insert({stream_, {bytes, false}});
 }

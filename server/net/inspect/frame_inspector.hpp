@@ -102,7 +102,7 @@ class frame_inspector {
 
   std::size_t block_bytes_ = 0;
   std::string block_;  // its bytes, until the client is identified
-  // until the client is identified
+  // Set until the client is identified.
   std::unique_ptr<header_decoder> headers_ = std::make_unique<header_decoder>();
 
   message current_;                                        // of the current DATA frame
@@ -113,7 +113,7 @@ class frame_inspector {
     std::size_t bytes = 0;
     bool charged = false;  // the client has ended the stream
   };
-  // by stream: the last message, if it is large
+  // The last message of each stream, if it is large.
   std::unordered_map<std::uint32_t, request> requests_;
   std::size_t request_bytes_ = 0;  // of the charged requests
   // The streams that the server ended last; the client may still send frames of them.

@@ -101,7 +101,7 @@ extern "C" ssize_t sendmsg(int socket, msghdr const* message, int flags) {
 }
 
 extern "C" int close(int descriptor) {
-  // not guarded, so that it also works after a fork
+  // An atomic instead of a guarded static, so that close also works after a fork.
   static std::atomic<int (*)(int)> system = nullptr;
   auto* call = system.load();
   if (call == nullptr) system = call = muster::net::next<int(int)>("close");

@@ -268,7 +268,7 @@ muster::result<v1::GetCapacityResponse> coordinator_calls::get_capacity(
   auto const session = session_of(r.session());
   if (!session) return session.error();
   auto const& state = pools_.of(*session).state();
-  // these run only closures that name them
+  // Tasks of these jobs run only closures that name them.
   auto const& stateful = state.configuration().stateful_jobs;
   core::task_filter const connected{core::task_state::connected, {}};
   std::uint32_t slots = 0;
@@ -375,7 +375,7 @@ muster::result<v1::GetLogsResponse> coordinator_calls::get_logs(v1::GetLogsReque
   log_target of{*session, core::closure_id{r.closure()}};
   bool const all = r.closure() == 0 && r.token() == 0;
   if (r.closure() == 0 && r.token() != 0) of.closure = h.state().closure_of(*session, r.token());
-  // has not reported anything
+  // The closure has not reported anything.
   if (!all && h.logs().job_of(of.closure) != *session) return response;
   auto const page = h.logs().after(of, r.after(), r.limit() == 0 ? lines_max : r.limit());
   response.set_dropped(page.dropped);

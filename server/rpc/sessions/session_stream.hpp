@@ -125,7 +125,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   /// Objects that wait for their names. The stream is not read until they are created or refused.
   std::vector<v1::NewObject> waiting_;
   coro::timer names_;
-  // lets callbacks of the journal detect the end of this object
+  // Lets callbacks of the journal detect the end of this object.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

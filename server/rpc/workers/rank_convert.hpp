@@ -1,4 +1,5 @@
-// Conversion of rank messages on the worker stream: offers and reports in, orders out.
+// Conversion of rank messages on the worker stream: offers and reports in, orders out. Functions
+// that return a string return the field and the problem, or an empty string.
 #pragma once
 
 #include <optional>
@@ -21,7 +22,6 @@ namespace muster::server {
 /// address, too many ranks, or duplicates.
 muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello const& hello);
 
-/// Returns an empty string, or the field and the problem.
 std::string from_wire(v1::RankReports const& reports, core::rank_reports& to);
 
 /// Appends to the pending output of the stream.
@@ -36,7 +36,7 @@ stacks_answer from_wire(v1::RankStacks const& stacks);
 void to_wire(doctor::hold_steps const& order, v1::HoldSteps& to);
 void to_wire(doctor::stop_after const& order, v1::StopAfterStep& to);
 doctor::steps_held from_wire(v1::StepsHeld const& held);
-/// Returns an empty string, or the field and the problem. Adds one report per attempt.
+/// Adds one report per attempt.
 std::string from_wire(v1::StepsReport const& steps, std::vector<doctor::step_table::report>& to);
 struct ranks_killed {
   core::program_id program{};

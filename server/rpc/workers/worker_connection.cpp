@@ -113,7 +113,7 @@ muster::status worker_connection::take_hello(v1::Hello const& hello) {
   hub_->apply(event);
   if (attached_ && index_ >= 0) objects_attached(index_);
   if (attached_ && takes_ranks_) hub_->programs().steps().resume_worker(stream_);
-  // the worker may repeat answers that it sent on an earlier stream
+  // The worker may repeat answers that it sent on an earlier stream.
   rest_on_ = hub_->gate().written();
   for (auto const& closure : naming) keep_blob_of(closure);
   if (acknowledges_ && answered_ > 0 && attached_) acknowledge();

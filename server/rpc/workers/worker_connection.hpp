@@ -117,7 +117,7 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   std::uint64_t answered_ = 0;  // answers of this stream passed to the hub
   std::uint64_t awaited_ = 0;   // of these, answers waiting for the journal
   std::uint64_t rest_on_ = 0;   // the last batch of the journal with records of them
-  // lets callbacks of the journal detect the end of this object
+  // Lets callbacks of the journal detect the end of this object.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
