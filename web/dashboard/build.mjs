@@ -1,13 +1,12 @@
-// Bundles src/ into index.html, the scripts, app.css and icon.svg, each with a .gz beside it, and writes manifest.json.
-// The same sources give the same bytes: no times, no random names.
+// Bundles src/ into index.html, the scripts, app.css and icon.svg, each with a .gz file, and writes manifest.json. The output is
+// reproducible: no times, no random names.
 //
 //   node build.mjs            into $MUSTER_WEB_OUT or dist/
-//   node build.mjs --tests    the unit tests into $MUSTER_TESTS_OUT or .test/, and runs them
+//   node build.mjs --tests    builds the unit tests into $MUSTER_TESTS_OUT or .test/, and runs them
 //
-// Pages come in a few scripts, loaded when one of them is first looked at (src/pages.tsx); what these share is cut out by
-// esbuild. Scripts and styles carry a hash of their content in their names, so that browsers may keep them for ever.
-// manifest.json, which has no hash, names every file: whoever serves or embeds the page reads it, and nobody else has to
-// know a name.
+// Pages are in a few scripts, loaded when a page is first opened (src/pages.tsx); esbuild splits off their common parts. The
+// names of scripts and styles contain a hash of the content, so that browsers can cache them forever. manifest.json has no hash
+// and names every file, so servers need to know no other name.
 
 import { spawnSync } from 'node:child_process';
 import { build } from 'esbuild';
@@ -19,8 +18,8 @@ import { gzipSync } from 'node:zlib';
 const here = fileURLToPath(new URL('.', import.meta.url));
 const out = process.env.MUSTER_WEB_OUT || join(here, 'dist');
 
-// The only place that says how large the page may be, in bytes gzipped: what is loaded before the first picture of the
-// overview, and everything together. 70 KB and 180 KiB are the most that these are ever to be.
+// The size limits of the dashboard, in bytes gzipped: files loaded before the overview is first drawn, and all files. Never raise
+// them above 70 KB and 180 KiB.
 const budget = { first: 70_000, all: 176 * 1024 };
 
 if (process.argv.includes('--tests')) {
@@ -31,7 +30,7 @@ if (process.argv.includes('--tests')) {
     entryPoints: tests.map((name) => join(here, 'test', name)),
     outdir,
     outbase: join(here, 'test'),
-    define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(here, 'test', 'any.ts')).href) }, // they read files beside themselves
+    define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(here, 'test', 'any.ts')).href) }, // tests read files next to them
     outExtension: { '.js': '.mjs' },
     bundle: true,
     format: 'esm',
@@ -69,14 +68,14 @@ const named = (source) => [...outputs].find(([, output]) => output.entryPoint ==
 const app = named('src/main.tsx');
 const css = named('src/app.css');
 
-// What was built before has other names, and would pile up.
+// Deletes the files of the previous build. Their names have other hashes, so they would accumulate.
 function forget() {
   const manifest = join(out, 'manifest.json');
   if (!existsSync(manifest)) return;
   for (const { file } of JSON.parse(readFileSync(manifest, 'utf8'))) for (const end of ['', '.gz']) rmSync(join(out, basename(file) + end), { force: true });
 }
 
-// A script with all that it cannot run without.
+// Returns a script and all scripts that it imports.
 function needs(name, found = new Set()) {
   if (found.has(name)) return found;
   found.add(name);
@@ -85,7 +84,7 @@ function needs(name, found = new Set()) {
 }
 const first = new Set(['index.html', 'icon.svg', css, ...needs(app), ...needs(named('src/overview.tsx'))]);
 
-// The browser asks for all of them at once, instead of for each when it has read the one before.
+// Lets the browser load all of them at once, instead of each after the one that imports it.
 const ahead = [...first].filter((name) => name.endsWith('.js') && name !== app).map((name) => `<link rel="modulepreload" href="/${name}">\n`);
 const html = readFileSync(join(here, 'src/index.html'), 'utf8')
   .replace('</head>', `${ahead.join('')}</head>`)
@@ -104,7 +103,7 @@ forget();
 const sum = { first: 0, all: 0 };
 for (const { file, content } of assets) {
   const packed = gzipSync(content, { level: 9 });
-  packed[9] = 255; // the header's "operating system" byte: the same everywhere
+  packed[9] = 255; // the header's "operating system" byte: the same on all systems
   writeFileSync(join(out, file), content);
   writeFileSync(join(out, `${file}.gz`), packed);
   console.log(`${file.padEnd(30)}${String(Buffer.byteLength(content)).padStart(8)} bytes${String(packed.length).padStart(8)} gz${first.has(file) ? '  first' : ''}`);

@@ -1,6 +1,6 @@
-// Writes .api/rest.d.ts, the types of REST's answers, from a server's own description: /openapi.json has them all, so none is written twice.
+// Writes .api/rest.d.ts, the types of REST answers, from a server's /openapi.json.
 //
-//   node dev/api.mjs           asks $MUSTER, a binary or the address of a server that runs; without, the release build's binary
+//   node dev/api.mjs           asks $MUSTER, a binary or the address of a running server; default: the release build's binary
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const muster = process.env.MUSTER || join(root, '../../build/release/bin/muster'
 
 const asked = async (url) => (await fetch(`${url}/openapi.json`)).json();
 
-// Starts a server for as long as it takes to ask it.
+// Starts a server, reads its description and stops it.
 async function askedOf(binary) {
   const folder = mkdtempSync(join(tmpdir(), 'muster-api-'));
   const ready = join(folder, 'ready.json');

@@ -1,4 +1,4 @@
-// Chromium as the dev scripts use it: the system's, never one downloaded.
+// Chromium for the dev scripts: the system's, never a downloaded one.
 
 import { chromium } from 'playwright-core';
 
@@ -10,7 +10,7 @@ export function launch() {
   });
 }
 
-// Collects what must not happen on any page: console errors, policy violations, other hosts.
+// Collects faults that no page may have: console errors, policy violations, requests to other hosts.
 export async function watched(context, url) {
   const page = await context.newPage();
   const faults = [];
@@ -26,8 +26,8 @@ export async function watched(context, url) {
   return { page, faults };
 }
 
-// Frames while `act` goes on for 5 s, and what `cost` says of painting after each; prints a line and resolves with how many a second, and how
-// long the slowest in a hundred took.
+// Measures frames for 5 s while `act` runs, and calls `cost` after each to get its painting time. Prints a line and returns the
+// frames per second and the 99th percentile of the frame time.
 export async function framesOf(page, name, act, cost) {
   await page.evaluate(() => {
     globalThis.gaps = [];

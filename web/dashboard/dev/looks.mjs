@@ -1,13 +1,13 @@
-// What a page must not look like, as functions that run within it.
+// Checks for layout faults, as functions that run within the page.
 
-/** Texts that are cut off and say nowhere what they are, also not to a pointer that comes. */
+/** Returns texts that are cut off without a title, also when hovered. */
 export const cutOff = () =>
   [...document.querySelectorAll('body *')]
     .filter((e) => e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).textOverflow === 'ellipsis' && e.checkVisibility() && e.textContent.trim() !== '')
     .filter((e) => e.dispatchEvent(new MouseEvent('mouseenter')) && !e.closest('[title]:not([title=""])') && !e.querySelector('[title]'))
     .map((e) => `${e.tagName}.${e.className}: ${e.textContent.slice(0, 60)}`);
 
-/** What stays in its place while the page scrolls, and lies over something else that does. */
+/** Returns elements that stay in place while the page scrolls, and cover another such element. */
 export const overlaid = () => {
   const stays = [...document.querySelectorAll('body *')].filter(
     (e) => /fixed|sticky/.test(getComputedStyle(e).position) && e.checkVisibility() && e.offsetWidth > 1 && e.offsetHeight > 1 && !e.closest('.stream'),

@@ -1,4 +1,4 @@
-// Made-up clusters for the mock server: agents, barriers, keys and events, with names that are hard to show.
+// Invented clusters for the mock server: agents, barriers, keys and events, with names that are hard to display.
 
 const LONG = 'a-rather-long-job-name-that-somebody-generated-from-a-branch-and-a-date-2026-11-21';
 
@@ -111,7 +111,7 @@ export class MockClusters {
       };
   }
 
-  // A lost worker of the mock is its own item.
+  // A lost worker of the mock is an alert of its own.
   attention() {
     if (this.empty) return [];
     const now = this.start;
@@ -196,7 +196,7 @@ export class MockClusters {
     });
   }
 
-  // One running barrier with all its members.
+  // Returns a running barrier with all its members.
   barrier(id) {
     const b = this.barriers(Date.now(), (ago) => this.start - ago).find((one) => one.id === id && one.state === 'RUNNING');
     if (!b) return null;
@@ -214,7 +214,7 @@ export class MockClusters {
     };
   }
 
-  // The REST of the key-values and of barriers; null: not ours.
+  // Returns the REST answers for key-values and barriers; null for other paths.
   rest(url) {
     const id = /^\/api\/v1\/clusters\/[^/]+\/barriers\/([^/]+)$/.exec(url.pathname)?.[1];
     if (id) return this.barrier(decodeURIComponent(id));

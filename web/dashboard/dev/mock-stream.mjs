@@ -1,5 +1,5 @@
-// Made-up answers of the routes that draw what ran: bars, minutes, samples, the graph of a job, stragglers.
-// `bars`: how many bars there are in the last ten minutes; perf.mjs draws 50,000.
+// Invented answers for the charts of activity: bars, minutes, samples, the graph of a job, stragglers. `bars`: number of bars in
+// the last ten minutes; perf.mjs uses 50,000.
 
 const FUNCTIONS = ['train_step', 'load_shard', 'push_gradients', 'eval_step', 'checkpoint', 'report'];
 
@@ -193,7 +193,7 @@ export class MockStream {
     };
   }
 
-  // The answer as JSON; null: not ours.
+  // Returns the answer as JSON; null for other paths.
   rest(url) {
     const { pathname, searchParams } = url;
     if (pathname === '/api/v1/stream') return this.stream(searchParams);

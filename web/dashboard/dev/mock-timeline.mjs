@@ -1,7 +1,7 @@
-// Steps of a made-up program: each rank one in 900 ms, of one 100,000; one rank in eight is slower for a while; single
-// ones where they are few.
+// Steps of an invented program: one every 900 ms per rank; one program has 100,000 steps. One rank in eight is slower for a
+// while. Single steps are listed if there are few.
 
-const FEW = 10_000; // as the server: more are added up
+const FEW = 10_000; // as on the server; at the limit, steps are summed up
 
 export function timelineOf(p, query) {
   const EACH = p.name === 'pretrain' ? 53.4 : 900;

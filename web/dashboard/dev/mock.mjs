@@ -1,5 +1,5 @@
-// A stand-in for the server, for work on the page: serves dist/ and speaks the WebSocket protocol with made-up data.
-// Development only; the browser tests run against the real server.
+// A mock server for the development of the dashboard: serves dist/ and sends invented data over the WebSocket protocol. The
+// browser tests run against the real server.
 //
 //   node dev/mock.mjs [--tasks 10000] [--port 8477] [--scenario full|small|empty] [--rate 2] [--all]
 //   curl -X POST 'localhost:8477/mock/kill?task=worker:1'      also /mock/revive?task=…, /mock/reboot, /mock/drop
@@ -26,7 +26,7 @@ const HEADERS = {
 const HEARTBEAT = 5000;
 const TIMEOUT = 15_000;
 
-// A small generator with a seed, so that every screenshot shows the same cluster.
+// A small seeded generator, so that every screenshot shows the same cluster.
 function random(seed) {
   let s = seed >>> 0;
   return () => {
@@ -188,7 +188,7 @@ class Cluster {
     for (const key of Object.keys(h)) if (h[key].length > 300) h[key].shift();
   }
 
-  // One tick of made-up life.
+  // Advances the simulation by one tick.
   tick(changeAll) {
     const now = Date.now();
     const last = this.history.t.at(-1) ?? 0;
@@ -214,7 +214,7 @@ class Cluster {
       this.changed.set(row, this.seq.tasks + 1);
     }
     this.next += some;
-    // Now and then one is late, and back some seconds later.
+    // Sometimes a task is late, and recovers some seconds later.
     if (this.scenario === 'full' && this.rand() < 0.05) {
       const row = this.pick();
       if (row?.state === 'CONNECTED') this.set(row, 'LATE', 12_500, '');
@@ -299,11 +299,11 @@ class Cluster {
     };
   }
 
-  // What changed since `from`; everything if it is null.
+  // Returns the changes since `from`; everything if it is null.
   body(topic, from, watched) {
     if (topic === 'counters') {
       const h = this.history;
-      const first = from === null ? 0 : Math.max(0, h.t.length - 2); // the page drops what it has already
+      const first = from === null ? 0 : Math.max(0, h.t.length - 2); // the dashboard drops points that it has
       const history = { step_ms: 1000 };
       for (const key of Object.keys(h)) history[key] = h[key].slice(first);
       return { data: this.data(), history };
@@ -327,7 +327,7 @@ class Cluster {
   }
 }
 
-// A job that logs a line a tick or so, and its closures.
+// A job that logs about one line per tick, and its closures.
 class MockLog {
   closures = ['RUNNING', 'RUNNING', 'FAILED', 'SUCCEEDED', 'QUEUED'].map((state, index) => ({
     id: `cl_000000010000000${index}`,
@@ -379,7 +379,7 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
     if (url.pathname === '/api/v1/overview') return send(200, 'application/json', JSON.stringify(cluster.data()));
     const one = things.answer(url);
     if (one) return send(200, 'application/json', JSON.stringify(one));
-    const job = /^\/api\/v1\/jobs\/([^/]+)$/.exec(url.pathname)?.[1]; // asked for when the list has it not
+    const job = /^\/api\/v1\/jobs\/([^/]+)$/.exec(url.pathname)?.[1]; // requested if the list does not contain it
     if (job) return send(404, 'application/problem+json', JSON.stringify({ status: 404, detail: `there is no ${decodeURIComponent(job)}` }));
     if (url.pathname.startsWith('/mock/') && request.method === 'POST') return send(200, 'text/plain', control(url));
     const ran = stream.rest(url);
@@ -467,7 +467,7 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
     }
   };
 
-  // A snapshot, then what differs from what the client was sent last.
+  // Sends a snapshot first, then the differences from the last message to this client.
   const publishNamed = (client, topic, from) => {
     const rows = things.rows(topic) ?? named.rows(topic);
     const sent = from === null ? {} : (client.named.get(topic) ?? {});

@@ -1,5 +1,5 @@
-// Measures the task stream with 50,000 bars (--bars N) in ten minutes on 24 workers: frames while it is dragged to and
-// fro, and while it is zoomed. Prints one line a measure; fails below 30 frames a second.
+// Measures the task stream with 50,000 bars (--bars N) in ten minutes on 24 workers: frames during dragging and zooming. Prints a
+// line for each measurement; fails below 30 frames per second.
 
 import { framesOf, launch, watched } from './browser.mjs';
 import { startMock } from './mock.mjs';
@@ -25,7 +25,7 @@ console.log(`runs of pixels in the first picture: ${runs}`);
 const y = canvas.y + canvas.height / 2;
 const x = canvas.x + canvas.width / 2;
 let way = 1;
-await frames('at rest', () => page.waitForTimeout(500)); // what the machine has to give now
+await frames('at rest', () => page.waitForTimeout(500)); // the speed of this machine at present
 const pan = await frames('dragging', async () => {
   await page.mouse.move(x, y);
   await page.mouse.down();

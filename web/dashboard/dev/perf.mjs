@@ -1,5 +1,5 @@
-// Measures the page with 10,000 tasks of which 1,000 change ten times a second (--all: every one of them), for 15 s
-// (--seconds N), on a page that paints all the time. Prints one line a measure, with the budget it should stay under.
+// Measures the dashboard with 10,000 tasks, of which 1,000 change ten times a second (--all: all of them), for 15 s (--seconds
+// N), while it paints continuously. Prints a line for each measurement, with its budget.
 
 import { launch, watched } from './browser.mjs';
 import { startMock } from './mock.mjs';

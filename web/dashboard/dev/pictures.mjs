@@ -1,9 +1,9 @@
-// Compares pages with the pictures in test/pictures: light, dark and on a telephone. A change of the page that is seen
-// there must be wanted: `npm run pictures -- --renew` takes them anew, and the change of the files is part of the commit.
+// Compares pages with the pictures in test/pictures: light, dark and on a phone. After an intended change, run `npm run pictures
+// -- --renew` and commit the changed files.
 //
-// The data and the time stand still, so pictures differ only where the page does. They are half as large as the page:
-// that is enough to see what moved. Fonts are those of the system: where texts are of another width than when the
-// pictures were taken nothing is compared (77, as ctest knows what was skipped).
+// Data and time are fixed, so pictures differ only if the page does. They have half the size of the page, which is enough to see
+// a change. Fonts are those of the system: if texts have another width than in the pictures, nothing is compared and the exit
+// status is 77 (skipped, for ctest).
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,8 +13,8 @@ import { startMock } from './mock.mjs';
 
 const NOON = Date.UTC(2026, 10, 27, 12);
 const FOLDER = fileURLToPath(new URL('../test/pictures/', import.meta.url));
-const OTHER = 40; // of 255: a pixel that differs by more in a channel is another
-const MOST = 0.002; // of all pixels may be others: edges of letters
+const OTHER = 40; // of 255: a pixel counts as different if a channel differs by more
+const MOST = 0.002; // share of pixels that may differ: edges of letters
 const SKIPPED = 77;
 const PAGES = {
   overview: '/',
@@ -31,7 +31,7 @@ const LOOKS = {
 const renew = process.argv.includes('--renew');
 Date.now = () => NOON;
 
-// How wide texts are: other fonts have other widths.
+// Returns the widths of texts, which depend on the fonts.
 const fontsOf = (page) =>
   page.evaluate(() => {
     const pen = document.createElement('canvas').getContext('2d');
@@ -41,7 +41,7 @@ const fontsOf = (page) =>
     });
   });
 
-// The share of pixels that are others; 1 where the sizes differ.
+// Returns the share of different pixels; 1 if the sizes differ.
 const differs = (page, a, b) =>
   page.evaluate(
     async ([one, two, other]) => {
@@ -61,7 +61,7 @@ const differs = (page, a, b) =>
     [a.toString('base64'), b.toString('base64'), OTHER],
   );
 
-// What the page shows once it has come to rest.
+// Returns the screenshot once the page no longer changes.
 async function settled(page) {
   let before = Buffer.alloc(0);
   for (let n = 0; n < 20; ++n) {

@@ -1,5 +1,5 @@
-// Takes screenshots of the page in its states, light and dark, into shots/ (or the folder named), and runs axe on each.
-// Ends with 1 if axe or the browser found anything.
+// Takes screenshots of the dashboard in its states, light and dark, into shots/ (or the given folder), and runs axe on each.
+// Exits with 1 if axe or the browser reports a fault.
 
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -18,7 +18,7 @@ const FULL = { scenario: 'full', tasks: 200 };
 const EMPTY = { scenario: 'empty', tasks: 0 };
 const full = (name, path) => ({ name, mock: FULL, path });
 const empty = (name, path) => ({ name: `empty-${name}`, mock: EMPTY, path });
-// On a screen and on a telephone.
+// On a desktop and on a phone.
 const both = (name, path, act) => [
   { name, mock: FULL, path, act },
   { name: `narrow-${name}`, mock: FULL, path, act, width: 390 },
@@ -142,10 +142,10 @@ for (const scene of SCENES.filter(({ name }) => !only || name === only)) {
     await wait(700);
     const file = join(out, `${scene.name}-${theme}.png`);
     await page.screenshot({ path: file, fullPage: true });
-    if (['disconnected', 'no-job'].includes(scene.name)) faults.length = 0; // what fails is logged by the browser itself
-    if (!['disconnected', 'selected'].includes(scene.name)) await page.click('[data-testid=pause]'); // axe wants a page that holds still
+    if (['disconnected', 'no-job'].includes(scene.name)) faults.length = 0; // the browser itself logs failed requests
+    if (!['disconnected', 'selected'].includes(scene.name)) await page.click('[data-testid=pause]'); // axe needs a page that does not change
 
-    // Through the protocol, not a script tag: the page's policy forbids those.
+    // Uses the protocol, since the content security policy forbids script tags.
     await page.evaluate(axe);
     const { violations, passes, incomplete } = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: tags }), TAGS);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);

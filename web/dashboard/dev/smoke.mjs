@@ -1,5 +1,5 @@
-// Walks through what the page must do in a browser, against the mock: pause, loss, another boot, keys, hostile strings.
-// The same behaviour against the real server is tested with the server; this one needs nothing but Chromium.
+// Checks basic behaviour in a browser against the mock: pause, loss of connection, another boot, keys, hostile strings. Needs
+// only Chromium. The server's tests check the same against the real server.
 
 import assert from 'node:assert/strict';
 import { launch, watched } from './browser.mjs';

@@ -1,4 +1,4 @@
-// The agents of the picked cluster: victims apart from casualties, who is late, who never came.
+// The agents of the selected cluster. Failed agents are separate from those they took down; late and missing agents are marked.
 
 import { agentName, countPlights, hostOf, listAgents, plight, PLIGHT_SHAPES, PLIGHT_WORDS, PLIGHTS, remark, troubled, type Plight } from './model/agents';
 import { age, clock, count, moment } from './model/format';
@@ -68,7 +68,7 @@ const clusterColumn: Column<AgentRow> = {
 };
 const problemColumns = [...columns.slice(0, 2), clusterColumn, ...columns.slice(2).filter(({ title }) => title !== 'Incarnation' && title !== 'Devices')];
 
-// Those of all clusters that need a look, as the key numbers count them; nothing while all are well.
+// The agents with problems in all clusters, counted as in the key numbers. Empty while there are none.
 export function AgentProblems() {
   slow.value;
   const counted = new Set(
@@ -162,7 +162,7 @@ function Filter({ counts, only }: { counts: Record<Plight, number>; only: Plight
   return <Segments<Plight | ''> wide label="State" options={[['', 'all'], ...options]} now={only} testid="only" choose={(p) => choose({ state: p === only ? '' : p })} />;
 }
 
-// Where a failure began, apart from those it took down.
+// The agent where a failure began, separate from those that it took down.
 function Cause({ of }: { of: ClusterRow }) {
   if (!of.cause) return null;
   return (

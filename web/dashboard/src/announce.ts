@@ -1,5 +1,5 @@
-// What a screen reader says by itself: changes of the connection, new errors and new alerts, at most once in five seconds.
-// Ticking numbers are never announced.
+// Announcements for screen readers: changes of the connection, new errors and new alerts, at most once in five seconds. Changing
+// numbers are never announced.
 
 import { effect } from '@preact/signals';
 import { announcement, connectionState } from './connection';
@@ -13,7 +13,7 @@ const EVERY_MS = 5000;
 const ERROR = TASK_STATES.indexOf('ERROR');
 
 export function startAnnouncing(): void {
-  const pending = new Map<string, string>(); // by topic: only the newest of each is worth saying
+  const pending = new Map<string, string>(); // by topic; only the newest message of each is announced
   let timer: ReturnType<typeof setTimeout> | undefined;
   let said = -Infinity;
   let errors: number | null = null;
@@ -41,7 +41,7 @@ export function startAnnouncing(): void {
     if (errors !== null && now > errors) queue('errors', `${plural(now, 'task')} in error.`);
     errors = now;
   });
-  let known: ReadonlySet<string> | null = null; // alerts that were there before
+  let known: ReadonlySet<string> | null = null; // alerts that existed before
   effect(() => {
     slow.value;
     if (store.seq('attention') === null) return;

@@ -1,4 +1,4 @@
-// Who waits for whom: running barriers with the names of the missing, then how the others ended.
+// Running barriers with the names of missing tasks, then ended barriers.
 
 import { useSignal } from '@preact/signals';
 import { useBarrierMembers } from './barrier-members';
@@ -27,8 +27,8 @@ export function Barriers() {
   const of = cluster();
   const wanted = query.value.trim().toLowerCase();
   const all = store.barriers.all().filter((b) => b.cluster === of?.name && (!wanted || b.id.toLowerCase().includes(wanted)));
-  const named = chosen('id').value; // a link led to this one
-  // The one whose time is over first needs a person first.
+  const named = chosen('id').value; // opened through a link
+  // The earliest deadline is the most urgent.
   const running = all.filter((b) => b.state === 'RUNNING').sort((a, b) => Number(b.id === named) - Number(a.id === named) || (a.deadline || Infinity) - (b.deadline || Infinity));
   const known = new Map(useBarrierMembers(running).map((b) => [`${b.id}#${b.counter}`, b]));
   const ended = all.filter((b) => b.state !== 'RUNNING').sort((a, b) => b.ended - a.ended);
@@ -119,7 +119,7 @@ function Running({ barrier: b, known }: { barrier: BarrierRow; known: BarrierVie
   );
 }
 
-// A dot for each member: filled once it has arrived. Below, the arrivals after the first one.
+// A dot for each member, filled once it has arrived. Below, the arrivals after the first.
 function Members({ all }: { all: readonly Member[] }) {
   const more = useSignal(false);
   const arrived = all.filter((m) => m.came > 0);

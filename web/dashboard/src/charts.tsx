@@ -1,5 +1,5 @@
-// Throughput, queue and latency over five minutes, an hour or a day. The five minutes come with the live numbers; what
-// is older, and latency, is asked for.
+// Throughput, queue and latency over five minutes, an hour or a day. The five minutes are part of the live numbers; older data
+// and latencies are read over REST.
 
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
@@ -26,8 +26,8 @@ interface Shown {
   title: string;
   unit: string;
   rows: readonly Row[];
-  times?: boolean; // in ms: each value has a unit of its own
-  bands?: ChartProps['bands']; // between the median and what all but a hundredth are below
+  times?: boolean; // in ms: each value has its own unit
+  bands?: ChartProps['bands']; // between the median and the 99th percentile
   text(value: number): string;
 }
 
@@ -73,7 +73,7 @@ const CHARTS: readonly Shown[] = [
 
 const EVERY_MS: Record<Span, number> = { '5m': 5000, '1h': 10_000, '24h': 60_000 };
 
-// Larger than all that is needed before; until it is there nobody misses a chart.
+// This script is larger than everything needed before it. Until it is loaded, the chart is empty.
 const Drawn = lazy<ChartProps>(
   async () => (await import('./parts/chart')).Chart,
   () => null,
@@ -123,7 +123,7 @@ export function Charts() {
   );
 }
 
-// What the dashed lines are.
+// The meaning of the dashed lines.
 const MARKS = [
   ['restarting', 'start of the server'],
   ['error', 'a job failed'],
@@ -144,7 +144,7 @@ function useMarkers(): readonly Marker[] {
   );
 }
 
-// "1795764980-1795765000": seconds that all charts show, in the address.
+// Parses "1795764980-1795765000": the seconds that all charts show, from the address.
 function rangeOf(text: string): [number, number] | null {
   const [from, to] = text.split('-').map(Number);
   return from && to && from < to ? [from, to] : null;
@@ -179,7 +179,7 @@ function One({ chart, span, zoom, markers, points, missing }: OneProps) {
         ? notable(values[n]!, points.columns.finished ?? [])
         : chart.times
           ? values[n]!.map((v) => (v ? Math.max(LEAST_MS, v) : null))
-          : // 0: nothing was measured
+          : // 0: no measurement
             values[n]!,
     );
     return [points.seconds, ...drawn] as ChartProps['data'];
@@ -200,7 +200,7 @@ function One({ chart, span, zoom, markers, points, missing }: OneProps) {
   );
 }
 
-// Under the cursor the values there, else the legend.
+// Shows the values under the cursor, otherwise the legend.
 function Readout({ chart, points, at }: { chart: Shown; points: Points | null; at: number | null }) {
   const second = at === null ? undefined : points?.seconds[at];
   return (

@@ -1,4 +1,4 @@
-// Whether what you see is now. A frozen page that looks alive is worse than none.
+// Shows whether the data is current, since a frozen page must not look live.
 
 import { signal } from '@preact/signals';
 import { session } from './access/session';
@@ -32,7 +32,7 @@ export function ConnectionLine() {
   );
 }
 
-// The wide line over the page, when there is something to know before reading on.
+// Banners for facts that affect the whole page.
 export function Banners() {
   slow.value;
   const state = connectionState();

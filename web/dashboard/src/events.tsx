@@ -1,4 +1,4 @@
-// What happened, newest first.
+// Events, newest first.
 
 import { foldEvents, type FoldedEvent } from './model/fold-events';
 import { age, count, moment } from './model/format';
@@ -45,7 +45,7 @@ const columns: readonly Column<FoldedEvent>[] = [
   { title: 'Text', width: 'minmax(200px, 4fr)', cell: (e) => <Text event={e} /> },
 ];
 
-// How often it happened stands first: it is what a fold hides.
+// The number of occurrences comes first, since folding hides it.
 function Text({ event: e }: { event: FoldedEvent }) {
   return (
     <bdi title={e.text}>

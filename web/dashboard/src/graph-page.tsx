@@ -1,4 +1,4 @@
-// Which closure of a job needs which: each of them up to 2,000, above that a box a function.
+// The dependencies of a job: single closures up to 2,000, otherwise a box for each function.
 
 import { useMemo } from 'preact/hooks';
 import { useHeading } from './heading';

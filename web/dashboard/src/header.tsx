@@ -43,7 +43,7 @@ export function Header() {
   );
 }
 
-// The page above this one, where there is one.
+// A link to the parent page, if there is one.
 function Above() {
   const above = railOf(page.value);
   if (above === page.value.path) return null;
@@ -101,7 +101,7 @@ function Uptime() {
   slow.value;
   const { counters, hello } = store;
   if (!hello) return <p class="note">waiting for the server…</p>;
-  // Uptime is in the counters, of the same moment as serverNow.
+  // Uptime is part of the counters, measured at serverNow.
   const up = counters ? counters.uptime_ms + (frozen.value ? 0 : viewNow() - store.serverNow) : 0;
   return (
     <p class="note" title={counters ? `since ${moment(store.serverNow - counters.uptime_ms)}` : ''}>
@@ -110,7 +110,7 @@ function Uptime() {
   );
 }
 
-// Single letters, unless one is typing; they can be turned off in the help.
+// Single-letter shortcuts, inactive while the user types; the help has a switch to turn them off.
 function useShortcuts(find: { current: HTMLInputElement | null }): void {
   useEffect(() => {
     let going = -Infinity; // when "g" was pressed: the next letter names a page

@@ -1,4 +1,4 @@
-// What the page is about, in words: the name of the job, the function of the closure. The header and the tab show it.
+// The subject of the page in words, such as the name of a job or the function of a closure. Shown in the header and the tab.
 
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -10,7 +10,7 @@ export interface Step {
 }
 
 export const heading = signal('');
-// What stands above it besides the page that the rail has: the job of a closure.
+// Further parents in addition to that of the rail, for example the job of a closure.
 export const trail = signal<readonly Step[]>([]);
 
 export function useHeading(text: string, above?: Step): void {

@@ -1,4 +1,4 @@
-// What of this server survives its process, and whether the disk keeps up.
+// Which data of this server is durable, and whether the disk keeps up.
 
 import { age, bytes, count, moment, span } from './model/format';
 import { slow, store, viewNow } from './page';

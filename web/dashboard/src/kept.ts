@@ -1,4 +1,4 @@
-// What this browser remembers: short lists of texts, the newest last. A browser that keeps nothing forgets with the page.
+// Lists of short texts that this browser stores, the newest last. Without storage, they last until the page is closed.
 
 import { signal, type Signal } from '@preact/signals';
 
@@ -15,7 +15,7 @@ export function keptList(key: string, max: number): KeptList {
     try {
       localStorage.setItem(key, JSON.stringify(list.value));
     } catch {
-      // It is full or forbidden: the list lasts as long as the page.
+      // Storage is full or forbidden: the list lasts until the page is closed.
     }
   };
   return {

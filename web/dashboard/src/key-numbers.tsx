@@ -1,4 +1,4 @@
-// The five numbers that answer "is it well?" before anything else is read.
+// The five numbers that show first whether the server is well.
 
 import type { ComponentChildren } from 'preact';
 import { Bar } from './parts/bar';
@@ -47,7 +47,7 @@ interface KeyProps {
 }
 
 function Key({ label, testid, value, of, spark, token, children }: KeyProps) {
-  // The unit of "47.4 k" belongs to the number, the one of "989 ms" is smaller; both are part of one text for readers.
+  // The unit of "47.4 k" belongs to the number; that of "989 ms" is smaller. Screen readers get both as one text.
   const [digits, unit] = (value ?? '–').split(/ (?=ms$|s$)/);
   return (
     <div class="key" data-testid={testid}>
@@ -89,14 +89,14 @@ function TaskStates({ tasks }: { tasks: TaskTotals }) {
 
 function Failures({ counters }: { counters: Counters }) {
   const { failed, finished } = counters.rates;
-  // A few among thousands are normal; one in a hundred is not.
+  // A few failures among thousands are normal; one in a hundred is not.
   return <span class={failed > 0 && failed * 100 >= finished ? 'text-error' : ''}>{short(failed)} failed/s</span>;
 }
 
 function queueLine({ closures, rates }: Counters): string {
   const parts = [`${short(closures.running)} running`];
   if (closures.blocked > 0) parts.push(`${short(closures.blocked)} blocked`);
-  // Little's law: what is queued, at the rate it leaves.
+  // Little's law: queue length divided by throughput.
   if (closures.queued > 0 && rates.finished >= 1) parts.push(`wait ≈ ${age((1000 * closures.queued) / rates.finished)}`);
   return parts.slice(0, 2).join(' · ');
 }

@@ -1,4 +1,4 @@
-// The pages of lists, as one script: together they are loaded once and packed better than each with what it shares.
+// The list pages as one script. They load together and compress better, since they share code.
 
 export { Barriers } from './barriers';
 export { Events } from './events';

@@ -1,5 +1,5 @@
-// What REST says of something, asked again while the page shows it and it can change. What has ended is asked for once;
-// while the connection is lost or the page paused nothing is asked and the last answer stays.
+// Polls a REST resource while the page shows it and it can change. Final values are read once. While the connection is lost or
+// the page is paused, nothing is requested and the last answer stays.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -10,22 +10,22 @@ import { get, Gone } from './rest';
 const TYPING_MS = 200;
 
 export interface Looked<T> extends Look<T> {
-  again(): void; // ask at once: something was just changed from here
+  again(): void; // requests at once, after a change made here
 }
 
 interface Options<T> {
-  every?: number; // ms between an answer and the next question
-  over?(value: T): boolean; // it cannot change any more
-  keep?: boolean; // show the old answer until a changed question is answered: for lists with filters
-  read?(path: string): Promise<T>; // when one answer of JSON is not all
+  every?: number; // ms between an answer and the next request
+  over?(value: T): boolean; // whether the value is final
+  keep?: boolean; // keep the old answer until a changed request is answered: for lists with filters
+  read?(path: string): Promise<T>; // for values that need more than one JSON answer
 }
 
-// `path` is what is asked, see rest.ts:api; an empty one asks nothing.
+// `path`: the resource, see rest.ts:api; empty: no request.
 export function useLooked<T>(path: string, { every = 2000, over = () => false, keep = false, read = get }: Options<T> = {}): Looked<T> {
   const looked = useSignal<Look<T>>(nothing());
   const wake = useRef<() => void>(() => {});
   const held = asked(looked.value, path, keep);
-  // Another run of the server may know other things. The first one is no news.
+  // After a restart of the server, data is read again. The first connection does not count as a restart.
   const boot = store.hello?.boot;
   const run = useRef({ boot, n: 0 });
   if (boot && run.current.boot !== boot) run.current = { boot, n: run.current.n + (run.current.boot ? 1 : 0) };
@@ -54,7 +54,7 @@ export function useLooked<T>(path: string, { every = 2000, over = () => false, k
       if (!left && !still && wait !== null) timer = setTimeout(look, wait);
     };
     wake.current = () => void look();
-    // While one types, each letter is another question; the last one is asked.
+    // Each typed letter changes the request; only the last one is sent.
     if (looked.peek().stale) timer = setTimeout(look, TYPING_MS);
     else if (!still || looked.peek().value === null) void look();
     return () => {

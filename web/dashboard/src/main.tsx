@@ -35,7 +35,7 @@ function App() {
   );
 }
 
-// Names of strangers stand in <bdi> and in titles: whatever turns text around in there is shown by its number.
+// Names from users are in <bdi> elements and titles. In them, characters that change the text direction are shown by number.
 const before = options.vnode;
 options.vnode = (vnode) => {
   const { type, props } = vnode as { type: unknown; props: { children?: unknown; title?: unknown } | null };
@@ -49,10 +49,10 @@ options.vnode = (vnode) => {
 };
 
 startTheme();
-// Whether the page is closed is known before it is drawn, unless the server takes its time.
+// Waits for the session before drawing, but at most half a second.
 await Promise.race([readSession(), new Promise((done) => setTimeout(done, 500))]);
 const root = document.getElementById('app')!;
-root.replaceChildren(); // what stood there while this was loaded
+root.replaceChildren(); // the placeholder of index.html
 render(<App />, root);
 let started = false;
 effect(() => {
@@ -64,5 +64,5 @@ effect(() => {
   void import('./alerts/notices').then(
     ({ startNotices }) => startNotices(),
     () => {},
-  ); // a page without them is one all the same
+  ); // the page works without notifications
 });

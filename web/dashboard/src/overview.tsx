@@ -10,7 +10,7 @@ import { Functions, Jobs } from './parts/progress';
 import { TaskList } from './parts/task-list';
 import { Values } from './values';
 
-// The verdict, what needs a person, how the clusters are; then the picture and the numbers behind it.
+// The verdict, alerts and clusters; then the map and the numbers.
 export function Overview() {
   return (
     <div class="panels overview">
@@ -35,8 +35,8 @@ export function Overview() {
   );
 }
 
-// Agents with problems before all closure workers. A server of agents alone has no closure workers to list; while nobody
-// is here at all the list says what will be there.
+// Agents with problems come before closure workers. A server with agents only has no list of workers; without any tasks, the list
+// explains what it will show.
 function Workers() {
   slow.value;
   const agents = store.clusters.all().some((c) => c.tasks > 0);

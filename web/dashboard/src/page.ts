@@ -1,9 +1,9 @@
-// The state of the page: what the user chose, and the signals by which components learn that the store changed.
+// The state of the page: the user's choices, and the signals that tell components about changes of the store.
 //
-// The store is plain data. Components read a signal (`slow` or `fast`) and then the store, so 10,000 rows cost no signal:
-//   slow  twice a second, for digits: faster than that nobody can read them
-//   fast  once per animation frame at most, when the state of a task changed: canvas and rows turn red at once
-// A hidden page gets neither, but a tick of `slow` when its alerts change: the tab's title and icon tell of them.
+// The store is plain data. Components read a signal (`slow` or `fast`) and then the store, so 10,000 rows need no signals:
+//   slow  twice a second, for digits: faster changes are not readable
+//   fast  at most once per animation frame, when the state of a task changed: canvas and rows turn red at once
+// A hidden page gets neither, except a tick of `slow` when its alerts change, for the tab's title and icon.
 
 import { readSession, session } from './access/session';
 import { computed, effect, signal } from '@preact/signals';
@@ -17,7 +17,7 @@ import { Store } from './model/store';
 
 const SLOW_MS = 500;
 const SORT_MS = 1000;
-const HIDDEN_MS = 30_000; // how long a hidden tab goes on listening to everything
+const HIDDEN_MS = 30_000; // how long a hidden tab stays subscribed to everything
 
 export const store = new Store();
 
@@ -25,13 +25,13 @@ export const slow = signal(0);
 export const fast = signal(0);
 export const link = signal<Link>('connecting');
 export const paused = signal(false);
-export const query = chosen('q'); // what is looked for on this page
+export const query = chosen('q'); // search text of this page
 export const rebooted = signal(false); // until the user has read it
 export const shortcuts = signal(localStorage.getItem('muster.shortcuts') !== 'off');
 export const helpOpen = signal(false);
 export const paletteOpen = signal(false);
-export const order = signal<Float64Array>(new Float64Array(0)); // the task list
-export const groups = signal<MapGroup[]>([]); // the cluster map
+export const order = signal<Float64Array>(new Float64Array(0)); // for the task list
+export const groups = signal<MapGroup[]>([]); // for the cluster map
 
 export const frozen = computed(() => paused.value || link.value !== 'live');
 
@@ -56,26 +56,26 @@ const socket = new Socket(
   },
 );
 
-// How old the picture is.
+// Returns the age of the data, in ms.
 export function dataAge(): number {
   return performance.now() - socket.lastHeard;
 }
 
-// The server's clock stands: it shows the data of a stopped server.
+// Whether the server shows the data of a stopped server, whose clock stands still.
 export const stands = computed(() => session.value?.read_only ?? false);
 
-// The server's clock now; while the picture stands still, so does its clock, or healthy heartbeats would seem to age.
+// Returns the server's clock. It stands still while the page is frozen; otherwise healthy heartbeats would seem to age.
 export function viewNow(): number {
   return frozen.value || stands.value ? store.serverNow : store.serverNow + Math.max(0, dataAge());
 }
 
 export function setPaused(next: boolean): void {
-  if (next && store.tasks.stateVersion !== sortedState) sort(); // or the held list would move once more
+  if (next && store.tasks.stateVersion !== sortedState) sort(); // otherwise the frozen list would change once more
   paused.value = next;
   socket.freeze(next);
 }
 
-// What fits begins at its first page.
+// Search results begin at their first page.
 export const setQuery = (next: string): void => choose({ q: next, page: '', at: '' }, 'replace');
 
 export function setShortcuts(on: boolean): void {
@@ -97,7 +97,7 @@ let sortedSize = 0;
 let sortedOf: string | undefined;
 let groupedRows = -1;
 
-// What was, by time, can be asked for. Not before the first numbers are there.
+// Returns whether the server keeps history. False until the first counters arrive.
 export const keepsHistory = (): boolean => store.counters?.durable?.history_bytes !== undefined;
 
 function requestFrame(): void {
@@ -109,7 +109,7 @@ function onFrame(): void {
   const { tasks } = store;
   const fill = store.clusters.version + store.agents.version + store.barriers.version + store.events.version + store.attention.version + store.programs.version + store.watchedVersion;
   if ((!filled && store.counters) || (fill !== drawnRows && performance.now() - drawnAt > SLOW_MS / 4)) {
-    filled = true; // the first picture does not wait for the next half second
+    filled = true; // the first drawing does not wait for the next half second
     drawnRows = fill;
     drawnAt = performance.now();
     ++slow.value;
@@ -124,16 +124,16 @@ function onFrame(): void {
   ++fast.value;
 }
 
-// The overview lists the workers of all clusters, the page of tasks those of the cluster that is looked at.
+// The overview lists the workers of all clusters, the task page those of the selected one.
 function ofCluster(): string | undefined {
   const of = cluster();
   return page.value.path === '/tasks' && of ? poolOf(of) : undefined;
 }
 
-// Rows that jump about cannot be read, and sorting is the dearest step: once a second is enough.
+// Sorts at most once per second: rows that move cannot be read, and sorting is the most expensive step.
 function sortIfDue(): void {
   const stale = store.tasks.stateVersion !== sortedState || ofCluster() !== sortedOf;
-  const first = sortedSize === 0 && store.tasks.size > 0; // these do not wait
+  const first = sortedSize === 0 && store.tasks.size > 0; // the first rows do not wait
   if (stale && (first || performance.now() - sortedAt >= SORT_MS)) sort();
 }
 
@@ -152,7 +152,7 @@ function onSlow(): void {
 }
 
 function onVisibility(hidden: boolean): void {
-  want(hidden ? ['counters', 'attention'] : topics()); // the tab's title and icon tell of alerts
+  want(hidden ? ['counters', 'attention'] : topics()); // for the tab's title and icon
   if (!hidden) {
     socket.connect();
     requestFrame();
@@ -160,7 +160,7 @@ function onVisibility(hidden: boolean): void {
   }
 }
 
-// What the page shows, with the log or the program that is looked at.
+// Returns the topics of the page, including those of the displayed log or program.
 function topics(): readonly Topic[] {
   const { path, topics } = page.value;
   const of = path === '/jobs/*' || path === '/closures/*' ? subject.value : '';
@@ -175,21 +175,20 @@ function want(topics: readonly Topic[]): void {
   socket.want(topics);
 }
 
-// The cluster that is looked at: the one in the address, else the main port's.
+// Returns the selected cluster: that of the address, else that of the main port.
 export function cluster(): ClusterRow | undefined {
   const all = store.clusters.all();
   if (picked.value) return all.find((row) => row.name === picked.value);
   return all.find((row) => row.main) ?? all[0];
 }
 
-// The address names one that there is not. Not known before the clusters are.
+// Whether the address names a cluster that does not exist. False until the clusters are known.
 export const unknownCluster = computed(() => {
   slow.value;
   return picked.value !== '' && store.clusters.all().length > 0 && !cluster();
 });
 
-// As REST wants it: the name of the cluster, empty for the main one. Before the clusters are known it is one that the
-// token is bound to.
+// The cluster for REST requests, empty for the main one. Until the clusters are known, one that the token is bound to.
 export const clusterQuery = computed(() => {
   slow.value;
   const of = cluster();
@@ -197,7 +196,7 @@ export const clusterQuery = computed(() => {
   return picked.value || session.value?.clusters?.[0] || '';
 });
 
-// The chosen task, as the id of its row. The address has its name; names of other clusters' workers are not told apart.
+// The selected task as the id of its row. The address contains its name.
 export const selected = {
   get value(): number | null {
     void [fast.value, picked.value];
@@ -222,7 +221,7 @@ function rowNamed(name: string): number | null {
   return id;
 }
 
-// How rows name it: the main one has no name there.
+// Returns the name of a cluster in rows, which is empty for the main one.
 export function poolOf(of: ClusterRow): string {
   return of.main ? '' : of.name;
 }
@@ -234,7 +233,7 @@ export function start(): void {
     void [page.value, picked.value, query.value];
     sort();
   });
-  // A token that was revoked ends the connection: then it is asked again who we are.
+  // A revoked token ends the connection, so the session is read again.
   effect(() => {
     if (link.value === 'lost') void readSession();
   });

@@ -1,5 +1,5 @@
-// The page of an address. The lists, the pages of one thing, and those with pictures come with parts of the script of
-// their own when one of them is first looked at, so that what is seen first has little to wait for.
+// Selects the page of an address. Lists, detail pages and charts are in scripts of their own, loaded when first opened, so that
+// the first page loads quickly.
 
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
@@ -49,7 +49,7 @@ function load(path: Path): void {
     .finally(() => ++news.value);
 }
 
-load(page.peek().path); // before the first drawing: it is on its way meanwhile
+load(page.peek().path); // starts loading before the first drawing
 
 export function Content() {
   news.value;

@@ -1,5 +1,5 @@
-// Ctrl-K: one field that finds pages, clusters, jobs, programs, closures, workers, hosts, objects, keys, saved filters and
-// actions. Loaded when it is first opened. Names come from what the page listens to and from REST; all of them are text.
+// Ctrl-K: a field that finds pages, clusters, jobs, programs, closures, workers, hosts, objects, keys, saved filters and
+// commands. Loaded when it is first opened. Names are from the page's topics and from REST; they are shown as text.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -58,7 +58,7 @@ function* offered(typed: string): Generator<Found> {
 
 const asked = (order: Order): Found => ({ kind: 'action', title: order.title, detail: order.detail, asks: order });
 
-// What a listing has under this name; nothing while nothing is asked.
+// Returns the rows of a listing; empty if there is no request.
 function useAsked<Row>(name: string, path: string): readonly Row[] {
   return useLooked<Record<string, Row[]>>(path, { keep: true, over: () => true }).value?.[name] ?? [];
 }
@@ -72,12 +72,12 @@ export function Palette() {
   const text = typed.value.trim();
   useEffect(() => dialog.current!.showModal(), []);
   const { verbs, rest } = verbsIn(text);
-  const q = verbs.length > 0 ? rest : text; // "cancel nightly" is about "nightly"
+  const q = verbs.length > 0 ? rest : text; // "cancel nightly" searches for "nightly"
   const cl = clusterQuery.value;
   const jobs = useAsked<JobView>('jobs', text && api('jobs', { q, limit: LIMIT, cluster: cl }));
   const programs = useAsked<ProgramView>('programs', text && api('programs', { q, limit: LIMIT, cluster: cl }));
   const objects = useAsked<ObjectView>('objects', text && api('objects', { q, limit: LIMIT, cluster: cl }));
-  // Of a job that is looked at its closures are found by what is in them.
+  // On the page of a job, its closures are searched by their content.
   const inJob = page.value.path === '/jobs/*' ? subject.value : '';
   const closures = useAsked<ClosureView>('closures', text && inJob && api(`jobs/${encodeURIComponent(inJob)}/closures`, { q, limit: LIMIT }));
   const of = cluster()?.name ?? '';

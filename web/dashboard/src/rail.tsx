@@ -14,7 +14,7 @@ import { ClusterSwitch } from './clusters/cluster-switch';
 import { setZone, zone, ZONES } from './zone';
 import { setTheme, theme, THEMES } from './theme';
 
-// How many there are; red what is in error, amber what waits.
+// The number of entries; red for errors, amber for waiting ones.
 function Badge({ path }: { path: Path }) {
   slow.value;
   const of = cluster();
@@ -27,7 +27,7 @@ function Badge({ path }: { path: Path }) {
         {short(programs.reduce((sum, row) => sum + row.count, 0))}
       </b>
     );
-  // Red as long as an alert is open; the number is that of the list's filter.
+  // Red while an alert is open; the number is that of the list's filter.
   const jobs = path === '/jobs' ? (of?.failed_jobs ?? 0) : 0;
   if (jobs > 0 && about(/^(job|session)s?-failed$/).length > 0)
     return (
@@ -66,7 +66,7 @@ function Entries({ group }: { group?: string }) {
 
 export function Rail() {
   slow.value;
-  const open = useSignal(false); // the menu of a telephone
+  const open = useSignal(false); // the menu on a phone
   useEffect(() => {
     open.value = false;
   }, [page.value.path]);

@@ -1,6 +1,6 @@
-// Questions to the server over REST, and its refusals in its own words.
+// REST requests, and refusals with the server's messages.
 
-// There is no such thing; the message says in the server's words whether there was one.
+// The object does not exist; the server's message says whether it ever did.
 export class Gone extends Error {}
 
 export class Refused extends Error {
@@ -28,14 +28,14 @@ export async function get<Body>(path: string): Promise<Body> {
   return (await ask(path)).json() as Promise<Body>;
 }
 
-// Changes something; resolves with what the server answered.
+// Changes something; resolves with the server's answer.
 export async function send<Body>(method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<Body | null> {
   const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
   const response = await ask(path, { method, ...init });
   return (await response.json().catch(() => null)) as Body | null;
 }
 
-// "/api/v1/jobs" and what is asked of it; what is empty is left out.
+// Returns a path such as "/api/v1/jobs" with its query; omits empty parameters.
 export function api(path: string, query: Readonly<Record<string, string | number>> = {}): string {
   const asked = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== '') asked.set(name, String(value));

@@ -1,6 +1,6 @@
-// Which page is shown, of what, and how: all of it is in the address, so that any view can be pasted in a chat. The path
-// says the page and its subject, the query every filter and choice. Nothing else holds them: who reads `chosen(name)`
-// reads the address, so what the page shows and what the address says cannot differ.
+// The page, its subject and all its settings are in the address, so that any view can be shared as a link. The path contains the
+// page and its subject, the query every filter and choice. There is no other copy: `chosen(name)` reads the address, so page and
+// address cannot differ.
 
 import { computed, signal, type ReadonlySignal } from '@preact/signals';
 import { normal, pageOf, subjectOf, type Page } from './model/pages';
@@ -9,23 +9,23 @@ const here = () => ({ pathname: location.pathname, search: location.search });
 const at = signal(normal(here()));
 
 export const page: ReadonlySignal<Page> = computed(() => pageOf(at.value.pathname));
-// The address as it is: who reads it is drawn anew when it changes.
+// The current address; components that read it are redrawn when it changes.
 export const addressNow = computed(() => at.value.pathname + at.value.search);
-// What the page is about, /jobs/JOB_ID; empty on pages that are about everything.
+// The subject of the page, as in /jobs/JOB_ID; empty for pages without one.
 export const subject = computed(() => subjectOf(at.value.pathname));
 
 const query = computed(() => new URLSearchParams(at.value.search));
 const choices = new Map<string, ReadonlySignal<string>>();
 
-// A choice of the user, by its name in the address; empty when nothing was chosen.
+// A choice of the user, by its name in the address; empty if there is none.
 export function chosen(name: string): ReadonlySignal<string> {
   let choice = choices.get(name);
   if (!choice) choices.set(name, (choice = computed(() => query.value.get(name) ?? '')));
   return choice;
 }
 
-// Changes choices; an empty one leaves the address. 'replace' while one types or moves about in a list, so that "back"
-// leads to the view before.
+// Changes choices; an empty one is removed from the address. Use 'replace' during typing or moving in a list, so that "back"
+// leads to the previous view.
 export function choose(changes: Readonly<Record<string, string>>, how: 'push' | 'replace' = 'push'): void {
   const next = new URLSearchParams(query.peek());
   for (const [name, value] of Object.entries(changes)) {
@@ -46,7 +46,7 @@ function take(): void {
   at.value = url;
 }
 
-// What happens when a page is left for another address of the same browser window; scroll.ts sets it.
+// Called when the user leaves a page for another address in this window; scroll.ts sets it.
 export const leaving = { now: () => {}, left: () => {} };
 
 function move(to: string, how: 'push' | 'replace'): void {
@@ -64,7 +64,7 @@ export function startRouting(): void {
   addEventListener('popstate', take);
 }
 
-// Where a link leads: the cluster goes along, what belongs to one page does not.
+// Returns the address of a link: keeps the cluster, drops choices of the current page.
 export function address(path: string, more: Readonly<Record<string, string>> = {}): string {
   const next = new URLSearchParams();
   for (const [name, value] of Object.entries({ cluster: picked.value, ...more })) if (value) next.set(name, value);
@@ -76,16 +76,16 @@ const one = (path: string, id: string, more: Readonly<Record<string, string>> = 
 
 export const jobAddress = (job: string, more: Readonly<Record<string, string>> = {}): string => one('/jobs', job, more);
 export const programAddress = (program: string): string => one('/programs', program);
-// The server finds some closures only by the job that had them.
+// The server finds some closures only through their job.
 export const closureAddress = (closure: string, job = ''): string => one('/closures', closure, { job });
-// Tasks are named "worker:3"; the cluster tells those of several apart.
+// Tasks are named "worker:3"; the cluster distinguishes equal names.
 export const workerAddress = (task: string, cluster = picked.value): string => one('/workers', task, { cluster });
 
 export function go(to: string): void {
   move(to, 'push');
 }
 
-// A plain click stays in this page; with a modifier the browser does what it always does.
+// A plain click stays in this page; with a modifier key, the browser's default applies.
 export function follow(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();

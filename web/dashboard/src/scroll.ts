@@ -1,12 +1,12 @@
-// Where one was on a page is restored by "back". The browser's own memory fails, as a page grows when its data arrive.
+// Restores the scroll position after "back". The browser's own restoration fails, as a page grows when its data arrives.
 
 import { leaving } from './route';
 
 const SETTLE_MS = 150;
-const RESTORE_MS = 2000; // for so long a page has time to grow
+const RESTORE_MS = 2000; // time for a page to grow
 
 let scrolled: ReturnType<typeof setTimeout> | undefined;
-let restoring = 0; // the frame that is asked for; 0: none
+let restoring = 0; // the requested frame; 0: none
 
 function keep(): void {
   clearTimeout(scrolled);
@@ -30,7 +30,7 @@ function restore(): void {
   restoring = requestAnimationFrame(step);
 }
 
-// Call it after startRouting: the page of the address is then there before its place is restored.
+// Call after startRouting: the page of the address must exist before its position is restored.
 export function startKeepingPlace(): void {
   history.scrollRestoration = 'manual';
   leaving.now = keep;
@@ -45,5 +45,5 @@ export function startKeepingPlace(): void {
   };
   addEventListener('scroll', onScroll, { passive: true });
   for (const touch of ['wheel', 'pointerdown', 'touchstart', 'keydown']) addEventListener(touch, stop, { passive: true });
-  if (history.state) restore(); // the page was loaded again
+  if (history.state) restore(); // the page was reloaded
 }

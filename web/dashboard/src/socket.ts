@@ -1,6 +1,6 @@
-// The connection: says what we want to hear, applies what comes, notices silence, and comes back after a loss.
+// The WebSocket connection: subscribes to topics, applies messages, detects silence, and reconnects.
 //
-// It knows no DOM and no real time: everything it needs is in SocketEnv, so that tests drive it by hand.
+// Uses neither DOM nor real time: SocketEnv has everything it needs, so that tests can drive it.
 
 import { MAX_WATCHED_ROWS, parse, SUBPROTOCOL, type ClientMessage, type ServerMessage, type Topic, type TopicMessage } from './model/protocol';
 import type { Store } from './model/store';
@@ -20,17 +20,17 @@ export interface Wire {
 export interface SocketEnv {
   open(subprotocol: string): Wire;
   now(): number; // monotonic, ms
-  after(ms: number, call: () => void): () => void; // returns a cancel
+  after(ms: number, call: () => void): () => void; // returns a function that cancels it
   random(): number; // 0…1
 }
 
 export interface SocketEvents {
-  changed(): void; // the store has news
+  changed(): void; // the store has changed
   link(link: Link): void;
-  rebooted(): void; // the server answering is another run than before
+  rebooted(): void; // another run of the server has answered
 }
 
-const SILENCE_MS = 3000; // counters come twice a second, so three seconds of nothing is a dead line
+const SILENCE_MS = 3000; // counters arrive twice a second, so this means a dead connection
 const ACK_MS = 1000;
 const ASK_AGAIN_MS = 2000;
 const BACKOFF_MS = { first: 250, last: 10_000 };
@@ -46,7 +46,7 @@ export class Socket {
   private frozen = false;
   private wanted: readonly Topic[] = ['counters', 'tasks', 'jobs'];
   private subscribed = new Set<Topic>();
-  private asked = new Map<Topic, number>(); // topics whose answer is on its way, and since when
+  private asked = new Map<Topic, number>(); // topics with a pending request, and its time
   private rows: number[] = [];
   private retryAfter: number | null = null;
   private cancelRetry: (() => void) | null = null;
@@ -71,20 +71,20 @@ export class Socket {
     this.watch();
   }
 
-  // Topics beyond these are not sent to us; a hidden tab needs only the counters and the alerts.
+  // Sets the wanted topics; the server sends no others. A hidden tab needs only the counters and the alerts.
   want(topics: readonly Topic[]): void {
     this.wanted = topics;
     this.settle();
   }
 
-  // Frozen, the picture holds still and only the liveness signal is listened to. Thawed, one delta brings us up to date.
+  // While frozen, only counters are received, to detect a dead connection. After that, a delta updates the page.
   freeze(frozen: boolean): void {
     this.frozen = frozen;
     if (!frozen) for (const topic of this.subscribed) if (this.wanted.includes(topic)) this.ask([topic]);
     this.settle();
   }
 
-  // The rows whose exact heartbeat age is on screen.
+  // The visible rows, which need exact heartbeat ages.
   watchRows(ids: readonly number[]): void {
     const next = ids.slice(0, MAX_WATCHED_ROWS);
     if (next.length === this.rows.length && next.every((id, n) => id === this.rows[n])) return;
@@ -147,7 +147,7 @@ export class Socket {
     if (outcome === 'applied') this.events.changed();
   }
 
-  // Message-driven, not by timer: browsers slow the timers of hidden tabs down to one a minute.
+  // Sent on messages, not by a timer: browsers limit timers of hidden tabs to one per minute.
   private acknowledge(): void {
     const now = this.env.now();
     if (now - this.lastAck < ACK_MS) return;
@@ -155,10 +155,10 @@ export class Socket {
     this.send({ t: 'ack' });
   }
 
-  // Brings the server's idea of our subscriptions in line with what we want now.
+  // Sends the difference between the wanted and the current subscriptions.
   private settle(): void {
     if (!this.greeted) return;
-    // Counters stay subscribed even when frozen: they are how we know that the server lives.
+    // Counters stay subscribed even when frozen: they show that the server is alive.
     const wanted = this.frozen ? this.wanted.filter((topic) => topic === 'counters') : this.wanted;
     for (const topic of this.subscribed) {
       if (wanted.includes(topic)) continue;
@@ -172,12 +172,12 @@ export class Socket {
   private ask(topics: readonly Topic[]): void {
     if (!this.greeted) return;
     const now = this.env.now();
-    // Deltas that were on their way when the gap was seen are gaps too; one question is enough for all of them.
+    // Deltas in flight when the gap was detected are gaps, too; one request is enough for all of them.
     const due = topics.filter((topic) => now - (this.asked.get(topic) ?? -Infinity) >= ASK_AGAIN_MS);
     const held: Partial<Record<Topic, number>> = {};
     for (const topic of due) {
       const seq = this.store.seq(topic);
-      // What was asked in vain once may have been forgotten by the server: then only a snapshot helps.
+      // After an unanswered resume, the server may have lost the subscription: then only a snapshot helps.
       if (seq !== null && !this.asked.has(topic)) held[topic] = seq;
       else this.send({ t: 'sub', topic });
       this.asked.set(topic, now);
@@ -217,7 +217,7 @@ export class Socket {
     }
     if (this.link === 'live') this.setLink('lost');
     const grown = Math.min(BACKOFF_MS.last, BACKOFF_MS.first * 2 ** this.failures++);
-    // Jitter, so that all pages of a restarted server do not come back in the same millisecond.
+    // Jitter, so that the pages of a restarted server do not reconnect at the same time.
     const wait = this.retryAfter ?? grown * (0.75 + this.env.random() / 2);
     this.retryAfter = null;
     this.cancelRetry = this.env.after(wait, () => this.connect());

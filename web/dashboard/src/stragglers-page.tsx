@@ -1,4 +1,4 @@
-// Who comes late to barriers: of the newest ones that passed, who was last and how long the others waited for it.
+// Late arrivals at barriers: the last task at each of the newest passed barriers, and how long the others waited.
 
 import { taskName } from './model/agents';
 import { age, count, plural } from './model/format';
@@ -16,7 +16,7 @@ import { Ago } from './parts/when';
 import { api } from './rest';
 import { address, choose, chosen } from './route';
 
-// A late task is an agent: the page of tasks has its row.
+// A late task is an agent: the task page has its row.
 const Late = ({ task }: { task: string }) => (
   <Link to={address('/tasks', { q: taskName(task) })}>
     <bdi>{taskName(task)}</bdi>

@@ -1,11 +1,11 @@
-// Bars over REST. One question for a stretch of time, then only for what is newer.
+// Reads bars over REST: first those of a range of time, then only newer ones.
 
 import type { StreamBody } from './model/stream-protocol';
 import { Stream } from './model/stream';
 import { spanOf, type View } from './model/time-view';
 import { get } from './rest';
 
-const PAGES = 8; // asked for in a row before the picture is drawn; the rest a moment later
+const PAGES = 8; // read in a row before drawing; the rest follows later
 
 export interface Wanted {
   view: View;
@@ -13,12 +13,12 @@ export interface Wanted {
   tasks: string;
   job: string;
   cluster: string;
-  until?: number; // nothing comes after it; 0: it goes on
+  until?: number; // no bars follow after this time; 0: open
 }
 
 export type Ask = (query: URLSearchParams) => Promise<StreamBody>;
 
-// Keeps a stream filled for what is looked at. `ask` is the only door to the server.
+// Keeps a stream filled for the visible range. Uses the server only through `ask`.
 export class StreamFeed {
   readonly stream = new Stream();
   private held: { from: number; to: number; filter: string; more: boolean } | null = null;
@@ -30,20 +30,20 @@ export class StreamFeed {
     this.held = null;
   }
 
-  // Whether what is held does not cover what is wanted.
+  // Returns whether the loaded range does not cover the wanted one.
   missing(wanted: Wanted): boolean {
     const { held } = this;
     return held === null || held.filter !== filterOf(wanted) || wanted.view.from < held.from || Math.min(wanted.view.to, wanted.now, wanted.until || Infinity) > held.to;
   }
 
-  // Asks for what is missing, or for what is new. Returns whether the stream changed; a newer call makes an older one moot.
+  // Reads missing or new bars. Returns whether the stream changed; a newer call cancels an older one.
   async look(wanted: Wanted): Promise<boolean> {
     const round = ++this.round;
     let fresh = this.missing(wanted);
     if (!fresh && this.held!.to !== Infinity && !this.held!.more) return false; // the past does not change
     const { view, now } = wanted;
     const from = fresh ? Math.max(0, Math.floor(view.from - spanOf(view))) : this.held!.from;
-    // With what lies beside it, so that panning finds it there; up to now it goes on growing.
+    // Includes a margin on both sides for panning. A range up to now keeps growing.
     const end = Math.min(view.to + spanOf(view), wanted.until || Infinity);
     const to = end >= now ? Infinity : Math.ceil(end);
     for (let page = 0; page < PAGES; ++page) {
@@ -60,11 +60,11 @@ export class StreamFeed {
       fresh = false;
       if (!body.more) break;
     }
-    // What went up to now when it was begun, and is looked at no further: it has all that is wanted.
+    // The view no longer follows now, and the loaded data is complete, so it stops growing.
     if (to !== Infinity && this.held!.to === Infinity && !this.held!.more) this.held = { ...this.held!, to: now };
     if (this.held!.to !== Infinity) {
       const body = await this.ask(new URLSearchParams([...new URLSearchParams(filterOf(wanted)), ['from_ms', String(Math.floor(now))], ['limit', '1']]));
-      if (round === this.round) this.stream.takeRunning(body); // a newer look asks for it again; the bars are new anyway
+      if (round === this.round) this.stream.takeRunning(body); // a newer call reads it again; the bars are new anyway
     }
     return true;
   }

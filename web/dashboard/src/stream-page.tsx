@@ -1,4 +1,4 @@
-// What the workers really did: one lane a worker, a bar where a closure ran.
+// The work of the workers: a lane for each worker, a bar for each closure.
 
 import { signal, useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
@@ -67,7 +67,7 @@ export function StreamPage() {
   );
 }
 
-// Once a second is enough for a table, and at once after a move.
+// Updates a table once per second, and at once after a move.
 function useSums(stream: Stream, lanes: readonly Lane[]): Sum[] {
   const second = Math.floor(slow.value / 2);
   return useMemo(() => sums(stream, lanes, currentView(), liveEnd(stream)), [second, lanes, settled.value]);
@@ -175,7 +175,7 @@ function Download({ job }: { job: string }) {
   );
 }
 
-// How far back single bars go, when the view begins before that.
+// States how far back single bars reach, if the view begins earlier.
 function Coarse({ stream }: { stream: Stream }) {
   settled.value;
   if (stream.since === 0 || currentView().from >= stream.since) return null;

@@ -1,5 +1,5 @@
-// Which stretch of time the stream shows. Following, its end is now; else it stands still. The address says the same a
-// moment later, so that a drag does not write it sixty times a second.
+// The visible range of the stream. While following, it ends at now; otherwise it is fixed. The address is updated a little later,
+// so that a drag does not write it sixty times a second.
 
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -15,7 +15,7 @@ const AHEAD = 0.03; // of the span: room at the right of now
 export type Looking = { follow: true; span: number } | { follow: false; view: View };
 export const looking = signal<Looking>({ follow: true, span: SPAN_MS });
 
-// The same a moment later, once a move has come to rest: for what need not follow each frame.
+// The range after a move has ended, for parts that need not follow each frame.
 export const settled = signal<Looking>(looking.peek());
 
 export function currentView(): View {
@@ -25,7 +25,7 @@ export function currentView(): View {
   return { from: to - at.span, to };
 }
 
-// What runs grows until now, but not beyond what the server was asked lately.
+// Running closures grow until now, but not far beyond the last answer of the server.
 export function liveEnd(stream: Stream): number {
   return Math.min(viewNow(), stream.now + 5000);
 }
@@ -56,7 +56,8 @@ function fromAddress(from: string, to: string, span: string): Looking {
   return { follow: true, span: wish > 0 ? Math.min(MAX_SPAN, Math.max(MIN_SPAN, wish)) : SPAN_MS };
 }
 
-// While the page is shown: the address leads, unless it says what we wrote. Where it says nothing, `otherwise` is shown.
+// While the page is shown, the address sets the range, unless this code wrote it. Without a range in the address, uses
+// `otherwise`.
 export function useLooking(otherwise?: Looking): void {
   const says = { from: chosen('from').value, to: chosen('to').value, span: chosen('span').value };
   const text = JSON.stringify(says);
@@ -67,14 +68,14 @@ export function useLooking(otherwise?: Looking): void {
   useEffect(() => () => clearTimeout(timer), []);
 }
 
-// A factor below 1 looks closer. While following, now stays where it is.
+// A factor below 1 zooms in. While following, now stays in place.
 export function zoom(factor: number, at?: number): void {
   const now = looking.peek();
   if (now.follow) set({ follow: true, span: Math.min(MAX_SPAN, Math.max(MIN_SPAN, now.span * factor)) });
   else set({ follow: false, view: zoomed(now.view, factor, at ?? (now.view.from + now.view.to) / 2, viewNow()) });
 }
 
-// By a share of what is seen.
+// Moves by a share of the visible range.
 export function pan(share: number): void {
   const view = currentView();
   set({ follow: false, view: panned(view, share * spanOf(view), viewNow()) });

@@ -9,7 +9,7 @@ const KEY = 'muster.theme';
 const stored = localStorage.getItem(KEY) as Theme | null;
 
 export const theme = signal<Theme>(stored && THEMES.includes(stored) ? stored : 'auto');
-export const repaint = signal(0); // counts the changes of what `color` answers
+export const repaint = signal(0); // counts changes of the results of `color`
 
 const cache = new Map<string, string>();
 let probe: HTMLElement | null = null;
@@ -20,7 +20,7 @@ export function color(token: string): string {
     if (!probe) {
       probe = document.createElement('i');
       probe.hidden = true;
-      probe.style.forcedColorAdjust = 'none'; // pictures keep their colours; shapes carry the states too
+      probe.style.forcedColorAdjust = 'none'; // canvases keep their colours; shapes show the states, too
       document.body.append(probe);
     }
     probe.style.color = `var(--${token})`;

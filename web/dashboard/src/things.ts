@@ -1,4 +1,4 @@
-// The pages of one thing, as one script: see lists.ts.
+// The detail pages as one script: see lists.ts.
 
 export { ClosurePage } from './things/closure-page';
 export { JobPage } from './things/job-page';

@@ -1,4 +1,4 @@
-// RemoteValues by status. Millions are unreadable as rows; three numbers and a bar are not.
+// RemoteValues by status, as three numbers and a bar: there can be millions.
 
 import { Bar } from './parts/bar';
 import { bytes, count, percent, plural } from './model/format';

@@ -1,4 +1,4 @@
-// In which zone times are shown: that of the browser, or UTC. Kept in this browser.
+// The time zone of displayed times: the browser's, or UTC. Stored in this browser.
 
 import { signal } from '@preact/signals';
 import { setClockZone, type Zone } from './model/format';

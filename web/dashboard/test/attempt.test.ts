@@ -1,4 +1,4 @@
-// What was seen of an attempt, as one text.
+// The record of an attempt as text.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,11 +1,11 @@
-// Holds the colour tokens to WCAG, so that a changed colour cannot make a state unreadable.
+// Checks the colour tokens against WCAG, so that states stay readable.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 const css = readFileSync(new URL('../src/tokens.css', import.meta.url), 'utf8');
-// The first mention of each token; later ones are for prefers-contrast.
+// The first occurrence of each token; later ones are for prefers-contrast.
 const tokens = new Map<string, [string, string]>();
 for (const [, name, light, dark] of css.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g)) {
   if (!tokens.has(name!)) tokens.set(name!, [light!, dark!]);

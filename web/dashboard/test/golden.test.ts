@@ -1,4 +1,4 @@
-// The golden messages are what the server's tests hold its serializer to; here they are read and applied.
+// Reads and applies the golden messages, which the server's tests compare with its output.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

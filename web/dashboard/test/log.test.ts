@@ -1,4 +1,4 @@
-// A log on the page: what snapshots and deltas make of it, and how much is kept.
+// A log on the page: the effect of snapshots and deltas, and the limit.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -23,7 +23,7 @@ test('the last answer outlives failures, which are asked about ever more slowly'
   assert.equal(
     nextLook(look, 1000, (n) => n === 7),
     1000,
-  ); // final, but the failure is of a later question
+  ); // final, but the later request has failed
   for (const wait of [2000, 4000, 8000, 15_000, 15_000]) assert.equal(nextLook((look = failed(look, 'no answer', false)), 1000, never), wait);
   assert.equal(answered(look, 8).problem, '');
 });
@@ -43,7 +43,7 @@ test('a list whose filter changed keeps its rows until the new ones come; anothe
   assert.equal(
     nextLook(kept, 1000, () => true),
     1000,
-  ); // the old answer says nothing about the new question
+  ); // an old answer does not make the new request final
   assert.equal(answered(kept, 8).stale, false);
   assert.equal(failed(kept, 'no', false).value, null);
   assert.equal(asked(known, '', true).value, null);

@@ -15,7 +15,7 @@ function check(map: Layout, counts: number[]): void {
     const beside = map.blocks[group - 1]?.labelTop === block.labelTop;
     assert.ok(block.top > block.labelTop && (beside ? block.left > map.blocks[group - 1]!.left : block.labelTop >= bottom), 'groups do not overlap');
     bottom = Math.max(bottom, block.top + block.rows * map.pitch);
-    // Every corner of the group is found again where it was put.
+    // The inverse mapping returns the corners of the group.
     for (const n of [0, block.count - 1, Math.floor(block.count / 2)]) {
       const { x, y } = cellPlace(map, { group, n });
       assert.ok(Number.isInteger(x) && Number.isInteger(y));

@@ -1,4 +1,4 @@
 export type Part<T> = T extends readonly (infer Each)[] ? Part<Each>[] : T extends object ? { [Name in keyof T]?: Part<T[Name]> } : T;
 
-// An answer of the server with what a test needs of it, and no more.
+// Returns a partial answer of the server, with only the members that a test needs.
 export const only = <T>(part: Part<T>): T => part as T;

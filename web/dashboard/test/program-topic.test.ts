@@ -1,4 +1,4 @@
-// Programs as the server tells them over the WebSocket.
+// Programs as the WebSocket sends them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-// As much of a browser as routing needs: an address, and a history that tells when one goes back.
+// The part of a browser that routing needs: an address, and a history with events for "back".
 const visited = ['/jobs/job_0000000000000001?cluster=train'];
 let at = 0;
 const heard: (() => void)[] = [];
@@ -55,7 +55,7 @@ test('a choice changes the address and nothing else; typing leaves one step in t
   route.choose({ state: '', q: '' });
   assert.equal(visited.length, before + 1);
   assert.equal(visited[at], '/jobs/job_2?cluster=train');
-  route.choose({ state: '' }); // as it was: no step
+  route.choose({ state: '' }); // unchanged: no history entry
   assert.equal(visited.length, before + 1);
 });
 

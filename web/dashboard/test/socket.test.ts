@@ -1,4 +1,4 @@
-// The connection with a hand-driven clock and wire.
+// The connection with a manual clock and wire.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -22,7 +22,7 @@ class FakeWire implements Wire {
   say(message: object): void {
     this.onmessage?.({ data: JSON.stringify(message) });
   }
-  // What was sent since the last look, without the acks.
+  // Returns the messages sent since the last call, without acks.
   take(): ClientMessage[] {
     const all = this.sent.filter((message) => message.t !== 'ack');
     this.sent = [];

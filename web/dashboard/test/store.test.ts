@@ -1,4 +1,4 @@
-// Whether any way of cutting the same history into messages leads to the same picture.
+// Checks that all ways to split a history into messages lead to the same state.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -60,7 +60,7 @@ function greeted(): Store {
   return store;
 }
 
-// All that a page could show of the tasks, in a canonical order.
+// Returns all visible data of the tasks, in a canonical order.
 function picture(store: Store): unknown {
   const { tasks } = store;
   const ids = [...listOrder(tasks)].sort((a, b) => a - b);
@@ -127,7 +127,7 @@ test('property: a snapshot and any split of the deltas give the same picture', (
     return seed % below;
   };
   for (let round = 0; round < 200; ++round) {
-    // A history: after each step some rows changed, came or went.
+    // A history: at each step some rows are changed, added or removed.
     const model = new Map<number, Row>();
     const changedAt = new Map<number, number>();
     const states: Map<number, Row>[] = [];
@@ -144,7 +144,7 @@ test('property: a snapshot and any split of the deltas give the same picture', (
     const between = (from: number, to: number): TasksMessage => {
       const at = states[to]!;
       const touched = [...at.keys(), ...[...changedAt.keys()].filter((id) => !at.has(id))];
-      // Rows of step `to` that differ from step `from`: what a server finds by "changed after seq".
+      // Rows of step `to` that differ from step `from`, as the server finds them by sequence number.
       const different = touched.filter((id) => states[from]!.get(id) !== at.get(id));
       return delta(
         from,

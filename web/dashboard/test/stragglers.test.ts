@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lateNote, verdict, type Stragglers } from '../src/model/straggler-protocol';
 
-// Each of `who` is "TASK HOST TIMES-LAST".
+// Each element of `who` is "TASK HOST TIMES-LAST".
 function found(who: readonly string[], barriers: number): Stragglers {
   const lasts = who.map((text) => text.split(' ')).map(([task = '', host = '', last]) => [task, host, Number(last)] as const);
   const hosts = [...new Set(lasts.map(([, host]) => host))];

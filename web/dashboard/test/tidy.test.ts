@@ -1,4 +1,4 @@
-// Rules that a reviewer would otherwise have to remember.
+// Checks rules that reviewers would otherwise have to remember.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -5,7 +5,7 @@ import { get, send } from '../rest';
 
 export type { Session };
 
-export const session = signal<Session | null>(null); // null: not asked yet, or nobody answers
+export const session = signal<Session | null>(null); // null: not read yet, or the server does not answer
 
 const PATH = '/api/v1/session';
 
@@ -13,7 +13,7 @@ export async function readSession(): Promise<void> {
   session.value = await get<Session>(PATH).catch(() => session.peek());
 }
 
-// Rejects with the server's words.
+// Rejects with the server's message.
 export async function signIn(token: string): Promise<void> {
   session.value = await send<Session>('POST', PATH, { token });
 }
@@ -23,5 +23,5 @@ export async function signOut(): Promise<void> {
   location.reload();
 }
 
-// What the button of an action is told where the token may only look.
+// Returns the properties that disable the button of an action if the token is a viewer's.
 export const mayOnlyLook = () => (session.value?.required && session.value.role === 'viewer' ? { disabled: true, why: 'Your token may look, and change nothing.' } : {});

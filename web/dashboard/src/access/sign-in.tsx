@@ -47,7 +47,7 @@ export function SignIn() {
   );
 }
 
-// Whether the page has to be opened first.
+// Returns whether the user must sign in first.
 export function isClosed(): boolean {
   const who = session.value;
   return !!who?.required && (!who.signed_in || who.role === 'worker');

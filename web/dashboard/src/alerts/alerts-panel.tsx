@@ -1,4 +1,4 @@
-// What needs a person, by the server's rules; an item goes when its cause is over, or is put aside by whoever has seen it.
+// The server's alerts. An alert disappears when its cause ends, or when a user dismisses it.
 
 import { useSignal } from '@preact/signals';
 import { bare } from '../model/ansi';
@@ -22,7 +22,7 @@ const Notify = lazy(
   () => null,
 );
 
-// The whole picture in one line.
+// The summary of all alerts in one line.
 export function Verdict() {
   slow.value;
   if (store.seq('attention') === null) return null;

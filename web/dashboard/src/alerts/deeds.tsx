@@ -1,4 +1,4 @@
-// What a button beside an alert does, instead of a command to type.
+// The action of a button next to an alert, which replaces a command.
 
 import type { Signal } from '@preact/signals';
 import type { Deed } from '../model/alert-list';
@@ -33,7 +33,7 @@ export function DeedButton({ deed, title, why }: { deed: Deed; title: string; wh
   );
 }
 
-// The server's sentence, as it is now.
+// The server's current explanation.
 export function Why({ deed }: { deed: Deed }) {
   const path = `closures/${encodeURIComponent(deed.id)}`;
   const looked = useLooked<{ explanation: string }>(api(`${path}/explain`, { job: deed.job }));

@@ -1,4 +1,4 @@
-// Runs again what did not succeed of a job, as a new job.
+// Submits the unsuccessful closures of a job again, as a new job.
 
 import { useSignal } from '@preact/signals';
 import { count, plural } from '../model/format';
@@ -11,7 +11,7 @@ interface Props {
   id: string;
   counts?: { failed: number; cancelled: number };
   retryable?: boolean;
-  stay?: boolean; // here, with a link to the new job; else it is opened
+  stay?: boolean; // stay on this page and show a link to the new job; otherwise open it
 }
 
 const retry = (id: string) => send<{ id: string }>('POST', api(`jobs/${encodeURIComponent(id)}/retry`));

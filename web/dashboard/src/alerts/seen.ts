@@ -1,4 +1,4 @@
-// The alerts that concern whoever looks, and what was put aside in this browser.
+// The alerts to show, and those that were dismissed in this browser.
 
 import { keptList } from '../kept';
 import { clusterOf, mostUrgentFirst, nameOfItem } from '../model/alert-list';
@@ -9,7 +9,7 @@ import { picked } from '../route';
 const SEEN_MAX = 200;
 export const seen = keptList('muster.seen', SEEN_MAX);
 
-// Those of the cluster that is looked at; what is about the whole server is in each.
+// Returns the alerts of the selected cluster and of the whole server.
 export function items(): AttentionRow[] {
   const of = picked.value ? cluster() : undefined;
   const all = mostUrgentFirst(store.attention.all());

@@ -1,5 +1,5 @@
-// Which cluster the page is about, and how each fares. All pages obey it, and it goes along from page to page; a page that
-// can only be about one shows which. There is nothing to choose where there is one.
+// Selects the cluster that all pages show, and displays the state of each. Links keep the selection. A page that applies to one
+// cluster only shows its name. Without a choice if there is only one cluster.
 
 import { useRef } from 'preact/hooks';
 import { fares, health } from '../model/cluster-health';
@@ -9,7 +9,7 @@ import { cluster, paletteOpen, slow, store } from '../page';
 import { Mark } from '../parts/shape';
 import { choose, page, picked } from '../route';
 
-const FEW = 4; // are shown without a click
+const FEW = 4; // shown without a click
 const SHOWN = 30;
 const MANY = 1000; // tasks: "1,151/1,200" would leave no room for the name
 
@@ -27,7 +27,7 @@ export function ClusterSwitch() {
     if (!few && menu.current) menu.current.open = false;
   };
   const known = all.find((c) => c.name === value);
-  // The one that is looked at is among those that are shown.
+  // Always includes the selected cluster.
   const shown = [...all.slice(0, SHOWN), ...(known && all.indexOf(known) >= SHOWN ? [known] : [])];
   return (
     <details ref={menu} class="switch" open={few} data-testid="cluster-switch" data-cluster={value}>
@@ -63,7 +63,7 @@ export function ClusterSwitch() {
   );
 }
 
-// Workers that came to the main cluster are in the counters of any page; those of others only with the tasks.
+// The counters contain the workers of the main cluster on all pages; those of other clusters need the tasks.
 function stateOf(c: ClusterRow) {
   return fares(c, c.main ? store.counters?.tasks : undefined);
 }

@@ -1,4 +1,4 @@
-// The clusters of this server side by side, and how each is.
+// The clusters of this server with their states.
 
 import { fares, health, workersByPool, type Workers } from '../model/cluster-health';
 import { age, count, moment } from '../model/format';

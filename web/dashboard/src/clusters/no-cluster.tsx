@@ -2,7 +2,7 @@ import { slow, store } from '../page';
 import { Panel } from '../parts/panel';
 import { follow, picked } from '../route';
 
-// Another cluster's data under the name that was asked for would be believed.
+// Shown for an unknown cluster. Another cluster's data would be mistaken for that of the requested one.
 export function NoCluster() {
   slow.value;
   return (

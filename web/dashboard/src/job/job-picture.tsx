@@ -1,4 +1,4 @@
-// How long the closures of a job took: a histogram, and who took the time, by function and worker.
+// Execution times of the closures of a job: a histogram, and totals by function and worker.
 
 import { useMemo } from 'preact/hooks';
 import { useLooked } from '../looked';
@@ -13,12 +13,12 @@ import { api, get } from '../rest';
 import { chosen } from '../route';
 import { JobTimeline } from './job-timeline';
 
-const PAGES = 3; // that are looked at, of
-const LIMIT = 1000; // closures
+const PAGES = 3; // pages read
+const LIMIT = 1000; // closures per page
 const SHOWN = 8; // functions, and workers
-const EVERY = 10_000; // ms, while it runs
+const EVERY = 10_000; // ms, while the job runs
 
-// The first closures of the job; of a large one not all, and the panel says so.
+// Returns the first closures of the job. The panel reports if a large job was read only in part.
 async function firstOf(path: string): Promise<Ran[]> {
   const all: Ran[] = [];
   let token = '';
@@ -31,7 +31,7 @@ async function firstOf(path: string): Promise<Ran[]> {
   return all;
 }
 
-// The stretch of the timeline that is looked at, as its canvas writes it into the address; null: all of the job.
+// Returns the visible range of the timeline, which its canvas writes to the address; null: the whole job.
 function stretch(): { from: number; to: number } | null {
   const [from, to] = [Number(chosen('from').value), Number(chosen('to').value)];
   return from > 0 && from < to ? { from, to } : null;
@@ -51,7 +51,7 @@ export function JobPicture({ job }: { job: JobView }) {
     const within = (all ?? []).filter((r) => r.from <= to && r.from + r.us / 1000 >= from);
     return (range ? within.length > 0 : within.length > 1) ? pictureOf(within) : null;
   }, [all, whole.value, from, to]);
-  const listed = all !== null && (range !== null || !whole.value?.executions); // else all of it is told
+  const listed = all !== null && (range !== null || !whole.value?.executions); // otherwise the server's statistics of all executions are used
   const part = !picture
     ? ''
     : !listed
@@ -71,7 +71,7 @@ export function JobPicture({ job }: { job: JobView }) {
   );
 }
 
-// `left`: what it is of, where not of all.
+// `left`: the scope, if it is not the whole job.
 function Durations({ picture, part, left }: { picture: Picture; part: string; left: string }) {
   return (
     <Panel id="picture" title="How long they ran" note={part} span={12}>
@@ -93,9 +93,9 @@ function Durations({ picture, part, left }: { picture: Picture; part: string; le
 }
 
 const HEIGHT = 120; // CSS pixels of the highest bar
-const LABELLED = 3; // each such bin has a label
+const LABELLED = 3; // every third bin has a label
 
-// The axis is logarithmic. A label is the lower end of its bin; the last one is the upper end of all.
+// The axis is logarithmic. A label is the lower end of its bin; the last label is the upper end of the range.
 function Histogram({ of, part }: { of: readonly Bin[]; part: string }) {
   const most = Math.max(...of.map(({ n }) => n));
   const range = ({ from, to }: Bin) => (from === 0 ? `up to ${duration(to)}` : `${duration(from)} to ${duration(to)}`);
@@ -127,9 +127,9 @@ function Histogram({ of, part }: { of: readonly Bin[]; part: string }) {
 
 const HEADS = ['Ended', 'Failed', 'Median', 'Longest', 'Total'] as const;
 
-// A click shows the closures of one below.
+// A click on a row filters the closures below.
 function By({ title, name, rows }: { title: string; name: 'function' | 'worker'; rows: readonly Group[] }) {
-  if (rows.length === 0) return null; // of a job so old there was no room for them
+  if (rows.length === 0) return null; // the server no longer has them for an old job
   const most = rows[0]!.sum;
   const rest = rows.length - SHOWN;
   return (

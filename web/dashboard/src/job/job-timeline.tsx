@@ -1,5 +1,5 @@
-// When the closures of a job ran, by worker: the task stream of this job alone, from its beginning to its end. What the
-// server has no bars of any more comes from the list of closures.
+// The task stream of a single job, by worker, from its start to its end. If the server no longer has the bars, they are derived
+// from the list of closures.
 
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -17,9 +17,9 @@ import { Legend, useHues } from '../stream/legend';
 import { askStream, StreamFeed } from '../stream-client';
 import { looking, useLooking, zoom, type Looking } from '../stream-state';
 
-const MOST_HIGH = 264; // pixels: the list of closures is not to be far
+const MOST_HIGH = 264; // pixels; keeps the list of closures close
 
-// While it runs, up to now.
+// The range of the whole job; up to now while it runs.
 const whole = (job: JobView, began: number): View => around(began, job.finished_ms || viewNow());
 
 export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | null }) {
@@ -31,7 +31,7 @@ export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | 
   const problem = useMemo(() => signal(''), []);
   const began = all?.reduce((least, r) => Math.min(least, r.from), Infinity) ?? Infinity; // before that it waited
   const start = Number.isFinite(began) ? began : job.created_ms;
-  const set = useRef<Looking>({ follow: false, view: whole(job, start) }); // what is shown unless somebody looks elsewhere
+  const set = useRef<Looking>({ follow: false, view: whole(job, start) }); // the default range
   useLooking(set.current);
   const over = ENDED.includes(job.state);
   useFeed(feed.current, { tasks: '', job: job.id, cluster: '', until: over ? job.finished_ms : 0 }, version, problem);
@@ -51,7 +51,7 @@ export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | 
   }, [old, all]);
   const stream = old ? listed : live;
   const hues = useHues(stream);
-  // Minutes are of all that a worker did, not of this job.
+  // Minutes cover all work of a worker, not only this job.
   const lanes = useMemo(() => stream.lanes.filter((lane) => lane.bars.length > 0 || lane.running.length > 0).map((lane) => ({ ...lane, minutes: [] })), [stream, version.value]);
   if (lanes.length === 0 || version.value === 0) return null;
   const at = looking.value;

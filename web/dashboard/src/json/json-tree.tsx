@@ -1,4 +1,4 @@
-// JSON as a tree that is folded below its second level; what programs print within it as they printed it.
+// JSON as a tree that is folded below its second level. Output of programs within it keeps its format.
 
 import { inline, isBranch, moreText, nodeOf, type Leaf as LeafNode, type Node } from '../model/json-value';
 import { closureOf } from '../model/rest/views';
@@ -7,7 +7,7 @@ import { api } from '../rest';
 import { closureAddress, follow } from '../route';
 
 const OPEN = 2; // levels
-const SMALL = 2000; // letters: so little is not folded
+const SMALL = 2000; // characters; smaller values are not folded
 
 export function JsonTree({ value, job, testid, label }: { value: unknown; job?: string; testid: string; label: string }) {
   return (

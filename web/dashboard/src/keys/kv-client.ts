@@ -1,4 +1,4 @@
-// Keys over REST, on demand: millions of them are never sent to a page that shows a folder.
+// Reads keys over REST on demand: there can be millions, and a page shows a folder.
 
 import type { KeyView, KeyWaits } from 'muster-rest';
 import { ask, Gone } from '../rest';
@@ -8,7 +8,7 @@ export type Waits = KeyWaits;
 export interface Folder {
   folders: string[];
   keys: KeyEntry[];
-  next: string; // page token, empty at the end
+  next: string; // page token; empty at the end
 }
 export interface KeyValue {
   size: number;
@@ -33,7 +33,7 @@ export async function readFolder(path: string): Promise<Folder> {
   return { folders: json.folders, keys: json.keys, next: json.next_page_token ?? '' };
 }
 
-// A key that is gone is an answer, not the end of asking: it may be put again.
+// Returns 'gone' for a deleted key instead of throwing, so that polling continues: the key may be set again.
 export async function readValue(path: string): Promise<KeyValue | 'gone'> {
   try {
     const response = await ask(path);

@@ -1,4 +1,4 @@
-// A line with what was looked for marked.
+// A log line with the matches marked.
 
 import { pieces } from '../model/rest/log-search';
 

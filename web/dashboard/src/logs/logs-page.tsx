@@ -1,4 +1,4 @@
-// Search in logs: lines of closures, which are on the server's disk, and of ranks, which are on their workers.
+// Search in logs: lines of closures from the server's disk, and of ranks from their workers.
 
 import { useLooked } from '../looked';
 import { clock, count, moment, plural, shortId } from '../model/format';
@@ -74,7 +74,7 @@ function wantedNow(): Wanted {
   };
 }
 
-// Those of an id or a name; the newest first.
+// Returns the jobs or programs with an id or a name, the newest first.
 function useNamed<Row extends { id: string; name: string }>(what: 'jobs' | 'programs', asked: boolean, name: string, limit: number): { rows: readonly Row[]; known: boolean } {
   const looked = useLooked<Record<string, Row[]>>(asked && !isId(name) ? api(what, { cluster: clusterQuery.value, q: name, limit }) : '', { over: () => true });
   if (isId(name)) return { rows: [{ id: name, name: '' } as Row], known: true };
@@ -88,7 +88,7 @@ export function LogsPage() {
   const programs = useNamed<ProgramView>('programs', asked && looksInPrograms(w), w.program, PROGRAMS_MAX);
   const known = asked && jobs.known && programs.known;
   const sources = known ? sourcesOf(w, jobs.rows, programs.rows) : [];
-  // Time goes on, the question stays the same.
+  // A relative time range does not count as a change of the search while time passes.
   const search = useSearch(`${chosen('since').value} ${JSON.stringify({ ...w, from: chosen('since').value ? 0 : w.from })} ${sources.map((s) => s.key).join()}`, sources);
   const left = sources.filter((s) => (search.found.get(s.key) ?? nothingFound).state !== 'done').length;
   const total = [...search.found.values()].reduce((n, f) => n + sizeOf(f), 0);
@@ -134,7 +134,7 @@ export function LogsPage() {
   );
 }
 
-// What a choice leaves out, said where it is made.
+// Explains which logs a choice excludes.
 function Meant({ w }: { w: Wanted }) {
   const range = w.from && !chosen('since').value ? `From ${moment(w.from)}${w.to ? ` to ${moment(w.to)}` : ''}. ` : '';
   const left = isAsked(w) && !looksInPrograms(w) && w.where !== 'closures' ? 'What ranks print has no time and no job, so programs are left out.' : '';

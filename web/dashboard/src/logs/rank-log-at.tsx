@@ -1,4 +1,4 @@
-// A line of what a rank has printed, with what stands around it: where a search in logs leads.
+// A line of a rank's output with its surroundings, opened from a search in logs.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
@@ -11,7 +11,7 @@ import { api, get } from '../rest';
 import { choose, chosen } from '../route';
 import { Line } from './line';
 
-// Mounted anew for another line: see its key.
+// Remounted for another line through its key.
 function RankLogAt({ program, rank, attempt, line }: { program: string; rank: number; attempt: number; line: number }) {
   const seen = useSignal<LogWindow>(nothingRead(line));
   const problem = useSignal('');
@@ -28,7 +28,7 @@ function RankLogAt({ program, rank, attempt, line }: { program: string; rank: nu
         else if (mayGoBack(now)) {
           const height = box.current?.scrollHeight ?? 0;
           seen.value = withAbove(now, await read(...above(now)));
-          grown.current = height; // what is looked at stays where it is
+          grown.current = height; // keeps the visible text in place
         }
       }
       problem.value = '';
@@ -95,7 +95,7 @@ function RankLogAt({ program, rank, attempt, line }: { program: string; rank: nu
   );
 }
 
-// Whether a line is asked for, and which; anything may stand in an address.
+// Shows the line in the address, if it is valid.
 export function LineAsked({ program, attempt: newest }: { program: string; attempt: number }) {
   const [rank, line] = [chosen('rank').value, chosen('line').value].map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : -1)) as [number, number];
   const attempt = Number(chosen('attempt').value) || newest;

@@ -1,4 +1,4 @@
-// A search that runs: source after source, so that few questions are asked at one time. Another question ends it.
+// Runs a search, one source after the other, to limit concurrent requests. A new search ends the previous one.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -6,17 +6,17 @@ import { gather, nothingFound, type Found, type LogMatches, type Source } from '
 import { api, get } from '../rest';
 
 const TYPING_MS = 300;
-const LIMIT = 100; // lines of an answer
+const LIMIT = 100; // lines per answer
 
 const read = (source: Source) => (token: string) => get<LogMatches>(api('logs/search', { ...source.query, limit: LIMIT, page_token: token }));
 
 export interface Search {
   found: ReadonlyMap<string, Found>; // by key of a source
   again(): void;
-  on(source: Source): void; // the next lines of one
+  on(source: Source): void; // reads the next lines of a source
 }
 
-// `sources` are those of `key`: who asks the same again gets what was found.
+// `sources` belong to `key`; for the same key, the results are kept.
 export function useSearch(key: string, sources: readonly Source[]): Search {
   const found = useSignal<ReadonlyMap<string, Found>>(new Map());
   const round = useSignal(0);

@@ -1,11 +1,11 @@
-// Which agents are listed and in which order: who caused the trouble first, then who suffers from it.
+// Selection and order of listed agents: causes of trouble first, then the agents that it affects.
 
 import type { AgentChange, AgentRow, HeartbeatAges } from './protocol';
 import type { Shape } from './shape';
 
 export type Plight = 'victim' | 'late' | 'casualty' | 'missing' | 'unheard' | 'registering' | 'disconnected' | 'connected';
 
-// The order is the order of the list.
+// The order is that of the list.
 export const PLIGHTS: readonly Plight[] = ['victim', 'late', 'casualty', 'missing', 'unheard', 'registering', 'disconnected', 'connected'];
 
 export const PLIGHT_WORDS: Record<Plight, string> = {
@@ -47,15 +47,15 @@ export function plight(agent: AgentRow): Plight {
   }
 }
 
-// Needs a look: it is not there, or nobody knows whether it is.
+// Returns whether the agent is missing, or its state is unknown or bad.
 export const troubled = (agent: AgentRow): boolean => !['registering', 'disconnected', 'connected'].includes(plight(agent));
 
 export const agentName = (agent: AgentRow): string => `${agent.job}:${agent.index}`;
 
-// "/job:worker/task:3", as the coordination service names tasks, is "worker:3".
+// Converts "/job:worker/task:3", as the coordination service names tasks, to "worker:3".
 export const taskName = (name: string): string => name.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
 
-// Without the port: what tells machines apart.
+// Removes the port, which leaves the host.
 export const hostOf = (address: string): string => address.replace(/:\d+$/, '');
 
 export function countPlights(agents: readonly AgentRow[]): Record<Plight, number> {
@@ -75,7 +75,7 @@ export function listAgents(agents: readonly AgentRow[], query = '', only: Plight
     .map(([, a]) => a);
 }
 
-// What there is to say about an agent in one line.
+// Returns a one-line remark about an agent.
 export function remark(agent: AgentRow): string {
   if (agent.error) return agent.error;
   if (plight(agent) === 'unheard') return 'not heard of since the restart of the server';
@@ -83,7 +83,7 @@ export function remark(agent: AgentRow): string {
   return agent.waits.length > 0 ? `waits for ${agent.waits.join(', ')}` : '';
 }
 
-// The rows that the changes are about, as they are now.
+// Returns the rows of the changes with the changes applied.
 export function changedRows(changes: readonly AgentChange[], row: (name: string) => AgentRow | undefined): Record<string, AgentRow> {
   const rows: Record<string, AgentRow> = {};
   for (const { job: of, tasks, set } of changes)
@@ -99,13 +99,14 @@ export function changedRows(changes: readonly AgentChange[], row: (name: string)
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-// A row that is told anew says nothing of heartbeats, as long as there are any: what the column of ages said still holds, unless
-// it registered since.
+// Sets the last heartbeat of new rows, which do not contain it while heartbeats arrive. Keeps the value from the column of ages,
+// unless the agent has registered since.
 export function keepSeen(rows: Record<string, AgentRow>, before: (name: string) => AgentRow | undefined): void {
   for (const [name, row] of Object.entries(rows)) row.seen ??= row.unheard ? 0 : Math.max(before(name)?.seen ?? 0, row.registered);
 }
 
-// One character a task, by index; '-' for one that was never heard of, or beats no more: its row says when it did.
+// Reads the column of ages: one character per task, by index. '-' means that no heartbeat was received, or that heartbeats have
+// ended; the row then contains the time.
 export function takeAges(ages: HeartbeatAges, now: number, row: (name: string) => AgentRow | undefined): void {
   for (const [cluster, of] of Object.entries(ages))
     for (const [job, column] of Object.entries(of.jobs))

@@ -1,10 +1,9 @@
-// What needs a person, as the server found it: in which order it is read, what was put aside, and its commands as one may
-// type them here.
+// Order of alerts, dismissed alerts, and the commands of alerts as a user can type them.
 
 import { plural } from './format';
 import type { AttentionRow, ClusterRow } from './protocol';
 
-// What goes on now can still be helped; what stands still waits for somebody; what failed is over.
+// Live: can still be fixed. Stuck: waits for help. Past: has already failed.
 type Urgency = 'live' | 'stuck' | 'past';
 const STUCK = /^(no-|wish|gang|nothing-|barrier-|agents-missing|programs?-waits?$)/;
 const PAST = /^(jobs?|sessions?|programs?|run|closures?)-(failed|alone)$/;
@@ -14,20 +13,20 @@ export function urgencyOf({ rule }: Pick<AttentionRow, 'rule'>): Urgency {
   return PAST.test(rule) ? 'past' : STUCK.test(rule) ? 'stuck' : 'live';
 }
 
-// Live, then stuck, then past; errors before warnings, and among equals the newest.
+// Sorts alerts: live, then stuck, then past. Within these, errors come before warnings, and newer before older.
 export function mostUrgentFirst(rows: readonly AttentionRow[]): AttentionRow[] {
   return [...rows].sort(
     (a, b) => RANK[urgencyOf(a)] - RANK[urgencyOf(b)] || Number(b.severity === 'error') - Number(a.severity === 'error') || b.since_ms - a.since_ms || (a.title < b.title ? -1 : 1),
   );
 }
 
-// Names an item for as long as its cause lasts: the same trouble that begins anew is another one.
+// Returns a name that stays the same while the cause lasts. If the problem occurs again, the name differs.
 export const nameOfItem = (row: AttentionRow): string => `${row.rule} ${row.since_ms} ${row.link || row.title}`;
 
-// The cluster that an item is about, as its link says; empty: the main one, or the server.
+// Returns the cluster of an alert from its link; empty: the main one, or the server.
 export const clusterOf = ({ link }: AttentionRow): string => new URLSearchParams(link.split('?')[1] ?? '').get('cluster') ?? '';
 
-// What several items of one kind are together. Kinds that are not listed speak for themselves.
+// Summaries for several alerts of one kind. Other kinds are counted by their titles.
 const KINDS: readonly [rules: RegExp, one: string, many: string][] = [
   [/^worker-lost$/, 'worker lost', 'workers lost'],
   [/^(worker-late|agents-late)$/, 'task late', 'tasks late'],
@@ -44,14 +43,14 @@ const KINDS: readonly [rules: RegExp, one: string, many: string][] = [
   [/^closures?-alone$/, 'closure has lost its workers', 'closures have lost their workers'],
 ];
 const SHOWN = 5;
-const SHORT = 36; // letters of a title that is said instead of a number
+const SHORT = 36; // characters of a title that is used instead of a number
 
-// How many things an alert is about. An alert of one job counts its failed closures, and an alert of a barrier the
+// Returns how many things an alert is about. An alert of one job counts its failed closures, and an alert of a barrier the
 // missing tasks: each is one thing.
 const subjects = ({ rule, count }: AttentionRow): number => (/^(job-failed|session-failed|barrier-stuck)$/.test(rule) ? 1 : Math.max(1, count));
 
-// "2 jobs failed, 34 closures cannot start": by kind, errors first, in the order of the items; one alone is called by its
-// name where that is short.
+// Returns for example "2 jobs failed, 34 closures cannot start": by kind, errors first, in the order of the alerts. For a single
+// alert with a short title, returns the title.
 export function verdict(rows: readonly AttentionRow[], calm: string): string {
   if (rows.length === 0) return calm;
   const kinds = new Map<unknown, AttentionRow[]>();
@@ -71,10 +70,10 @@ export function verdict(rows: readonly AttentionRow[], calm: string): string {
   return said.slice(0, SHOWN).join(', ') + (rest > 0 ? `, and ${rest} more` : '');
 }
 
-// What a person would do about it, as far as a button can: and of what.
+// The action that a button performs for an alert, and its object.
 export interface Deed {
   does: 'retry' | 'retry-all' | 'cancel' | 'restart' | 'explain';
-  id: string; // of the job, closure or program; of several jobs, separated by blanks
+  id: string; // of the job, closure or program; several jobs are separated by spaces
   job: string;
 }
 
@@ -91,7 +90,7 @@ export function deedOf({ rule, link, command = '' }: AttentionRow): Deed | null 
 
 const ANNOUNCED = 3; // titles
 
-// What is said of the alerts that were not there before, and the names of all of them. On the first look nothing is new.
+// Returns the announcement of new alerts, and the names of all. On the first call, no alert is new.
 export function newAlerts(rows: readonly AttentionRow[], known: ReadonlySet<string> | null): { names: ReadonlySet<string>; text: string } {
   const names = new Set(rows.map(nameOfItem));
   const found = known ? rows.filter((row) => !known.has(nameOfItem(row))) : [];
@@ -100,15 +99,15 @@ export function newAlerts(rows: readonly AttentionRow[], known: ReadonlySet<stri
   return { names, text: found.length === 0 ? '' : `New alert${found.length > 1 ? 's' : ''}. ${said.join(' ')}${rest > 0 ? ` And ${rest} more.` : ''}` };
 }
 
-// What is typed where no button can do it: on another machine.
+// Returns the command for an action that needs another machine and thus has no button.
 export const commandFor = ({ rule, command }: AttentionRow): string => (rule === 'no-worker' ? (command ?? '') : '');
 
-// The server does not know by which name it is reached; this page was loaded from one.
+// Replaces HOST by the host name of the dashboard, since the server does not know its own.
 export function typed(command: string, hostname: string): string {
   return command.replace(/\bHOST\b/, hostname || 'localhost');
 }
 
-// Where workers join: the port of the main cluster, on the host that this page came from.
+// Returns the address for workers: the port of the main cluster, on the host of the dashboard.
 export function joinAddress(clusters: readonly ClusterRow[], hostname: string): string {
   const port = /:(\d+)$/.exec(clusters.find((c) => c.main)?.address ?? '')?.[1] ?? '8476';
   return `${hostname || 'localhost'}:${port}`;

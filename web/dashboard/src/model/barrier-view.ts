@@ -1,4 +1,4 @@
-// A running barrier with the time at which each task arrived, as GET /clusters/{cluster}/barriers/{id} reports it. Pure.
+// A running barrier with the time at which each task arrived, from GET /clusters/{cluster}/barriers/{id}. Pure.
 
 import type { BarrierView } from 'muster-rest';
 import { taskName } from './agents';
@@ -10,13 +10,13 @@ export interface Member {
   came: number; // Unix ms; 0: it has not arrived
 }
 
-// All members: those that arrived first, in the order of arrival, then the missing ones.
+// Returns all members: arrived ones in order of arrival, then missing ones.
 export function members({ arrivals = [], missing = [] }: BarrierView): Member[] {
   const came = arrivals.map(({ task, came_ms }) => ({ task: taskName(task), came: came_ms })).sort((a, b) => a.came - b.came);
   return [...came, ...missing.map(({ task }) => ({ task: taskName(task), came: 0 }))];
 }
 
-// Since when the missing tasks are waited for: half of the members were there. 0: fewer have arrived.
+// Returns when half of the members had arrived; from then on, missing tasks count as awaited. 0: fewer have arrived.
 export function awaitedSince(all: readonly Member[]): number {
   return all[Math.ceil(all.length / 2) - 1]?.came ?? 0;
 }

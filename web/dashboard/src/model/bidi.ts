@@ -1,5 +1,5 @@
-// Characters that turn the direction of what follows, so that "exe.png" is read where "gnp.exe" stands. They are shown by
-// their numbers, as are zero-width ones of that kind.
+// Characters that change the direction of the text after them, so that "gnp.exe" can look like "exe.png". They are shown by
+// number, as are zero-width marks of that kind.
 
 const TURNING = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/g;
 

@@ -1,4 +1,4 @@
-// How a cluster fares, in a shape and a word: its agents, and the closure workers that have come to it. Pure.
+// The state of a cluster as a shape and a word, from its agents and closure workers. Pure.
 
 import type { Shape } from './shape';
 import { connectedOf, hasAgents } from './map-groups';
@@ -10,7 +10,7 @@ interface Fares {
   connected: number;
   late: number;
   error: number;
-  coming: number; // not here yet, or on their way
+  coming: number; // not connected yet
   unheard: number; // since a restart of the server
   gone: number;
   total: number;
@@ -18,7 +18,7 @@ interface Fares {
 
 export type Workers = Pick<Fares, 'connected' | 'late' | 'error' | 'total'> & { disconnected: number };
 
-// The workers of each cluster; the main one has no name there.
+// Returns the workers of each cluster; the main one has an empty name.
 export function workersByPool(tasks: Tasks): Map<string, Workers> {
   const pools = new Map<string, Workers>();
   for (let slot = 0; slot < tasks.size; ++slot) {
@@ -47,7 +47,7 @@ export function fares(c: ClusterRow, workers?: Workers): Fares {
   };
 }
 
-// The worst that there is to say.
+// Returns the most severe state.
 export function health(c: ClusterRow, f: Fares): [shape: Shape, word: string] {
   if (c.state === 'FAILED') return ['error', 'failed'];
   if (f.error > 0) return ['error', `${f.error} in error`];

@@ -1,8 +1,8 @@
-// The numbers of the whole server, as the topic `counters` and GET /api/v1/overview tell them.
+// The numbers of the whole server, from the topic `counters` and GET /api/v1/overview.
 
 import type { Overview } from 'muster-rest';
 
 export type { Counts } from 'muster-rest';
 export type Counters = Overview;
-// By the name that is shown: of Python, the callable's.
+// By displayed name; for Python, the name of the callable.
 export type ShownFunction = Overview['progress']['functions'][number];

@@ -1,4 +1,4 @@
-// Numbers as people read them. Every unit is written out; nothing here knows about the page.
+// Formats numbers for display, with units. Independent of the page.
 
 export const NONE = '–';
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
@@ -8,19 +8,19 @@ export function count(n: number): string {
   return Number.isFinite(n) ? grouped.format(n) : NONE;
 }
 
-// "9,954", "12.4 k", "2.42 M": at most five characters and the unit, so that a key number never jumps in width by much.
+// "9,954", "12.4 k", "2.42 M": at most five characters and the unit, so that the width of a key number hardly changes.
 export function short(n: number): string {
   if (!Number.isFinite(n)) return NONE;
   if (n < 0) return `−${short(-n)}`;
   if (n < 10 && !Number.isInteger(n)) return n.toFixed(1);
   if (n < 9999.5) return grouped.format(n);
-  // The limits sit where rounding would show 1000.0 of the smaller unit.
+  // The limits are where rounding would show 1000.0 of the smaller unit.
   if (n < 999_950) return `${(n / 1e3).toFixed(1)} k`;
   if (n < 999_995_000) return `${(n / 1e6).toFixed(2)} M`;
   return `${(n / 1e9).toFixed(2)} G`;
 }
 
-// "12.4 k of 98.0 k"; exact where rounding would say that all are done.
+// "12.4 k of 98.0 k"; exact if rounding would show both as equal.
 export function outOf(part: number, whole: number): string {
   const rounded = short(part) === short(whole) && part !== whole;
   return rounded ? `${count(part)} of ${count(whole)}` : `${short(part)} of ${short(whole)}`;
@@ -32,13 +32,13 @@ export function tick(n: number): string {
   return String(Math.round((n / (size as number)) * 100) / 100) + unit;
 }
 
-// Chart ticks of a length of time: "0", "200 ms", "30 s", "17 min", "3 h".
+// Chart ticks of durations: "0", "200 ms", "30 s", "17 min", "3 h".
 export function timeTick(ms: number): string {
   const [unit, size] = ms >= 3_600_000 ? ['h', 3_600_000] : ms >= 60_000 ? ['min', 60_000] : ms >= 1000 ? ['s', 1000] : ['ms', 1];
   return ms === 0 ? '0' : `${Math.round((ms / (size as number)) * 10) / 10} ${unit}`;
 }
 
-// The steps of such an axis, in ms: whole ones of each unit.
+// Steps of a duration axis, in ms: whole numbers of each unit.
 export const TIME_STEPS: readonly number[] = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
   ...[1, 2, 5, 10, 20, 30].map((s) => s * 1000),
@@ -46,7 +46,7 @@ export const TIME_STEPS: readonly number[] = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((h) => h * 3_600_000),
 ];
 
-// One decimal, rounded down: 100% is said only of what is complete.
+// One decimal, rounded down, so that 100% means complete.
 export function percent(part: number, whole: number): string {
   if (!(whole > 0)) return NONE;
   return `${(Math.floor((part / whole) * 1000) / 10).toFixed(1)}%`;
@@ -54,7 +54,7 @@ export function percent(part: number, whole: number): string {
 
 const two = (n: number): string => String(n).padStart(2, '0');
 
-// "262 ms", "4.1 s", "43 s", "12m 05s", "3h 05m", "1d 2h"; rounded down, as ages are.
+// "262 ms", "4.1 s", "43 s", "12m 05s", "3h 05m", "1d 2h"; rounded down.
 export function age(ms: number): string {
   if (!Number.isFinite(ms)) return NONE;
   const whole = Math.max(0, Math.floor(ms));
@@ -75,10 +75,10 @@ export function duration(us: number): string {
   return us < 10_000 ? `${(Math.floor(us / 100) / 10).toFixed(1)} ms` : age(us / 1000);
 }
 
-// The difference of two times in whole milliseconds: shorter ones cannot be told from 0.
+// The difference of two times in whole milliseconds; shorter ones cannot be distinguished from 0.
 export const msSpan = (ms: number): string => (ms < 1 ? '< 1 ms' : age(ms));
 
-// A configured length of time, without false precision: "5 s", "12.5 s", "250 ms".
+// A configured duration, without false precision: "5 s", "12.5 s", "250 ms".
 export function span(ms: number): string {
   return ms < 1000 ? `${ms} ms` : ms < 60_000 ? `${Math.round(ms / 100) / 10} s` : age(ms);
 }
@@ -91,14 +91,14 @@ export function bytes(n: number): string {
   return `${unit === 0 ? n : n.toFixed(n < 9.95 ? 1 : 0)} ${units[unit]}`;
 }
 
-// Which wall clock is meant: that of the browser, or UTC. The one setting of this file; zone.ts owns the choice.
+// The time zone of displayed times: the browser's, or UTC. The only state of this file; zone.ts sets it.
 export type Zone = 'local' | 'UTC';
 let clockZone: Zone = 'local';
 export function setClockZone(next: Zone): void {
   clockZone = next;
 }
 
-// The moment so that its UTC fields read as the wall clock of the zone, and how far that is from UTC in minutes.
+// Returns a Date whose UTC fields show the wall clock of the zone, and the zone's offset from UTC in minutes.
 function wall(ms: number): [at: Date, offset: number] {
   const offset = clockZone === 'UTC' ? 0 : -new Date(ms).getTimezoneOffset();
   return [new Date(ms + offset * 60_000), offset];
@@ -110,7 +110,7 @@ export function clock(ms: number): string {
   return `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
 }
 
-// The newest moment before `now` at which such a clock shows "12:34" or "12:34:56".
+// Returns the newest moment before `now` at which the clock shows "12:34" or "12:34:56".
 export function momentAt(text: string, now: number): number | null {
   const [, h, m, s = '0'] = /^(\d\d?):(\d\d)(?::(\d\d))?$/.exec(text) ?? [];
   if (h === undefined) return null;
@@ -120,7 +120,7 @@ export function momentAt(text: string, now: number): number | null {
   return then <= now ? then : then - 86_400_000;
 }
 
-// For `title` attributes: the absolute time with its date and zone, "2026-11-24 16:00:45 +01:00".
+// For `title` attributes: the absolute time with date and zone, "2026-11-24 16:00:45 +01:00".
 export function moment(ms: number): string {
   const [at, offset] = wall(ms);
   return `${at.getUTCFullYear()}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())} ${clock(ms)} ${named(offset)}`;
@@ -134,7 +134,7 @@ function named(offset: number): string {
 // "UTC", "+01:00"
 export const zoneOf = (ms: number): string => named(wall(ms)[1]);
 
-// An id by which people know it again, for what has no name: "job_0000000000000a0b" -> "job …0a0b".
+// A short form of an id for objects without a name: "job_0000000000000a0b" -> "job …0a0b".
 export function shortId(id: string): string {
   const [, kind, digits] = /^([a-z]+)_([0-9a-f]{16})$/.exec(id) ?? [];
   return kind ? `${kind} …${digits!.slice(-4)}` : id;

@@ -1,5 +1,5 @@
-// A function keeps its colour everywhere: the server lists functions by first sight, and the thirteenth begins again with
-// the first colour. Grey is left to what is of several functions, or of none that is known.
+// Colours of functions, the same on all pages: by order of first occurrence on the server, repeated after twelve. Grey is for
+// several or unknown functions.
 
 export const HUES = ['k0', 'k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7', 'k8', 'k9', 'k10', 'k11', 'other'] as const;
 export const OTHER = HUES.length - 1;

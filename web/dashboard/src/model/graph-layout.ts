@@ -1,7 +1,7 @@
-// Where the closures of a job stand when their dependencies are drawn: from left to right, each right of all it needs.
+// Layout of the dependency graph of a job: from left to right, each closure right of its inputs.
 //
-// Layers by longest path; within a layer the order of the mean of the neighbours, swept forth and back a few times. A
-// layer of thousands (a map without dependencies) would be a thread of points, so tall layers are folded into columns.
+// Layers are by longest path. Within a layer, nodes are ordered by the mean position of their neighbours, in a few sweeps back
+// and forth. A layer of thousands, such as a map without dependencies, is folded into columns.
 
 export interface Place {
   x: number; // in units of a node's pitch
@@ -13,8 +13,8 @@ export interface GraphLayout {
   order: number[][]; // nodes of each layer, top to bottom
   columns: number; // width and height in pitches
   rows: number;
-  before: number[][]; // whom a node needs
-  after: number[][]; // who needs it
+  before: number[][]; // inputs of a node
+  after: number[][]; // dependents of a node
 }
 
 const SWEEPS = 4;
@@ -42,7 +42,8 @@ export function graphLayout(nodes: number, edges: readonly (readonly number[])[]
   return { ...placed(nodes, order), order, before, after };
 }
 
-// The longest way to a node. Whatever lies on a cycle, which the server never makes, stays in the first layer.
+// Returns the length of the longest path to each node. Nodes on a cycle, which the server never produces, stay in the first
+// layer.
 function layersOf(before: number[][], after: number[][]): number[] {
   const layers = new Array<number>(before.length).fill(0);
   const missing = before.map((list) => list.length);
@@ -57,7 +58,7 @@ function layersOf(before: number[][], after: number[][]): number[] {
   return layers.map((layer, node) => (missing[node]! > 0 ? 0 : layer));
 }
 
-// Ranks are shares of the layer's height, so that layers of different sizes can be compared.
+// Ranks are fractions of the layer's height, so that layers of different sizes are comparable.
 function number(layer: readonly number[], rank: Float64Array): void {
   for (const [n, node] of layer.entries()) rank[node] = (n + 0.5) / layer.length;
 }
@@ -75,21 +76,21 @@ function settle(layer: number[], neighbours: readonly number[][], rank: Float64A
 
 function placed(nodes: number, order: readonly number[][]): Pick<GraphLayout, 'places' | 'columns' | 'rows'> {
   const tallest = order.reduce((most, layer) => Math.max(most, layer.length), 0);
-  // About twice as wide as high when there is one layer of everything.
+  // About twice as wide as high for a single layer.
   const rows = Math.min(tallest, Math.max(LEAST_ROWS, Math.ceil(Math.sqrt(nodes / 2)) + 4));
   const places: Place[] = Array.from({ length: nodes });
   let left = 0;
   for (const [number, layer] of order.entries()) {
     const wide = Math.max(1, Math.ceil(layer.length / Math.max(1, rows)));
     const high = Math.ceil(layer.length / wide);
-    const top = Math.floor((rows - high) / 2); // whole rows: between them edges pass
+    const top = Math.floor((rows - high) / 2); // whole rows: edges pass between them
     for (const [n, node] of layer.entries()) places[node] = { x: left + (n % wide), y: top + Math.floor(n / wide), layer: number };
     left += wide + LAYER_GAP;
   }
   return { places, columns: Math.max(1, left - LAYER_GAP), rows: Math.max(1, rows) };
 }
 
-// Arrow keys: sideways to a neighbour by dependency (the nearest in height), up and down within the column.
+// Arrow keys: left and right to a neighbour by dependency (the nearest in height), up and down within the column.
 export function nodeBeside(graph: GraphLayout, at: number, key: string): number {
   const here = graph.places[at]!;
   const nearest = (list: readonly number[]) => list.reduce<number>((best, node) => (best < 0 || Math.abs(graph.places[node]!.y - here.y) < Math.abs(graph.places[best]!.y - here.y) ? node : best), -1);
@@ -116,7 +117,7 @@ export function nodeBeside(graph: GraphLayout, at: number, key: string): number 
   }
 }
 
-// The node whose square a point lies in, in pitches; -1 for none.
+// Returns the node at a point, in pitches; -1 if there is none.
 export function nodeAt(graph: GraphLayout, x: number, y: number): number {
   return graph.places.findIndex((place) => Math.abs(place.x + 0.5 - x) < 0.5 && Math.abs(place.y + 0.5 - y) < 0.5);
 }

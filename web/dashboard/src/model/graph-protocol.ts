@@ -1,4 +1,4 @@
-// What GET /api/v1/jobs/{id}/graph answers: each closure up to 2,000 of them, above that one group a function.
+// The answer of GET /api/v1/jobs/{id}/graph: single closures up to 2,000, otherwise a group for each function.
 
 import type { Graph } from 'muster-rest';
 

@@ -1,4 +1,4 @@
-// The last five minutes, one point a second. A ring of fixed size: a page that stays open for weeks must not grow.
+// The last five minutes, one point per second. Has a fixed size, since a page can stay open for weeks.
 
 import type { HistoryPoints } from './protocol';
 
@@ -6,7 +6,7 @@ const SERIES = ['queued', 'running', 'finished', 'failed', 'hb_p99'] as const;
 export type Series = (typeof SERIES)[number];
 
 export class History {
-  static readonly capacity = 330; // 300 shown, the rest is slack so that the left edge never shows a hole
+  static readonly capacity = 330; // 300 are shown; the rest avoids a gap at the left edge
   version = 0;
   readonly seconds: number[] = []; // uPlot counts in seconds
   readonly series: Record<Series, number[]> = { queued: [], running: [], finished: [], failed: [], hb_p99: [] };
@@ -17,7 +17,7 @@ export class History {
     ++this.version;
   }
 
-  // Points at or before the newest one are already here: after a resume the server may send some twice.
+  // Points at or before the newest one exist already: after a resume the server may repeat some.
   append(points: HistoryPoints): void {
     for (let n = 0; n < points.t.length; ++n) {
       const second = points.t[n]! / 1000;

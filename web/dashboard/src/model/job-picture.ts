@@ -1,4 +1,4 @@
-// How long the closures of a job ran, as a histogram and by function and worker: of those that were looked at. Pure.
+// Execution times of the closures of a job, as a histogram and by function and worker. Pure.
 
 import type { JobDurations } from 'muster-rest';
 import { hasEnded, nameOf, ran, whereOf } from './rest/closures';
@@ -10,8 +10,8 @@ export interface Ran {
   from: number; // Unix ms
   us: number; // duration
   failed: boolean;
-  function: string; // as it is shown
-  called: string; // as the server filters by it
+  function: string; // displayed name
+  called: string; // name for the server's filter
   worker: string;
 }
 
@@ -56,7 +56,7 @@ export function pictureOf(all: readonly Ran[]): Picture {
   return { n: all.length, said: SAID.map(([word, p]) => [word, percentile(sorted, p)]), bins: bins(all), functions: groups(all, 'function'), workers: groups(all, 'worker') };
 }
 
-// The server's buckets, four an octave, become the bins of a list.
+// Converts the server's buckets, four per octave, to bins.
 export function pictureIn(d: DurationsView): Picture {
   const binned = new Map<number, Bin>();
   for (const { up_to_us = d.max_us, executions: n, failed } of d.buckets) add(binned, up_to_us, n, failed);
@@ -80,15 +80,15 @@ export function ranOf(closures: readonly ClosureView[]): Ran[] {
   });
 }
 
-// By nearest rank, as the server does it (base/percentile.hpp); 0 of an empty list.
+// Nearest rank, as on the server (base/percentile.hpp); 0 for an empty list.
 export function percentile(sorted: readonly number[], p: number): number {
   return sorted[Math.max(0, Math.ceil(p * sorted.length) - 1)] ?? 0;
 }
 
-const FIRST_US = 4; // where the first bin ends
+const FIRST_US = 4; // end of the first bin
 const BINS_MOST = 16;
 
-// The first bin ends at 4 µs, each other one at twice the end of the bin before. Of a wide range several become one.
+// The first bin ends at 4 µs, and each other one at twice the end of the previous. If the range is wide, bins are merged.
 export function bins(all: readonly Ran[]): Bin[] {
   const found = new Map<number, Bin>();
   for (const { us, failed } of all) add(found, us, 1, Number(failed));
@@ -103,7 +103,7 @@ function add(to: Map<number, Bin>, us: number, n: number, failed: number): void 
   bin.failed += failed;
 }
 
-// In their order, and without holes.
+// Returns the bins in order, with empty ones between them.
 function without(found: ReadonlyMap<number, Bin>): Bin[] {
   if (found.size === 0) return [];
   const last = Math.max(...found.keys());
@@ -120,7 +120,7 @@ function without(found: ReadonlyMap<number, Bin>): Bin[] {
 
 const empty = (at: number, octaves: number): Bin => ({ from: at === 0 ? 0 : FIRST_US * 2 ** (at - 1), to: FIRST_US * 2 ** (at + octaves - 1), n: 0, failed: 0 });
 
-// Who took the most time first.
+// Sorted by total time, longest first.
 export function groups(all: readonly Ran[], by: 'function' | 'worker'): Group[] {
   const found = new Map<string, Ran[]>();
   for (const one of all) {
@@ -144,7 +144,8 @@ export function groups(all: readonly Ran[], by: 'function' | 'worker'): Group[] 
     .sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1));
 }
 
-// The same as the task stream tells it, for when that has them not any more: bars in the order in which they ended.
+// Returns the closures in the format of the task stream, for when the stream no longer has them. Bars are in the order of their
+// ends.
 export function streamOf(all: readonly Ran[], job: string, cluster: string, now: number): StreamBody {
   const sorted = [...all].sort((a, b) => a.from + a.us / 1000 - b.from - b.us / 1000);
   const base_ms = sorted.reduce((least, { from }) => Math.min(least, from), now);

@@ -1,4 +1,4 @@
-// A value of JSON as a tree of rows, and the values that stand for something else: bytes, pickles, blobs, other values. Pure.
+// A JSON value as a tree of rows, and values that represent others: bytes, pickles, blobs, remote values. Pure.
 
 import { bytes, count, plural } from './format';
 
@@ -11,7 +11,7 @@ export interface Branch {
   kind: 'list' | 'object';
   says: string; // "3 items", "2 members"
   children: [name: string, value: unknown][];
-  more: number; // that are left out
+  more: number; // number of omitted children
 }
 export type Node = Leaf | Branch;
 export const isBranch = (node: Node): node is Branch => 'children' in node;
@@ -19,7 +19,7 @@ export const isBranch = (node: Node): node is Branch => 'children' in node;
 const CHILDREN = 100;
 const base64Size = (text: string): number => Math.floor((text.length * 3) / 4) - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
 
-// {"$pickle": "…"} and its like: no person reads base64.
+// Returns a readable form of {"$pickle": "…"} and similar values, instead of base64.
 function standIn(value: object): Leaf | null {
   const [[name, of] = ['', ''], ...rest] = Object.entries(value) as [string, unknown][];
   if (typeof of !== 'string') return null;
@@ -41,8 +41,8 @@ export function nodeOf(value: unknown): Node {
   return { kind: list ? 'list' : 'object', says: list ? plural(all.length, 'item') : plural(all.length, 'member'), children: all.slice(0, CHILDREN), more: Math.max(0, all.length - CHILDREN) };
 }
 
-// A list of plain numbers or short words reads better in a line.
-const INLINE = 72; // letters
+// A list of plain numbers or short strings is shown in one line.
+const INLINE = 72; // characters
 export function inline(node: Branch): string | null {
   if (node.kind !== 'list' || node.more > 0) return null;
   const parts = node.children.map(([, child]) => (typeof child === 'string' ? JSON.stringify(child) : child === null || typeof child !== 'object' ? String(child) : null));

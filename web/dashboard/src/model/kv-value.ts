@@ -1,12 +1,12 @@
-// What a value can be shown as. Pure.
+// The formats in which a value can be shown. Pure.
 
 export type Look = 'text' | 'json' | 'hex';
 
-const SHOWN_BYTES = 64 * 1024; // of hex and text; more would only make the page slow
+const SHOWN_BYTES = 64 * 1024; // of hex and text; more would make the page slow
 
 export function asJson(text: string): string | null {
   const start = text.trimStart()[0];
-  if (start !== '{' && start !== '[') return null; // a bare number or word reads the same as text
+  if (start !== '{' && start !== '[') return null; // a plain number or word looks the same as text
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
   } catch {
@@ -14,7 +14,7 @@ export function asJson(text: string): string | null {
   }
 }
 
-// "00000000  68 65 6c 6c 6f …  hello"
+// "00000000 68 65 6c 6c 6f … hello"
 export function asHex(bytes: Uint8Array): string {
   const lines: string[] = [];
   const end = Math.min(bytes.length, SHOWN_BYTES);
@@ -33,7 +33,7 @@ export function asText(text: string): string {
 
 const cut = (text: string, more: boolean): string => (more ? `${text}\n… cut here` : text);
 
-// The best look for a value, and which there are.
+// Returns the possible formats of a value, the best first.
 export function looks(value: string | null): Look[] {
   if (value === null) return ['hex'];
   return asJson(value) === null ? ['text', 'hex'] : ['json', 'text', 'hex'];

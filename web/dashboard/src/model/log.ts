@@ -1,4 +1,4 @@
-// The lines of one log as the server sent them, newest last, no more than fit on a page. Plain data.
+// The lines of a log, newest last, limited to the size of a page. Plain data.
 
 import { bare } from './ansi';
 import type { Progress } from 'muster-rest';
@@ -6,7 +6,7 @@ import type { LogBody, LogLine } from './log-protocol';
 
 export const LINES_KEPT = 2000;
 
-// A line that ends with a carriage return has not ended: the next one of its closure, attempt and level replaces it.
+// A line that ends with a carriage return is incomplete: the next line of the same closure, attempt and level replaces it.
 function withoutReplaced(lines: readonly LogLine[]): LogLine[] {
   if (!lines.some((line) => line.text.endsWith('\r'))) return [...lines];
   const later = new Set<string>();
@@ -24,10 +24,10 @@ function withoutReplaced(lines: readonly LogLine[]): LogLine[] {
 export class Log {
   lines: readonly LogLine[] = [];
   version = 0;
-  earlier = false; // there were lines before these
+  earlier = false; // older lines exist
   dropped = 0;
   ended = false;
-  known = true; // else the job is forgotten, or never was
+  known = true; // false: the job is unknown, or its record was removed
   progress: Progress | null = null;
 
   apply(message: LogBody, snapshot: boolean): void {
@@ -44,7 +44,7 @@ export class Log {
   }
 }
 
-// Lines that hold the words, and whether their writers must be told apart.
+// Returns the lines that contain the text, and whether they are from several writers.
 export function shownLines(log: Log, wanted: string): { lines: readonly LogLine[]; several: boolean } {
   const words = wanted.trim().toLowerCase();
   const lines = words ? log.lines.filter((l) => bare(l.text).toLowerCase().includes(words) || l.worker.includes(words)) : log.lines;

@@ -1,4 +1,4 @@
-// What workers see of their machines, as REST tells it. What is missing is not known.
+// Machine data that workers report over REST. Missing values are unknown.
 
 import type { MachineView } from 'muster-rest';
 import { bytes, NONE, percent } from './format';
@@ -7,14 +7,15 @@ export type { MachineView };
 type Machine = NonNullable<MachineView['machine']>;
 type Column = NonNullable<MachineView['samples']>['cpu'];
 
-// Samples that are farther apart are not joined: it was away meanwhile. Those of days are minutes apart.
+// Returns the largest distance of joined samples; a larger gap means that the worker was disconnected. Samples over days are
+// minutes apart.
 export function gapOf(seconds: readonly number[]): number {
   let least = Infinity;
   for (let n = 1; n < seconds.length; ++n) least = Math.min(least, seconds[n]! - seconds[n - 1]!);
   return least === Infinity ? 20 : Math.max(20, 2.5 * least);
 }
 
-// The sample of a moment (ms); -1: there is none near it.
+// Returns the sample at a time (ms); -1 if none is near.
 export function sampleAt(seconds: readonly number[], at: number): number {
   let low = 0;
   let high = seconds.length;
@@ -28,7 +29,7 @@ export function sampleAt(seconds: readonly number[], at: number): number {
   return away(best) <= gapOf(seconds) * 1000 ? best : -1;
 }
 
-// What it did at a moment; null where nobody knows.
+// Returns the machine's data at a time; null if it is unknown.
 export function machineThen({ machine, samples: s }: MachineView, at: number): Machine | null {
   const n = s ? sampleAt(s.seconds, at) : -1;
   if (!machine || !s || n < 0) return null;
@@ -41,7 +42,7 @@ export const cpuText = (m: Machine): string => (m.cpu === undefined ? NONE : `${
 
 export const memoryText = (m: Machine): string => (m.memory_bytes === undefined || !m.memory_total_bytes ? NONE : `${percent(m.memory_bytes, m.memory_total_bytes)} of ${bytes(m.memory_total_bytes)}`);
 
-// The mean of those that say it.
+// Returns the mean over the GPUs that report it.
 export function gpuText(m: Machine): string {
   const busy = m.gpus.flatMap((g) => (g.busy === undefined ? [] : [g.busy]));
   if (busy.length === 0) return m.gpus.length > 0 ? `${m.gpus.length} there` : NONE;
@@ -52,8 +53,8 @@ export const rateText = (a?: number, b?: number): string => (a === undefined || 
 
 export const rangeOf = (seconds: readonly number[]): [number, number] => [seconds[0] ?? 0, seconds.at(-1) ?? 0];
 
-// The path of an SVG of 100 x 20: lines between neighbours that are known. `most` is the top; without it the largest is.
-// `range`: from and to in seconds; all samples unless told.
+// Returns an SVG path of 100 x 20 that joins known neighbours. `most`: the upper limit; default: the largest value. `range`: from
+// and to in seconds; default: all samples.
 export function sparkPath(seconds: readonly number[], values: Column, most?: number, range: readonly [number, number] = rangeOf(seconds)): string {
   const [begin, end] = range;
   const length = Math.max(end - begin, 1);

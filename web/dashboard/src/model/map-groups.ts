@@ -1,4 +1,4 @@
-// The groups of the cluster map: closure workers by job, and agents by cluster and job, of all clusters or of one. Pure.
+// The groups of the cluster map: closure workers by job, and agents by cluster and job. Covers one cluster or all. Pure.
 
 import { plight, type Plight } from './agents';
 import type { MapGroup } from './order';
@@ -7,7 +7,7 @@ import type { Tasks } from './tasks';
 
 // A cell is a closure worker (a row of Tasks) or an agent.
 export interface CellGroup extends MapGroup {
-  agents?: readonly AgentRow[]; // then ids are their positions
+  agents?: readonly AgentRow[]; // the ids are then positions in this list
   devices: number;
 }
 
@@ -15,8 +15,8 @@ export interface CellGroup extends MapGroup {
 export const CELL_STATES = [...TASK_STATES, 'UNHEARD'] as const;
 export type CellState = TaskState | 'UNHEARD';
 
-// The only place that says which state counts as which: the map, its legend, the key numbers and the rail agree by it.
-// Who has not come yet is on its way for whoever waits; who suffers from another's error is in error as well.
+// The only mapping of agents to cell states; the map, its legend, the key numbers and the rail use it. Missing agents count as
+// registering, and victims of another's error as in error.
 const STATE_OF: Record<Plight, CellState> = {
   victim: 'ERROR',
   late: 'LATE',
@@ -30,11 +30,11 @@ const STATE_OF: Record<Plight, CellState> = {
 
 export const agentState = (agent: AgentRow): number => CELL_STATES.indexOf(STATE_OF[plight(agent)]);
 
-// Of a cluster that closure workers have and no agent ever came to, the agents are nobody's concern: it is declared for
-// its port and its size.
+// Returns whether a cluster uses agents. If closure workers have connected and no agent ever has, it is declared only for its
+// port and size.
 export const hasAgents = (cluster: ClusterRow | undefined): boolean => cluster?.state !== 'WAITING' || !cluster.has_workers;
 
-// `of`: one cluster only. Labels name the cluster where there are several.
+// `of`: only this cluster. With several clusters, labels contain the cluster.
 export function cellGroups(tasks: Tasks, workers: readonly MapGroup[], agents: readonly AgentRow[], clusters: readonly ClusterRow[], of: ClusterRow | undefined): CellGroup[] {
   const mine = (group: MapGroup): MapGroup => {
     if (!of) return group;
@@ -60,7 +60,7 @@ export function cellGroups(tasks: Tasks, workers: readonly MapGroup[], agents: r
   return groups;
 }
 
-// As cellGroups, made again only of something else: its answer is what the layout hangs on.
+// Memoised cellGroups: the layout depends on the identity of its result.
 export function keptCellGroups(): typeof cellGroups {
   let of: readonly unknown[] = [];
   let groups: readonly CellGroup[] = [];
@@ -74,8 +74,8 @@ export function keptCellGroups(): typeof cellGroups {
   };
 }
 
-// How many cells there are of each state, in the order of CELL_STATES. Tasks has counted its own: of all clusters that is
-// the answer, without a look at ten thousand rows.
+// Returns the number of cells in each state, in the order of CELL_STATES. For all clusters, uses the counts of Tasks instead of
+// reading ten thousand rows.
 export function countStates(tasks: Tasks, groups: readonly CellGroup[], of: ClusterRow | undefined): number[] {
   const counts = of ? new Array<number>(CELL_STATES.length).fill(0) : [...tasks.counts, 0];
   for (const { ids, agents } of groups) {
@@ -89,18 +89,18 @@ export function countStates(tasks: Tasks, groups: readonly CellGroup[], of: Clus
   return counts;
 }
 
-// Who is known to be there.
+// Returns the number of agents known to be connected.
 export const connectedOf = (agents: ClusterRow['agents']): number => agents.connected - (agents.unheard ?? 0);
 
-// Who is a task of the server: closure workers and agents of all clusters, by what matters first.
+// Closure workers and agents of all clusters, by state.
 export interface TaskTotals {
   total: number;
   connected: number;
   late: number;
   error: number;
   gone: number;
-  missing: number; // not yet here, or on their way
-  unheard: number; // not heard of since a restart of the server
+  missing: number; // not connected yet
+  unheard: number; // no heartbeat since a restart of the server
 }
 
 export function taskTotals(workers: { connected: number; late: number; error: number; disconnected: number; total: number }, clusters: readonly ClusterRow[]): TaskTotals {

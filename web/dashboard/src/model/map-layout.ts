@@ -1,4 +1,4 @@
-// Where each cell of the cluster map is. Pure arithmetic in device pixels: fractional positions would draw moiré.
+// Positions of the cells of the cluster map, in device pixels: fractional positions would cause moiré.
 
 interface Block {
   left: number;
@@ -20,16 +20,16 @@ export interface Layout {
 
 interface Bounds {
   width: number;
-  height: number; // the cells shrink to stay inside, down to minPitch; then the map grows
+  height: number; // the cells shrink to fit, down to minPitch; then the map grows
   scale: number; // device pixels per CSS pixel
 }
 
 const MAX_PITCH = 40;
 const MIN_PITCH = 3;
-const LABEL = 20; // CSS pixels of a group's headline
-const GAP = 8; // and below its cells
-const LEAST = 190; // of a group that stands beside others: its headline has to be read
-const BESIDE = 24; // between two of them
+const LABEL = 20; // CSS pixels of a group's title
+const GAP = 8; // below a group's cells
+const LEAST = 190; // of a group next to others, so that its title is readable
+const BESIDE = 24; // between two such groups
 
 function heightAt(pitch: number, counts: readonly number[], { width, scale }: Bounds): number {
   const columns = Math.max(1, Math.floor(width / pitch));
@@ -37,7 +37,7 @@ function heightAt(pitch: number, counts: readonly number[], { width, scale }: Bo
   return counts.reduce((sum, count) => sum + furniture + Math.ceil(count / columns) * pitch, 0);
 }
 
-// The largest cells with which all groups fit; groups of one row stand beside one another where there is room.
+// Finds the largest cells with which all groups fit. Groups of one row are placed side by side if there is room.
 export function layout(counts: readonly number[], bounds: Bounds): Layout {
   const { width, height, scale } = bounds;
   const least = Math.max(2, Math.round(MIN_PITCH * scale));
@@ -46,9 +46,9 @@ export function layout(counts: readonly number[], bounds: Bounds): Layout {
 
   const most = Math.max(1, Math.floor(width / pitch));
   const blocks: Block[] = [];
-  let top = 0; // of what comes below
-  let left = width; // where the line ends that is being filled; width: it is full
-  let line = 0; // its top
+  let top = 0; // of the next groups
+  let left = width; // end of the current line; width: it is full
+  let line = 0; // top of the current line
   for (const count of counts) {
     const rows = Math.ceil(count / most);
     const wide = rows === 1 ? Math.max(count * pitch, Math.round(LEAST * scale)) : width;
@@ -85,7 +85,7 @@ export function cellPlace(map: Layout, { group, n }: CellRef): { x: number; y: n
   return { x: block.left + (n % block.columns) * map.pitch, y: block.top + Math.floor(n / block.columns) * map.pitch };
 }
 
-// The cell of another line of groups that is nearest in x: of its first row, or of its last.
+// Returns the cell nearest in x in another line of groups, in its first or last row.
 function across(map: Layout, labelTop: number, x: number, last: boolean): CellRef {
   let best: CellRef = { group: -1, n: 0 };
   let away = Infinity;
@@ -100,7 +100,7 @@ function across(map: Layout, labelTop: number, x: number, last: boolean): CellRe
   return best;
 }
 
-// Arrow keys: sideways through all groups, up and down by rows and into the groups above and below.
+// Arrow keys: left and right through all groups; up and down by rows, and into the groups above and below.
 export function cellBeside(map: Layout, at: CellRef, key: string): CellRef {
   const { group, n } = at;
   const block = map.blocks[group]!;

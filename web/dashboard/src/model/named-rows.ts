@@ -1,14 +1,14 @@
-// Rows of a topic by name, and how they change. Plain data.
+// Named rows of a topic and their changes. Plain data.
 
 export interface NamedRows<Row> {
   rows: Record<string, Row>;
   gone: string[];
-  more: number; // rows that were left out
+  more: number; // number of omitted rows
 }
 
 export class RowSet<Row> {
   version = 0; // any change
-  more = 0; // rows that the server left out
+  more = 0; // number of rows that the server omitted
   private byName = new Map<string, Row>();
   private list: readonly Row[] | null = null;
 

@@ -1,17 +1,17 @@
-// Which alerts are worth a notice of the browser: new ones that stand still or are errors, that last, and were not put
-// aside. Pure; alerts/notices.ts has the clock and the browser.
+// Selects alerts for browser notifications: new ones that are stuck or errors, that last, and that were not dismissed. Pure;
+// alerts/notices.ts has the clock and the browser.
 
 import { nameOfItem, urgencyOf } from './alert-list';
 import type { AttentionRow } from './protocol';
 
-export const LASTS_MS = 10_000; // what goes sooner is no news
+export const LASTS_MS = 10_000; // shorter alerts are not shown
 const KNOWN_MAX = 1000; // names
 
 export class Notices {
-  private first = new Map<string, number>(); // by name: since when it is there, and…
-  private told = new Set<string>(); // …those that were told, or were there before
+  private first = new Map<string, number>(); // by name: when it was first seen
+  private told = new Set<string>(); // names of alerts that were shown or existed before
 
-  // What was there when the page came, or while somebody looked at it, is known.
+  // Marks alerts as known: those that existed when the page was opened, or while it was visible.
   known(rows: readonly AttentionRow[]): void {
     for (const row of rows) this.told.add(nameOfItem(row));
     this.first.clear();

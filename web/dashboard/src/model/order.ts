@@ -1,8 +1,8 @@
-// In which order tasks are listed, and which of them: problems first, then by job and index.
+// Selection and order of tasks in lists: problems first, then by job and index.
 
 import { CONNECTED, type Tasks } from './tasks';
 
-// One number that sorts like (job, index): 17 bits of job, 32 of index, and four of state above fit a double exactly.
+// A number that sorts like (job, index): 17 bits of job, 32 of index, and four of state above them fit exactly into a double.
 function place(tasks: Tasks, slot: number): number {
   return tasks.jobAt(slot) * 2 ** 32 + tasks.indexAt(slot);
 }
@@ -21,7 +21,7 @@ export function matches(tasks: Tasks, slot: number, query: string): boolean {
   );
 }
 
-// Row ids for the task list; of one cluster (empty: the main one), or of all when none is named.
+// Returns row ids for the task list, of one cluster (empty: the main one) or of all.
 export function listOrder(tasks: Tasks, query = '', cluster?: string): Float64Array {
   const wanted = query.trim().toLowerCase();
   const key = new Float64Array(tasks.size);
@@ -29,8 +29,7 @@ export function listOrder(tasks: Tasks, query = '', cluster?: string): Float64Ar
   for (let slot = 0; slot < tasks.size; ++slot) {
     if (cluster !== undefined && tasks.clusterAt(slot) !== cluster) continue;
     if (wanted !== '' && !matches(tasks, slot, wanted)) continue;
-    // The most severe state has the highest number and comes first.
-    // Who is cordoned comes before who is well.
+    // The most severe state has the highest number and comes first; cordoned workers come before healthy ones.
     const aside = tasks.cordonedAt(slot) && tasks.stateAt(slot) === CONNECTED;
     key[slot] = place(tasks, slot) - (2 * tasks.stateAt(slot) + Number(aside)) * 2 ** 49;
     slots.push(slot);
@@ -45,8 +44,8 @@ export interface MapGroup {
 
 const MAX_GROUPS = 10;
 
-// Row ids for the cluster map, one group a job in order of first sight. Beyond ten jobs the smallest share one group:
-// a headline for each would leave no room for the cells.
+// Returns row ids for the cluster map, a group per job in order of first occurrence. Beyond ten jobs, the smallest share a group:
+// a title for each would leave no room for the cells.
 export function mapGroups(tasks: Tasks): MapGroup[] {
   const byJob = new Map<number, number[]>();
   const key = new Float64Array(tasks.size);

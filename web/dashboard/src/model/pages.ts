@@ -1,4 +1,4 @@
-// The pages: their paths, what the tab and the rail call them, what they listen to. Pure; route.ts applies it to the address.
+// The pages: paths, titles, names in the rail, topics. Pure; route.ts applies it to the address.
 
 import type { Topic } from './protocol';
 
@@ -6,13 +6,13 @@ export const GROUPS = ['Work', 'Cluster', 'Agreement'] as const;
 export type Group = (typeof GROUPS)[number];
 
 interface PageRow {
-  path: string; // '*' stands for one part of the path, the subject
+  path: string; // '*' is a path segment, the subject
   title: string;
-  rail?: string; // how the rail calls it; pages without are reached through others
-  group?: Group; // under which headline of the rail; none: above them
+  rail?: string; // name in the rail; pages without a name are reached through others
+  group?: Group; // section of the rail; none: above all sections
   key?: string; // after "g"
-  find?: string; // what the search field of the header looks for; none: it has no such field
-  cluster?: boolean; // it is about one cluster, so one may be picked
+  find?: string; // label of the search field in the header; none: no field
+  cluster?: boolean; // the page shows one cluster, which can be selected
   topics: readonly Topic[];
 }
 
@@ -58,7 +58,7 @@ function fits(pattern: string, path: readonly string[]): boolean {
   return wanted.length === path.length && wanted.every((part, n) => part === '*' || part === path[n]);
 }
 
-// A path that has no page of its own shows the page above it, at last the overview.
+// A path without a page shows its nearest parent page, finally the overview.
 export function pageOf(path: string): Page {
   for (let names = parts(path); names.length > 0; names = names.slice(0, -1)) {
     const found = PAGES.find((page) => fits(page.path, names));
@@ -77,17 +77,17 @@ function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // typed by hand: the server will say that there is none
+    return text; // typed by hand: the server will answer that it does not exist
   }
 }
 
-// Which entry of the rail is lit: that of the page, or of the one it is reached from.
+// Returns the highlighted entry of the rail: that of the page, or of its parent.
 export function railOf(page: Page): Path {
   if (page.rail) return page.path;
   return page.path.startsWith('/workers') ? '/tasks' : page.path.startsWith('/programs') ? '/programs' : '/jobs';
 }
 
-// Returns the present form of an address of an earlier version. A job was a parameter, a closure was a choice on the page
+// Converts an address of an earlier version to the present form. There, a job was a parameter, a closure was a choice on the page
 // of its job, and jobs of which nothing had started were RUNNING.
 export function normal({ pathname, search }: Place): Place {
   const query = new URLSearchParams(search);
@@ -111,7 +111,7 @@ function moved(pathname: string, query: URLSearchParams, without: string): Place
   return { pathname, search: text ? `?${text}` : '' };
 }
 
-// What the tab says: how many alerts there are and what it is about first, since tabs are narrow.
+// Returns the title of the tab: number of alerts and subject first, since tabs are narrow.
 export function tabTitle(page: Page, name: string, alerts = 0): string {
   return `${alerts > 0 ? `(${alerts}) ` : ''}${name ? `${name} · ` : ''}${page.title} · Muster`;
 }

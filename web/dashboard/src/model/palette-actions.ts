@@ -1,4 +1,4 @@
-// What ctrl-K can do to a thing that is named: found by the verb, "cordon worker:1", "cancel nightly". Pure.
+// The commands of the palette (ctrl-K) on named objects: "cordon worker:1", "cancel nightly". Pure.
 
 import type { TaskView } from './tasks';
 import { unfinished } from './protocol';
@@ -10,18 +10,18 @@ export interface Order {
   title: string; // "Cordon worker:1"
   detail: string;
   question: string;
-  says: string; // what will happen
+  says: string; // description of the effect
   yes: string;
   danger: boolean;
-  path: string; // what is posted to
+  path: string; // path of the POST request
   done: string;
-  leads?: 'job'; // to the job in the answer
+  leads?: 'job'; // opens the job in the answer
 }
 
 const VERBS = ['cordon', 'uncordon', 'drain', 'cancel', 'retry', 'restart'] as const;
 type Verb = (typeof VERBS)[number];
 
-// The verbs that what was typed may begin, and the rest of it.
+// Returns the commands that the typed text can begin with, and the rest of the text.
 export function verbsIn(typed: string): { verbs: readonly Verb[]; rest: string } {
   const [first = '', ...rest] = typed.trim().toLowerCase().split(/\s+/);
   return { verbs: first.length < 3 ? [] : VERBS.filter((verb) => verb.startsWith(first)), rest: rest.join(' ') };

@@ -1,4 +1,4 @@
-// What ctrl-K finds: which of many names fit what was typed, and the best first. Pure.
+// The search of the palette (ctrl-K): matching names, the best first. Pure.
 
 import type { Order } from './palette-actions';
 
@@ -6,15 +6,15 @@ export interface Found {
   kind: string; // "page", "job", "worker"
   title: string;
   detail: string;
-  href?: string; // where it leads; else something is done
+  href?: string; // target of the link; otherwise an action is performed
   act?: () => void;
-  asks?: Order; // before it is done
+  asks?: Order; // asks for confirmation first
 }
 
 const PER_KIND = 6;
 const ALL = 40;
 
-// The lower the better; none: it does not fit. Every word must be somewhere in the title or the detail.
+// Returns a rank, lower is better; null if there is no match. Every word must occur in the title or the detail.
 export function rank({ title, detail, kind }: Found, words: readonly string[]): number | null {
   const name = title.toLowerCase();
   const all = `${name} ${detail.toLowerCase()} ${kind}`;
@@ -23,7 +23,7 @@ export function rank({ title, detail, kind }: Found, words: readonly string[]): 
   return name === words.join(' ') ? 0 : name.startsWith(first) ? 1 : name.includes(first) ? 2 : 3;
 }
 
-// Few of each kind, so that 10,000 workers do not hide the one job.
+// Limits the results of each kind, so that 10,000 workers do not hide a job.
 export function bestOf(all: Iterable<Found>, typed: string): Found[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const kinds = new Map<string, [number, Found][]>();
@@ -45,7 +45,7 @@ export function bestOf(all: Iterable<Found>, typed: string): Found[] {
     .map(([, one]) => one);
 }
 
-// Ids are opened as they are: the server may know what no list shows.
+// Ids are opened directly: the server may know objects that no list contains.
 export function named(typed: string): { kind: 'job' | 'closure' | 'program' | 'object'; id: string } | null {
   const id = typed.trim().toLowerCase();
   if (/^job_[0-9a-f]{16}$/.test(id)) return { kind: 'job', id };

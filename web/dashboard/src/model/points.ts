@@ -1,9 +1,9 @@
-// What a chart is drawn of: columns over time, from the live five minutes or from GET /api/v1/samples. Pure.
+// The data of a chart: columns over time, from the live five minutes or from GET /api/v1/samples. Pure.
 
 import type { Samples } from 'muster-rest';
 import type { History } from './history';
 
-export const LEAST_MS = 0.1; // the bottom of a logarithmic axis
+export const LEAST_MS = 0.1; // lower end of a logarithmic axis
 
 export const SPANS = ['5m', '1h', '24h'] as const;
 export type Span = (typeof SPANS)[number];
@@ -29,7 +29,7 @@ export function live(history: History): Points {
   return { seconds: history.seconds.slice(), columns: { queued: queued.slice(), running: running.slice(), finished: finished.slice(), failed: failed.slice() } };
 }
 
-// Where samples are missing (the server was down) the line breaks instead of bridging the gap.
+// If samples are missing because the server was down, the line has a gap.
 export function fromSamples(body: SamplesBody): Points {
   const seconds: number[] = [];
   const columns: Points['columns'] = {};
@@ -48,7 +48,7 @@ export function fromSamples(body: SamplesBody): Points {
   return { seconds, columns };
 }
 
-// The live ones, and in front of them what was before the page was opened, or before the server was started again.
+// Joins the live points with those from before the page was opened or the server was restarted.
 export function joined(before: Points | null, recent: Points): Points {
   const first = recent.seconds[0] ?? Infinity;
   const n = before?.seconds.findIndex((at) => at >= first) ?? 0;
@@ -66,7 +66,7 @@ export function extremes(values: readonly (number | null)[]): { last: number | n
   return { last: values.at(-1) ?? null, most };
 }
 
-// A red line along the axis would alarm without telling anything: failures are drawn from one in a hundred on.
+// Hides failures below one percent of the throughput: a red line along the axis would alarm without reason.
 export function notable(failed: readonly (number | null)[], finished: readonly (number | null)[]): (number | null)[] {
   const most = extremes(failed).most;
   return most > 0 && most * 100 >= extremes(finished).most ? [...failed] : failed.map(() => null);

@@ -1,4 +1,4 @@
-// Topics on programs, see protocol.ts: `programs` has a row for each, "program:prog_…" what there is to see of one.
+// Topics on programs, see protocol.ts: `programs` has a row for each, "program:prog_…" contains the details of one.
 
 import { bare } from './ansi';
 import type { NamedRows } from './named-rows';
@@ -7,10 +7,10 @@ import type { AttemptView, ProgramView, RankView } from './rest/programs';
 export type ProgramTopic = `program:${string}`;
 export const isProgram = (topic: string): topic is ProgramTopic => topic.startsWith('program:');
 
-// Whether the server has programs of this name; anything may stand in an address.
+// Whether the id can be that of a program; addresses may contain anything.
 export const mayBeProgram = (id: string): boolean => /^prog_[0-9a-f]{16}$/.test(id);
 
-// A row of the list: what changes while a program goes on.
+// A row of the list: the values that change while a program runs.
 export type ProgramRow = Pick<
   ProgramView,
   'id' | 'cluster' | 'name' | 'state' | 'attempt' | 'restarts' | 'max_restarts' | 'ranks' | 'started' | 'alive' | 'created_ms' | 'finished_ms' | 'waits_for' | 'tasks'
@@ -26,9 +26,9 @@ export interface Waiting {
   started: number;
 }
 
-// One program as the server sent it. Rows that did not change stay the same objects. Plain data.
+// A program as sent by the server. Unchanged rows keep their identity. Plain data.
 export class WatchedProgram {
-  program: ProgramView | null = null; // none: the server does not know it (any more)
+  program: ProgramView | null = null; // null: unknown to the server
   attempts: readonly AttemptView[] = [];
   barriers: readonly Waiting[] = [];
   private byRank = new Map<number, RankView>();
@@ -53,5 +53,5 @@ export class WatchedProgram {
   }
 }
 
-// They quote what programs printed.
+// Output of programs may contain control sequences.
 const readable = (r: RankView): RankView => (r.last_line ? { ...r, last_line: bare(r.last_line) } : r);

@@ -1,7 +1,7 @@
-// The wire protocol of `GET /api/v1/ws` (subprotocol muster.v1), as types and as one parser.
+// The messages of `GET /api/v1/ws` (subprotocol muster.v1), as types and as a parser.
 //
-// The server sends state, not events: a `snap` has everything of a topic, a `d` (delta) what changed since `from`.
-// The same shapes are written by the C++ side; test/golden/ holds one message of each kind, and both sides test against it.
+// The server sends state, not events: a `snap` contains a whole topic, a `d` (delta) the changes since `from`. The C++ side
+// writes the same messages; test/golden/ contains one of each kind, and both sides test against it.
 
 import type { Attention, BarrierView, Events, Generation, JobView } from 'muster-rest';
 import type { Counters } from './counters-protocol';
@@ -16,8 +16,7 @@ export const SUBPROTOCOL = 'muster.v1';
 const TOPICS = ['counters', 'tasks', 'jobs', 'clusters', 'agents', 'barriers', 'events', 'attention', 'programs'] as const;
 export type Topic = (typeof TOPICS)[number] | LogTopic | ProgramTopic;
 
-// The order is the order of severity: the task list and the map sort by it. Workers are never REGISTERING; agents are,
-// which the map shows beside them.
+// In order of severity: the task list and the map sort by it. REGISTERING occurs only for agents, which the map shows, too.
 export const TASK_STATES = ['CONNECTED', 'REGISTERING', 'LATE', 'DISCONNECTED', 'ERROR'] as const;
 export type TaskState = (typeof TASK_STATES)[number];
 
@@ -27,7 +26,7 @@ export const unfinished = (state: JobState): boolean => state === 'QUEUED' || st
 export interface Hello {
   t: 'hello';
   proto: string;
-  boot: string; // this run of the server; another one means that all sequence numbers began again
+  boot: string; // this run of the server; if it changes, all sequence numbers have restarted
   now: number;
   version: string;
   cluster: string;
@@ -47,10 +46,10 @@ export interface HistoryPoints {
   hb_p99: number[];
 }
 
-// Columns of equal length, one entry a task.
+// Columns of equal length, with an entry for each task.
 export interface TaskRows {
   i: number[];
-  cluster?: string[]; // whose workers they are; empty, or no column: the main one's
+  cluster?: string[]; // the cluster; empty, or no column: the main one
   job: string[];
   index: number[];
   state: string[];
@@ -61,8 +60,8 @@ export interface TaskRows {
   slots: number[];
   running: number[];
   finished: number[];
-  failed?: number[]; // of those; older servers do not say
-  cordoned?: number[]; // 1: gets no new closures until somebody says so
+  failed?: number[]; // included in `finished`; older servers omit it
+  cordoned?: number[]; // 1: gets no new closures until it is uncordoned
   error: string[];
 }
 
@@ -82,32 +81,32 @@ export interface Job {
   error: string;
 }
 
-// Topics of named rows: a row comes whole, under its name. Times are absolute; 0: it has not happened.
+// Topics of named rows: a row is always sent completely. Times are absolute; 0: it has not happened.
 const AGENT_STATES = ['CONNECTED', 'REGISTERING', 'MISSING', 'DISCONNECTED', 'LATE', 'ERROR'] as const;
 type AgentState = (typeof AGENT_STATES)[number];
 
 export interface ClusterRow {
   name: string;
-  main: boolean; // of the server's own port: closure workers are its tasks too
-  address: string; // where its agents connect; empty: nowhere
+  main: boolean; // on the server's own port: closure workers are its tasks, too
+  address: string; // for agents; empty: none
   tasks: number;
-  has_workers: boolean; // closure workers have come to it
-  failed_jobs?: number; // jobs and sessions that failed, as many as the list of jobs has
+  has_workers: boolean; // closure workers have connected
+  failed_jobs?: number; // jobs and sessions that failed, as in the list of jobs
   state: Generation['state'];
-  ends?: boolean; // it goes on for now, and its program ends, or has ended
+  ends?: boolean; // it is still running, but its program is ending or has ended
   generation: number;
   started: number;
-  agents: Record<Lowercase<AgentState>, number> & { unheard?: number }; // of the connected ones: not heard of since a restart
+  agents: Record<Lowercase<AgentState>, number> & { unheard?: number }; // of the connected ones: no heartbeat since a restart
   barriers: number;
   keys: number;
   key_waits: number;
   cause?: { task: string; message: string; at: number };
 }
 
-// Of heartbeats, by cluster and job: a character a task, see takeAges.
+// Ages of heartbeats, by cluster and job: one character per task, see takeAges.
 export type HeartbeatAges = Record<string, { unit_ms: number; jobs: Record<string, string> }>;
 
-// How an agent fares. What is not there does not hold.
+// The state of an agent. Missing members do not apply.
 interface AgentFares {
   state: AgentState;
   code?: string;
@@ -125,16 +124,17 @@ export interface AgentRow extends AgentFares {
   incarnation: string;
   address: string;
   registered: number;
-  unheard?: boolean; // known from before a restart of the server, and not heard of since
-  seen: number; // of who beats no more; else from the column of ages, to a 48th of the heartbeat's time-out
+  unheard?: boolean; // known from before a restart of the server, without a heartbeat since
+  // If heartbeats have ended: the last one. Otherwise from the column of ages, with a precision of 1/48 of the heartbeat timeout.
+  seen: number;
   devices: number;
   device_names?: string[]; // of the first
 }
 
-// Rows that are known already, of which thousands may come to fare alike at one moment.
+// A change of known rows; thousands may change to the same state at once.
 export interface AgentChange {
-  job: string; // CLUSTER/JOB; with :INDEX a row's name
-  tasks: number[]; // first and last index, by turns
+  job: string; // CLUSTER/JOB; the row's name is this and :INDEX
+  tasks: number[]; // first and last index of each range, alternating
   set: AgentFares;
 }
 
@@ -153,7 +153,7 @@ export interface BarrierRow {
   missing: { task: string; address: string; seen: number }[]; // the first of them
 }
 
-// What needs a person; it goes when its cause is over.
+// An alert; it disappears when its cause ends.
 export type AttentionRow = Attention['items'][number];
 export type EventRow = Events['events'][number];
 
@@ -227,7 +227,7 @@ function columns(of: Fields, keys: readonly string[], what: string): void {
 const TASK_COLUMNS = ['i', 'job', 'index', 'state', 'seen', 'since', 'incarnation', 'host', 'slots', 'running', 'finished', 'error'];
 const HISTORY_COLUMNS = ['t', 'queued', 'running', 'finished', 'failed', 'hb_p99'];
 
-// What the code below the parser relies on; finer checks would cost more than they find, since page and server are one binary.
+// Checks what the code after the parser relies on. More is not needed, since dashboard and server are one binary.
 function checkBody(topic: string, message: Fields): void {
   switch (topic) {
     case 'counters': {
@@ -256,7 +256,7 @@ function checkBody(topic: string, message: Fields): void {
   }
 }
 
-// The message, or null if it is of a kind that this page does not know (a newer server may have more).
+// Returns the message, or null if its kind is unknown: a newer server may send other kinds.
 export function parse(text: string): ServerMessage | null {
   let json: unknown;
   try {

@@ -1,4 +1,4 @@
-// What the server told us, per topic, and whether a message may be applied to it. No sockets, no signals, no clock.
+// The server's data by topic; decides whether a message can be applied. Uses no sockets, signals or clock.
 
 import { bare } from './ansi';
 import { History } from './history';
@@ -10,7 +10,7 @@ import { isProgram, WatchedProgram, type ProgramRow } from './program-protocol';
 import type { AgentRow, AttentionRow, BarrierRow, ClusterRow, Counters, EventRow, Hello, Job, LogMessage, ProgramMessage, Topic, TopicMessage } from './protocol';
 import { Tasks } from './tasks';
 
-// applied; old: we have it already; gap: something before it is missing, ask again.
+// old: already applied; gap: an earlier message is missing, so request the topic again.
 export type Outcome = 'applied' | 'old' | 'gap';
 
 export class Store {
@@ -27,13 +27,13 @@ export class Store {
   readonly events = new RowSet<EventRow>();
   readonly attention = new RowSet<AttentionRow>();
   readonly programs = new RowSet<ProgramRow>();
-  watchedVersion = 0; // any change of a log or of a program that is watched
+  watchedVersion = 0; // any change of a watched log or program
   private logs = new Map<Topic, Log>();
   private watched = new Map<Topic, WatchedProgram>();
   private jobsById = new Map<string, Job>();
   private seqs = new Map<Topic, number>();
 
-  // What a resume may name; null if only a snapshot helps.
+  // Returns the sequence number for a resume; null if only a snapshot helps.
   seq(topic: Topic): number | null {
     return this.seqs.get(topic) ?? null;
   }
@@ -46,7 +46,7 @@ export class Store {
     return this.watched.get(topic);
   }
 
-  // What nobody looks at any more is forgotten: it begins with a snapshot when somebody does again.
+  // Drops topics that no page shows; they begin with a snapshot when they are shown again.
   keepWatched(topics: readonly Topic[]): void {
     for (const held of [this.logs, this.watched])
       for (const topic of held.keys())
@@ -61,8 +61,8 @@ export class Store {
     return [...this.jobsById.values()].sort((a, b) => b.created_ms - a.created_ms || (a.id < b.id ? 1 : -1));
   }
 
-  // Returns whether this is another run of the server than the one our data is from. The data stays until the
-  // snapshots replace it: an old picture that says so is better than an empty page.
+  // Returns whether this is another run of the server than that of the stored data. The data stays until snapshots replace it:
+  // marked old data is better than an empty page.
   greet(hello: Hello): boolean {
     const other = this.hello !== null && this.hello.boot !== hello.boot;
     if (other) this.seqs.clear();
@@ -75,7 +75,7 @@ export class Store {
       const held = this.seqs.get(message.topic);
       if (held === undefined || message.from > held) return 'gap';
       if (message.seq <= held) return 'old';
-      // from < held < seq is fine: rows are whole, so a delta that reaches further back only repeats some.
+      // from < held < seq is fine: rows are complete, so a delta that reaches further back only repeats some.
     }
     if (isLog(message.topic)) this.applyLog(message as LogMessage);
     else if (isProgram(message.topic)) this.applyProgram(message as ProgramMessage);
@@ -133,7 +133,7 @@ export class Store {
         this.barriers.apply(message, message.t === 'snap');
         break;
       case 'events':
-        for (const row of Object.values(message.rows)) row.text = bare(row.text); // they quote what programs printed
+        for (const row of Object.values(message.rows)) row.text = bare(row.text); // they quote output of programs
         this.events.apply(message, message.t === 'snap');
         break;
       case 'attention':

@@ -1,4 +1,4 @@
-// What GET /api/v1/clusters/{c}/stragglers answers: who came last to the newest barriers that passed.
+// The answer of GET /api/v1/clusters/{c}/stragglers: last arrivals at the newest passed barriers.
 
 import type { Stragglers } from 'muster-rest';
 import { plural } from './format';
@@ -10,14 +10,14 @@ export type LateHost = Stragglers['hosts'][number];
 
 const TASKS_LISTED = 100; // by the server
 
-// Whom the list has, and whom not.
+// Explains which tasks the list contains and omits.
 export function lateNote({ barriers, tasks }: Stragglers): string {
   if (tasks.length >= TASKS_LISTED) return `the ${TASKS_LISTED} that come latest; late: after the median arrival`;
   const of = Math.max(...barriers.map((b) => b.participants));
   return `${tasks.length} of ${plural(of, 'task')} ${tasks.length === 1 ? 'was' : 'were'} late at least once: later than half of the others${tasks.length < of ? '. The rest were always on time' : ''}`;
 }
 
-// One sentence, if one host or task is last far more often than chance has it; empty if nobody stands out.
+// Returns a sentence if a host or task is last far more often than by chance; otherwise empty.
 export function verdict({ barriers, tasks, hosts }: Stragglers): string {
   const all = barriers.length;
   if (all < 4) return '';

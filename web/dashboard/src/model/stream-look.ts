@@ -1,4 +1,4 @@
-// Questions about the bars in view: which one is under the pointer, which comes next, and all of them in a table.
+// Queries on the bars in view: the bar under the pointer, the next one, and a table of all.
 
 import { SUCCEEDED } from './stream-protocol';
 import type { Lane, Minute, Stream } from './stream';
@@ -9,7 +9,7 @@ export type Hit =
   | { kind: 'running'; lane: Lane; n: number; start: number; end: number }
   | { kind: 'minute'; lane: Lane; minute: Minute; start: number; end: number };
 
-// The best of what lies within `slack` ms of a moment: the worst state, then the shortest, which is hardest to hit.
+// Returns the best bar within `slack` ms of a time: the most severe state, then the shortest, which is hardest to hit.
 export function hitAt(stream: Stream, lane: Lane, row: number, at: number, slack: number, now: number): Hit | null {
   let best: Hit | null = null;
   let rank = Infinity;
@@ -26,7 +26,7 @@ export function hitAt(stream: Stream, lane: Lane, row: number, at: number, slack
   return minute ? { kind: 'minute', lane, minute, start: minute.start, end: minute.start + 60_000 } : null;
 }
 
-// For the keyboard: the bar of the lane that begins next after (or before) a moment.
+// For the keyboard: the bar of the lane that begins next after or before a time.
 export function nextHit(stream: Stream, lane: Lane, after: number, forwards: boolean, now: number): Hit | null {
   const { start, end } = stream.at;
   let best: Hit | null = null;
@@ -45,7 +45,7 @@ export interface Sum {
   running: number;
 }
 
-// One row for each worker and function that has a bar in view, the busiest first.
+// A row for each worker and function with a bar in view, the busiest first.
 export function sums(stream: Stream, lanes: readonly Lane[], view: View, now: number): Sum[] {
   const { start, end, count, failed, busy, function: of } = stream.at;
   const rows: Sum[] = [];
@@ -62,7 +62,7 @@ export function sums(stream: Stream, lanes: readonly Lane[], view: View, now: nu
       const sum = row(of[bar]!);
       sum.count += count[bar]!;
       sum.failed += failed[bar]!;
-      // Of a sum it is not known when within it they ran: as if evenly.
+      // For a sum, the times of its closures are unknown: they are taken to be evenly distributed.
       const length = end[bar]! - start[bar]!;
       sum.busy += length > 0 ? (busy[bar]! * within(start[bar]!, end[bar]!)) / length : 0;
     }

@@ -1,5 +1,5 @@
-// The bars of the task stream as pixels: one line of a lane is worked out and repeated over its height. Writing pixels
-// costs the same for ten bars and for ten thousand; ten thousand rectangles do not. Pure; the colours come from outside.
+// The bars of the task stream as pixels: a line of a lane is computed once and repeated over its height. The cost does not depend
+// on the number of bars, unlike drawing rectangles. Pure; colours are parameters.
 
 import type { Lane, Stream } from './stream';
 import { BAD_CANCELLED, CODES, eachRun, fillRow } from './stream-runs';
@@ -11,10 +11,10 @@ export interface PixelPicture {
   hues: Uint8Array; // by function number
   view: View;
   now: number;
-  width: number; // device pixels, as all here
+  width: number; // device pixels, as all sizes here
   height: number;
   laneHeight: number;
-  top: number; // of the first lane; negative when it is scrolled away
+  top: number; // of the first lane; negative if it is scrolled out of view
   scale: number; // device pixels per CSS pixel
 }
 
@@ -23,7 +23,7 @@ export interface Palette {
   line: number; // between lanes, and the marks of the axis
 }
 
-// Where failed, cancelled and lost bars are: those have shapes and are drawn over the pixels.
+// Positions of failed, cancelled and lost bars, which are drawn as shapes over the pixels.
 export interface Bad {
   code: number;
   x: number;
@@ -34,7 +34,7 @@ export interface Bad {
 
 export interface LaneBox {
   first: number;
-  last: number; // after the last one in sight
+  last: number; // after the last visible one
   air: number; // above and below the bars of a lane
 }
 
@@ -76,7 +76,7 @@ export function fillPixels(pixels: Uint32Array, picture: PixelPicture, marks: re
   return { bad, runs };
 }
 
-// "rgb(1, 2, 3)" as a canvas wants it in memory.
+// Converts "rgb(1, 2, 3)" to the memory format of a canvas.
 export function packed(rgb: string, alpha = 1): number {
   const [r = 0, g = 0, b = 0] = (rgb.match(/[\d.]+/g) ?? []).map(Number);
   return ((Math.round(alpha * 255) << 24) | (b << 16) | (g << 8) | r) >>> 0;

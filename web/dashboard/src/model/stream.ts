@@ -1,13 +1,13 @@
-// What each worker did and does: bars in columns, and for each lane which of them are its own. Plain data.
+// Past and current work of each worker: bars in columns, and the bars of each lane. Plain data.
 //
-// A worker of several slots runs closures side by side: its lane has rows, and a bar takes the one that was free for the
-// shortest time. Bars arrive in the order in which they ended, so that is a comparison with the rows' last ends, and the
-// rows are as few as can be: one that is free for long is left to a long bar. When bars end is known from when messages
-// arrived, so those of neighbours in a slot may overlap a little; there are no more rows than slots all the same.
+// The lane of a worker with several slots has several rows. A bar takes the free row that was used most recently, so that rows
+// stay few and one that is free for long is left to a long bar. Bars arrive in the order of their ends, so only the last ends of
+// the rows are compared. Ends are measured when messages arrive, so bars of a slot may overlap a little. There are still no more
+// rows than slots.
 
 import { ROWS_MAX, FAILED, LOST, type StreamBody } from './stream-protocol';
 
-// A sum in which no function took most of the time has none of its own.
+// The name for a sum in which no function took most of the time.
 export const SEVERAL = 'several functions';
 
 export interface Running {
@@ -25,11 +25,11 @@ export interface Minute {
   function: number;
 }
 export interface Lane {
-  number: number; // what the column `lane` counts
+  number: number; // number in the column `lane`
   task: string;
   cluster: string;
   bars: number[]; // positions in the columns
-  most: number; // rows that it can need: its slots, and one for sums
+  most: number; // maximum number of rows: its slots, plus one for sums
   rows: number;
   rowEnds: number[];
   running: Running[];
@@ -47,16 +47,16 @@ function columns(capacity: number) {
     state: new Uint8Array(capacity),
     row: new Uint8Array(capacity),
     count: new Uint32Array(capacity), // above 1: the sum of short ones
-    failed: new Uint32Array(capacity), // of those, also lost ones
+    failed: new Uint32Array(capacity), // included in `count`; also lost ones
     busy: new Float32Array(capacity), // ms
   };
 }
 
 export class Stream {
-  static readonly capacity = 120_000; // bars; beyond that the oldest go
+  static readonly capacity = 120_000; // bars; at the limit, the oldest are removed
   size = 0;
   version = 0;
-  epoch = 0; // positions of bars from before another epoch mean nothing
+  epoch = 0; // positions of bars are valid only within an epoch
   since = 0; // bars are complete since then
   now = 0; // the server's clock of the newest answer
   next = 0; // the sequence number after the newest bar
@@ -74,7 +74,7 @@ export class Stream {
     return this.laneList[this.at.lane[bar]!]!;
   }
 
-  // `fresh`: the answer to a question without ?after=; what was held before goes.
+  // `fresh`: the answer to a request without ?after=; replaces all data.
   apply(body: StreamBody, fresh: boolean): void {
     if (fresh) this.clear();
     const lanes = new Map(body.lanes.map(({ lane, task, cluster, slots }) => [lane, this.lane(cluster, task, slots)]));
@@ -114,7 +114,7 @@ export class Stream {
     ++this.version;
   }
 
-  // Also for its own: a stretch of the past lacks what began there and runs still.
+  // Also used separately: an answer for a past range lacks closures that began in it and still run.
   takeRunning(body: StreamBody): void {
     const { running, base_ms } = body;
     const lanes = new Map(body.lanes.map((each) => [each.lane, each]));
@@ -178,7 +178,7 @@ export class Stream {
     at.count[bar] = count;
     this.closures[bar] = closure;
     this.jobs[bar] = job;
-    if (count > 1 && mine.rows >= mine.most) ++mine.most; // beside what took longer
+    if (count > 1 && mine.rows >= mine.most) ++mine.most; // next to longer bars
     const row = freeRow(mine, start, end);
     at.row[bar] = row;
     mine.rowEnds[row] = Math.max(mine.rowEnds[row]!, end);
@@ -186,7 +186,7 @@ export class Stream {
     return bar;
   }
 
-  // A fifth at once, so that it is rare.
+  // Removes a fifth at once, so that this is rare.
   private forgetOldest(): void {
     const first = this.size - Math.floor(Stream.capacity * 0.8);
     for (const column of Object.values(this.at)) column.copyWithin(0, first, this.size);

@@ -1,15 +1,15 @@
-// All tasks of the cluster in columns: 10,000 rows are a dozen arrays, not 10,000 objects.
+// All tasks in columns: 10,000 rows are a dozen arrays, not 10,000 objects.
 //
-// Rows sit densely at slots 0…size-1 in no particular order; a row that goes is overwritten by the last one.
-// Whoever keeps rows across messages keeps row ids (stable for one run of the server), not slots.
+// Rows are in slots 0…size-1 without gaps, in no particular order; the last row overwrites a removed one. Code that refers to
+// rows across messages must keep row ids, which are stable for a run of the server, not slots.
 
 import { TASK_STATES, type TaskRows, type TaskState } from './protocol';
 
 export const CONNECTED = TASK_STATES.indexOf('CONNECTED');
-const UNKNOWN = TASK_STATES.indexOf('REGISTERING'); // a state this page does not know yet: marked, but not an alarm
+const UNKNOWN = TASK_STATES.indexOf('REGISTERING'); // for states unknown to this page: marked, but not an alarm
 const stateNumbers = new Map<string, number>(TASK_STATES.map((name, at) => [name, at]));
 
-// A healthy task's row is resent only when its heartbeat age crosses one of these limits (in intervals).
+// The row of a healthy task is resent only when its heartbeat age crosses one of these limits (in intervals).
 const AGE_BUCKETS = [1, 2.5, 10];
 
 type Columns = ReturnType<typeof columns>;
@@ -49,7 +49,7 @@ export interface TaskView {
   slots: number;
   running: number;
   finished: number;
-  failed: number; // of those
+  failed: number; // included in `finished`
   cordoned: boolean;
   error: string;
 }
@@ -57,9 +57,9 @@ export interface TaskView {
 export class Tasks {
   size = 0;
   version = 0; // any change
-  stateVersion = 0; // a state changed, or the rows did: the map and the order of the list depend on it
-  rowsVersion = 0; // rows came, went or were renamed: the layout of the map depends on it
-  jobNames: string[] = []; // with their cluster, unless that is the main one
+  stateVersion = 0; // a state or the rows changed: the map and the order of the list depend on it
+  rowsVersion = 0; // rows were added, removed or renamed: the layout of the map depends on it
+  jobNames: string[] = []; // with their cluster, except for the main one
   readonly counts = new Array<number>(TASK_STATES.length).fill(0);
   readonly problems = new Set<number>(); // ids of the rows that are not CONNECTED
 
@@ -122,8 +122,8 @@ export class Tasks {
     return `${this.jobNames[this.at.job[slot]!]}:${this.at.index[slot]}`;
   }
 
-  // The age of the last sign of life. For a healthy row that the server was not asked to keep exact, time passes here
-  // while heartbeats arrive there; but it would have told us of a crossed limit, so the limit bounds the age.
+  // Returns the age of the last heartbeat. For a healthy row without exact updates, later heartbeats are unknown here. The server
+  // sends the row when the age crosses a limit, so that limit bounds the age.
   heartbeatAge(slot: number, now: number): { ms: number; exact: boolean } {
     const ms = now - this.at.seen[slot]!;
     const bound = this.at.bound[slot]!;

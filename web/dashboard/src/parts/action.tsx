@@ -1,4 +1,4 @@
-// A button that changes something: asks first, then shows that it is under way, and why it failed.
+// A button that changes something: asks for confirmation, shows progress, and reports failures.
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -8,19 +8,19 @@ import { link, stands } from '../page';
 
 interface Asked {
   title: string; // the question: "Cancel this job?"
-  children: ComponentChildren; // what will happen
-  yes: string; // the answer that does it: "Cancel the job"
+  children: ComponentChildren; // description of the effect
+  yes: string; // the answer that confirms: "Cancel the job"
   danger?: boolean;
   run(): Promise<unknown>;
-  done?: string; // said when it is: "The job was cancelled."
+  done?: string; // shown afterwards: "The job was cancelled."
 }
 
 interface Props extends Asked {
   label: string; // of the button: "Cancel job"
   disabled?: boolean;
-  why?: string; // it is disabled
+  why?: string; // why it is disabled
   testid: string;
-  atOnce?: boolean; // what can be undone by one click needs no question
+  atOnce?: boolean; // no confirmation, for actions that one click can undo
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -60,8 +60,8 @@ export function Action(props: Props) {
   );
 }
 
-// The browser's own dialog: it keeps the focus inside, closes with Esc and gives the focus back.
-// `refusal` is the reason why the first attempt failed.
+// The browser's own dialog: it keeps the focus inside, closes with Esc and returns the focus. `refusal` is the reason why the
+// first attempt failed.
 export function Question({ title, children, yes, danger, run, done, refusal = '', close }: Asked & { refusal?: string; close(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const under = useSignal(false);

@@ -1,5 +1,5 @@
-// One time series chart. The only file that knows uPlot, and loaded when the first chart is drawn: it is larger than all
-// that the page needs before.
+// A time series chart. The only file that uses uPlot. Loaded when the first chart is drawn, since it is larger than everything
+// needed before.
 
 import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -9,7 +9,7 @@ import { LEAST_MS } from '../model/points';
 import { color, repaint } from '../theme';
 
 export const HEIGHT = 196;
-// Closures are whole, and so are the steps of the axis: 1, 2, 5, 10…
+// Counts are whole numbers, and so are the steps of the axis: 1, 2, 5, 10…
 const STEPS = Array.from({ length: 30 }, (_, n) => [1, 2, 5][n % 3]! * 10 ** Math.floor(n / 3));
 
 export interface Line {
@@ -24,14 +24,14 @@ export interface Marker {
 }
 
 export interface ChartProps {
-  lines: readonly Line[]; // the same ones for the life of the chart
+  lines: readonly Line[]; // constant for the lifetime of the chart
   data: uPlot.AlignedData;
   from: number; // seconds
   end: number;
-  times?: boolean; // the values are ms, from less than one to hours: on a logarithmic axis; for the life of the chart
-  bands?: readonly (readonly [upper: number, lower: number])[]; // of lines, from 0: shaded between; for the life of the chart
+  times?: boolean; // values in ms, from less than one to hours: on a logarithmic axis; constant
+  bands?: readonly (readonly [upper: number, lower: number])[]; // pairs of lines, from 0, with shading between them; constant
   markers: readonly Marker[];
-  onZoom(from: number, to: number): void; // seconds; equal ones: all of it
+  onZoom(from: number, to: number): void; // seconds; equal values: the whole range
   onCursor(at: number | null): void;
 }
 
@@ -44,7 +44,7 @@ interface Live {
   markers: readonly Marker[];
 }
 
-const LEAST_DRAG = 8; // px: less is a click
+const LEAST_DRAG = 8; // px; less is a click
 
 function options(lines: readonly Line[], width: number, live: { current: Live }, times: boolean, { bands = [], onCursor, onZoom }: Pick<ChartProps, 'bands' | 'onCursor' | 'onZoom'>): uPlot.Options {
   const axis = { stroke: () => color('text2'), font: '11px Inter, system-ui, sans-serif', ticks: { show: false } };
@@ -105,13 +105,13 @@ function options(lines: readonly Line[], width: number, live: { current: Live },
   };
 }
 
-// Whole decades around what is shown.
+// Returns whole decades around the data.
 function decades(min: number, max: number): [number, number] {
   const low = 10 ** Math.floor(Math.log10(Math.max(LEAST_MS, min)));
   return [low, Math.max(low * 10, 10 ** Math.ceil(Math.log10(Math.max(LEAST_MS, max))))];
 }
 
-// Of all steps that there are as many as there is room for: 10 ms, 1 s, 1 min.
+// Returns those of all steps that fit: 10 ms, 1 s, 1 min.
 function timeSplits(chart: uPlot): number[] {
   const { min = 1, max = 1000 } = chart.scales.y!;
   const within = [LEAST_MS, ...TIME_STEPS].filter((ms) => ms >= min! && ms <= max!);
@@ -119,14 +119,14 @@ function timeSplits(chart: uPlot): number[] {
   return within.filter((_, n) => n % every === 0);
 }
 
-// What stands alone between gaps is no line: it is drawn as a point.
+// Returns values between gaps, which are drawn as points.
 function alone(values: ArrayLike<number | null | undefined>): number[] {
   const found: number[] = [];
   for (let n = 0; n < values.length; ++n) if (values[n] != null && values[n - 1] == null && values[n + 1] == null) found.push(n);
   return found;
 }
 
-// What happened, as lines from top to bottom.
+// Draws markers as vertical lines.
 function mark(chart: uPlot, { markers, window: [from, to] }: Live): void {
   const { ctx, bbox } = chart;
   ctx.save();

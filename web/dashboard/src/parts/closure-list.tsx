@@ -1,4 +1,4 @@
-// The closures of a job: any of a million, by state, function, worker and words.
+// The closures of a job, up to a million, with filters by state, function, worker and text.
 
 import { bare } from '../model/ansi';
 import { CLOSURE_SHAPES, nameOf, ran, remark, stateFilters, waited, whereOf } from '../model/rest/closures';

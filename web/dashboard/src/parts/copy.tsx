@@ -1,4 +1,4 @@
-// Copies a text, and says so.
+// A button that copies a text and confirms it.
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -10,7 +10,7 @@ async function copy(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Pages that came without TLS from another machine have no clipboard of the new kind.
+    // Browsers offer the clipboard API only over TLS and on localhost.
     const box = document.createElement('textarea');
     box.value = text;
     box.readOnly = true;
@@ -48,7 +48,7 @@ export function Copy({ text, what = '', label = 'Copy' }: { text: string | (() =
   );
 }
 
-// Lines that do the same from a terminal.
+// Command lines that do the same as the page.
 export function Commands({ lines }: { lines: readonly (readonly [what: string, line: string])[] }) {
   return (
     <details

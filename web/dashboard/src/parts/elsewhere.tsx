@@ -1,4 +1,4 @@
-// A page of one cluster that has nothing to show says in which others there is something.
+// On a page of one cluster without content, names the clusters that have some.
 
 import { Fragment } from 'preact';
 import { count } from '../model/format';

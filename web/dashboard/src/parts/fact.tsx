@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { Ago } from './when';
 
-// One of a line of facts, within <dl class="facts-line">.
+// An entry of a line of facts, within <dl class="facts-line">.
 export function Fact({ name, title, children }: { name: string; title?: string; children: ComponentChildren }) {
   return (
     <div title={title}>
@@ -13,7 +13,7 @@ export function Fact({ name, title, children }: { name: string; title?: string; 
   );
 }
 
-// Facts that not everything has: without a value there is nothing of them.
+// An optional fact, omitted if it has no value.
 export const TextFact = ({ name, text, kind }: { name: string; text: string | undefined; kind?: string }) =>
   text ? (
     <Fact name={name}>

@@ -2,7 +2,7 @@ import type { Look } from '../model/rest/look';
 import { address, follow } from '../route';
 import { Panel } from './panel';
 
-// In the server's words why there is nothing to see, or nothing new; nothing once there is.
+// The server's reason why there is no or no new data; empty once there is.
 export function Gone({ id, what, looked, to = '/jobs', others = 'All jobs' }: { id: string; what: string; looked: Look<unknown>; to?: string; others?: string }) {
   if (!looked.problem) return looked.value === null ? <p class="calm">Loading…</p> : null;
   return (

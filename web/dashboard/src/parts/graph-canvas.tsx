@@ -19,7 +19,7 @@ interface Props {
   sentence: string;
 }
 
-// Few nodes have room for words.
+// Only a small graph has room for text.
 const pitchOf = ({ columns, places }: GraphLayout): Pitch => (columns <= 9 && places.length <= 60 ? { x: 200, y: 50, box: 172 } : { x: 40, y: 26, box: 0 });
 
 export function GraphCanvas({ graph, nodes, edges, chosen, choose, open, sentence }: Props) {

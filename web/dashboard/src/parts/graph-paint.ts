@@ -6,11 +6,11 @@ import type { GraphLayout } from '../model/graph-layout';
 
 export interface Node {
   title: string; // the function
-  more: string; // "#12", or how many of them are done
+  more: string; // "#12", or how many are done
   state: string;
 }
 export interface Camera {
-  x: number; // CSS pixels: where the left upper corner of the graph is
+  x: number; // CSS pixels: the upper left corner of the graph
   y: number;
   zoom: number;
 }
@@ -28,7 +28,7 @@ export interface GraphPicture {
 export interface Pitch {
   x: number;
   y: number;
-  box: number; // width of a node's box; 0: a shape alone
+  box: number; // width of a node's box; 0: only a shape
 }
 
 const RADIUS = 8;
@@ -54,7 +54,7 @@ export function paintGraph(pen: CanvasRenderingContext2D, picture: GraphPicture)
   }
 }
 
-// The chosen node's edges lie on top, in the accent.
+// The edges of the chosen node are drawn on top, in the accent colour.
 function edges(pen: CanvasRenderingContext2D, picture: GraphPicture): void {
   const { chosen, pitch } = picture;
   const reach = pitch.box > 0 ? pitch.box / 2 : RADIUS;
@@ -67,7 +67,7 @@ function edges(pen: CanvasRenderingContext2D, picture: GraphPicture): void {
       const [bx, by] = centre(picture, to!);
       pen.moveTo(ax + reach, ay);
       if (bx - ax > 2.5 * pitch.x) {
-        // There are nodes between: it passes them in the gap between two rows, and turns in those beside columns.
+        // With nodes in between, the edge passes in the gap between two rows, and turns in the gaps next to the columns.
         const gap = (picture.graph.places[from!]!.y + (by >= ay ? 1 : 0)) * pitch.y;
         const d = Math.max(12, pitch.x - 2 * reach) / 2;
         pen.bezierCurveTo(ax + reach + d, ay, ax + reach + d, gap, ax + reach + 2 * d, gap);
@@ -125,7 +125,7 @@ function node(pen: CanvasRenderingContext2D, x: number, y: number, { title, more
   pen.stroke();
 }
 
-// One shape for each state: colour alone would leave out who does not see it.
+// Each state has a shape, since some users cannot distinguish colours.
 function mark(pen: CanvasRenderingContext2D, x: number, y: number, state: string): void {
   pen.fillStyle = pen.strokeStyle = color(TOKENS[state] ?? 'waiting');
   pen.lineWidth = 2;
@@ -169,7 +169,7 @@ function mark(pen: CanvasRenderingContext2D, x: number, y: number, state: string
   }
 }
 
-// The whole graph in the middle, hardly larger than life.
+// Centres the whole graph, with limited magnification.
 export const MOST_ZOOM = 1.2;
 export function fitting(graph: GraphLayout, pitch: Pitch, width: number, height: number): Camera {
   const [w, h] = [graph.columns * pitch.x, graph.rows * pitch.y];

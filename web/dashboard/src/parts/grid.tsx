@@ -1,6 +1,7 @@
-// A list of any number of rows, of which only those on screen exist. Arrows move the chosen row, Enter opens it.
+// A list of any number of rows, of which only the visible ones exist in the DOM. Arrow keys move the selection, Enter opens the
+// row.
 //
-// On a telephone a row is as high as two lines of cells and the text that explains it: nothing scrolls sideways.
+// On a phone, a row has two lines of cells and the text that explains it, so nothing scrolls sideways.
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -10,7 +11,7 @@ import { useNarrow } from './narrow';
 import { useSize } from './size';
 
 const ROW = 30; // height of a row and of the header; the CSS has the same number
-const NARROW_ROW = { plain: 54, long: 84 }; // two lines; and a text of two
+const NARROW_ROW = { plain: 54, long: 84 }; // two lines; with an additional text of two lines
 const MANY = 1000; // rows
 const SPARE = 3; // rows kept beyond each edge
 
@@ -18,10 +19,10 @@ export interface Column<Row> {
   title: string;
   width: string; // of a CSS grid
   right?: boolean;
-  narrow?: 'hide' | 'long'; // on a telephone: left out, or below the others over two lines
-  sort?: string; // its name for the server, if rows can be ordered by it
-  largest?: boolean; // the first click on it asks for the largest
-  says?(row: Row): string; // what a long one says, so that it takes no room while none says anything
+  narrow?: 'hide' | 'long'; // on a phone: hidden, or below the others over two lines
+  sort?: string; // name for the server, if rows can be ordered by it
+  largest?: boolean; // the first click sorts the largest first
+  says?(row: Row): string; // content of a long column; if it is empty for all rows, the column is hidden
   cell(row: Row): ComponentChildren;
 }
 
@@ -33,20 +34,20 @@ export interface Sorting {
 
 export interface GridProps<Row> {
   id: string; // of the panel whose title names the list
-  testid?: string; // where tests know it by another name
+  testid?: string; // other name for tests
   columns: readonly Column<Row>[];
   rows: ArrayLike<Row>;
   name(row: Row): string;
   kind?(row: Row): string; // class of the row
   data?(row: Row): Record<`data-${string}`, string>;
-  href?(row: Row): string; // what Enter and a click lead to
-  open?(row: Row): string; // what only Enter leads to: a click chooses
+  href?(row: Row): string; // target of Enter and of a click
+  open?(row: Row): string; // target of Enter only: a click selects
   chosen: string | null;
   choose(name: string | null): void;
-  seen?(rows: Row[]): void; // which are on screen
+  seen?(rows: Row[]): void; // the visible rows
   sorting?: Sorting;
-  old?: boolean; // the rows answer an older question
-  least?: number; // width in px below which the list scrolls sideways; not on a telephone
+  old?: boolean; // the rows answer an earlier request
+  least?: number; // width in px below which the list scrolls sideways; not on a phone
   empty: ComponentChildren;
 }
 
@@ -63,7 +64,7 @@ export function Grid<Row>(props: GridProps<Row>) {
   const at = chosen === null ? -1 : placeOf(rows, (other) => name(other) === chosen);
   const mounted = Array.from({ length: Math.max(0, last - first) }, (_, n) => first + n);
   const visible = mounted.map((n) => rows[n]!);
-  // The chosen row stays mounted wherever one scrolls: aria-activedescendant must name something that exists.
+  // The selected row stays mounted when scrolled away: aria-activedescendant must name an existing element.
   if (at >= 0 && (at < first || at >= last)) mounted.push(at);
   const template = narrow ? undefined : { gridTemplateColumns: shown.map((column) => column.width).join(' ') };
   const least = narrow || !props.least ? undefined : { minWidth: `${props.least}px` };
@@ -72,13 +73,13 @@ export function Grid<Row>(props: GridProps<Row>) {
     const timer = setTimeout(() => props.seen?.(visible), 200);
     return () => clearTimeout(timer);
   }, [visible.map(name).join()]);
-  // Whoever chooses a row, here or elsewhere on the page, sees it.
+  // A newly selected row is scrolled into view.
   useEffect(() => {
     if (at >= 0) reveal(box.current!, at, row, narrow ? 0 : ROW);
   }, [chosen]);
 
   const onKey = (event: KeyboardEvent) => {
-    if (event.target !== box.current) return; // a link or a button of its own
+    if (event.target !== box.current) return; // a link or a button in the row
     const page = Math.max(1, Math.floor(height / row) - 2);
     const steps: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: rows.length - 1 };
     if (event.key === 'Escape') choose(null);
@@ -184,7 +185,7 @@ function Line<Row>({ id, testid, columns, name, kind, data, href, choose, row, n
   );
 }
 
-// The last column explains the row, where no other is said to.
+// If no column is marked as long, the last one is.
 function narrowed<Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] {
   const left = columns.filter((column) => column.narrow !== 'hide');
   const last = left.at(-1);
@@ -192,7 +193,7 @@ function narrowed<Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] 
   return [...left.slice(0, -1), { ...last, narrow: 'long' }];
 }
 
-// Not asked of so many rows that the question would take long.
+// Not checked for many rows, since that would take long.
 function speaks<Row>({ says }: Column<Row>, rows: ArrayLike<Row>): boolean {
   return !says || rows.length > MANY || placeOf(rows, (row) => says(row) !== '') >= 0;
 }
@@ -209,7 +210,7 @@ function reveal(box: HTMLElement, at: number, row: number, head: number): void {
   else if (top + row > box.scrollTop + room) box.scrollTop = top + row - room;
 }
 
-// What a cell has no room for is said on top of it.
+// The title shows text that the cell cuts off.
 function whole({ currentTarget: cell }: { currentTarget: HTMLElement }): void {
   cell.title = cell.scrollWidth > cell.clientWidth && !cell.querySelector('[title]') ? cell.textContent! : '';
 }

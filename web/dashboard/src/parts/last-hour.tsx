@@ -1,4 +1,4 @@
-// What a worker did in the last hour, a bar a minute.
+// The last hour of a worker, with a bar for each minute.
 
 import { count } from '../model/format';
 import type { TaskHistory } from 'muster-rest';

@@ -1,4 +1,4 @@
-// Links within the page.
+// Links within the dashboard.
 
 import type { ComponentChildren } from 'preact';
 import { shortId } from '../model/format';
@@ -7,7 +7,7 @@ import { closureAddress, follow, jobAddress, workerAddress } from '../route';
 interface Props {
   to: string;
   title?: string | undefined;
-  cell?: boolean; // of a grid, where Enter leads to the row: the Tab key passes it by
+  cell?: boolean; // in a grid, where Enter opens the row: the Tab key skips it
   children: ComponentChildren;
 }
 
@@ -23,7 +23,7 @@ export const JobLink = ({ id, cell }: { id: string; cell?: boolean }) => (
   </Link>
 );
 
-// The job helps to find a closure that has ended.
+// An ended closure is found through its job.
 export const ClosureLink = ({ id, job }: { id: string; job: string }) => (
   <Link to={closureAddress(id, job)} title={id}>
     {shortId(id)}

@@ -1,4 +1,4 @@
-// A list that the server sends a page at a time, however long it is. Which page, filter and order are in the address.
+// A list that the server sends in pages. Page, filter and order are in the address.
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -22,11 +22,11 @@ interface Body {
 
 interface Options {
   every?: number;
-  over?(): boolean; // nothing in the list can change any more
-  heard?(body: never): void; // what else came with the rows
+  over?(): boolean; // the list is final
+  heard?(body: never): void; // called with the rest of the answer
 }
 
-// `path` without the page's token; an empty one asks nothing. `rows` is the field of the answer that has the rows.
+// `path`: without the page token; empty: no request. `rows`: the field of the answer that contains the rows.
 export function useListing<Row>(path: string, limit: number, rows: string, { every = 2000, over = () => false, heard }: Options = {}): Looked<Listing<Row>> {
   const token = chosen('page').value;
   const join = path.includes('?') ? '&' : '?';
@@ -38,11 +38,11 @@ export function useListing<Row>(path: string, limit: number, rows: string, { eve
       return { rows: body[rows] as Row[], next: body.next_page_token ?? '', lookedAt: body.looked_at ?? 0, of: body.of ?? 0 } satisfies Page<Row>;
     });
   const asked = path && `${path}${join}limit=${limit}`;
-  // The token is a part of the question, though `read` adds it: another page is another question.
+  // The token is part of the request, though `read` adds it: another page is another request.
   return useLooked<Listing<Row>>(asked && `${asked}#${token}`, { every, over, keep: true, read: (question) => read(question.slice(0, question.lastIndexOf('#'))) });
 }
 
-// The chosen filters of these names, as the server wants them.
+// Returns the chosen filters with these names, as the server expects them.
 export const filters = (names: readonly string[]): Record<string, string> => Object.fromEntries(names.map((name) => [name, chosen(name).value.trim()]));
 
 interface ListProps<Row> extends Omit<GridProps<Row>, 'rows' | 'old' | 'empty' | 'chosen' | 'choose'>, Partial<Pick<GridProps<Row>, 'empty' | 'chosen' | 'choose'>> {
@@ -51,12 +51,12 @@ interface ListProps<Row> extends Omit<GridProps<Row>, 'rows' | 'old' | 'empty' |
   what: string; // its rows, in the plural
   filters: readonly string[]; // their names in the address
   looked: Looked<Listing<Row>>;
-  none: ComponentChildren; // said where there is none at all; `empty` is said instead of anything
+  none: ComponentChildren; // shown if there are no rows at all; `empty` overrides it
   below?: ComponentChildren;
   children: ComponentChildren; // the filters
 }
 
-// A list of the server: its filters, a page of its rows, and the way to the others.
+// A list of the server: filters, a page of rows, and links to other pages.
 export function ListPanel<Row>({ title, note, what, filters: names, looked, none, below, children, ...grid }: ListProps<Row>) {
   const row = useSignal<string | null>(null);
   const filtered = Object.values(filters(names)).some(Boolean);
@@ -74,12 +74,12 @@ export function ListPanel<Row>({ title, note, what, filters: names, looked, none
   );
 }
 
-// A changed filter or order begins at the first page again.
+// A changed filter or order starts at the first page.
 export function filter(changes: Readonly<Record<string, string>>, how: 'push' | 'replace' = 'push'): void {
   choose({ ...changes, page: '', at: '' }, how);
 }
 
-// The order of a list, and as the server is asked for it.
+// The order of a list, also as request parameters.
 export function useSorting(usual: string): Sorting & { asked: Record<string, string> } {
   const by = chosen('sort').value || usual;
   const descending = chosen('order').value === 'desc';
@@ -87,7 +87,7 @@ export function useSorting(usual: string): Sorting & { asked: Record<string, str
   return { by, descending, sort, asked: by !== usual || descending ? { sort: by, order: descending ? 'desc' : 'asc' } : {} };
 }
 
-// The filters of a list, a way to be rid of them all, and below them why the list could not be read.
+// The filters of a list, a button to clear them, and below them the error of the list.
 export function Filters({ names, problem, children }: { names: readonly string[]; problem: string; children: ComponentChildren }) {
   const any = names.map((name) => chosen(name).value).some(Boolean);
   return (
@@ -107,7 +107,7 @@ export function Filters({ names, problem, children }: { names: readonly string[]
   );
 }
 
-// The saved ones of this page.
+// The saved filters of this page.
 function SavedHere() {
   const here = `${page.value.path}?`;
   const now = addressNow.value;
@@ -125,7 +125,7 @@ function SavedHere() {
   );
 }
 
-// A filter that is saved is found by ctrl-K, under its page and what it filters by.
+// Saves a filter, which ctrl-K then finds by its page and parameters.
 function Save() {
   const [pathname, search] = addressNow.value.split('?');
   const query = new URLSearchParams(search);
@@ -148,7 +148,7 @@ export function Problem({ text }: { text: string }) {
   ) : null;
 }
 
-// Which rows are shown of how many, and the way to the others.
+// The position in the list, and links to other pages.
 export function Pages<Row>({ looked, what, filtered }: { looked: Looked<Listing<Row>>; what: string; filtered: boolean }) {
   const listing = looked.value;
   if (!listing) return null;
@@ -173,7 +173,7 @@ export function Pages<Row>({ looked, what, filtered }: { looked: Looked<Listing<
   );
 }
 
-// A field of a filter: what is typed goes to the server once one pauses.
+// A text field of a filter: applied after a pause in typing.
 export function FilterField({ name, label, list }: { name: string; label: string; list?: readonly string[] }) {
   const value = chosen(name).value;
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);

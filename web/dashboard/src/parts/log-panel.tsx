@@ -1,4 +1,4 @@
-// What a closure, or a whole job, logs and prints: the newest lines, live. It stays at the end unless one scrolls away.
+// The log of a closure or a job: the newest lines, live. Stays at the end unless the user scrolls away.
 
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -11,7 +11,7 @@ import { Panel } from './panel';
 import type { LogLine, LogTopic } from '../model/log-protocol';
 
 const COLOURS: Record<string, string> = { stderr: 'text-late', warning: 'text-late', error: 'text-error', debug: 'soft', dropped: 'soft' };
-const NEAR = 24; // px from the end that count as being there
+const NEAR = 24; // px from the end that count as the end
 
 export function LogPanel({ id, note }: { id: string; note: string }) {
   slow.value;

@@ -1,5 +1,5 @@
-// Draws the cluster map. Healthy cells are one path and one fill: ten thousand of them must cost nothing and not shout.
-// A cell that needs attention is larger, strong in colour, and stands off by a halo of the surface.
+// Draws the cluster map. Healthy cells are one path and one fill, so that ten thousand are cheap and inconspicuous. Cells with
+// problems are larger, in strong colours, with a halo.
 
 import { cellPlace, type CellRef, type Layout } from '../model/map-layout';
 import { agentState, CELL_STATES, type CellGroup } from '../model/map-groups';
@@ -21,10 +21,10 @@ export interface Picture {
   scale: number;
 }
 
-const LABEL_FROM = 24; // CSS pixels: so large a cell has room for its number
+const LABEL_FROM = 24; // CSS pixels; smaller cells have no room for a number
 const GLYPH_FROM = 13; // device pixels; smaller cells have no room for a shape
 
-// Shades from quiet to strong; which of them a healthy cell has depends on the mode.
+// Shades from quiet to strong; the mode selects that of a healthy cell.
 const SHADES: Record<MapMode, readonly string[]> = {
   state: ['ok-cell'],
   age: ['heat0', 'heat1', 'heat2', 'heat3'],
@@ -56,7 +56,7 @@ export function paint(pen: CanvasRenderingContext2D, picture: Picture): void {
 
   for (const [group, { ids, agents }] of groups.entries()) {
     const block = map.blocks[group];
-    if (!block) return; // the layout is one frame behind; another frame is on its way
+    if (!block) return; // the layout is one frame behind; another frame follows
     for (let n = 0; n < ids.length; ++n) {
       if (n >= block.count) break; // the layout is one frame behind
       const agent = agents?.[n];
@@ -81,7 +81,7 @@ export function paint(pen: CanvasRenderingContext2D, picture: Picture): void {
   pen.textBaseline = 'middle';
   pen.fillStyle = color('text');
   if (picture.mode === 'state') for (const [label, x, y] of quiet) pen.fillText(label, x, y, map.cell);
-  // Later in the list is worse, and lies on top where halos overlap; of whom nothing is known lies below.
+  // More severe states have higher numbers and are drawn on top where halos overlap; unknown ones are below.
   const rank = (cell: Cell) => (CELL_STATES[cell.state] === 'UNHEARD' ? -1 : cell.state);
   loud.sort((a, b) => rank(a) - rank(b));
   for (const cell of loud) problem(pen, map, cell);
@@ -97,11 +97,11 @@ interface Cell {
   x: number;
   y: number;
   state: number;
-  hollow: boolean; // in error through another's: where it began is filled
+  hollow: boolean; // in error because of another; the cause is filled
   label: string; // below its shape; empty: there is no room
 }
 
-// By state: the tokens of tokens.css.
+// Tokens of tokens.css, by state.
 const FILLS: Partial<Record<string, string>> = { REGISTERING: 'restarting', UNHEARD: 'waiting' };
 
 function problem(pen: CanvasRenderingContext2D, map: Layout, { x, y, state, hollow, label }: Cell): void {

@@ -1,4 +1,4 @@
-// What the map says of the cell under the pointer: a closure worker or an agent.
+// The tooltip of a cell of the map: a closure worker or an agent.
 
 import { agentName, hostOf, plight, PLIGHT_SHAPES, PLIGHT_WORDS, remark } from '../model/agents';
 import { age, plural } from '../model/format';
@@ -30,7 +30,7 @@ export function WorkerFacts({ id }: { id: number }) {
   );
 }
 
-// Devices are as the agent declared them when it registered.
+// Devices are those that the agent declared when it registered.
 export function AgentFacts({ agent }: { agent: AgentRow }) {
   const state = plight(agent);
   const said = remark(agent);

@@ -1,4 +1,4 @@
-// The cluster map: one cell a task, grouped by job. The only view in which 10,000 tasks and one bad host are both visible.
+// The cluster map: a cell for each task, grouped by job. The only view that shows both 10,000 tasks and a single bad host.
 
 import { computed, signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
@@ -23,11 +23,11 @@ const MODES: [MapMode, string][] = [
   ['age', 'Heartbeat age'],
   ['load', 'Load'],
 ];
-const MAP_HEIGHT = 340; // CSS pixels at most: few cells need less
+const MAP_HEIGHT = 340; // CSS pixels at most; few cells need less
 
 const mode = signal<MapMode>('state');
 
-// What is shown: closure workers and agents, of all clusters or of the one in the address.
+// The displayed closure workers and agents: of all clusters, or of the one in the address.
 const groupsOf = keptCellGroups();
 const shown = computed(() => {
   void [slow.value, fast.value];
@@ -49,7 +49,7 @@ export function ClusterMap() {
 
 const Modes = () => <Segments label="Colour cells by" options={MODES} now={mode.value} choose={(next) => (mode.value = next)} />;
 
-// What to do when nobody is here yet.
+// Instructions while no task is connected.
 function Join() {
   if (stands.value) return <p class="calm">Workers are not shown of a server that is gone; what they did is in the task stream.</p>;
   return (
@@ -82,7 +82,7 @@ function Canvas() {
   const latest = useSignal(map);
   if (latest.peek() !== map) latest.value = map;
 
-  // A frame is drawn when a state, the size or a colour changed; twice a second only where time itself is drawn.
+  // Draws a frame when a state, the size or a colour changed; twice a second only in modes that show time.
   useSignalEffect(() => {
     fast.value;
     repaint.value;
@@ -185,7 +185,7 @@ function Tip({ at, map, scale }: { at: CellRef; map: Layout; scale: number }) {
   );
 }
 
-// The picture in words and numbers.
+// Describes the map in words and numbers.
 function sentence(): string {
   const counts = countStates(store.tasks, shown.value, picked.value ? cluster() : undefined);
   const parts = CELL_STATES.map((state, n) => `${count(counts[n]!)} ${wordOf(state).toLowerCase()}`);
@@ -195,7 +195,7 @@ function sentence(): string {
 
 const LEGEND = ['CONNECTED', 'LATE', 'REGISTERING', 'ERROR', 'DISCONNECTED', 'UNHEARD'] as const;
 
-// In the words of the key numbers, which count the same.
+// Uses the words of the key numbers, which count the same.
 function wordOf(state: CellState): string {
   return state === 'UNHEARD' ? 'Not heard since the restart' : state === 'REGISTERING' ? 'Not here yet' : WORDS[state];
 }

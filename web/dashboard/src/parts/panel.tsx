@@ -13,7 +13,7 @@ interface Props {
 }
 
 export function Panel({ id, title, note, aside, span, children }: Props) {
-  // The header says it already: the list is still named by it.
+  // Hides a title that repeats the header; it still names the list.
   const shown = unturned(title);
   const twice = shown === page.value.title || (heading.value !== '' && shown === heading.value);
   return (

@@ -1,4 +1,4 @@
-// How far the work is, by job and by function.
+// Progress by job and by function.
 
 import type { ComponentChildren } from 'preact';
 import { Bar, partsOf } from './bar';
@@ -20,7 +20,7 @@ export function Jobs() {
   slow.value;
   const of = picked.value ? cluster() : undefined;
   const jobs = store.jobs().filter((job) => !of || (job.cluster ?? '') === poolOf(of));
-  // What still runs is what one looks for; among equals the newest.
+  // Unfinished jobs first, then the newest.
   const order = [...jobs].sort((a, b) => Number(unfinished(b.state)) - Number(unfinished(a.state)));
   const shown = order.slice(0, JOBS_SHOWN);
   const totals = of ? undefined : store.counters?.jobs;
@@ -113,7 +113,7 @@ function FunctionRow({ f }: { f: ShownFunction }) {
   );
 }
 
-// How many have ended, whatever their end: the same on every page.
+// Counts all ended closures, whatever their result, as on every page.
 function fraction(ended: number, total: number): ComponentChildren {
   return total === 0 ? 'empty' : `${outOf(ended, total)} ended · ${percent(ended, total)}`;
 }

@@ -1,4 +1,4 @@
-// The ranks of a program, a cell each: few as cards, many as small cells. One stop of the tab key; arrows walk.
+// The ranks of a program, with a cell for each: few as cards, many as small cells. One tab stop; arrow keys move within it.
 
 import { Component } from 'preact';
 import { useRef } from 'preact/hooks';
@@ -29,7 +29,7 @@ interface CellProps {
   choose(rank: number): void;
 }
 
-// Of a thousand only those are drawn anew of which the server has told something.
+// Redraws only cells whose data changed.
 class Cell extends Component<CellProps> {
   override shouldComponentUpdate(next: CellProps): boolean {
     const { r, card, pressed, stop } = this.props;
@@ -76,7 +76,7 @@ class Cell extends Component<CellProps> {
 
 export function RankGrid({ ranks, card, at, choose }: { ranks: readonly RankView[]; card: boolean; at: number; choose(rank: number): void }) {
   const box = useRef<HTMLDivElement>(null);
-  const chosen = useRef(choose); // cells that are not drawn anew call the newest
+  const chosen = useRef(choose); // cells that are not redrawn call the newest function
   chosen.current = choose;
   const call = useRef((rank: number) => chosen.current(rank));
   const onKey = (event: KeyboardEvent) => {

@@ -1,4 +1,4 @@
-// What one rank of an attempt has printed: the newest part, followed while there can be more.
+// The output of a rank in an attempt: the newest part, followed while there can be more.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
@@ -9,9 +9,9 @@ import { Ansi } from './ansi';
 
 const FIRST_BYTES = 65_536;
 const EVERY_MS = 1000;
-const NEAR = 24; // px from the end that count as being there
+const NEAR = 24; // px from the end that count as the end
 
-// Mounted anew for another rank or attempt: see its key.
+// Remounted for another rank or attempt through its key.
 export function RankLog({ program, rank, attempt }: { program: string; rank: number; attempt: number }) {
   const tail = useSignal<Tail | null>(null);
   const problem = useSignal('');

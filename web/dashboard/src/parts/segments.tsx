@@ -5,13 +5,13 @@ export type Option<Value> = readonly [value: Value, word: ComponentChildren, cou
 interface Props<Value> {
   label: string;
   options: readonly Option<Value>[];
-  now: Value | null; // the one that is chosen
+  now: Value | null; // the selected one
   choose(value: Value): void;
   testid?: string;
-  wide?: boolean; // over several lines where one has no room
+  wide?: boolean; // wraps over several lines
 }
 
-// A choice among a few words, side by side.
+// A choice between a few words, side by side.
 export function Segments<Value extends string | number>({ label, options, now, choose, testid, wide }: Props<Value>) {
   return (
     <div class={wide ? 'segments wide' : 'segments'} role="group" aria-label={label}>

@@ -1,4 +1,4 @@
-// One shape per state: colour alone would leave out who does not see it.
+// Each state has a shape, since some users cannot distinguish colours.
 
 import type { ComponentChildren, JSX } from 'preact';
 import type { TaskState } from '../model/protocol';

@@ -1,4 +1,4 @@
-// A line the size of a word: shape only, the number is beside it.
+// A line as small as a word: only a shape, with the number next to it.
 
 import { useSignalEffect } from '@preact/signals';
 import { useRef } from 'preact/hooks';

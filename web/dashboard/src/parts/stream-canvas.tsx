@@ -1,4 +1,4 @@
-// The task stream: a canvas of the lanes in sight beside their names, and what pointer and keys do to it.
+// The task stream: a canvas of the visible lanes next to their names, with pointer and keyboard control.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -16,7 +16,7 @@ import { closureOf, jobOf, StreamTip } from './stream-tip';
 
 const LANE = 24; // CSS pixels of a lane with one row
 const MOST_HIGH = 560;
-const NEAR = 3; // pixels beside a bar that still hit it
+const NEAR = 3; // pixels next to a bar that still hit it
 const NAMES = 132; // width of the lanes' names; the CSS has the same number
 
 interface Props {
@@ -26,7 +26,7 @@ interface Props {
   hues: Uint8Array;
   job: string;
   sentence: string;
-  most?: number; // pixels high
+  most?: number; // maximum height in pixels
 }
 
 export function StreamCanvas({ stream, version, lanes, hues, job, sentence, most = MOST_HIGH }: Props) {
@@ -42,11 +42,11 @@ export function StreamCanvas({ stream, version, lanes, hues, job, sentence, most
   const latest = useRef({ stream, lanes, hues, laneHeight, width, height, job });
   latest.current = { stream, lanes, hues, laneHeight, width, height, job };
   const dirty = useRef(true);
-  dirty.current = true; // whatever made us render
+  dirty.current = true; // redraw after each render
 
   useFrames(canvas, latest, top, focus, dirty);
   useEffect(() => {
-    focus.value = null; // it pointed at a bar by its position
+    focus.value = null; // it referred to a bar by position
   }, [stream.epoch]);
 
   const pointed = (event: { clientX: number; clientY: number }): Pointed | null => {
@@ -137,7 +137,7 @@ function visible(lanes: readonly Lane[], top: number, height: number, laneHeight
 
 type Latest = { stream: Stream; lanes: readonly Lane[]; hues: Uint8Array; laneHeight: number; width: number; height: number };
 
-// One loop of frames; it draws when something changed, or when time moved by a pixel.
+// A loop of frames that draws when something changed, or when time moved by a pixel.
 function useFrames(
   canvas: { current: HTMLCanvasElement | null },
   latest: { current: Latest },
@@ -189,7 +189,7 @@ function useFrames(
   }, []);
 }
 
-// Not passive: with ctrl the wheel zooms here and not the page.
+// Not passive: with ctrl, the wheel zooms the stream instead of the page.
 function useWheel(canvas: { current: HTMLCanvasElement | null }, width: number, moved: () => void): void {
   useEffect(() => {
     const element = canvas.current!;
@@ -219,7 +219,7 @@ function Axis({ width, left }: { width: number; left: number }) {
       {ticks(view, width).map(({ at, label }) => {
         const share = (at - view.from) / spanOf(view);
         const half = (label.length * LETTER) / 2;
-        if (share * width < half || (1 - share) * width < half) return null; // it would be cut
+        if (share * width < half || (1 - share) * width < half) return null; // it would be cut off
         return (
           <span key={at} style={{ left: `${share * 100}%` }}>
             {label}

@@ -1,4 +1,4 @@
-// The stream without a pointer: which lane and bar is chosen, and how keys move it.
+// Keyboard control of the stream: the chosen lane and bar, and how keys move them.
 
 import type { Lane, Stream } from '../model/stream';
 import { nextHit, type Hit } from '../model/stream-look';
@@ -22,7 +22,7 @@ interface Keys {
   open(at: Pointed | null): void;
 }
 
-// Arrows move in time, up and down from lane to lane, with shift from bar to bar.
+// Left and right move in time, up and down between lanes; with shift, from bar to bar.
 export function streamKeys({ stream, lanes, laneHeight, width, focus, box, open }: Keys) {
   const reveal = (n: number) => {
     const element = box.current!;

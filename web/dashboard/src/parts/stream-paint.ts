@@ -1,8 +1,8 @@
-// Draws the task stream: lanes from top to bottom, time from left to right. Bars are written as pixels
-// (model/stream-pixels.ts), so a frame costs what the canvas has room for and not what the cluster does.
+// Draws the task stream: lanes from top to bottom, time from left to right. Bars are written as pixels (model/stream-pixels.ts),
+// so the cost of a frame depends on the size of the canvas only.
 //
-// A state has a shape beside its colour: failed is taller than its lane and crossed, lost is hollow, cancelled is thin,
-// a sum of short closures is lighter, and what runs has a head at its right end.
+// A state has a shape as well as a colour: failed bars are taller than the lane and crossed, lost ones hollow, cancelled ones
+// thin, sums of short closures lighter. Running closures have a head at their right end.
 
 import { short } from '../model/format';
 import { HUES } from '../model/function-hue';
@@ -33,7 +33,7 @@ function colours(): Palette {
   return next;
 }
 
-// Returns of how many runs of equal pixels the bars are.
+// Returns the number of runs of equal pixels.
 export function paintStream(pen: CanvasRenderingContext2D, picture: StreamPicture): number {
   const { stream, lanes, view, width, height, laneHeight, top, scale } = picture;
   if (image?.width !== width || image.height !== height) image = pen.createImageData(width, height);
@@ -43,7 +43,7 @@ export function paintStream(pen: CanvasRenderingContext2D, picture: StreamPictur
   pen.putImageData(image, 0, 0);
 
   const { first, last, air } = lanesInSight(picture);
-  const readable = (100 * width) / (view.to - view.from) > 34 * scale; // a sum is of 100 ms
+  const readable = (100 * width) / (view.to - view.from) > 34 * scale; // a sum covers 100 ms
   for (let n = first; n < last; ++n) {
     const lane = lanes[n]!;
     const y = top + n * laneHeight + air;
@@ -98,7 +98,7 @@ function failed(pen: CanvasRenderingContext2D, x: number, y: number, w: number, 
   pen.stroke();
 }
 
-// What runs is open at its end, which is now.
+// Running closures are open at their end, which is now.
 function heads(pen: CanvasRenderingContext2D, { view, now, width, scale }: StreamPicture, lane: Lane, y: number, high: number): void {
   if (lane.running.length === 0 || now < view.from || now > view.to) return;
   const right = ((now - view.from) / (view.to - view.from)) * width;
@@ -106,7 +106,7 @@ function heads(pen: CanvasRenderingContext2D, { view, now, width, scale }: Strea
   for (const { row } of lane.running) pen.fillRect(Math.round(right - 2 * scale), y + row * high, 2 * scale, high - (lane.rows > 1 ? scale : 0));
 }
 
-// Older times: a block a minute, as high as the worker was busy.
+// Older times: a block for each minute, as high as the worker was busy.
 function minutes(pen: CanvasRenderingContext2D, picture: StreamPicture, lane: Lane, y: number, h: number): void {
   const { view, width, stream, hues } = picture;
   const pixels = width / (view.to - view.from);
@@ -125,7 +125,7 @@ function minutes(pen: CanvasRenderingContext2D, picture: StreamPicture, lane: La
   }
 }
 
-// On sums that are wide enough to read: of how many closures.
+// Writes the number of closures on sums that are wide enough.
 function counts(pen: CanvasRenderingContext2D, picture: StreamPicture, lane: Lane, y: number, high: number): void {
   const { stream, view, width, scale } = picture;
   if (high < 10 * scale) return;

@@ -1,4 +1,4 @@
-// What there is to say about the bar under the pointer, or under the keyboard.
+// The tooltip of the bar under the pointer or the keyboard focus.
 
 import { age, clock, count, moment, plural } from '../model/format';
 import type { Stream } from '../model/stream';
@@ -14,7 +14,7 @@ export function closureOf(stream: Stream, hit: Hit | null): string {
   return hit?.kind === 'running' ? (hit.lane.running[hit.n]?.closure ?? '') : '';
 }
 
-// The server finds a closure that left no record only by its job.
+// The server finds a closure without a record only through its job.
 export function jobOf(stream: Stream, hit: Hit | null): string {
   if (hit?.kind === 'bar') return stream.jobs[hit.bar] ?? '';
   return hit?.kind === 'running' ? (hit.lane.running[hit.n]?.job ?? '') : '';

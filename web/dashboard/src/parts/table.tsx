@@ -2,8 +2,8 @@ import type { ComponentChildren } from 'preact';
 
 interface Props {
   heads?: readonly ComponentChildren[];
-  right?: number; // from this column on heads are at the right, over numbers
-  kind?: string; // another class
+  right?: number; // first column with right-aligned heads, over numbers
+  kind?: string; // additional class
   testid?: string;
   children: ComponentChildren; // its rows
 }

@@ -1,4 +1,4 @@
-// What happened to one task, newest first.
+// The events of a task, newest first.
 
 import { eventsOf } from '../model/fold-events';
 import { slow, store } from '../page';

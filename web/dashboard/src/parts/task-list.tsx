@@ -1,4 +1,4 @@
-// The task list: any number of tasks, but only the rows on screen exist. Problems come first.
+// The task list: any number of tasks, of which only the visible rows exist in the DOM. Problems come first.
 
 import { age, clock, count, moment, plural } from '../model/format';
 import { fast, order, query, selected, setQuery, slow, store, viewNow, watchRows } from '../page';
@@ -10,7 +10,7 @@ import { Panel } from './panel';
 import { Chip, SHAPES, WORDS } from './shape';
 import { Clipped } from './text';
 
-// A row is the id of a task: what it shows is read from the store when it is drawn.
+// A row is the id of a task; its data is read from the store when it is drawn.
 const shown = (cell: (task: TaskView, id: number) => preact.ComponentChildren) => (id: number) => {
   const task = store.tasks.view(id);
   return task ? cell(task, id) : null;
@@ -142,7 +142,7 @@ function ClearFilter() {
   );
 }
 
-// All of what is known of the selected task: a reason is often longer than its cell.
+// All data of the selected task: a reason is often longer than its cell.
 function Detail() {
   slow.value;
   fast.value;

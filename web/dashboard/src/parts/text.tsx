@@ -1,8 +1,8 @@
-// Small pieces of text.
+// Small text components.
 
 import { count } from '../model/format';
 
-// Text whose end may be cut off, in one line: the title has all of it.
+// Text in one line that may be cut off: the title contains all of it.
 export const Clipped = ({ text, kind = '', title = text }: { text: string | undefined; kind?: string; title?: string }) => (
   <bdi class={kind} title={title}>
     {text}
@@ -17,7 +17,7 @@ export const BarrierName = ({ id, counter }: { id: string; counter: number }) =>
   </bdi>
 );
 
-// The last of a list of names that is longer: a button that shows the others.
+// The last entry of a shortened list of names: a button that shows the others.
 export const More = ({ n, show }: { n: number; show(): void }) =>
   n > 0 ? (
     <li class="rest">

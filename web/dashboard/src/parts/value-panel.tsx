@@ -1,4 +1,4 @@
-// The value of a closure: where it is, how large, and how it begins.
+// The value of a closure: location, size and beginning.
 
 import { bytes, count } from '../model/format';
 import { blobIn, previewText, treeOf, whereItLies, type Preview } from '../model/rest/preview';

@@ -1,4 +1,4 @@
-// Times, as people ask for them: how long ago; the exact time on top.
+// Times as ages, with the exact time in the title.
 
 import { age, clock, duration, moment, msSpan } from '../model/format';
 import { slow, viewNow } from '../page';
@@ -14,7 +14,7 @@ export function Ago({ ms, none = '–' }: { ms: number; none?: string }) {
   );
 }
 
-// From one moment to another, or to now; `us` is the exact duration where it is known.
+// From a time to another, or to now; `us` is the exact duration, if known.
 export function Span({ from, to, us }: { from: number; to: number; us?: number | undefined }) {
   slow.value;
   if (!from) return <span class="soft">–</span>;

@@ -1,4 +1,4 @@
-// The timeline of a cluster of agents that Muster did not start: its runs, its agents, who came late to barriers.
+// The timeline of a cluster of agents that Muster did not start: runs, agents, late arrivals at barriers.
 
 import { useMemo } from 'preact/hooks';
 import { agentName } from '../model/agents';
@@ -15,7 +15,7 @@ interface Known {
   runs: readonly RunView[];
   late: Stragglers;
 }
-const RUNS = 12; // the newest; the others are too short to be seen beside them
+const RUNS = 12; // the newest; more would be too short to see
 const EVERY = 5000; // ms
 
 export function ClusterTimeline({ of }: { of: ClusterRow }) {

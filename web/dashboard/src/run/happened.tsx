@@ -1,4 +1,4 @@
-// What happened within the range of the timeline, as a list: what a canvas cannot say to everybody.
+// The events within the range of the timeline as a list, for users who cannot see the canvas.
 
 import { clock, count, moment, plural } from '../model/format';
 import { Table } from '../parts/table';

@@ -1,5 +1,5 @@
-// The timeline of a run that goes on, made anew only when something of it changed or time went on by about a pixel: lines
-// that ranks print come many times a second, and are not in it.
+// The timeline of an active run, recomputed only if its data changed or time moved by about a pixel. Output of ranks, which
+// changes many times a second, is not part of it.
 
 import { useMemo } from 'preact/hooks';
 import { runTimeline, steady, type RunTimeline, type Seen } from '../model/run/timeline';

@@ -1,8 +1,8 @@
-// Steps within the lanes of a timeline, and the chart of how long they took below the lanes. Drawn with the lanes on one
-// canvas, so that one crosshair and one range are of both.
+// Draws steps in the lanes of a timeline, and the chart of step times below them. Both share the canvas, crosshair and range of
+// the lanes.
 //
-// Cells are set pixel by pixel in an image, which is laid over the lanes: there are tens of thousands, and as shapes they
-// took a canvas ten times as long.
+// Cells are set as pixels of an image that is drawn over the lanes. There are tens of thousands; as shapes they took ten times as
+// long.
 
 import { boxesIn, pixelOf } from '../model/run/boxes';
 import { CHART, type Layout } from '../model/run/layout';
@@ -10,9 +10,9 @@ import { took, type RunSteps, type StepCurve } from '../model/run/steps';
 import type { Range } from '../model/run/timeline';
 import { color } from '../theme';
 
-const EDGE_PX = 4; // a step that is wider has an edge
-const LATE = 1.25; // times as long as usual: it is shaded
-const WAIT_PX = 2; // shorter ones are not drawn
+const EDGE_PX = 4; // wider steps have an edge
+const LATE = 1.25; // times the usual duration; longer steps are shaded
+const WAIT_PX = 2; // shorter waits are not drawn
 
 export interface Sheet {
   width: number; // CSS pixels
@@ -23,7 +23,7 @@ export interface Sheet {
   view: Range;
 }
 
-// Above the lanes themselves, below barriers and marks.
+// Drawn over the lanes, and under barriers and marks.
 export function paintSteps(pen: CanvasRenderingContext2D, { width, height, steps, layout: { each, tops }, laneOf, view }: Sheet): void {
   if (steps.cells.length === 0) return;
   const ratio = devicePixelRatio || 1;
@@ -37,7 +37,7 @@ export function paintSteps(pen: CanvasRenderingContext2D, { width, height, steps
   const [shade, slow, edge, wait] = [pixelOf(color('late'), 0.45), pixelOf(color('late'), 1), pixelOf(color('surface'), 0.7), pixelOf(color('text'), 0.55)];
   const thick = each > 3 ? each - 1 : each;
   const px = (view.to - view.from) / width; // ms
-  // What is slow stays above the others that share its pixels.
+  // Slow steps are drawn over others that share their pixels.
   for (const loud of [false, true])
     for (const c of steps.cells) {
       const late = steps.usual > 0 && c.median > LATE * steps.usual;

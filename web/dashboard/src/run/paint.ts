@@ -1,4 +1,4 @@
-// The timeline of a run on its canvas.
+// Draws the timeline of a run on its canvas.
 
 import { AXIS, STRIP, type Layout } from '../model/run/layout';
 import { gapOf } from '../model/machines';
@@ -8,7 +8,7 @@ import { ticks } from '../model/time-view';
 import { color } from '../theme';
 import { paintCurve, paintSteps } from './paint-steps';
 
-// A canvas of this height, as sharp as the screen is; null before it is laid out.
+// Prepares a canvas of this height at screen resolution; null before it is laid out.
 export function fresh(canvas: HTMLCanvasElement | null, height: number): [CanvasRenderingContext2D, number] | null {
   const pen = canvas?.getContext('2d');
   const width = canvas?.clientWidth ?? 0;
@@ -54,7 +54,7 @@ export function paintRun(pen: CanvasRenderingContext2D, width: number, t: RunTim
   for (const { top } of strips) pen.fillRect(0, top, width, STRIP);
   for (const { top, machine } of strips) paintStrip(pen, width, top, machine, at);
   if (chart >= 0 && curve) paintCurve(pen, width, curve, chart);
-  // Where all met, the late ones above the others.
+  // Barriers, the late ones on top.
   for (const late of [false, true])
     for (const b of t.barriers) {
       if (b.late !== late || !inView(b)) continue;
@@ -108,7 +108,7 @@ function hatched(pen: CanvasRenderingContext2D): CanvasPattern | string {
   return pen.createPattern(tile, 'repeat') ?? color('waiting');
 }
 
-// How busy its cores were as an area, its memory as a line above; each of its own limit.
+// Load of the cores as an area, memory as a line above it, each relative to its limit.
 function paintStrip(pen: CanvasRenderingContext2D, width: number, top: number, { machine, samples }: Layout['strips'][number]['machine'], at: (ms: number) => number): void {
   if (!samples) return;
   const { seconds, cpu, memory_bytes } = samples;

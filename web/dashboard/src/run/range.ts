@@ -1,11 +1,11 @@
-// The range of time that a page looks at, and the moment under the pointer. The range is in the address; timeline, charts,
-// machines and tables of the page obey it, and each shows the crosshair of the others.
+// The visible range of time, and the time under the pointer. The range is in the address. Timeline, charts, machines and tables
+// of the page use it, and each shows the crosshair of the others.
 
 import { signal } from '@preact/signals';
 import type { Range } from '../model/run/timeline';
 import { choose, chosen } from '../route';
 
-// The range that is looked at, "1795764980123-1795765000456" in ms; null: all.
+// Returns the visible range, "1795764980123-1795765000456" in ms; null: all.
 export function lookedAt(): Range | null {
   const [from, to] = chosen('zoom').value.split('-').map(Number);
   return from && to && from < to ? { from, to } : null;

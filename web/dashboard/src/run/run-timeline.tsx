@@ -1,5 +1,5 @@
-// The timeline of a run: a lane for each rank below a strip of its machine, drawn on one canvas; what is under the
-// crosshair, and what happened within the range, stand beneath as text. The range is in the address.
+// The timeline of a run: a lane for each rank below a strip of its machine, on one canvas. The data under the crosshair and the
+// events within the range are shown below as text. The range is in the address.
 
 import { useSignal, type Signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -58,12 +58,12 @@ interface Timeline {
   steps?: RunSteps;
 }
 
-// Of whatever has attempts and ranks.
+// For any object with attempts and ranks.
 export function TimelinePanel({ attempts, ranks, seen, ended, machines = NO_MACHINES, steps = NO_STEPS }: Timeline) {
   slow.value;
   const base = useRef<HTMLCanvasElement>(null);
   const cross = useSignal<Cross | null>(null);
-  const drag = useSignal<number | null>(null); // where it began
+  const drag = useSignal<number | null>(null); // start of the drag
   const wide = useSignal(0);
   const t = useRunTimeline(ended, attempts, ranks, seen, wide.value);
   const view = lookedAt() ?? t;
@@ -122,7 +122,7 @@ export function TimelinePanel({ attempts, ranks, seen, ended, machines = NO_MACH
   );
 }
 
-// What there is to see of this run alone.
+// Lists only what occurs in this run.
 function legend(t: RunTimeline, layout: Layout, steps: RunSteps): (readonly [token: string, word: string, look?: 'outlined' | 'hatched'])[] {
   const kinds = [...new Set(t.marks.map((m) => m.kind))].map((kind: MarkKind) => MARKS[kind]);
   const late = t.barriers.filter((b) => b.late).length;
@@ -150,11 +150,11 @@ interface LanesProps {
 
 function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
   const box = useRef<HTMLDivElement>(null);
-  const fingers = useRef(new Map<number, number>()); // by pointer: where it is, a fraction
+  const fingers = useRef(new Map<number, number>()); // by pointer: its position, a fraction
   const now = useRef({ t, view });
   now.current = { t, view };
   useEffect(() => {
-    // A trackpad's pinch comes as a wheel with ctrl; one that scrolls the page is left alone.
+    // A pinch on a trackpad is a wheel event with ctrl; other wheel events scroll the page.
     const wheel = (e: WheelEvent) => {
       if (!e.ctrlKey) return;
       e.preventDefault();
@@ -209,7 +209,7 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
     const { x, lane } = cross.value ?? { x: 0.5, lane: 0 };
     const zoom = (begin: number, end: number) => lookAtRange(zoomed(view, begin, end, t), 'replace');
     const step = (dx: number, dy: number) => {
-      if (x + dx < 0 || x + dx > 1) zoom(dx, 1 + dx); // beyond the edge the range moves along
+      if (x + dx < 0 || x + dx > 1) zoom(dx, 1 + dx); // at the edge, the range moves
       cross.value = { x: Math.min(1, Math.max(0, x + dx)), lane: Math.min(last, Math.max(0, lane + dy)) };
       crosshair.value = view.from + cross.value.x * (view.to - view.from);
     };
@@ -257,7 +257,7 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
   );
 }
 
-// Two elements above the canvas: to move them paints nothing anew.
+// Two elements above the canvas: moving them repaints nothing.
 function Crosshair({ cross, drag, view }: Pick<LanesProps, 'cross' | 'drag' | 'view'>) {
   const elsewhere = crosshair.value; // of another chart
   const began = drag.value;
@@ -278,11 +278,11 @@ interface AtProps {
   cross: Signal<Cross | null>;
   layout: Layout;
   attempts: readonly AttemptView[];
-  known: number; // attempts whose records are there
+  known: number; // number of attempts whose records are loaded
   steps: RunSteps;
 }
 
-// Under the crosshair what is there, else which range is looked at.
+// Shows the data under the crosshair, otherwise the range.
 function At({ t, view, cross, layout, attempts, known, steps }: AtProps) {
   const at = cross.value;
   let text = `${moment(view.from)} to ${moment(view.to)} (${age(view.to - view.from)}). Drag or pinch to zoom.`;

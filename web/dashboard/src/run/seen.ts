@@ -1,4 +1,4 @@
-// What the timeline needs beside what the WebSocket tells of a program: the records of its attempts, and its machines.
+// Data of the timeline that the WebSocket does not send: records of attempts, and machines.
 
 import { useRef } from 'preact/hooks';
 import { useLooked } from '../looked';
@@ -10,15 +10,15 @@ import type { Range } from '../model/run/timeline';
 import { keepsHistory } from '../page';
 import { api, get, Gone } from '../rest';
 
-const DETAILS = 12; // attempts, the newest; of those before only the attempt's own times are drawn
+const DETAILS = 12; // attempts, the newest; for earlier ones only their times are drawn
 export const SAMPLES = 720; // an hour
-export const SAMPLES_OF_MANY = 240; // machines: one answer is not to be megabytes
+export const SAMPLES_OF_MANY = 240; // for many machines, to limit the size of an answer
 const EVERY = 5000; // ms
 
 export type Details = ReadonlyMap<number, AttemptDetail>;
 const NOTHING: Details = new Map();
 
-// Records of attempts that are over are asked for once.
+// Records of ended attempts are read once.
 export function useDetails(p: ProgramView, attempts: readonly AttemptView[]): Details {
   const kept = useRef(new Map<number, AttemptDetail>());
   const newest = attempts.slice(-DETAILS);
@@ -33,7 +33,7 @@ export function useDetails(p: ProgramView, attempts: readonly AttemptView[]): De
         try {
           kept.current.set(attempt, await get<AttemptDetail>(`${path.split('#')[0]}/${attempt}`));
         } catch (error) {
-          if (!(error instanceof Gone)) throw error; // not kept any more
+          if (!(error instanceof Gone)) throw error; // no longer kept
         }
       }
       return new Map(kept.current);
@@ -50,7 +50,7 @@ const NONE: Machines = { machines: [] };
 
 const BUCKETS = 300; // samples of a range
 
-// Those of its ranks. Of what is over the time in which it ran, where that is kept.
+// Machines of the program's ranks. For an ended program, covers the time in which it ran, if there is history.
 export function useMachines(p: ProgramView, ranks: readonly RankView[], range: Range | null): Machines {
   const few = hostsOf(ranks) <= STRIPS_MAX;
   const ran = over(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null;

@@ -1,4 +1,4 @@
-// Leads the task stream to a moment by its wall clock: the newest such time that is over.
+// Moves the task stream to a wall-clock time: the most recent one in the past.
 
 import { clock, momentAt } from '../model/format';
 import { viewNow } from '../page';

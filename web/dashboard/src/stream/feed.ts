@@ -1,4 +1,4 @@
-// Keeps a stream filled for what is looked at, while the page shows it.
+// Keeps a stream filled for the visible range while the page shows it.
 
 import type { Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -7,9 +7,9 @@ import type { StreamFeed, Wanted } from '../stream-client';
 import { currentView, looking } from '../stream-state';
 
 const LOOK_MS = 1000;
-const SETTLE_MS = 150; // after a move, before what it uncovered is asked for
+const SETTLE_MS = 150; // after a move, before missing data is read
 
-// Asks for what the view lacks, and while it follows for what is new. `version` counts the answers.
+// Reads missing bars and, while following, new ones. `version` counts the answers.
 export function useFeed(feed: StreamFeed, filter: Pick<Wanted, 'tasks' | 'job' | 'cluster' | 'until'>, version: Signal<number>, problem: Signal<string>): void {
   const key = JSON.stringify(filter);
   const boot = store.hello?.boot;

@@ -1,4 +1,4 @@
-// Which colour is which function, and what the shapes of bars say.
+// The colours of functions and the shapes of bars.
 
 import { useMemo } from 'preact/hooks';
 import { HUES, hueNumbers, OTHER } from '../model/function-hue';

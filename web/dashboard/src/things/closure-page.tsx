@@ -1,4 +1,4 @@
-// A closure: why it is as it is, what was tried, what it was given, what came out, and what it logged.
+// A closure: reason for its state, attempts, arguments, value and log.
 
 import { closureCommands } from '../model/rest/commands';
 import { failureLine, hasEnded, nameOf, ran, waited } from '../model/rest/closures';
@@ -28,7 +28,7 @@ import { api, get, Gone as NotThere, send } from '../rest';
 import { chosen, jobAddress, subject } from '../route';
 
 const over = (c: { state: string }): boolean => ENDED.includes(c.state);
-// A closure that has ended in a session is found only through its session. A link with another job still finds it.
+// An ended closure of a session is found only through its session. A link with another job still finds it.
 async function hinted<T>(path: string, job: string): Promise<T> {
   if (!job) return get<T>(path);
   try {

@@ -1,5 +1,4 @@
-// Closures that wait for something that may never come: gangs for room at one time, others for a worker that meets their
-// unmet demand.
+// Closures that may wait forever: gangs that need room at the same time, and unmet demand for workers.
 
 import { count, plural } from '../model/format';
 import { needsText, type Gang, type Demand } from '../model/rest/demand';

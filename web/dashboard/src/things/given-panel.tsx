@@ -1,4 +1,4 @@
-// What a closure was given, and who needs what it gives.
+// The arguments of a closure, and the closures that need its value.
 
 import { JsonTree } from '../json/json-tree';
 import { count } from '../model/format';
@@ -9,7 +9,7 @@ import { Link } from '../parts/link';
 import { Panel } from '../parts/panel';
 import { closureAddress } from '../route';
 
-// An empty box beside the value would only take room.
+// False if the panel would be empty.
 export const given = (c: ClosureView): boolean => c.args !== undefined || !!(c.inputs?.length || c.dependents?.length || c.per_worker?.length) || !hasEnded(c);
 
 export function Given({ c }: { c: ClosureView }) {

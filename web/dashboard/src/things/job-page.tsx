@@ -1,4 +1,4 @@
-// A job: how far it is, its closures, what they log, and what can be done about it.
+// A job: progress, closures, log and actions.
 
 import { useEffect, useRef } from 'preact/hooks';
 import { Retry } from '../alerts/retry';
@@ -34,7 +34,7 @@ export function JobPage() {
   const looked = useLooked<JobView>(path, { every: 1000, over: (job) => ENDED.includes(job.state) });
   const job = looked.value;
   useHeading(job ? job.name || job.id : id);
-  // Its workers are those of its cluster: links to them have to say which.
+  // Its workers belong to its cluster, so links to them must contain it.
   const home = job?.cluster && store.clusters.all().find((c) => c.name === job.cluster && !c.main) ? job.cluster : '';
   useEffect(() => {
     if (home && !picked.value) choose({ cluster: home }, 'replace');
@@ -145,7 +145,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
   );
 }
 
-// Nothing of it runs: why its first closure waits.
+// If nothing runs: the reason why the first closure waits.
 function Waits({ job }: { job: JobView }) {
   const first = useLooked<{ closures: ClosureView[] }>(api(`jobs/${encodeURIComponent(job.id)}/closures`, { state: job.counts.queued > 0 ? 'QUEUED' : 'BLOCKED', limit: 1 }));
   const id = first.value?.closures[0]?.id ?? '';

@@ -1,5 +1,5 @@
-// Machines as workers see them: one of a worker, those of a cluster or of a program, with what they did within the last
-// hour, or in a range that is chosen. All lines of the panel have one crosshair, with the other charts of the page.
+// Machines as reported by workers: of a worker, a cluster or a program, over the last hour or a selected range. All charts of the
+// page share one crosshair.
 
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
@@ -22,7 +22,7 @@ const SPANS = [
   ['7d', '7 d'],
 ] as const;
 const SPAN_MS: Record<string, number> = { '24h': 86_400_000, '7d': 604_800_000 };
-const ROUND = 60_000; // ms: the range of a span moves in such steps, so that not each second is another question
+const ROUND = 60_000; // ms: the range moves in steps of this size, to limit the number of requests
 
 export function Machines({ cluster, task = '' }: { cluster: string; task?: string }) {
   slow.value;
@@ -40,7 +40,7 @@ export function Machines({ cluster, task = '' }: { cluster: string; task?: strin
 
 interface TableProps {
   of: Listed;
-  range: Range | null; // of the lines; null: what there is
+  range: Range | null; // of the lines; null: all samples
   zoomed: Range | null;
   title: string;
   named: boolean;
@@ -48,7 +48,7 @@ interface TableProps {
 }
 
 export function MachinesTable({ of: { machines: all, next_page_token: next }, range, zoomed, title, named, aside }: TableProps) {
-  if (all.length === 0) return null; // workers that are older say nothing
+  if (all.length === 0) return null; // older workers report nothing
   const gpus = all.some(({ machine }) => machine && machine.gpus.length > 0);
   const heads = [...(named ? ['Worker'] : []), 'Host', 'Cores busy', 'Memory', ...(gpus ? ['GPUs busy'] : []), 'Received / sent, a second', 'Read / written, a second'];
   const note = zoomed ? (
@@ -86,7 +86,7 @@ function Row({ one, named, gpus, range }: { one: MachineView; named: boolean; gp
   const then = at === null ? null : machineThen(one, at);
   const m = at === null ? one.machine : then;
   const [from, to] = range ? [range.from / 1000, range.to / 1000] : rangeOf(s?.seconds ?? []);
-  // A pointer that moves changes where the line stands, not the lines of the samples.
+  // Moving the pointer changes the crosshair, not the paths.
   const paths = useMemo(() => {
     const path = (values: (number | null)[] | undefined, most?: number) => (s && values ? sparkPath(s.seconds, values, most, [from, to]) : '');
     return { cores: path(s?.cpu, one.machine?.cpus), memory: path(s?.memory_bytes, one.machine?.memory_total_bytes), gpus: path(s?.gpu_busy, 1) };
@@ -123,7 +123,7 @@ interface FigureProps extends Range {
   at: number | null;
 }
 
-const LEAST_DRAG = 0.05; // of the width: less is a click
+const LEAST_DRAG = 0.05; // of the width; less is a click
 
 function Figure({ of, text, path, ink, from, to, at }: FigureProps) {
   const began = useRef<number | null>(null);

@@ -1,4 +1,4 @@
-// Objects on tasks: which there are, in which state, who has them and what waits for them.
+// Objects on tasks: states, holders and waiting calls.
 
 import { mayOnlyLook } from '../access/session';
 import { count } from '../model/format';
@@ -33,7 +33,7 @@ const STATES = [
 ] as const;
 
 const isOver = (o: ObjectView): boolean => o.state === 'FAILED' || o.state === 'LOST';
-// It is made, and its process is not connected.
+// The object exists, but its process is not connected.
 const isAway = (o: ObjectView): boolean => o.state === 'READY' && !o.incarnation;
 
 const lookOf = (o: ObjectView) => (isAway(o) ? (['late', 'text-late', 'Task is away'] as const) : (LOOKS[o.state] ?? (['waiting', '', o.state] as const)));

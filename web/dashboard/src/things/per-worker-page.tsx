@@ -1,4 +1,4 @@
-// Per-worker values: which worker has its part, which has none, and why; by value or by worker.
+// Per-worker values: which workers have their component, which do not, and why; by value or by worker.
 
 import { useSignal } from '@preact/signals';
 import { age, count, plural } from '../model/format';

@@ -1,4 +1,4 @@
-// A program: its verdict, its ranks, one of them with its log, its attempts, and what can be done with it.
+// A program: its verdict, ranks, the log of one of them, attempts and actions.
 
 import { mayOnlyLook } from '../access/session';
 import { count, plural, span } from '../model/format';
@@ -28,7 +28,7 @@ import { Ranks } from './program-ranks';
 import { RankStacksPanel } from './stacks-panel';
 import { TorchPanel } from './torch-panel';
 
-// All of it comes over the WebSocket, the log of the rank in view alone is asked for.
+// All data is from the WebSocket, except the log of the visible rank.
 export function ProgramPage() {
   slow.value;
   const id = subject.value;
@@ -96,7 +96,7 @@ function Summary({ p, ranks }: { p: ProgramView; ranks: readonly RankView[] }) {
   );
 }
 
-// What went wrong first, and the last that it said.
+// The first failure, and its last output.
 function Why({ cause }: { cause: Cause }) {
   return (
     <div data-testid="program-cause" data-kind={cause.kind}>

@@ -1,4 +1,4 @@
-// What was submitted as a program, and its attempts.
+// The submission of a program, and its attempts.
 
 import { useSignal } from '@preact/signals';
 import { count, moment, pairs, plural, span } from '../model/format';
@@ -73,7 +73,7 @@ export function Attempts({ program, all }: { program: string; all: readonly Atte
   );
 }
 
-// Failures, stacks of ranks that were killed, late barriers, last lines.
+// Failures, stacks of killed ranks, late barriers, last lines.
 function Seen({ program, attempt }: { program: string; attempt: number }) {
   const seen = useLooked<AttemptDetail>(api(`programs/${encodeURIComponent(program)}/attempts/${attempt}`), { over: (a) => a.end !== 'NONE' });
   if (!seen.value) return <p class="calm">{seen.problem || 'Loading…'}</p>;

@@ -1,4 +1,4 @@
-// The ranks of a program: how many are in which state, who is waited for, each of them, and one with its log.
+// The ranks of a program: counts by state, awaited ranks, each rank, and one with its log.
 
 import { count, plural } from '../model/format';
 import type { Waiting } from '../model/program-protocol';
@@ -12,9 +12,9 @@ import { Choices } from '../parts/listing';
 import { Span } from '../parts/when';
 import { address, choose, chosen, follow, workerAddress } from '../route';
 
-const MISSING_SHOWN = 8; // names behind a barrier
+const MISSING_SHOWN = 8; // names for a barrier
 
-// Drawn anew when its lists are others: a component whose properties are the same objects is not.
+// Redrawn only if its lists changed: a component with identical properties is not redrawn.
 export function Ranks({ p, ranks: all, barriers }: { p: ProgramView; ranks: readonly RankView[]; barriers: readonly Waiting[] }) {
   const at = Number(chosen('rank').value || -1);
   const list = chosen('ranks').value === 'list';
@@ -66,7 +66,7 @@ export function Ranks({ p, ranks: all, barriers }: { p: ProgramView; ranks: read
   );
 }
 
-// A barrier of its coordination cluster that some have waited at for a while, and for whom.
+// A barrier of its coordination cluster at which ranks have waited for a while, and the missing ranks.
 function Late({ b, p, ranks, show }: { b: Waiting; p: ProgramView; ranks: readonly RankView[]; show(rank: number): void }) {
   const missing = ranks.filter((r) => lateFor(r) === b.id);
   return (

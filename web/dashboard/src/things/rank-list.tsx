@@ -1,4 +1,4 @@
-// The ranks of a program as a list, of which only the rows on screen exist.
+// The ranks of a program as a list, of which only the visible rows exist in the DOM.
 
 import { endOf, lateFor, rankLabel, resourcesOf, stepOf, type RankView } from '../model/rest/programs';
 import { Grid, type Column } from '../parts/grid';

@@ -1,4 +1,4 @@
-// Sessions: who holds them, what they hold, and how to end one.
+// Sessions: owners, values held, and a button to end one.
 
 import { bytes, count, short, shortId } from '../model/format';
 import { doneOf } from '../model/rest/rate';

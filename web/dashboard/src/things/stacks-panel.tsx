@@ -1,5 +1,4 @@
-// In which lines a worker's process, or each rank of a program, is just now; asked for by a button, as it
-// takes the worker's time.
+// Current stacks of a worker's process, or of each rank of a program. Read on request only, since that takes the worker's time.
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -8,7 +7,7 @@ import { whoStands, whyNotWhole, type ProgramStacks, type StackGroup, type TaskS
 import { api, get } from '../rest';
 import { Panel } from '../parts/panel';
 
-// Of a worker, or of the one that runs a closure.
+// For a worker, or the one that runs a closure.
 export function StacksPanel({ path }: { path: string }) {
   return (
     <Looked<TaskStacks> path={path} title="In which line it is" note={(it) => `${it.worker}${it.pid ? `, process ${it.pid}` : ''}${it.process ? `, ${it.process}` : ''}`}>
@@ -17,7 +16,7 @@ export function StacksPanel({ path }: { path: string }) {
   );
 }
 
-// The odd ones first.
+// The rarest stacks first.
 export function RankStacksPanel({ path }: { path: string }) {
   return (
     <Looked<ProgramStacks> path={path} title="In which line each rank is" note={(it) => `attempt ${it.attempt}, ranks with the same stack together`}>

@@ -1,4 +1,4 @@
-// The store of torch.distributed of a cluster: who is there, who is missing, which keys are waited for.
+// The TCPStore of a cluster: clients, missing ranks, and keys that are waited for.
 
 import type { TorchStore } from 'muster-rest';
 import { age, bytes, count, NONE, plural } from '../model/format';
@@ -10,7 +10,7 @@ import { Table } from '../parts/table';
 
 const path = (cluster: string) => `clusters/${encodeURIComponent(cluster)}`;
 
-// Clusters without one show nothing; whether there is one is asked for seldom.
+// Clusters without a store show nothing; the check is infrequent.
 export function TorchPanel({ cluster }: { cluster: string }) {
   const of = useLooked<{ torch_store?: boolean }>(api(path(cluster)), { every: 30_000 }).value;
   return of?.torch_store ? <Shown cluster={cluster} /> : null;

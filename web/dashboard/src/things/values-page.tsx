@@ -1,4 +1,4 @@
-// RemoteValues: who holds the most memory, and each value by status, place, age and size.
+// RemoteValues: the largest holders, and each value by status, location, age and size.
 
 import { session } from '../access/session';
 import { bytes, count, plural, short, shortId, some } from '../model/format';
@@ -128,13 +128,13 @@ function Holders() {
 
 const heldBytes = (h: Holder): number => h.value_bytes + h.spilled_bytes + (h.blob_bytes ?? 0);
 
-// What of it is not in memory.
+// Returns the part that is not in memory.
 function heldElsewhere({ spilled_bytes, blob_bytes = 0 }: Holder): string {
   const parts = [...(blob_bytes > 0 ? [`${bytes(blob_bytes)} as blobs`] : []), ...(spilled_bytes > 0 ? [`${bytes(spilled_bytes)} on disk`] : [])];
   return parts.length > 0 ? `, of it ${parts.join(' and ')}` : '';
 }
 
-// What large arguments and values of Python programs are.
+// Large arguments and values of Python programs.
 function Blobs() {
   const b = useLooked<BlobCounts>(session.value?.clusters?.length ? '' : api('blobs', {}), { every: 5000 }).value;
   if (!b || b.blobs === 0) return null;
@@ -159,7 +159,7 @@ const PLACES = [
   ['released', 'released'],
 ] as const;
 
-// An error is a READY value to the server.
+// To the server, an error is a READY value.
 function query(status: string): { status: string; error?: string } {
   if (status === 'ERROR') return { status: 'READY', error: 'true' };
   return status === 'READY' ? { status, error: 'false' } : { status };

@@ -1,4 +1,4 @@
-// A worker: what it has and what of it is free, what it runs, what it did in the last hour, and what can be done with it.
+// A worker: resources, running closures, last hour and actions.
 
 import type { AgentView, WorkerClosures, WorkerView } from 'muster-rest';
 import { workerCommands, splitTask } from '../model/rest/commands';
@@ -24,7 +24,7 @@ import { address, closureAddress, follow, subject } from '../route';
 import { Machines } from './machines-panel';
 import { StacksPanel } from './stacks-panel';
 
-// A task may be both; this page is about the worker.
+// A task may be a worker and an agent; this page shows the worker.
 async function workerOrAgent(path: string): Promise<WorkerView | AgentView> {
   try {
     return await get<WorkerView>(`${path}?kind=worker`);

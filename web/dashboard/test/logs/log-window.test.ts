@@ -11,7 +11,7 @@ test('around a line are those before and behind it', () => {
   assert.deepEqual([mayGoBack(w), mayGoOn(w), above(w)], [true, true, [0, 8]]);
   w = withBelow(w, piece(13, 100));
   w = withAbove(w, piece(2, 6));
-  assert.deepEqual(parts(w), { before: 'two\n', line: 'three', after: 'four\n' }); // the rest of "one" is no line
+  assert.deepEqual(parts(w), { before: 'two\n', line: 'three', after: 'four\n' }); // the incomplete "one" is omitted
   w = withAbove(w, piece(0, 2));
   assert.deepEqual(parts(w).before, 'one\ntwo\n');
   assert.deepEqual([mayGoBack(w), mayGoOn(w)], [false, false]);

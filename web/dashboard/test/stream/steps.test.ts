@@ -73,7 +73,7 @@ test('the curve has the median of the ranks and the longest of any, and gaps whe
   assert.deepEqual(curveOf(cells, { from: 0, to: 4000 }, 4).median, [null, null, 0.6, 700]);
   assert.equal(curveOf([], { from: 0, to: 1 }, 3).top, 0.001);
   const lots = Array.from({ length: 1000 }, (_, rank) => ({ rank, step: 1, from: 0, to: 10, n: 1, median: rank, longest: rank, slow: false }));
-  assert.deepEqual(curveOf(lots, { from: 0, to: 10 }, 1), { median: [496], longest: [999], top: 999 }); // of every 16th
+  assert.deepEqual(curveOf(lots, { from: 0, to: 10 }, 1), { median: [496], longest: [999], top: 999 }); // every 16th rank
 });
 
 test('what is asked for has an end, however many ranks there are', () => {

@@ -55,7 +55,7 @@ test('the past is asked for once; moving out of it asks again', async () => {
 test('what was asked for up to now, and is over by now, is asked for once more', async () => {
   const { of, asked } = feed();
   const over = (now: number, until?: number) => ({ ...wanted(NOW - 30, NOW), now, ...(until === undefined ? {} : { until }) });
-  await of.look(over(NOW + 10)); // by a clock that is behind, or while it ran
+  await of.look(over(NOW + 10)); // a clock that is behind, or a running job
   assert.equal(asked[0]!.to_ms, undefined);
   await of.look(over(NOW + 1000));
   assert.deepEqual(asked.slice(1), [

@@ -76,7 +76,7 @@ test('closures side by side have rows of their own', () => {
 
 test('what a worker did on its slots has no more rows than it has slots', () => {
   const two = { lanes: [{ lane: 3, task: 'worker:2', cluster: '', slots: 2 }] };
-  // A short one and the long one beside it, which ends later: the long one gets the row that was free for it.
+  // A short bar next to a long one that ends later: the long bar gets the row that was free.
   const tight = filled(
     [
       [3, 1000, 100],
@@ -88,7 +88,7 @@ test('what a worker did on its slots has no more rows than it has slots', () => 
   );
   assert.equal(tight.lanes[0]!.rows, 2);
   assert.deepEqual([...tight.at.row.subarray(0, 4)], [0, 1, 1, 0]);
-  // Messages came late: three seem to run at once.
+  // Messages arrived late: three bars seem to run at once.
   const late = filled(
     [
       [3, 1000, 100],

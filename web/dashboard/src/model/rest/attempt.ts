@@ -1,17 +1,17 @@
-// What was seen of an attempt, as REST tells it. Pure.
+// The record of an attempt, from REST. Pure.
 
 import type { AttemptDetail as Told } from 'muster-rest';
 import { count, span } from '../format';
 import { rankLabel } from './programs';
 import { whoStands, whyNotWhole } from './stacks';
 
-// The events of a cluster have other kinds than those of a program.
+// Events of a cluster have other kinds than those of a program.
 export type AttemptDetail = Omit<Told, 'events'> & { events: (Omit<Told['events'][number], 'kind'> & { kind: string })[] };
 
-// A task by its rank, where the server knows it.
+// Returns the label of a task by rank, if the server knows it.
 export const taskLabel = (task: string, rank: number | undefined): string => (rank === undefined ? task : rankLabel({ rank, task }));
 
-// All of it as one text, as a person reads it from above to below.
+// Returns the whole record as text.
 export function seenText(a: AttemptDetail): string {
   const after = (ms: number) => span(ms - a.begun_ms);
   const parts: string[] = [];

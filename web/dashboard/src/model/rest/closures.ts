@@ -1,4 +1,4 @@
-// What a row says of a closure.
+// Texts about a closure for list rows.
 
 import { bare } from '../ansi';
 import { percent } from '../format';
@@ -16,15 +16,15 @@ export const CLOSURE_SHAPES: Record<ClosureState, Shape> = {
 
 export const hasEnded = (c: ClosureView): boolean => c.finished_ms > 0 || c.state === 'SUCCEEDED' || c.state === 'FAILED' || c.state === 'CANCELLED';
 
-// What the function calls, where that is known.
+// Returns the name of the called function, if known.
 export const nameOf = (c: ClosureView): string => c.display_name ?? c.function;
 
-// Where it runs, ran last, or waits for its turn.
+// Returns the worker that runs it, ran it last, or has it in its queue.
 export function whereOf(c: ClosureView): string {
   return c.sent_to ?? c.attempts.at(-1)?.worker ?? c.error?.worker ?? '';
 }
 
-// From when it was submitted until it first ran; to now while it waits.
+// Returns the time from submission to the first execution; to now while it waits.
 export function waited(c: ClosureView): { from: number; to: number } {
   return { from: c.created_ms, to: c.attempts[0]?.started_ms || c.finished_ms };
 }
@@ -32,7 +32,7 @@ export function waited(c: ClosureView): { from: number; to: number } {
 interface Stretch {
   from: number; // Unix ms
   to: number;
-  us?: number | undefined; // exactly, where the server measured it
+  us?: number | undefined; // exact duration, if the server measured it
 }
 
 export function ran(c: ClosureView): Stretch {
@@ -40,7 +40,7 @@ export function ran(c: ClosureView): Stretch {
   return last ? { from: last.started_ms, to: last.ended_ms || (hasEnded(c) ? c.finished_ms : 0), ...(last.took_us !== undefined && { us: last.took_us }) } : { from: 0, to: 0 };
 }
 
-// Why it failed in one line: the first, but of a traceback the last, which names the error.
+// Returns the reason for a failure in one line: the first line, but of a traceback the last, which names the error.
 export function failureLine(error: Failure): string {
   const line = lineOf(error.message) || error.kind;
   return error.type && !line.startsWith(error.type) ? `${error.type}: ${line}` : line;
@@ -53,7 +53,7 @@ export function lineOf(message: string): string {
   return (lines[0]?.startsWith('Traceback (') ? lines.at(-1) : lines[0]) ?? '';
 }
 
-// What there is to say in one line, worst first.
+// Returns a one-line remark; the most severe reason comes first.
 export function remark(c: ClosureView): string {
   if (c.error) return failureLine(c.error);
   if (c.cancel_requested && !hasEnded(c)) return 'asked to stop';
@@ -75,7 +75,7 @@ const FILTERS = [
   ['CANCELLED', 'cancelled', (c: Counts) => c.cancelled],
 ] as const;
 
-// The filters by state that fit something, with how many; the chosen one stays.
+// Returns the state filters that match something, with counts; keeps the selected one.
 export function stateFilters(counts: Counts, now: string): [value: string, word: string, n: number][] {
   const found = FILTERS.map(([value, word, n]) => [value, word, n(counts)] as [string, string, number]);
   if (now === 'ENDED_BADLY') found.push(['ENDED_BADLY', 'ended badly', counts.failed + counts.cancelled]);

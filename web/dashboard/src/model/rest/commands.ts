@@ -1,4 +1,4 @@
-// Lines for a terminal that do what the page does.
+// Command lines that do the same as the page.
 
 import { unfinished } from '../protocol';
 import { over, type ProgramView } from './programs';
@@ -6,10 +6,10 @@ import { ENDED, type ClosureView, type JobView } from './views';
 
 type Lines = [what: string, line: string][];
 
-// Safe between the single quotes of a shell.
+// Quotes text for a shell.
 export const quoted = (text: string): string => (/^[\w.,:/@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
-// As one would type it.
+// Joins words into a command line, quoted where necessary.
 export const commandLine = (words: readonly string[]): string => words.map((word) => (word === '' ? "''" : quoted(word))).join(' ');
 
 export function jobCommands(job: JobView, origin: string): Lines {

@@ -1,4 +1,4 @@
-// What waits for a worker that there may never be.
+// Closures that wait for a worker that may never connect.
 
 import type { Gangs, Wishes } from 'muster-rest';
 import { pairs } from '../format';

@@ -1,4 +1,4 @@
-// Names of things within a text of the server, so that they can be links. Everything else stays text.
+// Finds names of objects in a text of the server, to make them links.
 
 import { closureOf } from './views';
 
@@ -6,7 +6,7 @@ export type Piece = { text: string; kind: 'text' | 'job' | 'closure' | 'task' };
 
 const IDS = /\b(?:job|cl|rv)_[0-9a-f]{16}\b/g;
 
-// `tasks`: names of workers that are known to stand in it; "worker:3" alone might be anything.
+// `tasks`: names of workers known to occur in the text, since "worker:3" alone is ambiguous.
 export function pieces(text: string, tasks: readonly string[] = []): Piece[] {
   const found: { at: number; piece: Piece }[] = [];
   for (const match of text.matchAll(IDS)) found.push({ at: match.index, piece: { text: match[0], kind: match[0].startsWith('job_') ? 'job' : 'closure' } });
@@ -30,5 +30,5 @@ export function pieces(text: string, tasks: readonly string[] = []): Piece[] {
   return all;
 }
 
-// A value is found under its closure, which has the same number.
+// A value has the number of its closure.
 export const closureIn = (piece: Piece): string => closureOf(piece.text);

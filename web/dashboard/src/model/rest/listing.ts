@@ -1,29 +1,29 @@
-// Lists that come in pages. A page may be short, or even empty, and still have a next one: the server looks at so many
-// rows at a time, and a filter may fit none of them.
+// Lists in pages. A page may be short or empty and still have a next page: the server reads a limited number of rows at a time,
+// and a filter may match none of them.
 
 import { count } from '../format';
 
 export interface Page<Row> {
   rows: readonly Row[];
   next: string; // token of the next page; empty at the end
-  lookedAt: number; // rows that were looked at for it; 0: the server does not say
-  of: number; // rows there are, whatever the filter
+  lookedAt: number; // rows that were read for it; 0: the server does not report it
+  of: number; // number of rows, regardless of the filter
 }
 
 export interface Listing<Row> extends Page<Row> {
-  more: boolean; // it stopped before the page was full; the next one goes on
+  more: boolean; // it stopped before the page was full; the next one continues
 }
 
 const ROUNDS = 12;
 
-// Reads on until a page is full, the end is reached, or it has taken long enough for somebody who waits.
+// Reads until a page is full, the list ends, or the user has waited long enough.
 export async function readOn<Row>(limit: number, from: string, read: (token: string) => Promise<Page<Row>>): Promise<Listing<Row>> {
   const rows: Row[] = [];
   let token = from;
   let lookedAt = 0;
   for (let round = 1; ; ++round) {
     const page = await read(token);
-    // A full page may bring more than there is room for only if the server minds no limit; the token is behind them all.
+    // Rows may exceed the limit only if the server ignores it; the token is after all of them.
     rows.push(...page.rows);
     lookedAt += page.lookedAt;
     token = page.next;

@@ -1,5 +1,4 @@
-// Lines of logs that have a text: where they are looked for, how an answer is gathered page by page, and which part of
-// a line is shown. Pure.
+// The search in logs: sources, gathering of answers page by page, and the visible part of a line. Pure.
 
 import type { LogMatches } from 'muster-rest';
 import { bare } from '../ansi';
@@ -8,10 +7,10 @@ export type { LogMatches };
 export type ClosureLine = LogMatches['lines'][number];
 export type RankLine = LogMatches['rank_lines'][number];
 
-// What a search asks for; what is empty is not asked.
+// The parameters of a search; empty ones are omitted.
 export interface Wanted {
   text: string;
-  exact: boolean; // capitals are told apart
+  exact: boolean; // case-sensitive
   where: '' | 'closures' | 'programs';
   cluster: string;
   job: string; // an id or a name
@@ -22,7 +21,7 @@ export interface Wanted {
   to: number;
 }
 
-// One thing that is searched with one question: the closures of a cluster, or a program.
+// A unit that one request searches: the closures of a cluster, or a program.
 export interface Source {
   key: string;
   title: string;
@@ -34,15 +33,15 @@ interface Named {
   name: string;
 }
 
-export const PROGRAMS_MAX = 8; // the newest that fit; each asks its workers
+export const PROGRAMS_MAX = 8; // the newest that match; each search asks its workers
 const JOBS_MAX = 4; // of one name
 
 export const isId = (text: string): boolean => /^(job|prog)_[0-9a-f]{16}$/.test(text);
 
-// Whether there is a question at all: without a text all lines of a thing or a time are told, but not of everything.
+// Returns whether the search is allowed: without a text, it needs a job, a program or a time.
 export const isAsked = (w: Wanted): boolean => w.text !== '' || w.job !== '' || w.program !== '' || w.from > 0 || w.to > 0;
 
-// Lines of ranks have no time and no job, so who asks for these means closures.
+// Output of ranks has no time and no job, so these parameters restrict the search to closures.
 export const looksInPrograms = (w: Wanted): boolean => w.where !== 'closures' && !w.job && !w.from && !w.to;
 export const looksInClosures = (w: Wanted): boolean => w.where !== 'programs' && !w.program && !w.rank && !w.attempt;
 
@@ -60,24 +59,24 @@ export function sourcesOf(w: Wanted, jobs: readonly Named[], programs: readonly 
   return found;
 }
 
-// What has been read of one source.
+// The lines read from one source so far.
 export interface Found {
   lines: readonly ClosureLine[];
   ranks: readonly RankLine[];
   unread: readonly string[];
-  next: string; // there is more to look at
+  next: string; // token of the next page
   state: 'waits' | 'reads' | 'done';
   problem: string;
 }
 export const nothingFound: Found = { lines: [], ranks: [], unread: [], next: '', state: 'waits', problem: '' };
 
 export const LINES_MAX = 2000; // of a source
-const STEP = 100; // lines that are enough for once
-const PAGES_MAX = 20; // in which they are looked for: pages may be empty
+const STEP = 100; // enough lines for one step
+const PAGES_MAX = 20; // per step; pages may be empty
 
 export const sizeOf = ({ lines, ranks }: Found): number => lines.length + ranks.length;
 
-// Reads on from where it stands until there are some more lines, or enough was looked at; `told` after each page.
+// Reads until there are enough new lines, or enough pages were read; calls `told` after each page.
 export async function gather(held: Found, read: (token: string) => Promise<LogMatches>, told: (now: Found) => void): Promise<Found> {
   const before = sizeOf(held);
   let now: Found = { ...held, state: 'reads', problem: '' };
@@ -102,12 +101,12 @@ export interface Piece {
   marked: boolean;
 }
 const SHOWN = 600; // characters of a line
-const BEFORE = 120; // of them before the first match, where the line is longer
+const BEFORE = 120; // shown before the first match, if the line is longer
 const MARKS_MAX = 50;
 
 const lower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase()); // as the server compares
 
-// A line as it is read, with what was looked for marked; of a long one the part around it.
+// Returns a line with the matches marked; of a long line, the part around the first match.
 export function pieces(printed: string, wanted: string, exact: boolean): Piece[] {
   const line = bare(printed);
   const fold = exact ? (text: string) => text : lower;

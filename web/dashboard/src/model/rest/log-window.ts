@@ -1,28 +1,28 @@
-// A stretch of what a rank has printed, around a line of it. Pure.
+// A part of a rank's output, around a line. Pure.
 
 import type { RankLog } from './programs';
 
 export interface LogWindow {
-  from: number; // byte at which `before` begins
+  from: number; // offset of `before` in bytes
   before: string;
-  after: string; // begins with the line that was looked for
-  to: number; // byte behind `after`
+  after: string; // begins with the requested line
+  to: number; // offset after the end of `after`
   size: number;
   known: boolean;
 }
 
-export const PIECE = 32_768; // bytes that are asked for at a time
-export const WINDOW_MAX = 1_000_000; // characters that are shown
+export const PIECE = 32_768; // bytes per request
+export const WINDOW_MAX = 1_000_000; // characters shown
 
 export const nothingRead = (line: number): LogWindow => ({ from: line, before: '', after: '', to: line, size: 0, known: true });
 
 export const mayGoBack = (w: LogWindow): boolean => w.known && w.from > 0 && w.before.length + w.after.length < WINDOW_MAX;
 export const mayGoOn = (w: LogWindow): boolean => w.known && w.to < w.size && w.before.length + w.after.length < WINDOW_MAX;
 
-// What is asked for to see more above: [offset, bytes].
+// Returns the request for earlier output: [offset, bytes].
 export const above = (w: LogWindow): [offset: number, bytes: number] => [Math.max(0, w.from - PIECE), Math.min(PIECE, w.from)];
 
-// A piece is longer than was asked for, or begins later, where the worker has let go of what was before.
+// If the worker has dropped the requested output, the piece is longer than requested or begins later.
 export function withAbove(w: LogWindow, piece: RankLog): LogWindow {
   if (!piece.known || piece.offset >= w.from || piece.next_offset !== w.from) return { ...w, from: 0, size: Math.max(w.size, piece.size) };
   return { ...w, from: piece.offset, before: piece.data + w.before, size: Math.max(w.size, piece.size) };
@@ -30,11 +30,11 @@ export function withAbove(w: LogWindow, piece: RankLog): LogWindow {
 
 export function withBelow(w: LogWindow, piece: RankLog): LogWindow {
   if (!piece.known) return { ...w, known: w.after !== '' };
-  const kept = piece.offset === w.to; // else the line itself is gone
+  const kept = piece.offset === w.to; // otherwise the line itself was dropped
   return { ...w, after: kept ? w.after + piece.data : w.after, to: kept ? piece.next_offset : w.to, size: piece.size, known: kept || w.after !== '' };
 }
 
-// The lines before, without the part of one that a piece began in; the line itself; what follows.
+// Returns the earlier lines without an incomplete first one, the line itself, and the later ones.
 export function parts({ from, before, after }: LogWindow): { before: string; line: string; after: string } {
   const end = after.indexOf('\n');
   return {

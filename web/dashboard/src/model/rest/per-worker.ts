@@ -1,4 +1,4 @@
-// Per-worker values by worker, and the troubled parts first.
+// Per-worker values by worker; those with problems come first.
 
 import { failureLine } from './closures';
 import type { PerWorkerView } from './views';
@@ -18,7 +18,7 @@ export function worstFirst(parts: readonly Part[]): Part[] {
 
 const WORDS: Record<ValueStatus, string> = { READY: 'ready', NOT_READY: 'being built', ABORTED: 'failed' };
 
-// "queued behind etl.slow" where the worker executes another closure before it builds the part.
+// "queued behind etl.slow" if the worker runs another closure before it builds this value.
 export const standing = (c: Part): string => (c.queued_behind ? `queued behind ${c.queued_behind}` : WORDS[c.status]);
 
 export const ready = (v: PerWorkerView): number => v.components.filter((c) => c.status === 'READY').length;

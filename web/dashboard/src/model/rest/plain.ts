@@ -1,4 +1,4 @@
-// The server's sentences, which are for the command line too, in the words and times of the page.
+// Converts sentences of the server, which also appear on the command line, to the style of the dashboard.
 
 import { age } from '../format';
 
@@ -13,5 +13,5 @@ export function plain(text: string): string {
     .replace(/\b(\d{2,}) s ago\b/g, (_, s: string) => `${age(Number(s) * 1000)} ago`);
 }
 
-// The same within a sentence.
+// Lower-case start, for use within a sentence.
 export const within = (text: string): string => plain(text).replace(/^[A-Z]/, (letter) => letter.toLowerCase());

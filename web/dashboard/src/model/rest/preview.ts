@@ -1,4 +1,4 @@
-// How the beginning of a value is shown.
+// The preview of a value.
 
 import type { ValuePreview } from 'muster-rest';
 import { bytes } from '../format';
@@ -7,7 +7,7 @@ export type Preview = ValuePreview;
 
 export interface Shown {
   text: string;
-  note: string; // in place of the text
+  note: string; // shown instead of the text
   truncated: boolean;
   shown: number; // bytes
 }
@@ -21,14 +21,14 @@ export function previewText(p: Preview): Shown {
   return { text: truncated ? p.text : pretty(p.text), note: '', truncated, shown: new TextEncoder().encode(p.text).length };
 }
 
-// Of a blob.
+// Returns the location of a blob.
 export function whereItLies(p: Preview): string {
   const holders = p.holders?.join(', ') || p.holder;
   if (holders) return `in the memory of ${holders}${p.at_server ? ', with a copy at the server' : ''}`;
   return p.at_server === false ? 'and the server has no bytes of it just now' : 'as a blob';
 }
 
-// What is shown as a tree: lists, objects and lines that were printed, as far as they are here whole.
+// Returns the value for a tree: complete lists, objects and printed lines.
 export function treeOf(p: Preview): unknown {
   if (p.error || p.encoding !== 'json' || p.truncated || !p.text) return undefined;
   try {
@@ -39,7 +39,7 @@ export function treeOf(p: Preview): unknown {
   }
 }
 
-// The blob that a value names: its content lies under that name, the value says no more than it.
+// Returns the blob that a value names; its content is stored under that name.
 export function blobIn(p: Preview): string {
   return /^\{"\$blob":"([0-9a-f]{64})"/.exec(p.encoding === 'json' ? (p.text ?? '') : '')?.[1] ?? '';
 }
@@ -52,7 +52,7 @@ function pretty(text: string): string {
   }
 }
 
-// "00000000  68 65 6c 6c 6f  hello"
+// "00000000 68 65 6c 6c 6f hello"
 function dump(hex: string): string {
   const lines = [];
   for (let at = 0; at < hex.length; at += 32) {

@@ -1,4 +1,4 @@
-// Programs as REST tells them, and what is said of one in a line. Pure.
+// Programs as REST reports them, and one-line texts about them. Pure.
 
 import type { AttemptList, ProgramView, RankList, RankLog as RankLogBody } from 'muster-rest';
 import { count, plural } from '../format';
@@ -11,7 +11,7 @@ export type SlowRank = ProgramSteps['slow'][number];
 export type Cause = NonNullable<ProgramView['cause']>;
 export type Hang = NonNullable<ProgramView['hang']>;
 export type AttemptView = AttemptList['attempts'][number];
-// As its coordination cluster knows it: the WebSocket alone says that.
+// `agent`: state in the coordination cluster; only the WebSocket sends it.
 export type RankView = RankList['ranks'][number] & { agent?: { state: string; error?: string; late_for?: string; late_since?: number } };
 export type RankState = RankView['state'];
 export type RankLog = Omit<RankLogBody, 'task'>;
@@ -37,29 +37,29 @@ export const RANK_LOOKS: Record<RankState, Look> = {
   STOPPED: ['disconnected', '', 'Stopped'],
 };
 
-// A newer server may know more states than this page.
+// A newer server may have other states.
 export const lookOf = (looks: Readonly<Record<string, Look>>, state: string): Look => looks[state] ?? ['waiting', '', state];
 
 export const over = ({ state }: Pick<ProgramView, 'state'>): boolean => state === 'SUCCEEDED' || state === 'FAILED' || state === 'CANCELLED';
 
-// How many ranks it asks for: "8", "4 to 8".
+// Returns the number of ranks: "8", "4 to 8".
 export function wanted({ tasks }: Pick<ProgramView, 'tasks'>): string {
   const all = Object.values(tasks);
   const [least, most] = [all.reduce((n, t) => n + t.min, 0), all.reduce((n, t) => n + t.max, 0)];
   return least === most ? count(least) : `${count(least)} to ${count(most)}`;
 }
 
-// Why it is as it is; empty where its state says all.
+// Returns the reason for the state; empty if the state says everything.
 export const reason = (p: { waits_for?: string; cause?: { text: string } }): string => p.waits_for || p.cause?.text || '';
 
-// Those of a cluster that a search finds, as the server finds them; the newest first.
+// Returns the rows of a cluster that match a search, with the rules of the server; newest first.
 export function fitting<Row extends Pick<ProgramView, 'id' | 'cluster' | 'name' | 'state'>>(all: readonly Row[], cluster: string, state: string, text: string): Row[] {
   const wanted = text.toLowerCase();
   const fits = (p: Row) => p.cluster === cluster && (!state || p.state === state) && (p.name.toLowerCase().includes(wanted) || p.id.includes(wanted));
   return all.filter(fits).sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-// The page of a program begins with this.
+// The first sentence on the page of a program.
 export function verdict(p: ProgramView): string {
   const lost = p.lost_workers?.map((l) => `${l.text}.`).join(' ');
   if (lost) return lost;
@@ -86,7 +86,7 @@ export function verdict(p: ProgramView): string {
   }
 }
 
-// How a rank ended: "exit 1", "signal 9, out of memory", or that its worker is lost; empty while it runs.
+// Returns how a rank ended: "exit 1", "signal 9, out of memory", or that its worker is lost; empty while it runs.
 export function endOf(r: RankView): string {
   if (r.not_started) return `not started: ${r.not_started}`;
   if (!r.ended_ms) return r.worker_lost ? `${r.worker} is lost` : '';
@@ -94,13 +94,13 @@ export function endOf(r: RankView): string {
   return r.out_of_memory ? `${how}, out of memory` : how;
 }
 
-// The barrier at which the others wait for it; empty: nobody does, or it is over.
+// Returns the barrier at which the others wait for this rank; empty if there is none, or the rank has ended.
 export const lateFor = (r: RankView): string => (r.ended_ms ? '' : (r.agent?.late_for ?? ''));
 
-// "step 120, 35 ms each"; empty: it says none.
+// "step 120, 35 ms each"; empty if the rank reports no steps.
 export const stepOf = ({ step, step_ms: each }: Pick<RankView, 'step' | 'step_ms'>): string => (step === undefined ? '' : `step ${count(step)}${each ? `, ${each} ms each` : ''}`);
 
-// Who is behind in step after step.
+// Returns the ranks that are repeatedly slow.
 export const chronic = (steps: ProgramSteps | undefined): SlowRank[] => (steps?.slow ?? []).filter((s) => s.chronic);
 
 export const slowText = (s: SlowRank): string =>
@@ -112,7 +112,7 @@ export const resourcesOf = (r: Readonly<Record<string, number>> = {}): string =>
     .map(([name, n]) => `${count(n)} ${name}`)
     .join(', ');
 
-// How many ranks are in which state; what failed first.
+// Number of ranks in each state; failures first.
 const ORDER: readonly RankState[] = ['FAILED', 'STARTING', 'RUNNING', 'STOPPED', 'SUCCEEDED'];
 export function byState(ranks: readonly RankView[]): [state: RankState, n: number][] {
   const n = new Map<RankState, number>();
@@ -120,32 +120,32 @@ export function byState(ranks: readonly RankView[]): [state: RankState, n: numbe
   return [...n].sort(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b));
 }
 
-// How people read a rank. A task "worker:3" alone would be taken for the worker of that name.
+// The label of a rank. A task "worker:3" alone would be mistaken for the worker of that name.
 export const rankLabel = ({ rank, task }: { rank: number; task: string }): string => (!task || task === `worker:${rank}` ? `rank ${rank}` : `rank ${rank} (${task})`);
 
 export const hostsOf = (ranks: readonly RankView[]): number => new Set(ranks.map((r) => r.host)).size;
 
-// Where a key leads in a grid of `n` cells, `across` in a row; null: the key is not of the grid.
+// Returns the cell that a key leads to in a grid of `n` cells, `across` per row; null for other keys.
 export function stepTo(key: string, at: number, n: number, across: number): number | null {
   const to = { ArrowLeft: at - 1, ArrowRight: at + 1, ArrowUp: at - across, ArrowDown: at + across, Home: 0, End: n - 1 }[key];
   if (to === undefined) return null;
   return to < 0 || to >= n ? at : to;
 }
 
-// What has been read of a rank's log: the newest part.
+// The newest part of a rank's log.
 export interface Tail {
   text: string;
-  cut: boolean; // something came before
+  cut: boolean; // earlier output exists
   next: number;
   known: boolean;
   complete: boolean;
-  behind: boolean; // there is more already
+  behind: boolean; // more output is available
 }
-const TAIL_MAX = 200_000; // characters that are shown
+const TAIL_MAX = 200_000; // characters shown
 
 export function followed(before: Tail | null, log: RankLog): Tail {
-  if (before?.known && !log.known) return { ...before, behind: false, complete: log.complete }; // its worker is busy, or has let go of it
-  const gap = before !== null && log.offset !== before.next; // the server no longer has what is between
+  if (before?.known && !log.known) return { ...before, behind: false, complete: log.complete }; // its worker is busy, or has dropped the log
+  const gap = before !== null && log.offset !== before.next; // the server no longer has the output in between
   const text = (before && !gap ? before.text : '') + log.data;
   const whole = text.length <= TAIL_MAX;
   const begin = whole ? 0 : text.indexOf('\n', text.length - TAIL_MAX) + 1 || text.length - TAIL_MAX;

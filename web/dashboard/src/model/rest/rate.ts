@@ -1,4 +1,4 @@
-// How fast a job goes, and when it will be done, from its counts.
+// The rate of a job and its remaining time, from its counts.
 
 import type { Counts } from './views';
 import { age, count, plural, short } from '../format';
@@ -9,20 +9,20 @@ export interface Sample {
 }
 
 const WINDOW_MS = 30_000;
-const LEAST_MS = 3000; // over less one sees bursts
+const LEAST_MS = 3000; // a shorter window would show bursts
 const LEAST_DONE = 3;
 
-// How many have ended, whatever their end.
+// Returns the number of ended closures, whatever their result.
 export const doneOf = (counts: Pick<Counts, 'succeeded' | 'failed' | 'cancelled'>): number => counts.succeeded + counts.failed + counts.cancelled;
 
-// The samples of the last half minute, with one more.
+// Returns the samples of the last half minute with a new one.
 export function sampled(samples: readonly Sample[], next: Sample): Sample[] {
   const last = samples.at(-1);
   if (last && (next.at <= last.at || next.done < last.done)) return next.done < (last?.done ?? 0) ? [next] : [...samples];
   return [...samples.filter((s) => s.at >= next.at - WINDOW_MS), next];
 }
 
-// Closures a second: lately if it was watched long enough, else since the job began; null: nobody can tell yet.
+// Closures per second: recently if there are enough samples, else since the start of the job; null: unknown.
 export function rateOf(samples: readonly Sample[], created: number): number | null {
   const first = samples[0];
   const last = samples.at(-1);
@@ -40,7 +40,7 @@ export function pace(counts: Counts, rate: number | null): string {
   return `${speed} · about ${age((left / rate) * 1000)} left`;
 }
 
-// What cancelling does to the closures that have not ended.
+// Describes what cancelling does to closures that have not ended.
 export function cancelText({ blocked, queued, running }: Counts): string {
   const waits = blocked + queued;
   const said = [

@@ -2,7 +2,7 @@
 
 export interface Retried {
   made: readonly string[]; // jobs for which a new job was submitted
-  refused: ReadonlyMap<string, string>; // why not, by job
+  refused: ReadonlyMap<string, string>; // the reason, by job
 }
 
 // A job that cannot be retried does not stop the others. `each` is called after each new job.

@@ -1,4 +1,4 @@
-// Who holds a session, in words.
+// Describes the owner of a session.
 
 import { age } from '../format';
 import { ENDED, type JobView } from './views';

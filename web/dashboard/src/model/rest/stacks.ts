@@ -1,4 +1,4 @@
-// In which lines processes are, as REST tells it. Pure.
+// Stacks of processes, from REST. Pure.
 
 import type { ProgramStacks, TaskStacks } from 'muster-rest';
 import { plural } from '../format';
@@ -27,7 +27,7 @@ const WHY: Record<string, string> = {
   UNKNOWN: 'It has ended meanwhile.',
 };
 
-// Empty: all threads are in the text.
+// Returns why the text is incomplete; empty if it contains all threads.
 export function whyNotWhole(state: string): string {
   return state === 'TAKEN' || state === 'NATIVE' ? '' : (WHY[state] ?? state);
 }

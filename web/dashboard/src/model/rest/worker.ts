@@ -1,4 +1,4 @@
-// What a worker has, and what it did in the last hour.
+// The resources of a worker, and its last hour.
 
 import type { TaskHistory } from 'muster-rest';
 import { age, clock, count, plural } from '../format';
@@ -10,14 +10,14 @@ export interface Use {
   total: number;
 }
 
-// Slots first, then what closures ask for by name.
+// Slots first, then named resources.
 export function uses(w: WorkerView): Use[] {
   const slots = { name: 'slots', used: Math.min(w.running, w.slots), total: w.slots };
   const named = Object.entries(w.resources ?? {}).map(([name, { total, free }]) => ({ name, used: free === undefined ? 0 : total - free, total }));
   return [slots, ...named.sort((a, b) => (a.name < b.name ? -1 : 1))];
 }
 
-// Why it gets no closures, or is about to get none; worst first.
+// Returns why the worker gets no closures, or soon will get none; the most severe reason first.
 export function standing(w: WorkerView): { word: string; why: string; kind: 'error' | 'late' | 'disconnected' }[] {
   const all: { word: string; why: string; kind: 'error' | 'late' | 'disconnected' }[] = [];
   if (w.error) all.push({ word: w.state === 'ERROR' ? 'in error' : 'was in trouble', why: w.error, kind: w.state === 'ERROR' ? 'error' : 'disconnected' });

@@ -1,8 +1,8 @@
-// Boxes over time as pixels of an image: for more of them than a canvas draws as shapes in a frame. Pure.
+// Draws boxes over time as pixels of an image, when there are too many to draw as shapes in a frame. Pure.
 
 import type { Range } from './timeline';
 
-// A colour as a pixel of an image: "rgb(1, 2, 3)" and how much of it.
+// A colour "rgb(1, 2, 3)" and its opacity as a pixel of an image.
 export function pixelOf(ink: string, alpha: number): number {
   const [r = 0, g = 0, b = 0] = (ink.match(/[\d.]+/g) ?? []).map(Number);
   return ((Math.round(alpha * 255) << 24) | (b << 16) | (g << 8) | r) >>> 0;
@@ -10,7 +10,7 @@ export function pixelOf(ink: string, alpha: number): number {
 
 type Box = (from: number, to: number, top: number, high: number, pixel: number) => void;
 
-// Boxes in an image of these pixels; times are of the view.
+// Returns a function that draws boxes in an image; times are within the view.
 export function boxesIn(image: Uint32Array, columns: number, rows: number, view: Range, scale: number): Box {
   const each = columns / (view.to - view.from);
   return (from, to, top, high, pixel) => {

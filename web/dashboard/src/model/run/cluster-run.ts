@@ -1,5 +1,4 @@
-// A cluster of agents that Muster did not start, as the timeline shows programs: its runs are the attempts, its agents
-// the ranks. Pure.
+// Shows a cluster of agents that Muster did not start in the timeline of programs: runs are attempts, agents are ranks. Pure.
 
 import type { Generation } from 'muster-rest';
 import { agentName, hostOf, taskName } from '../agents';
@@ -21,8 +20,8 @@ export interface ClusterRun {
   seen: Seen;
 }
 
-// An agent that is gone ended when an event says so, a casualty with its run, any other with its last heartbeat. Barriers
-// and events are of the newest run; of those before it their own times and causes are known.
+// The end of an agent is the time of its event, for a casualty the end of the run, otherwise its last heartbeat. Barriers and
+// events belong to the newest run; earlier runs have only times and causes.
 export function clusterRun(runs: readonly RunView[], agents: readonly AgentRow[], barriers: readonly PassedBarrier[], events: readonly EventRow[]): ClusterRun {
   const begun = runs.filter((r) => r.started_ms > 0);
   const named = new Map(agents.map((a, rank) => [agentName(a), rank]));

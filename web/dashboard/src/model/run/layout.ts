@@ -1,4 +1,4 @@
-// Where lanes stand: those of a host below one strip that says how busy its machine was. Pure.
+// Positions of lanes: those of a host are below a strip with the load of its machine. Pure.
 
 import { hostOf } from '../agents';
 import { cpuText, machineThen, memoryText, type MachineView } from '../machines';
@@ -11,22 +11,22 @@ export interface Strip {
 }
 export interface Layout {
   height: number;
-  each: number; // pixels of a lane, below 1 where there are many
+  each: number; // pixels of a lane, below 1 if there are many
   tops: readonly number[]; // of lanes
-  names: readonly { top: number; text: string }[]; // beside the lanes: ranks with their host, or hosts where there is no room for ranks
+  names: readonly { top: number; text: string }[]; // next to the lanes: ranks with hosts, or only hosts if there is no room
   strips: readonly Strip[];
-  chart: number; // where the chart of steps begins; -1: there are none
+  chart: number; // top of the chart of steps; -1: none
 }
 
-export const LANES_MAX = 384; // pixels that all lanes share
+export const LANES_MAX = 384; // pixels of all lanes together
 export const STRIP = 22;
 export const AXIS = 18;
-export const CHART = 46; // of how long steps took
-const LINE = 13; // a name
-export const STRIPS_MAX = 12; // hosts; of more there are none, since lanes are what is looked at
+export const CHART = 46; // the chart of step times
+const LINE = 13; // of a name
+export const STRIPS_MAX = 12; // hosts; with more hosts there are no strips, to leave room for lanes
 
 export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from' | 'to'>, machines: readonly MachineView[], steps = false): Layout {
-  const share = LANES_MAX / Math.max(1, lanes.length); // of many less than a pixel: then what is wrong is drawn above the rest
+  const share = LANES_MAX / Math.max(1, lanes.length); // less than a pixel if there are many; problems are then drawn on top
   const each = share < 1 ? share : Math.min(14, Math.floor(share));
   const seen = (seconds: readonly number[]) => seconds.length > 1 && seconds[0]! * 1000 < to && seconds.at(-1)! * 1000 > from;
   const byHost = new Map(lanes.map((l) => [l.host, null as MachineView | null]));
@@ -59,13 +59,13 @@ export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from'
   return { height: lanesEnd + (steps ? CHART + 4 : 0) + AXIS, each, tops, strips, names, chart: steps ? lanesEnd + 4 : -1 };
 }
 
-// The lane at a height; that of a strip is the first below it.
+// Returns the lane at a height; for a strip, the first lane below it.
 export function laneAt({ tops, each }: Layout, y: number): number {
   const n = tops.findIndex((top) => y < top + each);
   return n < 0 ? tops.length - 1 : n;
 }
 
-// What a machine did at a moment: "3.1 of 8 cores, memory 41.0% of 64 GB". Empty where nobody knows.
+// The load of a machine at a time: "3.1 of 8 cores, memory 41.0% of 64 GB". Empty if unknown.
 export function machineAt({ strips }: Pick<Layout, 'strips'>, host: string, at: number): string {
   const one = strips.find((s) => s.host === host)?.machine;
   const m = one && machineThen(one, at);

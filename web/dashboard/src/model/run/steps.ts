@@ -1,5 +1,5 @@
-// Steps of ranks over time, as `…/timeline` of a program tells them: single ones where they are few, else how many ended in
-// each stretch and how long they took. Pure.
+// Steps of ranks over time, from `…/timeline` of a program: single steps if there are few, otherwise the number and duration of
+// steps in each bucket of time. Pure.
 
 import type { RunTimeline } from 'muster-rest';
 import { age, count, plural } from '../format';
@@ -8,7 +8,7 @@ import type { Range } from './timeline';
 export type TimelineBody = RunTimeline;
 export type MetView = RunTimeline['barriers'][number];
 
-// What is drawn: a cell is a step, several short ones, or a stretch of time in which some ended.
+// A drawn cell: a step, several short steps, or a bucket in which steps ended.
 export interface StepCell extends Range {
   rank: number;
   step: number; // -1: several
@@ -19,14 +19,14 @@ export interface StepCell extends Range {
 }
 export interface RunSteps {
   cells: readonly StepCell[];
-  usual: number; // ms; 0: not known
-  until: number; // what is later was not looked at
+  usual: number; // ms; 0: unknown
+  until: number; // later data was not read
   met: readonly MetView[];
 }
 export const NO_STEPS: RunSteps = { cells: [], usual: 0, until: Infinity, met: [] };
 
-const CELLS = 24_000; // that are asked for at most: more are no pixels any more
-export const RANKS_MAX = 1000; // as the server answers
+const CELLS = 24_000; // requested at most; more would be smaller than pixels
+export const RANKS_MAX = 1000; // limit of the server
 
 export const bucketsFor = (ranks: number): number => Math.max(40, Math.min(300, Math.floor(CELLS / Math.max(1, ranks))));
 
@@ -47,7 +47,7 @@ function cellsOf(body: TimelineBody): StepCell[] {
   return cells;
 }
 
-// An answer may end early: the next one goes on where it did.
+// An answer may be incomplete; the next one continues.
 export function joinedSteps(before: RunSteps, body: TimelineBody): RunSteps {
   return {
     cells: [...before.cells, ...cellsOf(body)],
@@ -57,9 +57,9 @@ export function joinedSteps(before: RunSteps, body: TimelineBody): RunSteps {
   };
 }
 
-const OF_RANKS = 64; // whose median is taken: those of more are as many of all, evenly
+const OF_RANKS = 64; // ranks used for the median; if there are more, an even selection
 
-// One point for each of so many stretches of the range: the median of the ranks, and the longest of any.
+// A point for each bucket of the range: the median of the ranks, and the longest step of any.
 export interface StepCurve {
   median: (number | null)[];
   longest: (number | null)[];
@@ -87,10 +87,10 @@ export interface StepRow {
   n: number;
   median: number;
   longest: number;
-  slow: number; // cells that have a slow one
+  slow: number; // cells with a slow step
 }
 
-// Who was slow within the range first, then whose steps took longest.
+// Ranks with slow steps in the range first, then those with the longest steps.
 export function stepRows(cells: readonly StepCell[], view: Range): StepRow[] {
   const rows = new Map<number, StepRow & { medians: number[] }>();
   for (const c of cells) {
@@ -109,7 +109,7 @@ export function stepRows(cells: readonly StepCell[], view: Range): StepRow[] {
 
 export const took = (ms: number): string => (ms < 1 ? `${Math.round(ms * 1000)} µs` : ms < 10 ? `${ms.toFixed(1)} ms` : age(ms));
 
-// What a rank did at a moment: "step 120 took 35 ms, slow".
+// Describes a rank's step at a time: "step 120 took 35 ms, slow".
 export function stepAt({ cells }: Pick<RunSteps, 'cells'>, rank: number, at: number): string {
   const cell = cells.find((c) => c.rank === rank && c.from <= at && at <= c.to);
   if (!cell) return '';
@@ -117,7 +117,7 @@ export function stepAt({ cells }: Pick<RunSteps, 'cells'>, rank: number, at: num
   return cell.step >= 0 ? `step ${count(cell.step)} took ${took(cell.longest)}${slow}` : `${plural(cell.n, 'step')}, median ${took(cell.median)}, longest ${took(cell.longest)}${slow}`;
 }
 
-// When a rank came to a barrier that it waits at at this moment, or that is over just before.
+// Describes when a rank arrived at a barrier that was open at this time, or just before.
 export function metAt(met: readonly MetView[], rank: number, at: number, near: number): string {
   const b = met.find((m) => m.began_ms - near <= at && at <= m.ended_ms + near && m.ranks.includes(rank));
   if (!b) return '';

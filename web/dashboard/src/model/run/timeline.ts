@@ -1,4 +1,4 @@
-// A run as lanes over time: which attempt each rank was in, what lay between, what went wrong, where all met. Pure.
+// A run as lanes over time: the attempts of each rank, gaps, problems, and barriers. Pure.
 
 import { taskName } from '../agents';
 import { awaitedSince, members, type BarrierView } from '../barrier-view';
@@ -27,13 +27,13 @@ export interface RunMark {
   kind: MarkKind;
   text: string;
 }
-// A barrier that is over: from when half of them were there until the last one came.
+// A passed barrier: from when half of its members had arrived until the last one.
 export interface RunBarrier extends Range {
-  lane: number; // of who came last; -1: not known
+  lane: number; // of the last member; -1: unknown
   late: boolean;
   text: string;
 }
-// A member of a barrier that has not ended: it waits there, or the others wait for it.
+// A member of an open barrier: it waits, or the others wait for it.
 export interface RunWait extends Range {
   lane: number;
   awaited: boolean;
@@ -43,19 +43,19 @@ export interface RunTimeline extends Range {
   lanes: readonly { rank: number; host: string; worker: string; name: string; text: string }[];
   spans: readonly RunSpan[];
   gaps: readonly RunGap[];
-  marks: readonly RunMark[]; // in the order of time
+  marks: readonly RunMark[]; // in order of time
   barriers: readonly RunBarrier[];
   waits: readonly RunWait[];
 }
 export interface Seen {
-  details?: ReadonlyMap<number, AttemptDetail>; // by attempt, of those that were asked for
+  details?: ReadonlyMap<number, AttemptDetail>; // by attempt, of those that were read
   alerts?: readonly AttentionRow[]; // about this program or cluster
-  meetings?: readonly BarrierView[]; // that have not ended
-  names?: readonly string[]; // of ranks, where they have others than their numbers
+  meetings?: readonly BarrierView[]; // open barriers
+  names?: readonly string[]; // of ranks that have other names than their numbers
   each?: 'run' | 'attempt';
 }
 
-export const LATE_MS = 500; // after half of the others: then a barrier's line is red
+export const LATE_MS = 500; // after half of the others: the barrier's line is then red
 
 const ENDS: Record<AttemptView['end'], readonly [colour: string, word: string]> = {
   NONE: ['running', 'goes on'],
@@ -83,7 +83,7 @@ const EVENTS: Record<string, string> = {
 };
 export const MARKS: Record<MarkKind, readonly [token: string, word: string, look?: 'outlined']> = {
   failed: ['error', 'failure'],
-  alert: ['late', 'alert', 'outlined'], // not to be taken for "late"
+  alert: ['late', 'alert', 'outlined'], // distinct from "late"
   stop: ['disconnected', 'stop'],
   late: ['late', 'late'],
   event: ['restarting', 'event'],
@@ -103,7 +103,7 @@ const endOf = (r: Ended): readonly [colour: string, word: string] =>
             ? ['error', `exit ${r.exit_status}`]
             : ['connected', 'exit 0'];
 
-// The ranks of the newest attempt have times of their own. Of those before it, their ends are in its record.
+// Ranks of the newest attempt have their own times. For earlier attempts, the record contains their ends.
 export function runTimeline(
   attempts: readonly AttemptView[],
   ranks: readonly RankView[],
@@ -115,7 +115,7 @@ export function runTimeline(
   const known = new Map(ranks.map((r) => [r.rank, r]));
   const order = Array.from({ length: most }, (_, rank) => rank);
   const host = (rank: number) => known.get(rank)?.host ?? '';
-  order.sort((a, b) => (host(a) === host(b) ? a - b : host(a) < host(b) ? -1 : 1)); // those of a host stand together
+  order.sort((a, b) => (host(a) === host(b) ? a - b : host(a) < host(b) ? -1 : 1)); // groups ranks by host
   const laneOf = new Map(order.map((rank, lane) => [rank, lane]));
   const lanes = order.map((rank) => {
     const name = names[rank] ?? `rank ${rank}`;
@@ -132,13 +132,13 @@ export function runTimeline(
     const to = a.ended_ms || now;
     const detail = details.get(a.attempt);
     const ends = new Map(detail?.ended.map((r) => [r.rank, r]));
-    // A lane that failed ran until then, and is red from there on.
+    // A failed lane is drawn as running until its end, and red from there on.
     const add = (span: RunSpan) => {
       if (span.colour !== 'error') return void spans.push(span);
       spans.push({ ...span, colour: 'running' });
       spans.push({ ...span, from: span.to, to: Math.max(span.to, to) });
     };
-    // Who failed stands out; the others were stopped for it.
+    // The rank that failed is highlighted; the others were stopped because of it.
     const of = (rank: number) => (colour === 'error' && a.cause?.rank !== undefined && a.cause.rank !== rank ? 'waiting' : colour);
     for (let rank = 0; rank < a.ranks; ++rank) {
       const r = a === newest ? known.get(rank) : undefined;
@@ -194,7 +194,7 @@ export function runTimeline(
   return { from, to: Math.max(to, from + 1), lanes, spans, gaps, marks, barriers, waits };
 }
 
-// Members wait from their arrival on. The missing ones are awaited once half of the members were there for a while.
+// Members wait from their arrival on. Missing ones are awaited once half of the members have been there for a while.
 function waitsAt(m: BarrierView, now: number, laneOf: ReadonlyMap<string, number>): RunWait[] {
   const all = members(m);
   const since = awaitedSince(all);
@@ -206,21 +206,21 @@ function waitsAt(m: BarrierView, now: number, laneOf: ReadonlyMap<string, number
   });
 }
 
-// Part of a range, by fractions of it; no shorter than 10 ms, and within the whole.
+// Part of a range, by fractions of it; at least 10 ms, and within `whole`.
 export function zoomed(r: Range, begin: number, end: number, whole: Range): Range {
   const length = Math.min(Math.max(10, (r.to - r.from) * (end - begin)), whole.to - whole.from);
   const from = Math.min(Math.max(r.from + (r.to - r.from) * begin, whole.from), whole.to - length);
   return { from, to: from + length };
 }
 
-// Two fingers that were at fractions a and b of the width are at c and d: what was under them stays there.
+// Returns the range after two fingers at fractions a and b of the width moved to c and d. The points under them stay in place.
 export function pinched(r: Range, [a, b]: readonly [number, number], [c, d]: readonly [number, number], whole: Range): Range {
   if (Math.abs(d - c) < 0.02) return r;
   const scale = (b - a) / (d - c); // of the length
   return zoomed(r, a - c * scale, a - c * scale + Math.abs(scale), whole);
 }
 
-// What is at a moment in a lane, as text.
+// Returns a text about a time in a lane.
 export function lookAt(t: RunTimeline, lane: number, at: number, near: number): string {
   const span = t.spans.find((s) => s.lane === lane && s.from <= at && at <= s.to);
   const gap = t.gaps.find((g) => g.from <= at && at <= g.to);
@@ -245,7 +245,7 @@ export const summary = (t: RunTimeline, attempts: number, each: Seen['each'] = '
 
 const LEAST_MS = 250;
 
-// In steps of at most a pixel's time, which are the same from one drawing to the next.
+// Rounds down to steps of at most a pixel's time, so that the result stays equal between drawings.
 export function steady(now: number, began: number, width: number): number {
   const pixel = (now - began) / Math.max(300, width);
   const step = LEAST_MS * 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, pixel / LEAST_MS))));
