@@ -1,5 +1,5 @@
-// What every name and every argument that a user gives must satisfy. Pure; any thread. Errors:
-// std::invalid_argument says what is wrong.
+// Checks of names and arguments that users pass. The check functions throw std::invalid_argument,
+// which describes the problem. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -11,19 +11,19 @@ namespace muster {
 
 void check_function_name(std::string_view name);
 void check_argument_bytes(std::size_t bytes);
-/// Both empty, or a name alone, or a name and 64 hexadecimal digits.
+/// Accepts two empty strings, a name alone, or a name and 64 hexadecimal digits.
 void check_callable(std::string_view display_name, std::string_view hash);
 
-/// Where a server listens for gRPC: HOST:PORT, or a target that gRPC has a scheme for, such as
-/// unix:PATH; or several of them with commas between.
+/// Checks a gRPC address of a server: HOST:PORT, a target with a scheme of gRPC such as unix:PATH,
+/// or a comma-separated list.
 void check_server_address(std::string_view address);
-/// Why a server is not reached, of gRPC's own text. No errors.
+/// Returns why a server is unreachable, extracted from gRPC's message. Does not throw.
 std::string unreached_reason(std::string_view text);
 
-/// 32 bytes of 64 hexadecimal digits in lower case; empty for anything else. No errors.
+/// Returns the 32 bytes of 64 lower-case hexadecimal digits; empty for other input. Does not throw.
 std::string hash_bytes(std::string_view digits);
 
-/// "20 ms"
+/// Returns a string such as "20 ms".
 std::string in_ms(std::chrono::milliseconds t);
 
 }  // namespace muster

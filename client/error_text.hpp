@@ -1,4 +1,4 @@
-// The message of an error, as people read it. Pure; any thread.
+// The message of an exception, for people. Thread-safe.
 #pragma once
 
 #include <exception>
@@ -6,8 +6,8 @@
 
 namespace muster {
 
-/// Returns the message of an error. Of an error of Boost.System it leaves out the error's number
-/// and the place in the source code, which what() appends.
+/// Returns the message of an exception. For an error of Boost.System it omits the number and source
+/// location that what() appends.
 std::string error_text(std::exception const& error);
 
 }  // namespace muster

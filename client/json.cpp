@@ -1,4 +1,4 @@
-// Parsing with limits, and a search for what JSON cannot carry before it is written.
+// Parsing with limits, and detection of values that JSON cannot represent.
 #include "muster/json.hpp"
 
 #include <boost/json.hpp>
@@ -12,8 +12,8 @@ namespace {
 
 namespace json = boost::json;
 
-// Empty, or the path to the first thing that JSON cannot carry and what it is. The path is built
-// from the inside out, only when there is one.
+// Returns the path and kind of the first value that JSON cannot represent, or an empty string. The
+// path is built from the inside out, only if there is such a value.
 std::string not_json(json::value const& v) {
   switch (v.kind()) {
     case json::kind::double_:

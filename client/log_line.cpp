@@ -1,4 +1,4 @@
-// One line at a time, to stderr unless the program chose otherwise.
+// Writes one line at a time, to stderr by default.
 #include "client/log_line.hpp"
 
 #include <spdlog/sinks/stdout_sinks.h>
@@ -13,7 +13,7 @@ void to_stderr(log_level level, std::string_view line) {
   static auto const logger = [] {
     auto l = std::make_shared<spdlog::logger>("muster",
                                               std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    // As the server's own lines begin.
+    // The same prefix as in the server's log.
     l->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %-5l muster: %v", spdlog::pattern_time_type::utc);
     return l;
   }();

@@ -1,4 +1,4 @@
-// Hands one line to whatever set_log chose. Any thread.
+// Passes a line to the function chosen with set_log. Thread-safe.
 #pragma once
 
 #include <string_view>

@@ -20,8 +20,8 @@ namespace muster {
 namespace {
 
 // The server asks all workers and sends them the agreed step, which takes some milliseconds. A
-// worker that disconnects meanwhile must not block a program for ever. A rank that continues stops
-// at a later step if it is asked to.
+// worker that disconnects must not block a program forever. A rank that continues stops at a later
+// step if required.
 constexpr std::chrono::seconds agreement_wait{10};
 
 template <class T>
@@ -50,7 +50,7 @@ std::uint64_t agreed(steps::layout& page) {
     auto const order = shared(page.order).load();
     if (order != steps::wait) return order;
     if (std::chrono::steady_clock::now() > until) return 0;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // a page wakes nobody
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // shared memory has no notification
   }
 }
 
@@ -65,7 +65,7 @@ bool step(std::uint64_t n) {
   {
     std::lock_guard const lock(mutex);
     timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);  // the worker expects ascending times
+    ::clock_gettime(CLOCK_MONOTONIC, &now);  // inside the lock: the worker expects ascending times
     auto const count = page->count;
     auto& e = page->entries[count % steps::ring];
     shared(e.step).store(n);

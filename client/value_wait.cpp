@@ -1,4 +1,4 @@
-// One place a thread.
+// Each thread has one place for its waits.
 #include "client/value_wait.hpp"
 
 #include <utility>

@@ -1,5 +1,5 @@
-// That the function of a closure waits for a value, as its worker is to see: one that waits for
-// long gives its slot back, since the closure that makes the value may need it.
+// Tells a worker that a function waits for a value. After a long wait its slot is used for other
+// calls, since one of them may have to produce the value.
 #pragma once
 
 #include <atomic>
@@ -7,10 +7,10 @@
 
 namespace muster::detail {
 
-/// Since when; the epoch: it does not wait.
+/// Start of the wait; the epoch if the function does not wait.
 using wait_start = std::atomic<std::chrono::steady_clock::time_point>;
 
-/// For as long as it lives, waits of this thread are said in `into`, which outlives it.
+/// Records waits of this thread in `into` while this object exists; `into` must outlive it.
 class waits_here {
  public:
   explicit waits_here(wait_start& into);
@@ -21,7 +21,8 @@ class waits_here {
   wait_start* before_;
 };
 
-/// While it lives, this thread waits for a value. One within another: the outer one ends with it.
+/// Marks this thread as waiting while this object exists. A nested object ends the outer wait when
+/// it is destroyed.
 class value_wait {
  public:
   value_wait();

@@ -1,4 +1,4 @@
-// The kinds have the numbers and names of the wire.
+// The kinds have the same numbers and names as on the wire.
 #include "client/wire.hpp"
 
 #include "base/utf8.hpp"

@@ -1,4 +1,4 @@
-// Failures, encodings and ids to and from the wire. Pure; any thread.
+// Conversion of failures, encodings and IDs to and from the wire. Thread-safe.
 #pragma once
 
 #include "muster/v1/common.pb.h"
@@ -7,11 +7,12 @@
 
 namespace muster {
 
-/// Fills everything but the position; texts become valid UTF-8 and are cut at 64 KiB.
+/// Fills all fields except the position. Strings are converted to valid UTF-8 and truncated at 64
+/// KiB.
 void to_wire(failure const& from, v1::Failure& to);
 failure from_wire(v1::Failure const& from);
 
-/// Of entry `position` of the column.
+/// Returns the encoding of entry `position` of the column.
 inline encoding encoding_at(google::protobuf::RepeatedField<int> const& column, int position) {
   return proto::is_bytes(column, position) ? encoding::bytes : encoding::json;
 }

@@ -1,4 +1,4 @@
-// What was put here is kept for others, and what was fetched for the next who wants it.
+// Stores contents for other processes, and caches fetched ones.
 #include "muster/blobs.hpp"
 
 #include <absl/strings/escaping.h>
@@ -31,23 +31,23 @@ constexpr auto looked_every = 1s;
 constexpr auto asked_every = 5s;
 constexpr auto asking_limit = 10s;
 constexpr auto leaving_limit = 10s;
-constexpr auto transfer_limit = 10min;  // a gibibyte on a slow line
+constexpr auto transfer_limit = 10min;  // 1 GiB on a slow connection
 constexpr int stranger_tries = 8;       // of a put, while the server does not know this holder yet
 
 std::string hex(std::string_view name) {
   return absl::BytesToHexString({name.data(), name.size()});
 }
 
-// Of the worker whose function this thread runs. Empty: it runs none.
+// Returns the worker whose function this thread runs; empty if it runs none.
 std::string task_here() {
   auto const* const w = detail::contents_here::worker();
   return w ? w->job + ":" + std::to_string(w->index) : std::string();
 }
 
-// The server takes 300 of an address with its port.
+// The server accepts 300 bytes for an address with its port.
 constexpr std::size_t address_bytes_max = 290;
 
-// Errors: std::invalid_argument names the option of these that is no address.
+// Throws std::invalid_argument, which names the option with an invalid address.
 void check_transfer(blobs_options const& o) {
   for (auto const& [name, text] : {std::pair("transfer_listen", &o.transfer_listen),
                                    std::pair("transfer_advertise", &o.transfer_advertise)}) {
@@ -65,7 +65,7 @@ void check_transfer(blobs_options const& o) {
   }
 }
 
-// Of what the server has.
+// A content that is stored at the server.
 class put_content final : public detail::blob_content {
  public:
   explicit put_content(std::string_view bytes) : bytes_(bytes) {}
@@ -142,7 +142,7 @@ class blobs::store {
         transfer_limit, "blob " + hex(hash) + " cannot be put");
     auto const mine = std::make_shared<put_content const>(bytes);
     std::lock_guard held(mutex_);
-    auto content = kept(hash);  // somebody else's, who was as fast
+    auto content = kept(hash);  // another thread may have stored the same content
     if (!content) kept_[hash] = content = mine;
     begin_keeping();
     return {hex(hash), bytes.size(), content};
@@ -178,13 +178,13 @@ class blobs::store {
   }
 
  private:
-  /// REQUIRES: the mutex.
+  /// Requires the mutex.
   std::shared_ptr<detail::blob_content const> kept(std::string const& hash) const {
     auto const it = kept_.find(hash);
     return it == kept_.end() ? nullptr : it->second.lock();
   }
 
-  /// Null: nothing is shared.
+  /// Returns null if values cannot be shared.
   std::shared_ptr<detail::shared_values> started() {
     std::lock_guard held(mutex_);
     if (shared_ || shared_max_ == 0 || over_ || leaving_) return shared_;
@@ -213,8 +213,8 @@ class blobs::store {
     cache_.erase(name);
   }
 
-  // From a process that holds it. Nothing: have it from the server. `size`: 0 where it is not
-  // known.
+  // Fetches from a process that holds the value. Returns an empty pointer if it must be fetched
+  // from the server. `size` is 0 if unknown.
   blob_bytes taken(std::string const& name, std::uint64_t size) {
     if (size != 0 && size < detail::shared_values::size_min) return {};
     auto const shared = started();
@@ -228,7 +228,7 @@ class blobs::store {
       };
       return server_.once(ask, asking_limit).ok();
     };
-    // It may come when nobody waits for it any more.
+    // May be called after the caller has stopped waiting.
     auto const keep = [this, name](detail::shared_values::memory const& m) {
       std::lock_guard held(mutex_);
       cache_.add(name, {m, m->bytes()});
@@ -250,18 +250,19 @@ class blobs::store {
     return got;
   }
 
-  // Under its name, which only its holder may put. Errors: blob_error.
+  // Stores a held content at the server under its name, which only its holder may do. Throws
+  // blob_error.
   void put_held(std::string const& name, clock::duration limit) {
     auto const shared = started();
     if (!shared) throw blob_error(failure_kind::dependency_lost, "the blobs are being closed");
     auto const bytes = shared->own(name);
-    if (!bytes) return;  // nobody wants it any more
+    if (!bytes) return;  // no longer needed
     auto const hash = detail::raw_sha256_of(bytes->bytes());
     grpc::Status ended;
-    bool is_refused = false;  // another try would end in the same way
+    bool is_refused = false;  // a retry would fail in the same way
     auto const until = clock::now() + std::min<clock::duration>(limit, options_.patience);
     for (int tries = 1;; ++tries) {
-      // Its stream may be another than the last time.
+      // The stream, and with it the holder number, may have changed.
       auto const now = shared->find(name);
       if (!now.bytes) return;
       auto const put = [&](auto& to, auto& context) {
@@ -290,12 +291,13 @@ class blobs::store {
     }
   }
 
-  /// REQUIRES: the mutex.
+  /// Requires the mutex.
   void begin_keeping() {
     if (!keeper_.joinable()) keeper_ = std::thread([this] { keep(); });
   }
 
-  // The thread that puts what others want, and asks for what was put here and is still wanted.
+  // The thread that stores requested contents at the server, and renews contents there that are
+  // still in use.
   void keep() {
     auto asked_at = clock::now();
     std::unique_lock held(mutex_);
@@ -339,7 +341,7 @@ class blobs::store {
     held.lock();
   }
 
-  // What fails is tried again when it is asked for the next time.
+  // Failed contents are retried in the next round.
   void renew(std::unique_lock<std::mutex>& held) {
     std::erase_if(kept_, [](auto const& k) { return k.second.expired(); });
     std::vector<std::string> hashes;
@@ -371,19 +373,20 @@ class blobs::store {
   }
 
   blobs_options const options_;
-  std::size_t shared_max_;  // under the mutex
+  std::size_t shared_max_;  // protected by the mutex
   detail::blob_caller server_;
-  std::mutex mutex_;  // protects all below
+  std::mutex mutex_;  // protects all of the following
   std::condition_variable changed_;
   bool leaving_ = false, left_ = false, over_ = false;
   detail::content_cache cache_;
-  std::set<std::string> fetching_;  // one a thread at most
-  /// What was put here: as many as there are copies of blobs, and what went since the last look.
+  std::set<std::string> fetching_;  // at most one per thread
+  /// Contents stored at the server: those with copies of blobs, and those released since the last
+  /// round.
   std::map<std::string, std::weak_ptr<detail::blob_content const>> kept_;
   std::shared_ptr<detail::shared_values> shared_;  // from the first large content on
-  std::deque<std::string> wanted_;                 // of what is held, each once
-  std::set<std::string> wanted_names_;             // these, and the one that is being put
-  std::thread keeper_;                             // from the first put on
+  std::deque<std::string> wanted_;      // held contents that the server requested, each once
+  std::set<std::string> wanted_names_;  // these, and the one that is being stored
+  std::thread keeper_;                  // from the first put on
 };
 
 blobs::blobs(blobs_options options) : store_(std::make_unique<store>(std::move(options))) {}

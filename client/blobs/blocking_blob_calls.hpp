@@ -1,5 +1,4 @@
-// The calls of BlobService, each of which waits for its end in the thread that makes it, and the
-// tries of them. Any thread.
+// Blocking calls of BlobService, with retries. May be used from any thread.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -22,23 +21,24 @@ namespace muster::detail {
 using blob_stub = v1::BlobService::Stub;
 
 std::string raw_sha256_of(std::string_view bytes);
-/// Another try may go better.
+/// Returns true if a retry may succeed.
 bool may_pass(grpc::StatusCode c);
 
-/// `name` and `holder`: of what a process holds, see PutBlob; empty: it is kept under its hash.
+/// Stores a content. `name` and `holder` are set for contents that a process holds (see PutBlob);
+/// otherwise it is stored under its hash.
 grpc::Status call_put(blob_stub& to, grpc::ClientContext& context, std::string_view hash,
                       std::string_view bytes, std::string_view name = {}, std::uint64_t holder = 0);
 grpc::Status call_get(blob_stub& from, grpc::ClientContext& context, std::string_view name,
                       std::string& into);
-/// `there` is as long as `hashes`, of which there are asked_max at most.
+/// Sets `there` to one entry per hash. `hashes` has at most asked_max entries.
 grpc::Status call_has(blob_stub& of, grpc::ClientContext& context,
                       std::vector<std::string> const& hashes, std::vector<bool>& there);
 inline constexpr std::size_t asked_max = 1'000;
-/// With tickets for where it can be had from another host than `host`.
+/// Returns where the content can be fetched, with tickets for other hosts than `host`.
 grpc::Status call_locate(blob_stub& of, grpc::ClientContext& context, std::string const& name,
                          std::string const& host, v1::BlobPlace& into);
 
-/// Calls to the server that serves. Owned by blobs.
+/// Calls the active server. Owned by blobs.
 class blob_caller {
  public:
   using clock = std::chrono::steady_clock;
@@ -47,16 +47,16 @@ class blob_caller {
   explicit blob_caller(blobs_options const& o) : options_(o) {}
   blob_caller(blob_caller const&) = delete;
 
-  /// A call with a deadline that cancel() can end.
+  /// Makes one call with a deadline; cancel() can end it.
   grpc::Status once(call const& c, clock::duration limit);
-  /// The same until it succeeds, or `patience` is over. Errors: blob_error, which begins with
-  /// `what`.
+  /// Repeats the call until it succeeds or blobs_options::patience has passed. Throws blob_error,
+  /// whose message begins with `what`.
   void try_until(call const& c, clock::duration limit, std::string const& what);
-  /// All calls, from now on.
+  /// Cancels all calls, including later ones.
   void cancel();
 
  private:
-  /// One server, and the way to it.
+  /// A server and its connection.
   struct dialled {
     explicit dialled(blobs_options const& o);
 
@@ -65,10 +65,10 @@ class blob_caller {
   };
 
   blobs_options const& options_;
-  std::mutex mutex_;  // protects all below
+  std::mutex mutex_;  // protects all of the following
   std::condition_variable changed_;
   bool over_ = false;
-  std::set<grpc::ClientContext*> calls_;  // one a thread at most
+  std::set<grpc::ClientContext*> calls_;  // at most one per thread
   std::shared_ptr<dialled const> dialled_;
 };
 

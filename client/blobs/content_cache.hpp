@@ -1,4 +1,4 @@
-// What was fetched, up to so many bytes; what was not used for longest goes. One thread at a time.
+// Cache of fetched contents, limited in bytes; the least recently used is evicted. Not thread-safe.
 #pragma once
 
 #include <list>
@@ -13,14 +13,14 @@ class content_cache {
  public:
   explicit content_cache(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// Nothing: it is not here.
+  /// Returns the content, or an empty pointer if it is not cached.
   blob_bytes find(std::string const& name) {
     auto const it = places_.find(name);
     if (it == places_.end()) return {};
     order_.splice(order_.begin(), order_, it->second);
     return it->second->second;
   }
-  /// Larger than all of it: it does not stay.
+  /// Adds a content, unless it is larger than the whole cache.
   void add(std::string const& name, blob_bytes const& c) {
     if (c->size() > bytes_max_ || places_.contains(name)) return;
     order_.emplace_front(name, c);
@@ -42,7 +42,7 @@ class content_cache {
 
   std::size_t const bytes_max_;
   std::size_t bytes_ = 0;
-  entries order_;  // newest first
+  entries order_;  // most recently used first
   std::unordered_map<std::string, entries::iterator> places_;
 };
 

@@ -12,8 +12,7 @@
 namespace muster::detail {
 namespace {
 
-// Descriptors beyond are not marked: a forked process keeps them, as it keeps those of other
-// libraries.
+// Higher descriptors are not marked: a forked process keeps them, like those of other libraries.
 constexpr int marked_max = 1 << 16;
 constexpr int bits = 64;
 

@@ -1,18 +1,18 @@
-// Descriptors that a forked process must not keep, since the kernel frees memory and reports the
-// end of a connection only when the last process has closed them. The table takes no lock, so that
-// a fork may happen at any moment.
+// Descriptors that a forked process must close, because the kernel frees memory and reports the end
+// of a connection only when the last process has closed them. The table has no lock, so that a fork
+// is possible at any time.
 #pragma once
 
 #include <utility>
 
 namespace muster::detail {
 
-/// Closes what is marked in each process that is forked from here on, and then calls `then` there.
-/// Once.
+/// Closes the marked descriptors in each process forked from now on, and then calls `then` there.
+/// Must be called once.
 void close_marked_in_forks(void (*then)());
 
-/// Marks a descriptor while it lives. Declare it behind the owner of the descriptor, so that the
-/// mark goes first.
+/// Marks a descriptor while this object exists. Declare it after the owner of the descriptor, so
+/// that the mark is removed first.
 class closed_in_forks {
  public:
   closed_in_forks() = default;

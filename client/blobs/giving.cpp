@@ -1,4 +1,4 @@
-// Packets are answered as they come; who does not read its answers is hung up on.
+// Packets are answered as they arrive; processes that do not read their answers are disconnected.
 #include "client/blobs/giving.hpp"
 
 #include <absl/strings/escaping.h>
@@ -15,7 +15,7 @@ namespace {
 
 using boost::asio::posix::stream_descriptor;
 
-// After a connection that could not be accepted: no descriptor is left.
+// Pause after a connection could not be accepted because no descriptor was available.
 constexpr std::chrono::milliseconds accepting_pause{100};
 
 std::size_t names_that_fit() {
@@ -139,13 +139,13 @@ void giver::listen_to(std::shared_ptr<peer> const& p) {
   });
 }
 
-// False: it is to be hung up on.
+// Returns false if the connection must be closed.
 bool giver::answer(peer& p) {
   unix_packet asked;
   auto const read = read_packet(p.socket.native_handle(), asked);
   if (read == packet_read::nothing_yet) return true;
   if (read == packet_read::hung_up || (asked.said != 'G' && asked.said != 'O')) return false;
-  std::lock_guard held(mutex_);  // so that nobody closes the descriptor
+  std::lock_guard held(mutex_);  // so that no other thread closes the descriptor
   auto const it = held_.find(asked.name);
   if (it == held_.end()) return send_packet(p.socket.native_handle(), 'N', asked.name);
   if (asked.said == 'G') p.names.insert(asked.name);

@@ -1,6 +1,6 @@
-// Gives what this process holds to others of its user on this host, over a Unix socket whose name
-// is random. Owned by shared_values, with the io_context and the thread that runs it (the loop).
-// Adding and dropping: any thread.
+// Gives contents of this process to other processes of the same user on this host, over a Unix
+// socket with a random name. Owned by shared_values, together with the io_context and its thread
+// (the loop). Contents can be added and dropped from any thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -23,35 +23,35 @@ namespace muster::detail {
 
 class giver {
  public:
-  /// Processes that take from one. Those beyond are hung up on, and have it from the server.
+  /// Maximum number of connected processes. Further ones are disconnected and use the server.
   static constexpr int connections_max = 128;
-  /// Contents that one process holds; at most a quarter of the descriptors that it may have.
+  /// Maximum number of contents, at most a quarter of the process's descriptor limit.
   static constexpr std::size_t names_max = 1'024;
 
-  /// Errors: std::system_error, there is no such socket.
+  /// Throws std::system_error if the socket cannot be created.
   giver(boost::asio::io_context& loop, std::size_t bytes_max);
   giver(giver const&) = delete;
 
   std::string const& socket_name() const { return socket_name_; }
 
-  /// Room for one that is to be added. False: it is more than may be held.
+  /// Reserves room for a content. Returns false at the limit.
   bool reserve(std::size_t size);
-  /// Whether so much more would fit if `without` bytes went.
+  /// Returns true if `size` bytes would fit after dropping `without` bytes.
   bool has_room(std::size_t size, std::size_t without);
   void unreserve(std::size_t size);
   struct occupancy {
     std::size_t bytes = 0, bytes_max = 0, names = 0, names_max = 0;
   };
   occupancy used();
-  /// What there is room for.
+  /// Adds a content, for which room was reserved.
   void add(std::string const& name, file_descriptor fd, std::size_t size);
-  /// False: it is not here.
+  /// Drops a content. Returns false if it is not held.
   bool drop(std::string const& name);
-  /// Nothing: it is not here, or no descriptor is left.
+  /// Returns a descriptor, or none if the content is not held or no descriptor is available.
   file_descriptor opened(std::string const& name);
-  /// Names with their sizes.
+  /// Returns names and sizes.
   std::vector<std::pair<std::string, std::size_t>> held();
-  /// Lets go of sockets. The loop, or when it has ended.
+  /// Closes the sockets. Must run on the loop, or after its end.
   void close();
 
  private:
@@ -60,7 +60,7 @@ class giver {
         : socket(loop, s.release()), mark(socket.native_handle()) {}
     boost::asio::posix::stream_descriptor socket;
     closed_in_forks mark;
-    std::set<std::string> names;  // that it is told of
+    std::set<std::string> names;  // contents whose drop must be reported
   };
   struct content {
     file_descriptor fd;
@@ -68,7 +68,7 @@ class giver {
     std::size_t size = 0;
   };
 
-  // The loop's.
+  // Runs on the loop.
   void accept();
   void take_connection();
   void listen_to(std::shared_ptr<peer> const& p);
@@ -81,9 +81,9 @@ class giver {
   boost::asio::posix::stream_descriptor listening_;
   closed_in_forks mark_;
   boost::asio::steady_timer pause_;
-  std::set<std::shared_ptr<peer>> peers_;  // the loop's
+  std::set<std::shared_ptr<peer>> peers_;  // used only by the loop
 
-  std::mutex mutex_;  // protects all below
+  std::mutex mutex_;  // protects all of the following
   std::map<std::string, content, std::less<>> held_;
   std::size_t bytes_ = 0, reserved_ = 0;
 };

@@ -1,4 +1,4 @@
-// The loop over streams, and what is said on one.
+// The loop over streams, and the messages of a stream.
 #include "client/blobs/holding.hpp"
 
 #include <algorithm>
@@ -17,9 +17,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds hold_pause_min{50}, hold_pause_max{2'000};
-// Until a server of before is asked again: another may be there by then.
+// Pause before a server without support is asked again, since it may have been replaced.
 constexpr milliseconds ask_again{30'000};
-// Between tries of what was refused.
+// Pause before rejected contents are reported again.
 constexpr milliseconds refused_again{1'000};
 constexpr int names_in_message = 1'000;
 
@@ -68,7 +68,7 @@ coro::task<void> holding::run(std::shared_ptr<holding> /*self*/) {
     bool const unknown = status.error_code() == grpc::StatusCode::UNIMPLEMENTED;
     co_await pause_.wait_for(unknown ? ask_again : backoff_.next());
   }
-  // Nobody is called from here on.
+  // No callback is called from here on.
   std::lock_guard held(mutex_);
   ended_ = true;
   changed_.notify_all();
@@ -84,7 +84,7 @@ void holding::lost() {
   changed_.notify_all();
 }
 
-// What is dropped meanwhile is said behind what was held before.
+// Contents dropped from now on are reported after the contents held before.
 void holding::connected() {
   first_said_ = false;
   {
@@ -116,7 +116,7 @@ holding::next holding::next_message(grpc::ByteBuffer& to) {
     if (dropped) {
       m.add_dropped(what.name);
     } else if (m.dropped_size() > 0) {
-      break;  // what is held comes first in a message
+      break;  // held contents come first in a message
     } else {
       m.add_held(what.name);
       m.add_size(what.size);
@@ -211,7 +211,8 @@ void holding::say(news n) {
   {
     std::lock_guard held(mutex_);
     if (!streaming_) return;
-    // What goes before it was said needs no word, so news are at most what is held and was said.
+    // A content that is dropped before it was reported is not reported at all. This limits the
+    // reports by the contents held and reported.
     auto const of_it = [&n](news const& o) { return o.what.name == n.what.name && !o.dropped; };
     auto const it = n.dropped ? std::find_if(news_.begin(), news_.end(), of_it) : news_.end();
     if (it != news_.end())

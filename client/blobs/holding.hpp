@@ -1,9 +1,10 @@
-// Tells the server what this process holds, over one stream (Hold), and hears what is to be put
-// there, or needed no more. When the stream breaks it is opened again, with all that is held. A
-// server that has no such call is asked again once in a while; until then nothing is held.
+// Reports the contents of this process to the server over a stream (Hold), and receives which ones
+// to store there and which are no longer needed. A broken stream is reopened, and everything is
+// reported again. While the server does not support the call, nothing is held; it is asked again
+// from time to time.
 //
-// Owned by shared_values; keeps itself until its stream has ended. Any thread but where a member
-// says otherwise; what was not said yet is at most what is held.
+// Owned by shared_values, and by itself until its stream has ended. Members may be called from any
+// thread unless documented otherwise. Reports that wait are limited by the contents held.
 #pragma once
 
 #include <chrono>
@@ -28,45 +29,48 @@ namespace muster::detail {
 
 class holding final : public std::enable_shared_from_this<holding>, stream_side {
  public:
-  /// Something that is held. `copy`: another process has made it.
+  /// A held content. `copy` means that another process created it.
   struct named {
     std::string name;
     std::uint64_t size = 0;
     bool copy = false;
   };
-  /// Engine thread, until wait_ended() has returned.
+  /// Called on the engine thread, until wait_ended() has returned.
   struct callbacks {
     std::function<std::vector<named>()> held;
     std::function<void(std::string const&name)> on_wanted, on_unneeded;
-    std::function<void(std::string const& name)> on_unlisted;  // a copy that nobody is told of
+    std::function<void(std::string const& name)>
+        on_unlisted;  // a copy that the server no longer lists
   };
 
-  /// `task`: of the worker whose outputs these are, "worker:0"; empty: they are arguments.
-  /// `peers`: gives them to other hosts; may be null. Both outlive wait_ended().
+  /// `task` is the worker whose outputs are held, for example "worker:0"; empty for arguments.
+  /// `peers` gives them to other hosts and can be null. Both must outlive wait_ended().
   holding(std::shared_ptr<client_engine> const& engine, blobs_options const& o,
           std::string socket_name, std::string task, peer_giver* peers, callbacks on);
 
-  /// Once.
+  /// Starts the stream; must be called once.
   void start();
   void close();
-  /// After close(). Not the engine thread.
+  /// Waits for the end of the stream after close(). Must not run on the engine thread.
   void wait_ended();
 
-  /// Whether more may be held: a server has been told of all, and knows it. Waits for the first
-  /// answer of the first server so long. Not the engine thread unless `patience` is 0.
+  /// Returns true if contents may be held, because the server has acknowledged all of them. Waits
+  /// for the first answer of a server for up to `patience`, which must be 0 on the engine thread.
   bool ready(std::chrono::milliseconds patience);
-  /// Outputs may stay with their worker. False where the server must have them.
+  /// Returns true if outputs may stay with their worker, false if the server must store them.
   bool outputs_stay() const;
-  /// The server could take it, should somebody not reach this process.
+  /// Returns true if the server could store a content of this size for processes that cannot reach
+  /// this one.
   bool may_hold(std::uint64_t size) const;
-  /// The number that puts of what is held show.
+  /// Returns the holder number to pass when a held content is stored at the server; 0 without a
+  /// stream.
   std::uint64_t holder() const;
 
-  /// It is given from now on. Again after dropped(): an output that the server may have found
-  /// unneeded too early.
+  /// Reports a content to the server. Call it again after dropped() for an output that the server
+  /// may have declared unneeded too early.
   void announce(named const& what);
   void dropped(std::string const& name);
-  /// From other processes of this host, and of another.
+  /// Count bytes fetched from other processes of this host (taken) and of other hosts (copied).
   void taken(std::uint64_t size);
   void copied(std::uint64_t size);
 
@@ -79,7 +83,7 @@ class holding final : public std::enable_shared_from_this<holding>, stream_side 
   std::string take(grpc::ByteBuffer& message) override;
 
   void lost();
-  /// What was not said yet.
+  /// A report that was not sent yet.
   struct news {
     named what;
     bool dropped = false;
@@ -95,7 +99,7 @@ class holding final : public std::enable_shared_from_this<holding>, stream_side 
   std::string const socket_name_, task_;
   peer_giver* const peers_;
   callbacks const on_;
-  // Engine thread.
+  // The following are used only by the engine thread.
   std::unique_ptr<server_stream> stream_;
   coro::timer pause_;
   backoff backoff_;
@@ -103,10 +107,10 @@ class holding final : public std::enable_shared_from_this<holding>, stream_side 
   bool closing_ = false;
   bool first_said_ = false;
 
-  mutable std::mutex mutex_;  // protects all below
+  mutable std::mutex mutex_;  // protects all of the following
   std::condition_variable changed_;
   bool ended_ = false;
-  bool settled_ = false;  // a server has answered, or was not there
+  bool settled_ = false;  // a server has answered or was unreachable
   bool streaming_ = false;
   bool outputs_stay_ = false;
   std::uint64_t holder_ = 0, former_ = 0;

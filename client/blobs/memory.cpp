@@ -1,4 +1,4 @@
-// Made by write(), and not by a mapping, where a full memory is SIGBUS.
+// Contents are written with write(), because writing to a mapping causes SIGBUS if memory is full.
 #include "client/blobs/memory.hpp"
 
 #include <absl/strings/escaping.h>
@@ -33,7 +33,7 @@ constexpr int labelled_seals = whole | F_SEAL_FUTURE_WRITE;
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-// Until nobody else has the memory its maker does not write to it.
+// The owner does not write to the memory until no other process has it.
 struct label {
   char magic[8];
   std::uint64_t size;  // of the content
@@ -42,7 +42,8 @@ struct label {
 static_assert(sizeof(label) == label_bytes);
 constexpr std::string_view label_magic = "MUSTER-R";
 
-// Nothing: it has none. Of what is being written the name is empty.
+// The content that the label names. Nothing if there is no label; the name is empty while a content
+// is being written.
 struct content {
   std::string name;
   std::uint64_t size = 0;
@@ -61,7 +62,7 @@ std::optional<content> labelled(int fd) {
   return content{std::string(l.name, sizeof l.name), l.size};
 }
 
-// The target of the descriptor's link, which contains the name of its content.
+// Returns the target of the descriptor's link, which contains the content's name.
 std::string path_of(int fd) {
   char link[4096];
   auto const at = "/proc/self/fd/" + std::to_string(fd);
@@ -78,7 +79,7 @@ std::size_t processors() {
                                                      : 1;
 }
 
-// Calls `some` with parts of `size` bytes, each on a thread of its own.
+// Calls `some` with parts of `size` bytes, each on its own thread.
 template <class Some>
 void by_several(std::size_t size, Some const& some) {
   auto const count = std::min({copying_threads_max, size / copied_by_thread_min, processors()});
@@ -90,7 +91,7 @@ void by_several(std::size_t size, Some const& some) {
     auto const part = std::min(step, size - begin);
     try {
       begun.emplace_back([&some, begin, part] { some(begin, part); });
-    } catch (std::system_error const&) {  // there can be no more threads
+    } catch (std::system_error const&) {  // no further threads can be created
       some(begin, part);
     }
   }

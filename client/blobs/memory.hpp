@@ -1,7 +1,6 @@
-// Memory that other processes can take: sealed memfds, which nobody can change or truncate any
-// more. The kernel frees one with its last descriptor or mapping. The name of its content is in its
-// file name, or in a label at its end where its maker uses it again (regions.hpp). Any thread;
-// nothing here is kept.
+// Memory that other processes can map: sealed memfds, which cannot be modified or truncated. The
+// kernel frees one with its last descriptor or mapping. The content's name is the file name, or a
+// label at the end if the memory can be reused (regions.hpp). All functions are thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,49 +16,51 @@ namespace muster::detail {
 
 inline constexpr std::size_t name_bytes = 32;
 
-/// Whether other processes of this user may open what this one has: not where it has changed its
-/// user after it was started.
+/// Returns true if other processes of this user may open this process's descriptors. This fails
+/// after the process has changed its user.
 bool memory_can_be_shared();
-/// The same text for processes that reach each other's Unix sockets, and may: those of a kernel, a
-/// network namespace and a user, in C++ and Python. Empty: the system does not say.
+/// Returns a string that is equal for processes that can reach each other's Unix sockets: with the
+/// same kernel, network namespace and user, in C++ and Python. Empty if unknown.
 std::string const& this_host();
-/// What a process may hold; 0: none. `asked`: see blobs_options.
+/// Returns how many bytes a process may hold; 0: none. See blobs_options::shm_bytes_max for
+/// `asked`.
 std::size_t memory_max(std::optional<std::size_t> asked);
 
-/// 32 random bytes.
+/// Returns 32 random bytes.
 std::string random_name();
 
-/// A sealed descriptor of the bytes. Errors: std::system_error, as when memory is full.
+/// Returns a sealed descriptor with these bytes. Throws std::system_error, for example if memory is
+/// full.
 file_descriptor make_memory(std::string_view name, std::string_view bytes);
-/// Of what `fill` writes to it. Errors: also those of `fill`.
+/// Returns a sealed descriptor with the bytes that `fill` writes. Also throws the errors of `fill`.
 file_descriptor filled_memory(std::string_view name, std::function<void(int fd)> const& fill);
-/// All of them, at the file's place. Errors: std::system_error.
+/// Writes all bytes at the file's position. Throws std::system_error.
 void write_all(int fd, std::string_view bytes);
-/// One behind the other they are a content.
+/// Parts that form a content when concatenated.
 using memory_parts = std::span<std::string_view const>;
 
-/// The end of memory that is used again: which content it has.
+/// Size of the label at the end of reusable memory, which names the current content.
 inline constexpr std::size_t label_bytes = 48;
 std::string content_label(std::string_view name, std::uint64_t size);
-/// From here on nobody maps it for writing, or truncates it. Errors: std::system_error, as where
-/// the system has no such seal.
+/// Seals memory against further writable mappings and truncation. Throws std::system_error, for
+/// example if the system does not support such seals.
 void seal_labelled(int fd);
 
-/// Copies or compares, by several threads where that is faster.
+/// Copies or compares bytes, on several threads if that is faster.
 void copy_by_several(char* into, std::string_view bytes);
 bool same_bytes(char const* one, char const* other, std::size_t size);
 
-/// Of the content that a sealed descriptor has. Errors: std::system_error.
+/// Returns the size of the content of a sealed descriptor. Throws std::system_error.
 std::uint64_t content_size(int fd);
-/// Why it is not that content, whole and sealed; empty: it is.
+/// Returns why the descriptor does not contain the complete, sealed content; empty if it does.
 std::string wrong_memory(int fd, std::string_view name, std::uint64_t size);
-/// Whether memory, or a file on disk, has the content of this name.
+/// Returns true if memory, or a file on disk, has the content of this name.
 bool is_named(int fd, std::string_view name);
 
-/// Its bytes, to be read. Needs no descriptor any more.
+/// A read-only mapping of a content. Does not need the descriptor after construction.
 class mapping {
  public:
-  /// Errors: std::system_error.
+  /// Throws std::system_error.
   explicit mapping(int fd);
   ~mapping();
   mapping(mapping const&) = delete;

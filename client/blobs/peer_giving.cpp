@@ -1,4 +1,4 @@
-// Each connection is served once, by a thread that waits.
+// Each connection is served once, by a blocking thread.
 #include "client/blobs/peer_giving.hpp"
 
 #include <arpa/inet.h>
@@ -14,9 +14,9 @@ namespace muster::detail {
 namespace {
 
 constexpr std::size_t ticket_bytes = 32;
-// After a connection that could not be accepted: no descriptor is left.
+// Pause after a connection could not be accepted because no descriptor was available.
 constexpr std::chrono::milliseconds peer_pause{100};
-// Bytes a second that whoever takes has at least, after the first ten seconds.
+// Minimum speed of a receiver in bytes per second, after the first ten seconds.
 constexpr double rate_min = 1 << 20;
 
 std::chrono::milliseconds taken_within(std::uint64_t size) {
@@ -96,7 +96,7 @@ peer_giver::~peer_giver() {
   }
   shutdown(listening_.get(), SHUT_RDWR);
   thread_.join();
-  for (auto& s : serving_) s.thread.join();  // nobody adds one
+  for (auto& s : serving_) s.thread.join();  // no thread is added any longer
 }
 
 void peer_giver::use_certificate(std::string const& certificate, std::string const& key) {
@@ -160,7 +160,7 @@ void peer_giver::begin(file_descriptor socket) {
   try {
     s.thread =
         std::thread([this, &s, mine = std::move(socket)]() mutable { serve(s, std::move(mine)); });
-  } catch (std::system_error const&) {  // whoever came has it from the server
+  } catch (std::system_error const&) {  // the other process fetches from the server
     serving_.pop_back();
   }
 }
@@ -175,7 +175,7 @@ void peer_giver::serve(served& s, file_descriptor socket) {
       auto const tls = tls_;
       held.unlock();
       give(*to, tls);
-    } catch (std::exception const&) {  // whoever came has it from the server
+    } catch (std::exception const&) {  // the other process fetches from the server
     }
     std::lock_guard const held(mutex_);
     s.socket = -1;

@@ -1,9 +1,9 @@
-// Gives values that a worker holds to processes of other hosts, one for one ticket of the server;
-// see peer_taking.hpp for what is said. Where the server speaks TLS, with the certificate that it
-// has made for this process.
+// Gives a worker's values to processes of other hosts, one value per ticket of the server; see
+// peer_taking.hpp for the protocol. If the server uses TLS, so does this, with a certificate that
+// the server created for this process.
 //
-// Owned by shared_values. Any thread. Threads of its own: one that accepts, and one for each
-// process that is given something.
+// Owned by shared_values. Members may be called from any thread. One thread accepts connections,
+// and each connection has a thread.
 #pragma once
 
 #include <chrono>
@@ -21,42 +21,43 @@
 namespace muster::detail {
 
 struct peer_giving_limits {
-  /// That were not brought yet. More: the oldest go.
+  /// Maximum number of unused tickets; the oldest are dropped.
   std::size_t tickets_max = 10'000;
   std::chrono::milliseconds ticket_age{60'000};
-  /// For the server's word of a ticket that somebody has brought.
+  /// Longest wait for the server's announcement of a ticket that a process has already shown.
   std::chrono::milliseconds ticket_comes_within{1'000};
-  /// Processes that are given something. Others are hung up on.
+  /// Maximum number of processes served; others are disconnected.
   std::size_t served_at_once = 32;
-  /// For TLS and the ticket in all.
+  /// Time limit for TLS and the ticket together.
   std::chrono::milliseconds hello_within{5'000};
-  /// Without a byte.
+  /// Longest wait without progress.
   std::chrono::milliseconds stall{2'000};
 };
 
-/// Where to listen. `listen`: "host", "host:port", or empty for the interface by which `server` is
-/// reached and a free port. Errors: std::invalid_argument, std::system_error, peer_error.
+/// Returns the address to listen at. `listen` is "host" or "host:port"; empty selects the interface
+/// towards `server` and a free port. Throws std::invalid_argument, std::system_error and
+/// peer_error.
 peer_address listen_address(std::string const& listen, std::string const& server);
 
 class peer_giver {
  public:
-  /// Nothing: it is not held.
+  /// Returns a descriptor of a content; none if it is not held.
   using opener = std::function<file_descriptor(std::string const& name)>;
 
-  /// Listens from here on. `advertise`: what others are told, "host" or "host:port"; empty: where
-  /// it listens. Errors: std::system_error, it cannot be listened there; std::invalid_argument,
-  /// peer_error.
+  /// Starts listening. `advertise` is the address for other hosts, "host" or "host:port"; empty:
+  /// the address listened at. Throws std::system_error if it cannot listen there,
+  /// std::invalid_argument and peer_error.
   peer_giver(opener held, peer_address const& at, std::string const& advertise,
              peer_giving_limits limits = {});
-  /// Ends all connections, and waits for their threads.
+  /// Closes all connections and waits for their threads.
   ~peer_giver();
   peer_giver(peer_giver const&) = delete;
 
-  /// What others are told.
+  /// Returns the address for other hosts.
   std::string const& address() const { return address_; }
-  /// PEM; empty: plaintext is spoken. Errors: peer_error.
+  /// Sets the certificate and key in PEM format; empty: plaintext. Throws peer_error.
   void use_certificate(std::string const& certificate, std::string const& key);
-  /// Somebody will bring it.
+  /// Accepts this ticket for the content of this name.
   void expect(std::string const& ticket, std::string const& name);
 
  private:
@@ -67,8 +68,8 @@ class peer_giver {
   };
   struct served {
     std::thread thread;
-    int socket = -1;    // -1: it is closed, or about to be
-    bool over = false;  // it takes no lock any more
+    int socket = -1;    // -1: closed, or about to be
+    bool over = false;  // the thread takes no further locks
   };
 
   void accept();
@@ -76,7 +77,7 @@ class peer_giver {
   void serve(served& s, file_descriptor socket);
   void give(peer_socket& to, tls_context const& tls);
   bool is_expected(std::string const& ticket, std::string const& name);
-  // REQUIRE the mutex.
+  // Require the mutex.
   void forget_old(clock::time_point now);
   void join_those_over();
 
@@ -86,7 +87,7 @@ class peer_giver {
   closed_in_forks mark_;
   std::string address_;
 
-  std::mutex mutex_;  // protects all below but thread_
+  std::mutex mutex_;  // protects all of the following except thread_
   std::condition_variable changed_;
   std::list<ticket> tickets_;  // oldest first
   std::map<std::string, std::list<ticket>::iterator> by_bytes_;

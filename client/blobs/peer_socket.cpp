@@ -1,4 +1,4 @@
-// Sockets that do not block, and polls between their calls.
+// Non-blocking sockets, with poll between calls.
 #include "client/blobs/peer_socket.hpp"
 
 #include <fcntl.h>
@@ -221,7 +221,8 @@ void peer_socket::receive_all(char* into, std::size_t size, clock::time_point un
 }
 
 void peer_socket::send_file(int fd, std::uint64_t size) {
-  // What was not taken yet is the memory itself, which its maker may write to again.
+  // Discard unsent data on close, because it refers to the memory itself, which its owner may
+  // overwrite.
   linger const nothing_is_sent_later{1, 0};
   setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &nothing_is_sent_later,
              sizeof nothing_is_sent_later);
@@ -248,7 +249,7 @@ peer_socket::pipe_ends peer_socket::make_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) fail("", errno);
   pipe_ends made{file_descriptor(ends[0]), file_descriptor(ends[1])};
-  fcntl(made.into.get(), F_SETPIPE_SZ, static_cast<int>(piece));  // as much as it may have
+  fcntl(made.into.get(), F_SETPIPE_SZ, static_cast<int>(piece));  // the largest size allowed
   return made;
 }
 

@@ -1,7 +1,7 @@
-// A connection between processes of two hosts, over which one gives the other a value: in
-// plaintext, or by TLS 1.3 with one certificate that is trusted, and no other. Owned by whoever
-// takes or gives; one thread at a time, which waits and has a no_broken_pipes. Every wait ends:
-// after `stall` without progress, or at a time that the caller names.
+// A connection between processes of two hosts that transfers a value, in plaintext or with TLS 1.3
+// and a single trusted certificate. Used by one thread at a time, which blocks and must have a
+// no_broken_pipes. Every wait is limited: by `stall` without progress, or by a time that the caller
+// passes.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -19,29 +19,30 @@
 
 namespace muster::detail {
 
-/// The value does not go this way. The text is for the log.
+/// The value cannot be transferred over this connection. The message is for the log.
 class peer_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Host and port of "host:port", "[::1]:port" or "host", port 0. Errors: std::invalid_argument.
+/// A host and port, parsed from "host:port", "[::1]:port" or "host" (port 0). Parsing throws
+/// std::invalid_argument.
 struct peer_address {
   std::string host;
   std::uint16_t port = 0;
 
   static peer_address parse(std::string const& text);
   std::string text() const;
-  /// It stands for all interfaces of a machine, which others cannot dial.
+  /// Returns true for the wildcard address of all interfaces, to which other hosts cannot connect.
   bool is_any() const { return host == "0.0.0.0" || host == "::"; }
 };
 
 using tls_context = std::shared_ptr<SSL_CTX>;
-/// Both PEM. Errors: peer_error.
+/// Create TLS contexts from PEM strings. Throw peer_error.
 tls_context giving_tls(std::string const& certificate, std::string const& key);
 tls_context trusting_tls(std::string const& certificate);
 
-/// While it lives, this thread's writes to who has hung up raise no SIGPIPE.
+/// Suppresses SIGPIPE for writes of this thread to closed connections, while this object exists.
 class no_broken_pipes {
  public:
   no_broken_pipes();
@@ -57,26 +58,27 @@ class peer_socket {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// It is connected, or was accepted. Makes it non-blocking.
+  /// Takes a connected socket and makes it non-blocking.
   peer_socket(file_descriptor socket, clock::duration stall);
-  /// Tries each address of the host, so long each. Errors: peer_error.
+  /// Tries each address of the host, each for up to `stall`. Throws peer_error.
   static peer_socket connected(peer_address const& to, clock::duration stall);
 
-  /// From here on it speaks TLS. Errors of all below: peer_error.
+  /// Switches to TLS. This and the following members throw peer_error.
   void speak_tls(tls_context context, bool as_server, clock::time_point until);
   bool is_tls() const { return tls_ != nullptr; }
   void send(std::string_view bytes, clock::time_point until);
-  /// As much as there is, at least a byte.
+  /// Receives available bytes, at least one.
   std::size_t receive(char* into, std::size_t size, clock::time_point until);
-  /// All of it.
+  /// Receives exactly `size` bytes.
   void receive_all(char* into, std::size_t size, clock::time_point until);
 
-  /// In plaintext: so many bytes of a file from its beginning, without copying them, and from the
-  /// socket to the file's place; `some` hears how many came or went at last.
+  /// Transfer bytes of a file in plaintext without copying: from the start of the file to the
+  /// socket, or from the socket to the file's position. `some` is called with the number of bytes
+  /// of each step.
   void send_file(int fd, std::uint64_t size);
   template <class Some>
   void receive_file(int fd, std::uint64_t size, Some const& some);
-  /// Until the other end has hung up; then nothing is sent that it has not taken.
+  /// Waits until the other end has closed the connection, after which nothing more is sent.
   void wait_for_end(clock::time_point until);
 
  private:
@@ -84,11 +86,11 @@ class peer_socket {
     file_descriptor out, into;
   };
   static pipe_ends make_pipe();
-  /// Bytes that went into the pipe, at least one.
+  /// Moves bytes from the socket to the pipe. Returns their number, at least one.
   std::size_t fill(pipe_ends const& p, std::uint64_t most);
   static void empty(pipe_ends const& p, int fd, std::size_t bytes);
   void wait(short for_what, clock::time_point until) const;
-  /// After a call of OpenSSL that did not succeed: waits for what it needs.
+  /// Waits for the condition that an unsuccessful OpenSSL call requires.
   void wait_for_tls(int answer, clock::time_point until);
 
   struct freed {

@@ -1,4 +1,4 @@
-// A file is filled as its bytes come.
+// Writes the bytes to memory as they arrive.
 #include "client/blobs/peer_taking.hpp"
 
 #include <absl/strings/escaping.h>
@@ -17,7 +17,7 @@ using clock = std::chrono::steady_clock;
 constexpr std::uint64_t rated = std::uint64_t{1} << 20;
 constexpr std::size_t tls_buffer = std::size_t{64} << 10;
 
-// Of a value that is coming: `look` throws when the server is faster.
+// Speed of a transfer; `look` throws if the server is faster.
 class pace {
  public:
   pace(std::uint64_t size, double server_rate, std::chrono::milliseconds after)
@@ -61,7 +61,7 @@ file_descriptor peer_taker::take(peer_place const& from, std::string const& name
   no_broken_pipes const here;
   try {
     return receive(from, name, size);
-  } catch (std::exception const& e) {  // also: no memory, no address, no descriptor
+  } catch (std::exception const& e) {  // also if memory, the address or descriptors are unavailable
     avoid(from.address);
     why = absl::BytesToHexString(name) + " is not had from " + from.address + ": " + e.what();
     return {};

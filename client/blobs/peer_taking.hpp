@@ -1,11 +1,10 @@
-// Takes values from processes of other hosts that hold them, each with a ticket of the server, and
-// without the server's help. The ticket is shown first, once, and no token goes this way. Where the
-// server speaks TLS it also makes the certificate that the holder shows, and sends it with the
-// ticket: no other is trusted.
+// Fetches values directly from processes on other hosts, each with a ticket of the server. The
+// ticket is sent first and used once; tokens are never sent. If the server uses TLS, it creates the
+// holder's certificate and sends it with the ticket; only this certificate is trusted.
 //
-// Over TCP: 32 bytes of ticket, 32 of name; the answer is the size as 8 bytes (little endian) and
-// the bytes. Whoever is not served is hung up on, and has it from the server. So does who would be
-// served slower than by the server.
+// The request over TCP is a 32-byte ticket and a 32-byte name. The response is the size in 8 bytes
+// (little endian) and the content. A holder closes the connection to reject a request. The caller
+// then fetches from the server, as it does if the holder is slower than the server.
 #pragma once
 
 #include <chrono>
@@ -18,33 +17,35 @@
 
 namespace muster::detail {
 
-/// Where the server says that a value can be taken.
+/// A location of a value, as the server reports it.
 struct peer_place {
   std::string address, ticket;
-  std::string certificate;  // PEM; empty: plaintext is spoken
+  std::string certificate;  // PEM; empty: plaintext
 };
 
-/// Of whoever takes.
+/// Time limits of a fetch.
 struct peer_patience {
-  /// Until it is connected, until it has the first byte, and without a byte.
+  /// Longest wait for the connection, for the first byte, and without a byte.
   std::chrono::milliseconds stall{1'250};
-  /// Of a value, after which its pace is looked at.
+  /// Time after which the speed of a transfer is checked.
   std::chrono::milliseconds pace_after{1'250};
 };
 
-/// Owned by shared_values. Any thread; take() waits.
+/// Fetches values from other hosts. Owned by shared_values. Members may be called from any thread;
+/// take() blocks.
 class peer_taker {
  public:
   static constexpr std::chrono::seconds avoided_for{30};
-  /// Peers that were not reached. More: all are tried again.
+  /// Maximum number of unreachable peers that are remembered; at the limit, all are tried again.
   static constexpr std::size_t avoided_max = 1'000;
 
   explicit peer_taker(peer_patience patience = {}) : patience_(patience) {}
 
-  /// Sealed memory. None: have it from another, or the server; `why` says why.
+  /// Returns sealed memory, or none if the value must be fetched elsewhere; `why` is then the
+  /// reason.
   file_descriptor take(peer_place const& from, std::string const& name, std::uint64_t size,
                        std::string& why);
-  /// So long it took for a value to come from the server: another host is to be as fast.
+  /// Records how long the server took for a value. Other hosts must be as fast.
   void by_server(std::uint64_t size, std::chrono::duration<double> took);
 
  private:
@@ -55,9 +56,10 @@ class peer_taker {
   void avoid(std::string const& peer);
 
   peer_patience const patience_;
-  std::mutex mutex_;  // protects all below
+  std::mutex mutex_;  // protects all of the following
   std::map<std::string, clock::time_point> avoided_;
-  /// Bytes a second, of the last large value; at first what a fast network has.
+  /// Speed of the server in bytes per second, measured at the last large value; initially that of a
+  /// fast network.
   double server_rate_ = 200e6;
 };
 

@@ -1,4 +1,4 @@
-// Leases of the kernel (fcntl(2), F_SETLEASE) say whether a region is free.
+// Leases of the kernel (fcntl(2), F_SETLEASE) show whether a region is free.
 #include "client/blobs/regions.hpp"
 
 #include <absl/strings/escaping.h>
@@ -35,7 +35,8 @@ region::region(std::string_view name, memory_parts parts, std::size_t size) {
   auto const all = (size + label_bytes + page - 1) / page * page;
   room_ = all - label_bytes;
   {
-    // The descriptor with which it was made is not counted as a writer, and so gets no lease.
+    // Opens the memory again, because the descriptor that created it is not counted as a writer and
+    // gets no lease.
     auto const label = "muster-" + absl::BytesToHexString(random_name());
     auto const made =
         opened(memfd_create(label.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING), "memfd_create");
@@ -56,7 +57,7 @@ region::region(std::string_view name, memory_parts parts, std::size_t size) {
         static_cast<ssize_t>(end.size()))
       refuse_region("memory cannot be written");
     seal_labelled(fd);
-    // The signal for a process that opens it under a lease: it is ignored.
+    // Signal sent when a process opens the memory during a lease; it is ignored.
     if (fcntl(fd, F_SETSIG, SIGURG) != 0) refuse_region("F_SETSIG");
   } catch (...) {
     munmap(at_, all);
@@ -104,7 +105,7 @@ region_store& region_store::of_this_process() {
   if (found) return *found;
   auto made = std::make_unique<region_store>();
   if (!of_process.compare_exchange_strong(found, made.get())) return *found;
-  return *made.release();  // for as long as the process: its thread may outlive main()
+  return *made.release();  // never freed, because its thread may outlive main()
 }
 
 void region_store::forget_in_fork() {
@@ -143,7 +144,7 @@ file_descriptor region_store::make(std::string_view name, memory_parts parts,
     shared_->free_max = free_max;
     gone = shared_->too_many();
   }
-  gone.clear();  // before there is more
+  gone.clear();  // frees memory before more is allocated
   if (!found && (size > free_max || !can_be()))
     return filled_memory(name, [parts](int fd) {
       for (auto const& part : parts) write_all(fd, part);
@@ -185,7 +186,7 @@ std::unique_ptr<region> region_store::state::fitting(std::size_t size) {
   return found;
 }
 
-// Those that are no longer looked after. The others keep their order.
+// Removes and returns the regions that are no longer tracked. The others keep their order.
 region_store::regions region_store::state::too_many() {
   std::vector<region*> unused, used;
   for (auto const& r : all) (r->is_free() ? unused : used).push_back(r.get());

@@ -1,11 +1,10 @@
-// Memory for large values that its maker uses again, once nobody else has it any more.
+// Memory for large values that is reused when no other process has it.
 //
-// New memory costs as much as writing to it: its pages are allocated, cleared and mapped. So the
-// last few regions that a process has made stay with it. Others have them for reading alone, and
-// the kernel reports whether anybody still has one (a descriptor, a mapping, also of a forked
-// process): only then it grants no lease for writing. The content is named by a label at the end
-// (memory.hpp), which is removed first, so a process that opens a region late, by its number in
-// /proc, is not given other bytes.
+// New memory costs as much as writing to it, because its pages are allocated, cleared and mapped. A
+// process therefore keeps the last few regions that it has created. Other processes can only read
+// them. The kernel grants a write lease only if no other process, also a forked one, has a
+// descriptor or mapping. A label at the end names the content (memory.hpp). It is removed first, so
+// that a process that opens a region late through /proc does not get another content.
 #pragma once
 
 #include <chrono>
@@ -22,34 +21,36 @@
 namespace muster::detail {
 
 struct region_limits {
-  /// That nobody has.
+  /// Maximum number of unused regions.
   std::size_t free_max = 4;
   std::chrono::milliseconds free_stays{5'000};
-  /// That others have and which are looked after. The oldest beyond goes to its holders alone.
+  /// Maximum number of tracked regions that other processes use. The oldest ones are left to their
+  /// users.
   std::size_t used_max = 8;
   std::chrono::milliseconds look_every{1'000};
 };
 
-/// A memfd and the mapping by which its maker writes to it. One thread at a time.
+/// A memfd and its owner's writable mapping. Not thread-safe.
 class region {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// With this content, which others may have. Errors: std::system_error.
+  /// Creates a region with this content, which can then be shared. Throws std::system_error.
   region(std::string_view name, memory_parts parts, std::size_t size);
   ~region();
   region(region const&) = delete;
 
-  /// Bytes of the largest content.
+  /// Returns the size of the largest content that fits.
   std::size_t room() const { return room_; }
   int descriptor() const { return fd_.get(); }
-  /// Writes another content. REQUIRES: it is free.
+  /// Writes another content. Precondition: is_free().
   void write(std::string_view name, memory_parts parts, std::size_t size);
-  /// A descriptor for reading. Errors: std::system_error.
+  /// Returns a read-only descriptor. Throws std::system_error.
   file_descriptor given();
-  /// Whether nobody else has it. Then nobody will: its label is removed.
+  /// Returns true if no other process has the region. It then removes the label, so that none can
+  /// get it.
   bool is_free();
-  /// REQUIRES: is_free() was true, and it was not given since.
+  /// Precondition: is_free() returned true, and given() was not called since.
   clock::time_point free_since() const { return *free_since_; }
 
  private:
@@ -61,41 +62,41 @@ class region {
   std::optional<clock::time_point> free_since_;
 };
 
-/// The regions of a process. Any thread. A thread of its own drops what stays unused; it ends with
-/// the last region.
+/// The regions of a process. Members may be called from any thread. A thread of its own drops
+/// unused regions and ends with the last one.
 class region_store {
  public:
   explicit region_store(region_limits limits = {}) : shared_(std::make_shared<state>(limits)) {}
   ~region_store() { clear(); }
   region_store(region_store const&) = delete;
 
-  /// The store of this process; a forked process has another.
+  /// Returns the store of this process; a forked process has its own.
   static region_store& of_this_process();
-  /// For a process that was just forked.
+  /// Resets the store in a newly forked process.
   static void forget_in_fork();
-  /// Whether this system grants a lease to the process that has memory alone, and to nobody else.
+  /// Returns true if the system grants a lease exactly when no other process has the memory.
   static bool can_be();
 
-  /// A descriptor of the parts. At most `free_max` bytes stay that nobody has. Errors:
-  /// std::system_error, as when memory is full.
+  /// Returns a descriptor with the parts. Keeps at most `free_max` bytes of unused regions. Throws
+  /// std::system_error, for example if memory is full.
   file_descriptor make(std::string_view name, memory_parts parts, std::size_t free_max);
-  /// Leaves all to those that have it.
+  /// Leaves all regions to the processes that use them.
   void clear();
-  /// How many are looked after.
+  /// Returns the number of tracked regions.
   std::size_t size() const;
 
  private:
   using regions = std::vector<std::unique_ptr<region>>;
-  // The thread that looks after regions has it, too.
+  // Shared with the thread that tracks regions.
   struct state {
     explicit state(region_limits l) : limits(l) {}
-    // REQUIRE the mutex.
+    // Require the mutex.
     std::unique_ptr<region> fitting(std::size_t size);
     regions too_many();
 
     region_limits const limits;
-    std::mutex mutex;  // protects all below
-    regions all;       // the one that was written first goes first
+    std::mutex mutex;  // protects all of the following
+    regions all;       // in the order of their last writes
     std::size_t free_max = 0;
     bool tended = false;
   };

@@ -1,4 +1,4 @@
-// Lives of what is held.
+// Lifetime of held values.
 #include "client/blobs/shared_values.hpp"
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace muster::detail {
 
-// What blobs and closures keep. Its end is that of their interest.
+// Kept by blobs and calls; its destructor reports that they no longer need the value.
 class shared_values::held_content final : public blob_content {
  public:
   held_content(std::weak_ptr<shared_values> of, std::string name, memory bytes)
@@ -71,7 +71,7 @@ void shared_values::close() {
     arguments_.reset();
     outputs_.reset();
   }
-  for (auto& h : all) h.reset();  // before the engine that they are on
+  for (auto& h : all) h.reset();  // before the engine that they run on
   engine_.reset();
 }
 
@@ -159,7 +159,7 @@ shared_values::held shared_values::hold(std::string_view bytes, std::string cons
   return {name, std::move(content)};
 }
 
-// An argument that is put again while it is here. Comparing is faster than copying.
+// Returns an equal argument that is already held. Comparing is faster than copying.
 shared_values::held shared_values::same(std::string_view bytes) {
   std::vector<std::pair<std::string, memory>> alike;
   {
@@ -182,7 +182,7 @@ shared_values::held shared_values::same(std::string_view bytes) {
   return {};
 }
 
-// What stays for calls that may follow makes room.
+// Drops values that were kept for possible further calls if room is needed.
 bool shared_values::reserve(std::size_t size) {
   if (giver_.reserve(size)) return true;
   tick(clock::time_point::max());
@@ -192,7 +192,7 @@ bool shared_values::reserve(std::size_t size) {
     for (auto const& [name, e] : entries_)
       if (e.copy) copies += e.bytes->bytes().size();
   }
-  if (!giver_.has_room(size, copies)) return false;  // no copy goes in vain
+  if (!giver_.has_room(size, copies)) return false;  // drop copies only if that makes enough room
   while (!giver_.reserve(size))
     if (!drop_oldest_copy()) return false;
   return true;
@@ -238,7 +238,8 @@ void shared_values::content_gone(std::string const& name, bool by_closure, bool 
   e.elsewhere |= elsewhere;
   e.last_use = clock::now();
   if (!e.output || !e.unneeded || !e.content.expired()) return;
-  // It was returned again, perhaps, after the server had said that: it is asked anew.
+  // A function may have returned the value again after the server declared it unneeded, so ask the
+  // server again.
   e.unneeded = false;
   e.via->dropped(name);
   e.via->announce({name, e.bytes->bytes().size(), e.copy});
@@ -257,7 +258,7 @@ void shared_values::unneeded(std::string const& name) {
   on_.on_dropped(name);
 }
 
-// What nobody is told of goes: it is in the cache still.
+// Drops a copy that the server no longer lists; it stays in the cache.
 void shared_values::unlisted(std::string const& name) {
   std::lock_guard held(mutex_);
   auto const it = entries_.find(name);
@@ -304,7 +305,7 @@ std::vector<std::string> shared_values::needed() {
   return all;
 }
 
-// A value that names an argument of this program: it is the server's to keep.
+// Stores an argument of this program at the server, because an output names it.
 void shared_values::output_names(std::string const& name) {
   {
     std::lock_guard held(mutex_);

@@ -1,12 +1,12 @@
-// What a process gives and takes over memory, or to and from other hosts: what it holds, for how
-// long, and who tells the server of it. Owned by blobs; any thread. Threads: the loop of its
-// sockets, the engine's, on which its streams are, and those of the peer_giver.
+// The values that a process shares with other processes through memory and with other hosts: which
+// ones it holds and for how long. Owned by blobs; thread-safe. Uses the thread of its sockets (the
+// loop), the engine thread for streams, and the threads of the peer_giver.
 //
-// An argument is held while a blob of it or a closure that names it lives here, and a little longer
-// for calls that follow each other; where something else names it, it is put at the server before
-// it goes. An output of a worker's function is held until the server says that no value names it.
-// So is a copy of what such a function has taken, which goes when its room is needed, or the server
-// lists enough others.
+// An argument is held while this process has a blob or an unfinished call that names it, and a
+// little longer for consecutive calls. If something else names it, it is stored at the server
+// before it is dropped. An output of a worker's function is held until the server reports that no
+// value names it. This also applies to copies of values that such a function has fetched; they are
+// also dropped when room is needed or the server lists enough others.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -30,59 +30,64 @@ namespace muster::detail {
 
 class shared_values : public std::enable_shared_from_this<shared_values> {
  public:
-  /// What has less goes by the server.
+  /// Smaller values are sent through the server.
   static constexpr std::size_t size_min = (std::size_t{1} << 20) + 1;
   static constexpr std::chrono::seconds stays{5};
 
   using clock = std::chrono::steady_clock;
   using memory = std::shared_ptr<mapping const>;
 
-  /// Until close() has returned.
+  /// Called until close() has returned.
   struct callbacks {
     std::function<void(std::string const& name)> on_wanted;  // engine thread
-    /// What was taken is to go. The loop's, or the engine thread.
+    /// A fetched value must be released. Called on the loop or the engine thread.
     std::function<void(std::string const& name)> on_dropped;
-    std::function<void(std::string const& name)> put;  // waits; throws what named_by_output throws
+    std::function<void(std::string const& name)>
+        put;  // blocks; throws as blob_content::named_by_output
   };
 
-  /// Errors: std::system_error, there are no sockets or threads.
+  /// Throws std::system_error if sockets or threads cannot be created.
   shared_values(blobs_options const& o, std::size_t bytes_max, callbacks on);
-  /// REQUIRES: close() was called.
+  /// Precondition: close() was called.
   ~shared_values();
 
   struct held {
     std::string name;
     std::shared_ptr<blob_content const> content;
   };
-  /// Without content: it is to be put at the server. `task`: of the worker whose function has it;
-  /// empty: it is an argument.
+  /// Holds a value, or returns an object without content if the value must be stored at the server.
+  /// `task` is the worker whose function has created it; empty for an argument.
   held hold(std::string_view bytes, std::string const& task);
-  /// Null: it is not held here.
+  /// Returns a value that this process holds, or null.
   memory own(std::string const& name);
-  /// Whether others' memory may be taken: the server knows of all this. `task`: as of hold.
+  /// Returns true if memory of other processes may be used, because the server has acknowledged all
+  /// contents of this process. See hold() for `task`.
   bool may_take(std::string const& task) { return told_by(task)->ready(settle_within); }
-  /// False: the server does not say.
+  /// Asks the server for places. Returns false if there is no answer.
   using locate = std::function<bool(std::string const& host, v1::BlobPlace& into)>;
-  /// From one of the processes that hold it, those of this host first. Null: have it from the
-  /// server. `then` has been called when this returns, and outlives it: on the loop's thread, too.
+  /// Fetches a value from a process that holds it, preferably on this host. Returns null if it must
+  /// be fetched from the server. `then` is called before this returns, possibly on the loop's
+  /// thread, and must remain valid afterwards.
   using kept = std::function<void(memory const&)>;
   memory take(std::string const& name, std::string const& task, locate const& where,
               kept const& then);
-  /// So long it took for a value to come from the server.
+  /// Records how long the server took for a value.
   void by_server(std::uint64_t size, std::chrono::duration<double> took) {
     peer_taker_.by_server(size, took);
   }
 
-  /// To be put at the server under its name, by this holder. Holder 0: there is no stream.
+  /// A value to store at the server under its name, by this holder. Holder 0 means that there is no
+  /// stream.
   struct to_put {
-    memory bytes;  // null: it is not held any more
+    memory bytes;  // null: no longer held
     std::uint64_t holder = 0;
   };
   to_put find(std::string const& name);
-  /// Drops what has stayed for long enough. What is to be put first, and then is let_go().
+  /// Drops values that were kept long enough. Returns those that must be stored at the server
+  /// first, followed by a call of let_go().
   std::vector<std::string> tick(clock::time_point now);
   void let_go(std::string const& name);
-  /// What others may need when this is closed.
+  /// Returns the values that other processes may need after this one has closed.
   std::vector<std::string> needed();
 
   void close();
@@ -93,16 +98,16 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     memory bytes;
     std::shared_ptr<holding> via;
     bool output = false;
-    bool copy = false;                           // of an output of another
-    bool unneeded = false;                       // of an output
-    bool is_put = false;                         // it is being put, to be dropped then
-    bool by_closure = false, elsewhere = false;  // who has named it
+    bool copy = false;      // of another process's output
+    bool unneeded = false;  // output that the server has declared unneeded
+    bool is_put = false;    // is being stored at the server, to be dropped afterwards
+    bool by_closure = false, elsewhere = false;  // what has named it
     std::weak_ptr<blob_content const> content;
-    clock::time_point last_use{};  // without content; of a copy
+    clock::time_point last_use{};  // when the last blob was destroyed; for a copy, of its last use
   };
   static constexpr std::chrono::seconds settle_within{1};
 
-  /// The one of outputs, where there is a task.
+  /// Returns the stream for outputs if there is a task, otherwise that for arguments.
   std::shared_ptr<holding> told_by(std::string const& task);
   std::shared_ptr<holding> make_holding(std::string const& task);
   void listen();
@@ -120,7 +125,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   void unlisted(std::string const& name);
   bool drop_oldest_copy();
   void output_names(std::string const& name);
-  // REQUIRES the mutex.
+  // Requires the mutex.
   std::map<std::string, entry>::iterator drop(std::map<std::string, entry>::iterator it);
 
   blobs_options const options_;
@@ -132,11 +137,11 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   taker taker_;
   peer_taker peer_taker_;
   std::once_flag listens_;
-  std::unique_ptr<peer_giver> peers_;  // of a worker; null: other hosts go by the server
+  std::unique_ptr<peer_giver> peers_;  // of a worker; null: other hosts use the server
 
-  std::mutex mutex_;  // protects all below
+  std::mutex mutex_;  // protects all of the following
   std::shared_ptr<holding> arguments_, outputs_;
-  std::map<std::string, entry> entries_;  // as many as the giver holds
+  std::map<std::string, entry> entries_;  // the same as those of the giver
   bool closed_ = false;
 
   std::thread thread_;

@@ -1,4 +1,4 @@
-// Questions of one name are answered in their order.
+// Requests for one name are answered in their order.
 #include "client/blobs/taking.hpp"
 
 #include <boost/asio/post.hpp>
@@ -34,7 +34,7 @@ bool taker::take(std::string const& from, std::string const& name, std::uint64_t
     why = "the process that holds it does not answer";
     std::lock_guard held(mutex_);
     avoid(from);
-    boost::asio::post(loop_, [this, to] { end(to); });  // whoever comes next does not wait for it
+    boost::asio::post(loop_, [this, to] { end(to); });  // so that later threads do not wait for it
     return false;
   }
   bool const taken = answer.get();
@@ -76,7 +76,7 @@ void taker::listen_to(std::shared_ptr<holder> const& h) {
   });
 }
 
-// False: it has hung up.
+// Returns false if the holder has closed the connection.
 bool taker::hear(holder& h) {
   unix_packet said;
   switch (read_packet(h.socket.native_handle(), said)) {

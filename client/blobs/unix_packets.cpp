@@ -1,4 +1,4 @@
-// sendmsg and recvmsg with one descriptor beside the bytes.
+// Uses sendmsg and recvmsg, to send a descriptor with the bytes.
 #include "client/blobs/unix_packets.hpp"
 
 #include <sys/socket.h>
@@ -16,7 +16,7 @@ struct address {
   socklen_t size = 0;
 };
 
-// REQUIRES: it is short enough; the server's limit is 100.
+// Precondition: the name is short enough. The server's limit is 100.
 address address_of(std::string const& name) {
   address a;
   a.at.sun_family = AF_UNIX;
@@ -46,7 +46,7 @@ file_descriptor listen_at(std::string const& socket_name, int backlog) {
   return made;
 }
 
-// One that is not blocking is connected at once, or its holder has too many that wait.
+// A non-blocking socket connects at once, or fails if too many connections wait at the holder.
 file_descriptor connect_to(std::string const& socket_name, std::string& why) {
   file_descriptor made(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   auto const a = address_of(socket_name);
@@ -99,7 +99,7 @@ packet_read read_packet(int socket, unix_packet& into) {
   if (size > 0)
     if (auto const* head = CMSG_FIRSTHDR(&m);
         head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
-      // Two may be within the padding.
+      // The padding may contain two descriptors.
       for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= head->cmsg_len; at += sizeof(int)) {
         int fd = -1;
         std::memcpy(&fd, CMSG_DATA(head) + at, sizeof fd);

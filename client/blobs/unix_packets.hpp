@@ -1,9 +1,9 @@
-// The packets by which processes of one host give each other memory, over SOCK_SEQPACKET sockets in
-// Linux's abstract namespace, which Asio has no class for. No thread rules of their own.
+// Packets by which processes of one host give each other memory, over SOCK_SEQPACKET sockets in
+// Linux's abstract namespace, for which Asio has no class. Not synchronised.
 //
-// 'G' and a name asks for it, 'O' the same once: who has asked by 'G' is told when it goes. The
-// answers are 'A' and the name with a descriptor, 'N' and the name: it is not here, and 'D' and the
-// name: it is dropped, so whoever has taken it is to let go of it.
+// A request is 'G' or 'O' and a name. After 'G' the holder reports when the content is dropped,
+// after 'O' it does not. The answers are 'A' and the name with a descriptor, or 'N' and the name if
+// the content is not held. The report is 'D' and the name; the receiver must release the content.
 #pragma once
 
 #include <optional>
@@ -22,16 +22,18 @@ struct unix_packet {
 
 enum class packet_read { got, nothing_yet, hung_up };
 
-/// Listens there. Errors: std::system_error.
+/// Listens at a socket. Throws std::system_error.
 file_descriptor listen_at(std::string const& socket_name, int backlog);
-/// Nothing: it cannot be reached, or is another user's; `why` says which.
+/// Returns a connection, or none if the socket cannot be reached or belongs to another user; `why`
+/// is then the reason.
 file_descriptor connect_to(std::string const& socket_name, std::string& why);
-/// Whether who is at the other end has this process's user.
+/// Returns true if the process at the other end has the same user.
 bool is_of_same_user(int socket);
 
-/// Never waits. False: the other end has hung up, or does not read.
+/// Sends without blocking. Returns false if the other end has closed the connection or does not
+/// read.
 bool send_packet(int socket, char said, std::string_view name, int fd = -1);
-/// Never waits. Anything that is no such packet: hung_up.
+/// Reads without blocking. Returns hung_up for invalid packets.
 packet_read read_packet(int socket, unix_packet& into);
 
 }  // namespace muster::detail

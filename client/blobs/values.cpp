@@ -1,4 +1,4 @@
-// Stores by number, and exceptions as codes.
+// Implements the C interface: stores by number, and exceptions as codes.
 #include "client/blobs/values.h"
 
 #include <atomic>
@@ -21,7 +21,7 @@
 namespace muster::detail {
 namespace {
 
-// A failure with a code of the interface.
+// An error with a code of the interface.
 class refused : public std::runtime_error {
  public:
   refused(int code, std::string const& why) : std::runtime_error(why), code(code) {}
@@ -30,7 +30,7 @@ class refused : public std::runtime_error {
 
 thread_local std::string last_error;
 
-// Calls what may throw.
+// Calls f and converts exceptions to codes.
 template <class F>
 auto guarded(F const& f) noexcept -> decltype(f()) {
   try {
@@ -52,7 +52,7 @@ int done(F const& f) noexcept {
   });
 }
 
-// Threads that begin while it lives take no signals of the program.
+// Threads that are started while this object exists block all signals.
 class signals_blocked {
  public:
   signals_blocked() {
@@ -76,7 +76,7 @@ void write_text(std::string const& text, char* into, std::size_t size) {
   std::memcpy(into, text.c_str(), text.size() + 1);
 }
 
-// One store with the thread of its sockets.
+// A store with the thread of its sockets.
 class store {
  public:
   explicit store(std::size_t bytes_max)
@@ -97,7 +97,7 @@ class store {
     woken_ = true;
     changed_.notify_all();
   }
-  /// Ends its threads, and lets go of those that wait.
+  /// Ends its threads, and wakes those that wait.
   void close() {
     {
       std::lock_guard const held(mutex_);
@@ -118,7 +118,7 @@ class store {
     std::lock_guard const held(mutex_);
     return peers_;
   }
-  /// False: it listens already.
+  /// Returns false if the store already listens.
   bool listen_with(std::shared_ptr<peer_giver> const& by) {
     std::shared_ptr<peer_giver> before;
     std::lock_guard const held(mutex_);
@@ -149,7 +149,7 @@ class store {
   peer_taker from_peers;
 
  private:
-  std::mutex mutex_;  // protects all below but thread_
+  std::mutex mutex_;  // protects all of the following except thread_
   std::shared_ptr<peer_giver> peers_;
   std::condition_variable changed_;
   std::deque<std::string> dropped_;
@@ -159,10 +159,10 @@ class store {
   std::thread thread_;
 };
 
-// Those of this process. A forked process has none, and does not touch its parent's, which may be
-// locked.
+// The stores of this process. A forked process starts without stores, and does not touch its
+// parent's, which may be locked.
 struct stores {
-  std::mutex mutex;  // protects all below
+  std::mutex mutex;  // protects all of the following
   std::map<std::int64_t, std::shared_ptr<store>> by_number;
 };
 std::atomic<stores*> of_this_process{nullptr};

@@ -1,4 +1,4 @@
-// Who calls objects for the function or method that a thread of a worker runs.
+// The caller of objects for the function or method that a worker's thread executes.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace muster::detail {
 
-/// A call that is executed, as its order has it.
+/// Identifies a call that is being executed, by its caller and number.
 struct call_name {
   std::uint64_t caller = 0;
   bool of_worker = false;
@@ -18,8 +18,8 @@ struct call_name {
   auto operator<=>(call_name const&) const = default;
 };
 
-/// For as long as it lives, handles that this thread reads call by `caller`. `within`: the call
-/// that it executes; null: a function.
+/// Makes handles that this thread reads use `caller`, while this object exists. `within` is the
+/// call of a method that the thread executes; null for a function.
 class calls_here {
  public:
   calls_here(std::shared_ptr<object_caller> caller, call_name const* within)

@@ -11,9 +11,9 @@
 namespace muster::detail {
 namespace {
 
-constexpr std::size_t name_bytes_max = 256;  // the server's, too
+constexpr std::size_t name_bytes_max = 256;  // the server has this limit, too
 
-/// The value of a call, behind the same handle as that of a closure.
+/// The output of a method, with the same type of handle as that of a call.
 class call_handle final : public value_handle {
  public:
   call_handle(std::shared_ptr<object_calls> calls, object_calls::one call)
@@ -69,7 +69,7 @@ void check_method(std::string_view name) {
 
 }  // namespace
 
-// Users.
+// Called by users.
 
 object_calls::one object_calls::made(object_place const& to, std::string_view method, value args) {
   auto made = std::make_shared<asked>();
@@ -99,7 +99,8 @@ object_calls::handle object_calls::call(object_place const& to, std::string_view
     auto oldest = pending_.begin();
     while (oldest != pending_.end() && oldest->second->what != asked::step::call) ++oldest;
     auto const first = oldest == pending_.end() ? refused_.front() : oldest->second;
-    // What makes room may wait for who waits here: then the first is answered with that error.
+    // Room may depend on the thread that waits here (a cycle). The server then fails the first
+    // call.
     if (note_wait(*first)) {
       tell(held);
       held.lock();
@@ -123,7 +124,7 @@ std::vector<object_calls::handle> object_calls::call_in_turn(object_place const&
     all.push_back(std::make_shared<call_handle const>(shared_from_this(), left->back()));
   }
   lock held(mutex_);
-  if (over_) left->clear();  // they hold it in turn
+  if (over_) left->clear();  // the queued calls own each other in a cycle
   throw_if_over();
   for (std::size_t n = 0; n < in_turn_max && !left->empty(); ++n) {
     add_call(left->front());
@@ -207,7 +208,7 @@ void object_calls::tell(lock& held) {
   if (!told) wake_();
 }
 
-// Who waits.
+// Waiting.
 
 boost::asio::awaitable<std::string> object_calls::async_explanation_of(
     std::uint64_t object, std::chrono::milliseconds waited) const {
@@ -223,7 +224,7 @@ bool object_calls::note_wait(asked& a) {
   if (std::find(all.begin(), all.end(), *within) != all.end()) return false;
   if (all.size() >= waits_max) all.erase(all.begin());
   all.push_back(*within);
-  if (a.number == 0) return false;  // its turn has not come; told with it
+  if (a.number == 0) return false;  // not sent yet; reported when it is sent
   waits_.emplace_back(a.number, *within);
   return true;
 }

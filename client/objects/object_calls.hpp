@@ -1,11 +1,12 @@
-// What one caller asks of objects on tasks: makes, finds, calls and deletes them. It numbers what
-// it asks over its whole life, so that what a broken stream has lost is asked again and done once.
+// Requests of one caller about objects on tasks: to create, find, call and delete them. They are
+// numbered over its lifetime, so that requests lost with a broken stream are repeated and executed
+// once.
 //
 //   asked ──fill──► sent ──take──► answered, and `taken` by the server
-//                    └── the stream broke: `again`, all that is not answered, in order
+//                    └── the stream broke: `again` sends all unanswered requests, in order
 //
-// A coordinator's session has one, and a worker for its functions and methods. Any thread; owned by
-// those and by handles and values.
+// A coordinator's session has one, and a worker has one for its functions and methods. Owned by
+// these and by handles and values. Members may be called from any thread.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -29,30 +30,32 @@ namespace muster::detail {
 
 class object_calls final : public object_caller, public std::enable_shared_from_this<object_calls> {
  public:
-  /// Calls that are not answered, and bytes of their arguments. More: who calls waits.
+  /// Maximum number of unanswered calls, and of bytes of their arguments. At the limit, callers
+  /// wait.
   static constexpr std::size_t calls_max = 8192;
   static constexpr std::size_t bytes_max = std::size_t{64} << 20;
-  /// Objects that were deleted, of which the server may not know.
+  /// Maximum number of deleted objects that the server may not know about.
   static constexpr std::size_t drops_max = 10'000;
-  /// Methods that wait for one call, of which the server is told.
+  /// Maximum number of waiting methods per call that are reported to the server.
   static constexpr std::size_t waits_max = 64;
-  /// Answers that the server may keep for no reason, and bytes of them.
+  /// Maximum number of answers, and of their bytes, that the server may keep needlessly.
   static constexpr std::size_t taken_max = 256;
   static constexpr std::size_t taken_bytes_max = std::size_t{64} << 10;
   static constexpr std::size_t per_message_max = 1000;
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
-  /// Of call_in_turn, under way.
+  /// Maximum number of calls of call_in_turn in flight.
   static constexpr std::size_t in_turn_max = 8;
-  /// Between attempts at what the server has no room for; twice as long each time.
+  /// Delays before a request is repeated for which the server had no room; doubled each time.
   static constexpr std::chrono::milliseconds repeat_min{50}, repeat_max{2000};
 
-  /// `ticket`: of a session; empty for a worker, which says that of the handle with each call.
+  /// `ticket` is the secret of a session. It is empty for a worker, which sends the handle's ticket
+  /// with each call.
   explicit object_calls(std::string ticket) : ticket_(std::move(ticket)) {}
 
-  /// Before all else. `wake` is called when there is something to send, by any thread, under no
-  /// lock of this; `later` by the one that takes answers: repeat() is to be called after this time;
-  /// `erased` of each object that is; `lost`, with the task, when an object is found to be lost
-  /// with a server that has begun anew.
+  /// Sets callbacks; must be called first. `wake` announces that requests wait; it is called by any
+  /// thread without locks. `later` is called by the thread that processes answers, and asks for
+  /// repeat() after a delay. `erased` is called for each deleted object, `lost` with the task when
+  /// a restarted server has lost an object.
   void begin(
       std::function<void()> wake,
       std::function<void(std::chrono::milliseconds)> later = [](auto) {},
@@ -68,8 +71,8 @@ class object_calls final : public object_caller, public std::enable_shared_from_
       std::function<std::string(std::uint64_t object, std::chrono::milliseconds waited)>;
   using async_explainer = std::function<boost::asio::awaitable<std::string>(
       std::uint64_t object, std::chrono::milliseconds waited)>;
-  /// Before all else: `of` returns why calls of an object have no answer, for the end of a
-  /// sentence. `async_of` does the same for coroutines.
+  /// Sets functions that return why calls of an object have no answer, for the end of a sentence.
+  /// Must be called first. `async_of` is for coroutines.
   void explain_with(explainer of, async_explainer async_of) {
     explainer_ = std::move(of);
     async_explainer_ = std::move(async_of);
@@ -80,40 +83,42 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   boost::asio::awaitable<std::string> async_explanation_of(std::uint64_t object,
                                                            std::chrono::milliseconds waited) const;
 
-  // Users.
+  // Called by users.
   handle call(object_place const& to, std::string_view method, value args) override;
   std::vector<handle> call_in_turn(object_place const& to, std::string_view method,
                                    std::vector<std::string> args) override;
   void erase(object_place const& of) override;
-  /// Waits until the server has taken it; the number is set here. Errors: as raise() of what the
-  /// server refuses it with; unavailable_error.
+  /// Waits until the server has accepted the request, whose number is set here. Throws the server's
+  /// error as raise() does, and unavailable_error.
   remote_object create(v1::NewObject what);
   remote_object find(std::string const& name);
 
-  // The stream.
-  /// What there is to say, as much as a message takes. False: nothing.
+  // Called by the stream.
+  /// Fills a message with requests, up to its limits. Returns false if there are none.
   bool fill(v1::ObjectRequests& to);
   bool has_more() const;
-  /// Another stream begins.
+  /// Starts a new stream.
   void again();
   void take(v1::ObjectAnswers const& m);
-  /// Asks again what the server had no room for.
+  /// Repeats requests for which the server had no room.
   void repeat();
-  /// No answer will come any more.
+  /// Ends all requests: no further answers will arrive.
   void end(std::string const& reason);
 
-  /// One thing that is asked, and its answer. Those who wait for it keep it.
+  /// A request and its answer. Waiting threads and handles keep it.
   struct asked {
     enum class step : std::uint8_t { make, call, drop };  // in the order of a message
 
     std::uint64_t number = 0;
     step what = step::call;
-    v1::NewObject create{};  // make; with a class, or else it looks for the name
+    v1::NewObject
+        create{};  // make: creates an object of a class, or finds the name if there is none
     std::uint64_t object = 0;
     std::string method{}, args{}, ticket{}, task{};
-    muster::encoding encoding = muster::encoding::json;          // bytes: of a variable
-    std::shared_ptr<std::deque<std::shared_ptr<asked>>> next{};  // that wait for their turn
-    std::string shown{};                                         // "Counter.add"
+    muster::encoding encoding = muster::encoding::json;  // bytes: of a variable
+    std::shared_ptr<std::deque<std::shared_ptr<asked>>>
+        next{};           // requests that wait for their turn
+    std::string shown{};  // for example "Counter.add"
     bool answered = false;
     value output{};
     std::optional<failure> error{};
@@ -125,17 +130,17 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   };
   using one = std::shared_ptr<asked>;
 
-  /// Waits for the answer. False: not within `timeout`.
+  /// Waits for the answer. Returns false after `timeout`.
   bool wait(one const& a, std::chrono::milliseconds timeout);
   bool answered(one const& a) const;
-  /// Resumes it when there is an answer, perhaps at once.
+  /// Resumes the coroutine when there is an answer, possibly at once.
   void enter(one const& a, std::shared_ptr<waiting> const& w);
 
  private:
   using lock = std::unique_lock<std::mutex>;
 
   remote_object ask(v1::NewObject what);
-  /// All below REQUIRE the mutex.
+  /// The following require the mutex.
   void throw_if_over() const;
   void add(one a);
   static failure over(std::string const& reason);
@@ -144,14 +149,14 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   bool has_room(std::size_t bytes) const {
     return calls_ == 0 || (calls_ < calls_max && bytes_ + bytes <= bytes_max);
   }
-  /// If this thread executes a method, the server is told that it waits: that may be a circle.
-  /// False: there is nothing to tell.
+  /// If this thread executes a method, notes for the server that it waits, so that it detects
+  /// cycles. Returns false if there is nothing to send.
   bool note_wait(asked& a);
   void write(asked const& a, v1::ObjectRequests& to) const;
   void settle(asked& a, std::vector<std::shared_ptr<waiting>>& resumed);
-  /// Whatever was asked before this number has come to the server.
+  /// Notes that the server has received all requests before this number.
   void heard_before(std::uint64_t number);
-  /// Wakes the stream, once until it has looked; releases the mutex.
+  /// Wakes the stream, once until it has processed this. Releases the mutex.
   void tell(lock& held);
 
   std::string const ticket_;
@@ -162,30 +167,30 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::function<void(std::uint64_t)> erased_;
   std::function<void(std::string const&, failure const&)> lost_;
 
-  mutable std::mutex mutex_;  // protects all below
+  mutable std::mutex mutex_;  // protects all of the following
   std::condition_variable changed_;
   std::uint64_t last_ = 0;
-  std::map<std::uint64_t, one> pending_;  // not answered; at most calls_max, drops_max, and askers
-  std::size_t calls_ = 0;                 // of them
-  std::size_t bytes_ = 0;                 // of arguments of calls
-  std::deque<std::uint64_t> drops_;       // of them, at most drops_max
-  std::deque<one> out_;                   // pending and not sent on this stream
-  std::vector<one> refused_;              // for want of room at the server; counted as calls
+  std::map<std::uint64_t, one>
+      pending_;  // not answered; limited by calls_max, drops_max and the threads that wait
+  std::size_t calls_ = 0;            // number of pending calls
+  std::size_t bytes_ = 0;            // bytes of the arguments of calls
+  std::deque<std::uint64_t> drops_;  // pending deletions, at most drops_max
+  std::deque<one> out_;              // pending and not sent on this stream
+  std::vector<one> refused_;         // rejected because the server had no room; counted as calls
   std::chrono::milliseconds pause_ = repeat_min;
-  bool repeats_ = false;              // later
-  std::vector<std::uint64_t> taken_;  // not said on this stream
+  bool repeats_ = false;              // repeat() was requested
+  std::vector<std::uint64_t> taken_;  // not sent on this stream
   std::size_t taken_bytes_ = 0;
   struct said {
     std::uint64_t number = 0;
-    std::uint64_t last =
-        0;  // asked before it was said: the answer to a later one says it was heard
+    std::uint64_t last = 0;  // last request before it; the answer to a later one confirms it
   };
-  /// Taken, and not known to be heard: at most what was asked before the first was said, so 2 *
-  /// calls_max.
+  /// Acknowledged answers that the server may not have received. Limited by the requests before the
+  /// first one, to 2 * calls_max.
   std::deque<said> said_;
-  /// Calls that methods wait for, each with the one that waits, to be said on this stream.
+  /// Calls that methods wait for, each with the waiting method; not sent on this stream.
   std::vector<std::pair<std::uint64_t, call_name>> waits_;
-  bool told_ = false;         // the stream knows that there is something
+  bool told_ = false;         // the stream knows that requests wait
   bool told_ticket_ = false;  // on this stream
   std::optional<std::string> over_;
 };

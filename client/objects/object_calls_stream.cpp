@@ -1,4 +1,4 @@
-// What goes over a stream, and what comes.
+// Messages of a stream.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -9,8 +9,8 @@
 namespace muster::detail {
 namespace {
 
-/// The server had no room for it, or for its value. Updates and reads of variables may be executed
-/// behind what was asked later, and nobody may be there who hears that an update was lost.
+/// Returns true if a request that failed for lack of room may be repeated. Reads and updates of
+/// variables may run after later requests, and otherwise nothing would report a lost update.
 bool may_be_repeated(object_calls::asked const& a, v1::Failure const& why) {
   constexpr std::string_view reads[] = {"read", "read_rows", "gather", "info", "save", "cut_rows"};
   constexpr std::string_view updates[] = {"assign_add", "assign_sub", "scatter_add", "scatter_sub",
@@ -71,7 +71,7 @@ bool object_calls::fill(v1::ObjectRequests& to) {
     auto const& next = out_.front();
     bytes += next->size();
     if (rows > 0 && bytes > bytes_per_message_max) break;
-    // A message is read in the order of its steps, and has the calls of one ticket.
+    // A message is processed in the order of its steps, and its calls have the same ticket.
     if (last && (next->what < last->what || (ticket_.empty() && next->ticket != last->ticket)))
       break;
     last = next;
@@ -213,7 +213,7 @@ void object_calls::end(std::string const& reason) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto const a = all[i];
     for (auto const left = a->next; left && !left->empty(); left->pop_front()) {
-      ++calls_;  // as if it were under way
+      ++calls_;  // as if it were in flight
       bytes_ += left->front()->args.size();
       all.push_back(left->front());
     }

@@ -1,4 +1,4 @@
-// Handles as JSON, and what is said where one is of no use.
+// Handles as JSON, and errors for handles that cannot be used.
 #include "muster/remote_object.hpp"
 
 #include <stdexcept>

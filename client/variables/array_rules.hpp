@@ -1,4 +1,4 @@
-// Which arguments an array of one shape and dtype takes. For stored.hpp.
+// Checks of the arguments for an array of one shape and dtype. For stored.hpp.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,8 @@ inline std::uint64_t count_of(detail::shape const& of, std::size_t from = 0) {
 template <class T>
 class array_rules {
  protected:
-  static constexpr bool adds = sizeof(T) > 1;  // else it can be assigned, read and gathered only
+  static constexpr bool adds =
+      sizeof(T) > 1;  // otherwise it supports only assignment, read and gather
 
   array_rules(std::string dtype, detail::shape of)
       : dtype_(std::move(dtype)), shape_(std::move(of)), row_(count_of(shape_, 1)) {}
@@ -90,10 +91,10 @@ class array_rules {
     return made;
   }
   struct rows_to_add {
-    std::vector<std::uint64_t> places;  // rising
+    std::vector<std::uint64_t> places;  // ascending
     std::vector<T> rows;
   };
-  /// Those of equal indices add up.
+  /// Returns rows in ascending order; the values of equal indices are summed.
   rows_to_add summed(array_view const& which, array_view const& given) const {
     auto const chosen = indices(which);
     auto const with = rows(given, chosen.size());
@@ -116,7 +117,7 @@ class array_rules {
 
   std::string const dtype_;
   detail::shape const shape_;
-  std::uint64_t const row_;  // numbers in one
+  std::uint64_t const row_;  // number of elements in a row
 };
 
 }  // namespace muster::detail

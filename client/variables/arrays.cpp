@@ -1,5 +1,4 @@
-// Arrays on the wire of objects, which every language reads; python/muster/objects/arrays.py has
-// the same.
+// The encoding of arrays, common to all languages; see python/muster/objects/arrays.py.
 #include <bit>
 #include <cstring>
 #include <stdexcept>
@@ -95,7 +94,7 @@ head head_at(reader& r, std::string const& field) {
   return h;
 }
 
-/// The bytes of an array of this shape; nothing: more than there are numbers for.
+/// Returns true if an array of this shape has `bytes` bytes. False if the size overflows.
 bool has_bytes(array_view const& a, std::uint64_t bytes) {
   if (a.dtype == "none") return bytes == 0;
   if (a.dtype == "utf8" && a.shape.size() != 1) return false;

@@ -1,4 +1,4 @@
-// SHA-256 of what comes in pieces. For checkpoint_files.cpp.
+// SHA-256 of data that arrives in pieces. For checkpoint_files.cpp.
 #pragma once
 
 #include <openssl/evp.h>
@@ -19,7 +19,7 @@ class sha256 {
   void add(std::string_view bytes) {
     check(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
   }
-  /// 64 hexadecimal digits. Nothing is added after it.
+  /// Returns 64 hexadecimal digits. No data can be added afterwards.
   std::string digits() {
     unsigned char raw[EVP_MAX_MD_SIZE];
     unsigned size = 0;

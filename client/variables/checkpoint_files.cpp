@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 constexpr std::int64_t format = 1;
-constexpr std::string_view in_json = "json";  // the encoding of states; of pickles it is not said
+constexpr std::string_view in_json = "json";  // the encoding of JSON states; pickles have none
 constexpr std::string_view prefix = "checkpoint-", suffix = ".tmp";
 
 [[noreturn]] void fail(fs::path const& at) {
@@ -48,7 +48,7 @@ shape shape_of(json::value const& list) {
   return json::value_to<shape>(list);
 }
 
-// Without a slash behind it: what is above it is to be synced, too.
+// Removes a trailing slash, so that parent_path() is the directory above.
 fs::path named(fs::path path) {
   return path.has_filename() ? path : path.parent_path();
 }
@@ -57,7 +57,7 @@ fs::path named(fs::path path) {
 
 std::vector<std::uint64_t> checkpoints_in(fs::path const& path, bool unfinished) {
   std::vector<std::uint64_t> found;
-  // One that cannot be read is not one without checkpoints: training would begin anew.
+  // An unreadable directory is an error: treating it as empty would restart training from scratch.
   std::error_code error;
   fs::directory_iterator const all(path, error);
   if (error && error != std::errc::no_such_file_or_directory)
@@ -172,7 +172,8 @@ std::uint64_t checkpoint_writer::finish() {
 void tidy_checkpoints(fs::path const& path, std::uint64_t newest,
                       std::optional<std::uint32_t> keep) {
   auto const whole = checkpoints_in(path);
-  for (std::size_t i = 0; keep && i + *keep < whole.size(); ++i)  // a half is never taken for one
+  for (std::size_t i = 0; keep && i + *keep < whole.size();
+       ++i)  // renamed first, so that a partly removed checkpoint is not used
     fs::rename(folder_of(path, whole[i]), unfinished_of(path, whole[i]));
   std::error_code none;
   for (auto const n : checkpoints_in(path, true))
@@ -306,7 +307,7 @@ std::pair<std::vector<checkpoint_reader::part>, std::int64_t> checkpoint_reader:
       slot_of(kept, of).data.replace((low - begin) * row, bytes.size(), bytes);
     }
   }
-  if (found.empty()) {  // no rows
+  if (found.empty()) {  // the variable has no rows
     std::string const dtype(v.at("dtype").as_string());
     found.push_back({"", dtype, of, {}});
   }
@@ -325,7 +326,7 @@ found_checkpoint newest_checkpoint(fs::path const& path) {
         found.wrong.push_back(e.what());
       }
     }
-    // Else who writes has made newer ones meanwhile, and removed these.
+    // Otherwise the writing program has made newer ones and removed these.
     if (checkpoints_in(path) == there) return found;
   }
 }

@@ -1,8 +1,8 @@
-// A checkpoint on disk, of the form of python/muster/variables/checkpoint.py: PATH/checkpoint-7
-// with a file `data` and, written last, `manifest.json`, which has what lies where and the SHA-256
-// of both. It is made as checkpoint-7.tmp, brought to the disk, and then renamed: whatever dies on
-// the way leaves the ones before. Knows nothing of clusters. One thread, and one program at a time
-// for a path.
+// A checkpoint on disk, in the format of python/muster/variables/checkpoint.py: a directory
+// PATH/checkpoint-7 with a file `data` and, written last, `manifest.json`. The manifest lists the
+// positions in `data` and the SHA-256 of both files. A checkpoint is written to checkpoint-7.tmp,
+// synced and renamed, so that a crash leaves earlier checkpoints intact. Not thread-safe; only one
+// program may write to a path.
 #pragma once
 
 #include <boost/json.hpp>
@@ -20,7 +20,8 @@
 
 namespace muster::detail {
 
-/// Of those that are there, whole or not; or of those that were not finished. Oldest first.
+/// Returns the numbers of all finished checkpoints, complete or not, or of the unfinished ones.
+/// Oldest first.
 std::vector<std::uint64_t> checkpoints_in(std::filesystem::path const& path,
                                           bool unfinished = false);
 
@@ -30,7 +31,7 @@ struct saved_array {
   array_view of;
 };
 
-/// Of the next checkpoint, until finish(); else it leaves nothing. Errors: std::system_error,
+/// Writes the next checkpoint. Without finish() it leaves nothing. Throws std::system_error and
 /// std::filesystem::filesystem_error.
 class checkpoint_writer {
  public:
@@ -39,12 +40,12 @@ class checkpoint_writer {
   checkpoint_writer(checkpoint_writer const&) = delete;
 
   void variable(std::string const& name, shape const& of, std::string const& dtype);
-  /// A part of a variable, from row `begin` on, with what of its slots belongs to it.
+  /// Writes rows of a variable from row `begin` on, with the corresponding parts of its slots.
   void rows(std::string const& name, std::uint64_t begin, std::vector<saved_array> const& saved,
             std::int64_t version);
-  /// An object's state, which is JSON.
+  /// Writes the state of an object, as JSON.
   void object(std::string const& name, std::string_view state);
-  /// Its number, once it is there for good.
+  /// Returns the checkpoint's number after making it permanent.
   std::uint64_t finish();
 
  private:
@@ -60,18 +61,18 @@ class checkpoint_writer {
   boost::json::object variables_, objects_;
 };
 
-/// Removes what was never finished before `newest`, and all whole ones but `keep`.
+/// Removes unfinished checkpoints before `newest`, and all finished ones except the newest `keep`.
 void tidy_checkpoints(std::filesystem::path const& path, std::uint64_t newest,
                       std::optional<std::uint32_t> keep);
 
-/// Of one that is whole: all of it is read once to know.
+/// Reads a complete checkpoint. The constructor reads all of it to verify it.
 class checkpoint_reader {
  public:
-  /// Why it is not whole.
+  /// The checkpoint is incomplete or damaged; what() is the reason.
   struct torn : std::runtime_error {
     using runtime_error::runtime_error;
   };
-  /// Errors: torn.
+  /// Throws torn.
   checkpoint_reader(std::filesystem::path const& path, std::uint64_t number);
 
   struct part {
@@ -81,17 +82,17 @@ class checkpoint_reader {
 
     array_view view() const { return {dtype, shape, data}; }
   };
-  /// Rows of a variable with their slots, and its version, however it was divided when it was
-  /// saved. Errors: torn.
+  /// Returns rows of a variable with their slots, and its version, regardless of how it was sharded
+  /// when it was saved. Throws torn.
   std::pair<std::vector<part>, std::int64_t> rows(std::string const& name, std::uint64_t begin,
                                                   std::uint64_t end);
-  /// Errors: std::invalid_argument: it has no such variable, or one of another shape or dtype.
+  /// Throws std::invalid_argument if the variable is missing or has another shape or dtype.
   void check(std::string const& name, shape const& of, std::string const& dtype) const;
-  /// Errors: std::invalid_argument: it has no such object, or its state as a pickle of Python.
+  /// Throws std::invalid_argument if the object is missing or its state is a Python pickle.
   void check_object(std::string const& name) const;
-  /// Its state, which is JSON. Errors: torn.
+  /// Returns the object's state as JSON. Throws torn.
   std::string object(std::string const& name);
-  /// How many a part of the variable has, its slots with it.
+  /// Returns the number of arrays of each part of the variable, including slots.
   std::size_t arrays_of(std::string const& name) const;
   std::uint64_t number() const { return number_; }
 
@@ -106,12 +107,12 @@ class checkpoint_reader {
 };
 
 struct found_checkpoint {
-  std::unique_ptr<checkpoint_reader> newest;  // that is whole; or null
-  std::vector<std::string> wrong;             // with newer ones
+  std::unique_ptr<checkpoint_reader> newest;  // the newest complete one, or null
+  std::vector<std::string> wrong;             // errors of newer ones
 };
 found_checkpoint newest_checkpoint(std::filesystem::path const& path);
 
-/// JSON as Python's json.dumps(v, sort_keys=True) has it, whose digest a manifest carries.
+/// Returns JSON as Python's json.dumps(v, sort_keys=True) does; the manifest contains its digest.
 std::string python_json(boost::json::value const& v);
 
 }  // namespace muster::detail

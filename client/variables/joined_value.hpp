@@ -1,4 +1,4 @@
-// Several calls as one value.
+// Several calls as a single value.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,12 @@
 
 namespace muster::detail {
 
-/// What `join` makes of the values of `parts`, once all are there. The first error is its error.
+/// Returns a value computed by `join` when all parts are ready. The first error of a part is its
+/// error.
 std::shared_ptr<value_handle const> joined(std::vector<std::shared_ptr<value_handle const>> parts,
                                            std::function<value(std::vector<value>)> join);
 
-/// Of calls that return nothing.
+/// Returns a value for several calls without results.
 std::shared_ptr<value_handle const> all_of(std::vector<std::shared_ptr<value_handle const>> parts);
 
 }  // namespace muster::detail

@@ -1,5 +1,5 @@
-// What a method of a variable is given, as values of the variable's dtype: an array of any
-// alignment, or one number for all places. For stored_variable.cpp.
+// Arguments of a variable's methods, converted to its dtype: an array of any alignment, or one
+// number for all elements. For stored_variable.cpp.
 #pragma once
 
 #include <charconv>
@@ -24,7 +24,7 @@ namespace muster::detail {
   throw function_error(what, "IndexError");
 }
 
-/// As Python says it.
+/// Returns the number as Python prints it.
 inline std::string shown(double n) {
   char text[32];
   auto const end = std::to_chars(text, text + sizeof text, n).ptr;
@@ -39,7 +39,7 @@ N load(char const* from, std::size_t i) {
   return n;
 }
 
-/// Calls f with a null pointer to the type of numbers; false: there is none here.
+/// Calls f with a null pointer to the C++ type of a dtype. Returns false for unknown dtypes.
 template <class F>
 bool with_type(std::string_view dtype, F f) {
   auto const is = [&]<class N>(std::string_view name, N const* type) {
@@ -60,7 +60,7 @@ bool with_type(std::string_view dtype, F f) {
          is("bool", static_cast<std::uint8_t*>(nullptr));
 }
 
-/// Errors: TypeError (no single number).
+/// Throws TypeError if the argument is not a single number.
 inline double number(std::string const& field, array_view const& of) {
   double n = 0;
   bool const is = of.shape.empty() && with_type(of.dtype, [&]<class N>(N const*) {
@@ -71,7 +71,7 @@ inline double number(std::string const& field, array_view const& of) {
   return n;
 }
 
-/// A row, or a count. Errors: TypeError, ValueError.
+/// Returns a row or a count. Throws TypeError and ValueError.
 inline std::int64_t integer(std::string const& field, array_view const& of) {
   auto const n = number(field, of);
   if (!(std::abs(n) < 9e15)) value_error(field + ": is out of range");
@@ -87,7 +87,8 @@ struct operand {
   T at(std::size_t i) const { return single ? one : load<T>(data, i); }
 };
 
-/// One number as T. Errors: TypeError (it would be cut off), ValueError (T has it not).
+/// Returns one number as T. Throws TypeError if digits would be lost, ValueError if it is out of
+/// range.
 template <class T>
 T converted(array_view const& of, std::string_view own) {
   T made{};

@@ -24,7 +24,7 @@ std::vector<std::uint64_t> parts(shape const& of, std::uint64_t first) {
   return all;
 }
 
-/// Rounded up, from 0 on.
+/// Rounds up a number that is not negative.
 std::uint64_t ceiling(double n) {
   auto const down = static_cast<std::uint64_t>(n);
   return down + (static_cast<double>(down) < n);

@@ -15,14 +15,14 @@ namespace json = boost::json;
 
 void append_text(std::string& to, std::string_view text) {
   auto const escaped = [&to](unsigned n) {
-    char digits[11];  // as the compiler has to reckon with any number
+    char digits[11];  // large enough for any number, which the compiler must assume
     std::snprintf(digits, sizeof digits, "\\u%04x", n);
     to += digits;
   };
   to += '"';
   for (std::size_t i = 0; i < text.size();) {
     auto const c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x80) {  // valid UTF-8, as it comes from parsed JSON or names that were checked
+    if (c >= 0x80) {  // valid UTF-8, because it comes from parsed JSON or checked names
       int const more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
       unsigned point = c & (0x3f >> more);
       for (int k = 1; k <= more && i + static_cast<std::size_t>(k) < text.size(); ++k)
@@ -79,7 +79,7 @@ void append(std::string& to, json::value const& v) {
 
 }  // namespace
 
-// Of keys by code points: those of UTF-8 sort so by their bytes.
+// Sorts keys by code points, which equals the order of UTF-8 bytes.
 std::string python_json(json::value const& v) {
   std::string text;
   append(text, v);

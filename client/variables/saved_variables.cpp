@@ -8,8 +8,8 @@ namespace muster::detail {
 namespace {
 
 constexpr std::uint64_t with_slots =
-    4;  // an array, its momentum, and as many bytes of slots as Adam has
-constexpr std::size_t ahead_max = 2;  // pieces that are asked for before they are written
+    4;  // the array, its momentum, and as many bytes of slots as Adam has
+constexpr std::size_t ahead_max = 2;  // pieces requested before they are written
 
 using handle = variable_core::handle;
 
@@ -39,7 +39,8 @@ std::int64_t integer_of(array_view const& a) {
   return n;
 }
 
-/// Array, names and slots in turns, version. Returns the version.
+/// Writes an answer: array, then names and slots alternately, then the version. Returns the
+/// version.
 std::int64_t write(checkpoint_writer& out, variable_core const& v, std::uint64_t begin,
                    value const& answer) {
   auto const parts = decode(answer.bytes);
@@ -77,7 +78,7 @@ void save_in_pieces(checkpoint_writer& out, variable_core const& v, std::size_t 
     }
     while (!ahead.empty()) write_one();
   } catch (closure_error const&) {
-    throw;  // its task is lost, or the cut is: there is nothing to end
+    throw;  // the task or the snapshot is lost, so there is nothing to end
   } catch (...) {
     end_cut();
     throw;
@@ -85,7 +86,7 @@ void save_in_pieces(checkpoint_writer& out, variable_core const& v, std::size_t 
   end_cut();
 }
 
-/// `first`: the row of load_rows, or null for load.
+/// `first` is the row for load_rows, or null for load.
 handle loaded(checkpoint_reader& from, variable_core const& v, std::size_t shard,
               std::uint64_t begin, std::uint64_t end, std::int64_t const* first) {
   auto const [parts, version] = from.rows(v.name(), begin, end);

@@ -1,4 +1,4 @@
-// Variables into checkpoints, and out of them into whatever shards there are now. Any thread.
+// Saves variables to checkpoints and loads them into any number of shards. Thread-safe.
 #pragma once
 
 #include "client/variables/checkpoint_files.hpp"
@@ -6,10 +6,11 @@
 
 namespace muster::detail {
 
-/// Each shard between two of its calls. REQUIRES: out.variable() has named it. Errors: those of
-/// calls and of the disk; std::invalid_argument (it has answered as no variable does).
+/// Saves each shard between two of its calls. Precondition: out.variable() was called for it.
+/// Throws the errors of calls and of the disk, and std::invalid_argument if the answer is not that
+/// of a variable.
 void save(checkpoint_writer& out, variable_core const& v);
-/// REQUIRES: from.check() has found it. Errors: those of calls; torn.
+/// Precondition: from.check() succeeded. Throws the errors of calls, and torn.
 void load(checkpoint_reader& from, variable_core const& v);
 
 }  // namespace muster::detail

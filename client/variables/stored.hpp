@@ -1,4 +1,4 @@
-// An array with the slots of its optimizers, as methods of variables change it. For
+// An array with the slots of its optimizers, and the methods that change it. For
 // stored_variable.cpp.
 #pragma once
 
@@ -38,7 +38,7 @@ class variable_base {
   virtual void load_rows(arguments const& a) = 0;
 };
 
-/// A slot that is no array of the variable's shape and dtype.
+/// A slot with another shape or dtype than the variable.
 struct other_slot {
   std::string dtype;
   detail::shape shape;
@@ -49,7 +49,7 @@ struct other_slot {
 
 template <class T>
 T sum(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {  // wraps, as numpy does
+  if constexpr (std::is_integral_v<T>) {  // wraps around, as in numpy
     using U = std::make_unsigned_t<T>;
     return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
   } else {
@@ -284,7 +284,7 @@ class stored final : public variable_base, array_rules<T> {
     adam_step(stored& of, double rate, double b1, double b2, double epsilon)
         : m_(of.moment("m")), v_(of.moment("v")), array_(of.now_.array) {
       auto const n = static_cast<double>(of.count_step());
-      // Of the correction, taken out of the paper's root of v.
+      // Part of the bias correction, moved out of the square root of v in the paper.
       double const root = std::sqrt(1 - std::pow(b2, n));
       rate_ = static_cast<T>(rate * root / (1 - std::pow(b1, n)));
       epsilon_ = static_cast<T>(epsilon * root);

@@ -7,7 +7,7 @@
 namespace muster::detail {
 namespace {
 
-/// Errors: TypeError.
+/// Throws TypeError for an unknown dtype.
 template <class F>
 std::shared_ptr<variable_base> make_of(std::string_view dtype, F f) {
   if (dtype == "float32") return f(static_cast<float*>(nullptr));
@@ -52,7 +52,7 @@ arguments decoded(value_view args) {
   }
 }
 
-/// `f` gets the variable and the arguments, and returns nothing, a count, or arrays.
+/// `f` receives the variable and the arguments, and returns nothing, a count, or arrays.
 template <class F>
 class_entry::method method(std::size_t least, std::size_t most, F f) {
   return [=](void* object, context&, value_view args, value& result) {

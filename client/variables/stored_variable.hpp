@@ -1,16 +1,17 @@
-// The class behind "muster.variable" in workers of C++: an array of one dtype with the slots of its
-// optimizers. Methods, their arguments and what is wrong with these are as
-// python/muster/variables/variable.py has them. Arguments and results are arrays.
+// The class behind "muster.variable" in C++ workers: an array of one dtype with the slots of its
+// optimizers. Methods, arguments and errors are those of python/muster/variables/variable.py.
+// Arguments and results are arrays.
 #pragma once
 
 #include "muster/object_class.hpp"
 
 namespace muster::detail {
 
-/// Copies for checkpoints of several coordinators at once; of more the oldest goes.
+/// Maximum number of snapshots for concurrent checkpoints of several coordinators; the oldest is
+/// dropped.
 inline constexpr std::size_t cuts_max = 4;
 
-/// What every worker has beside its own classes. Null: none of that name.
+/// Returns a class that every worker provides in addition to its own, or null.
 class_entry const* built_in_class(std::string_view name);
 
 }  // namespace muster::detail

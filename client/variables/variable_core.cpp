@@ -30,7 +30,7 @@ void check_adds(std::string const& dtype, std::string_view method) {
                                 " can be assigned, read and gathered only");
 }
 
-/// The method that does so to rows.
+/// Returns the method that does the same to rows.
 std::string_view of_rows_of(std::string_view method) {
   return method == "assign"       ? "assign_rows"
          : method == "assign_add" ? "scatter_add"
@@ -50,7 +50,7 @@ std::string one_of(value const& v, std::vector<array_view>& found) {
   return "the answer of a variable is no array";
 }
 
-/// Rows of several answers, one behind the other.
+/// Concatenates the rows of several answers.
 value concatenated(std::vector<value> const& parts, shape const& of) {
   std::vector<array_view> all;
   for (auto const& p : parts) {
@@ -92,14 +92,14 @@ detail::shape variable_core::of_rows(std::uint64_t count) const {
   return made;
 }
 
-/// Rows of `data`, which begins with row `first`.
+/// Returns the rows `r` of `data`, whose first row is `first`.
 array_view variable_core::rows_of(std::string_view data, std::uint64_t first,
                                   range const& r) const {
   return {dtype_, of_rows(r.end - r.begin),
           data.substr((r.begin - first) * row_bytes(), (r.end - r.begin) * row_bytes())};
 }
 
-/// At least one.
+/// Returns at least one range.
 std::vector<variable_core::range> variable_core::ranges(std::uint64_t begin,
                                                         std::uint64_t end) const {
   std::vector<range> all;
@@ -195,7 +195,7 @@ variable_core::handle variable_core::gather(indices which) const {
   auto const most = std::max<std::uint64_t>(1, whole_bytes_max / (row_bytes() + 8));
   auto const per_piece = std::max<std::uint64_t>(1, piece_bytes / (row_bytes() + 8));
   std::vector<handle> parts;
-  std::vector<std::vector<std::size_t>> places;  // of the rows of each part
+  std::vector<std::vector<std::size_t>> places;  // positions of the rows of each part
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     std::vector<std::int64_t> here;
     std::vector<std::size_t> at;
@@ -297,7 +297,7 @@ variable_core::handle variable_core::change_rows(std::string_view method, indice
                                 ", what is given has " + std::to_string(data.size()) + " bytes");
   bool const is_step = method == "adam_rows";
   auto const most = std::max<std::uint64_t>(1, whole_bytes_max / (row + 8));
-  if (is_step) check_step_fits(which);  // before any shard has made it
+  if (is_step) check_step_fits(which);  // before any shard has made the step
   std::vector<handle> parts;
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     std::vector<std::int64_t> here;
@@ -317,13 +317,13 @@ variable_core::handle variable_core::change_rows(std::string_view method, indice
       rows_here += data.substr(k * row, row);
       if (!is_step && here.size() == most) send();
     }
-    // Of Adam all shards count their steps alike.
+    // All shards must count Adam's steps alike.
     if (!here.empty() || is_step) send();
   }
   return all_of(std::move(parts));
 }
 
-// A step is one call of each shard.
+// A step is a single call of each shard.
 void variable_core::check_step_fits(indices which) const {
   constexpr std::uint64_t heads = 1'000;
   for (std::size_t i = 0; i < shards_.size(); ++i) {
@@ -344,7 +344,7 @@ variable_core::handle variable_core::step(std::string_view method, array_view co
   check_whole(gradient);
   check_numbers(method, more);
   std::vector<handle> parts;
-  for (std::size_t i = 0; i < shards_.size(); ++i)  // before another one has made the step
+  for (std::size_t i = 0; i < shards_.size(); ++i)  // before any shard has made the step
     if ((bounds_[i + 1] - bounds_[i]) * row_bytes() + 1000 > result_bytes_max)
       throw std::invalid_argument(std::string(method) + ": a shard has " +
                                   std::to_string((bounds_[i + 1] - bounds_[i]) * row_bytes()) +

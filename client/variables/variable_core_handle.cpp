@@ -1,4 +1,4 @@
-// Variables that were found by their names, and handles of them as JSON.
+// Variables found by name, and their handles as JSON.
 #include <stdexcept>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// What both languages call variables on the wire.
+// Names of variables on the wire, common to both languages.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,15 @@
 
 namespace muster::detail {
 
-/// The class that workers have, and as what people see its objects.
+/// The function that workers provide, and the class name that is displayed.
 inline constexpr std::string_view variable_function = "muster.variable";
 inline constexpr std::string_view variable_class_name = "muster.Variable";
-/// Of the one that has the name of a variable in shards, and where these begin: by it others find
-/// them, and no other gets its name.
+/// Class of the object that has the name of a sharded variable and the bounds of its shards. Other
+/// programs find the shards through it, and no other object can get the name.
 inline constexpr std::string_view sharded_class_name = "muster.ShardedVariable";
 
-/// Bytes: pieces have whole rows, and those of a checkpoint the slots of momentum and Adam, too, in
-/// one call.
+/// Maximum bytes of a row. Pieces consist of whole rows. Those of a checkpoint also contain the
+/// slots of momentum and Adam, in one call.
 inline constexpr std::uint64_t row_bytes_max = std::uint64_t{7} << 20;
 
 }  // namespace muster::detail

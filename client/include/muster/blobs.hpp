@@ -137,7 +137,8 @@ class blobs {
   /// @throws std::invalid_argument  names the invalid option
   explicit blobs(blobs_options options);
   /// Copies contents that may still be needed to the server, for up to ten seconds, and then frees
-  /// all memory. Precondition: no other thread uses this object.
+  /// all memory. Contents at the server are not renewed any longer. Precondition: no other thread
+  /// uses this object.
   ~blobs();
   blobs(blobs const&) = delete;
   blobs& operator=(blobs const&) = delete;
