@@ -45,8 +45,8 @@ struct rank_stack {
   std::uint32_t rank = 0;
   std::string text{};     // its own process, in the format of faulthandler; empty if there is none
   std::string process{};  // such as "S in futex_wait_queue"
-  /// Whether `text` has native frames. Other threads are then not compared, and a changed stack is
-  /// not counted as progress: the vitals show that.
+  /// Whether `text` is native. Other threads are then not compared, and a changed stack does not
+  /// count as progress.
   bool native = false;
 };
 
@@ -73,8 +73,8 @@ class hang_watch {
   static constexpr std::size_t text_bytes_max = std::size_t{16} << 10;
   /// A barrier or step is late when it takes this many times as long as usual.
   static constexpr int late_times = 10;
-  /// An undecided verdict is reviewed after hang_after, then at doubling intervals up to this many
-  /// times hang_after.
+  /// Limit, in multiples of hang_after, of the doubling interval at which an undecided verdict is
+  /// reviewed.
   static constexpr int again_times_max = 64;
 
   /// @param trains by rank; other ranks (ps, evaluator) are neither examined nor named.
@@ -137,7 +137,7 @@ class hang_watch {
   std::optional<ranks> odd_ones(ranks const& among) const;
   /// Returns the ranks of `among` that are not in a collective operation, if some ranks are in one.
   ranks outside_collective(ranks const& among) const;
-  /// Returns two positions: "train.py:12 in step (rank 0) and train.py:40 in load (rank 3)".
+  /// Returns, for example, "train.py:12 in step (rank 0) and train.py:40 in load (rank 3)".
   std::string two_lines(ranks const& of) const;
   std::string line_of_rank(std::uint32_t rank) const;
   bool name_one(core::hang& h, core::hang_evidence by, ranks const& those) const;
@@ -159,7 +159,7 @@ class hang_watch {
 /// Returns the library whose collective operation the main thread waits in: "JAX", "torch", …;
 /// empty if none is known. docs/programs.md lists the frames.
 std::string_view collective_of(std::string_view stack);
-/// Returns the main thread's part of a stack, which is written last.
+/// Returns the main thread's part, which is written last.
 std::string_view main_thread_of(std::string_view stack);
 /// Returns the line where the main thread is, preferably outside Python's own and shared libraries:
 /// "/srv/train.py:12 in step"; "train in step(int)" for code without line numbers. Empty if

@@ -56,10 +56,9 @@ void unpack(std::string_view bytes, core::time_point base,
 class step_log {
  public:
   using segment = std::shared_ptr<step_segment const>;
-  /// Maximum size of all segments with their overhead: about 4 million steps. At the limit, the
-  /// oldest segment is dropped.
+  /// Maximum size of all segments: about 4 million steps. At the limit, the oldest is dropped.
   static constexpr std::size_t bytes_max = std::size_t{16} << 20;
-  /// Maximum number of spans that are not yet in a segment. At the limit, they are packed.
+  /// Maximum number of open spans; at the limit, they are packed.
   static constexpr std::size_t open_max = 16'384;
   /// Maximum age of open spans; then they are packed.
   static constexpr core::duration open_for = std::chrono::seconds(10);
@@ -76,7 +75,7 @@ class step_log {
 
   /// Packs open spans and returns the program's segments, oldest first.
   std::vector<segment> of(core::program_id program, core::time_point now);
-  /// Packs open spans and returns the segments added since the last call that still exist.
+  /// Packs open spans and returns segments that are new since the last call.
   std::vector<segment> take_new(core::time_point now);
   /// Returns the time after which the log is complete.
   core::time_point since() const { return since_; }

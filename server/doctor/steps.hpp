@@ -1,5 +1,5 @@
-// The step that each rank of a program has reached, when, and how long steps take, as far as ranks
-// report them. Keeps the last reported attempt of each program.
+// The steps of programs' ranks, when they were reached, and how long they take, as reported by
+// ranks. Keeps the last reported attempt of each program.
 //
 //   a worker's report, once a second ──► reported ──► progress, look, ranks
 //
@@ -65,8 +65,8 @@ struct program_steps {
 
 class step_table {
  public:
-  /// Maximum number of ranks of all programs. At the limit, the program without reports for longest
-  /// is forgotten.
+  /// Maximum number of ranks of all programs. At the limit, the program longest without a report is
+  /// forgotten.
   static constexpr std::size_t ranks_max = 16'384;
   /// Number of newest steps for which arrivals of ranks are kept.
   static constexpr std::size_t steps_kept = 128;
@@ -84,10 +84,10 @@ class step_table {
     core::duration sent{};  // on the monotonic clock of the worker's host
     std::vector<step_report> ranks{};
   };
-  /// Returns the places of all ranks of the attempt, by rank. Called once for each attempt.
+  /// Returns the places of all ranks, by rank. Called once for each attempt.
   using places_function = std::function<std::vector<rank_place>()>;
-  /// Adds a report and returns its steps with their times. The start of a rank's first step is
-  /// unknown. Ignores reports about earlier attempts and unknown ranks.
+  /// Adds a report and returns its steps with their times, without a rank's first step, whose start
+  /// is unknown. Ignores earlier attempts and unknown ranks.
   std::vector<step_span> reported(core::time_point now, report const& what,
                                   places_function const& places);
   void forget(core::program_id program);

@@ -1,10 +1,10 @@
-// One record for every closure that the server knows, in chunks that never move. The sub-models of
-// the core share these records; each field belongs to the sub-model named next to it.
+// One record for every known closure, in chunks that never move. The sub-models of the core share
+// these records; each field belongs to the sub-model named next to it.
 //
-// A closure_id is slot | generation << 32, so look-up is an index and a comparison, and the id of a
-// forgotten closure is recognised. Records are linked into lists by slot number (a session's queue,
-// or what a worker holds), so that moving a closure allocates nothing. Slot numbers are unique in
-// the server: tables take chunks of them from a common supply.
+// A closure_id is slot | generation << 32, so look-up is an index and a comparison, and ids of
+// forgotten closures are recognised. Records are linked into lists by slot number, so moving a
+// closure allocates nothing. Slot numbers are unique in the server: tables take chunks of them from
+// a common supply.
 //
 // Owned by the coordinator; engine thread only. Bounded by config::closures_max.
 #pragma once
@@ -104,8 +104,8 @@ struct closure_record {
   /// Returns whether it waits for something other than a worker.
   bool deferred() const { return phase < closure_phase::queued; }
 
-  /// Returns whether the newest attempt lost its worker or process, possibly because of the
-  /// closure.
+  /// Returns whether the closure may have caused the loss of its newest attempt's worker or
+  /// process.
   bool is_blamed_for_last_loss() const {
     if (!details || details->lost.empty()) return false;
     auto const& last = details->lost.back();
@@ -170,13 +170,13 @@ class closure_table {
     auto& r = (*this)[s];
     r.owner = owner;
     r.next = no_slot;
-    r.finished = {};  // removes the note about the previous closure; see release
+    r.finished = {};  // removes the previous closure's note; see release
     ++size_;
     return s;
   }
 
-  /// Allocates the slot of an id from an earlier process. REQUIRES: the id is unused, and
-  /// end_of_claims is called before the next allocation.
+  /// Allocates the slot of an earlier process's id. REQUIRES: the id is unused; end_of_claims is
+  /// called before the next allocation.
   slot claim(closure_id id, session_number owner) {
     slot const s = slot_of(id);
     auto const n = s / chunk_size;
@@ -203,7 +203,7 @@ class closure_table {
       }
   }
 
-  /// Frees the slot. The note is kept until the slot is used again. REQUIRES: it is in no list.
+  /// Frees the slot and keeps the note until its next use. REQUIRES: it is in no list.
   void release(slot s, release_note note) {
     auto& r = (*this)[s];
     check(r.owner != session_number{}, "a closure is released once");
@@ -220,7 +220,7 @@ class closure_table {
     free_ = s;
   }
 
-  /// Returns the note of a released closure whose slot was not used since.
+  /// Returns the note of a released closure whose slot was not reused.
   std::optional<release_note> note_of(closure_id id) const {
     slot const s = slot_of(id);
     if (!is_mine(s)) return {};
@@ -235,7 +235,6 @@ class closure_table {
   /// Returns an upper bound of the slots in use.
   std::uint64_t slots_end() const { return std::uint64_t{chunks_.size()} * chunk_size; }
   /// Visits closures from slot `from` on until `units` are spent; skipping a slot costs 1.
-  ///
   /// @param f called as `f(slot, record)`; returns the additional cost, or nothing to stop after
   ///   it.
   /// @return where to continue.
@@ -255,7 +254,6 @@ class closure_table {
     }
     return from;
   }
-  /// Visits every known closure, by slot.
   template <class F>
   void for_each(F f) const {
     for (std::uint32_t n = 0; n < chunks_.size(); ++n) {
@@ -306,9 +304,9 @@ class closure_table {
     }
     return fresh_++;
   }
-  // Returns the generation that follows `g`. An earlier process may have assigned further ids after
-  // its own, which are unknown, so those continue with this process's first generation. "Earlier"
-  // is computed modulo 2^32, because generations wrap around.
+  // Returns the generation after `g`. Which ids an earlier process assigned after its own is
+  // unknown, so those continue with this process's first generation. "Earlier" is modulo 2^32,
+  // since generations wrap.
   std::uint32_t generation_after(std::uint32_t g) const {
     return is_earlier(g) ? wide_.first_generation : g + 1 == 0 ? 1 : g + 1;
   }

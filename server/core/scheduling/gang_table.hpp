@@ -31,7 +31,7 @@ struct gang {
   time_point impatient_at = never;  // when to start keeping workers free for it
   bool impatient = false;
   std::uint64_t turn = 0;  // order in which gangs became complete; 0: incomplete
-  // Version of the fleet that was found able to hold it; see fleet_changed.
+  // Fleet that could hold it; see fleet_changed.
   std::uint64_t fleet = 0;
 };
 
@@ -39,13 +39,11 @@ class gang_table {
  public:
   /// Maximum number of members of a gang; a larger gang is refused with INVALID_ARGUMENT.
   static constexpr std::size_t size_max = 1'024;
-  /// Time that a gang waits for enough free slots before workers are kept free for it.
+  /// Time before workers are kept free for a gang.
   static constexpr duration patience = std::chrono::seconds(1);
-  /// Waiting gangs per step, oldest first, that may fail to find slots; the others wait for a later
-  /// step.
+  /// Waiting gangs per step, oldest first, that may fail to find slots.
   static constexpr std::size_t tries_max = 16;
-  /// Waiting gangs examined per step, including those that turn out to be too large for all
-  /// workers.
+  /// Waiting gangs examined per step, including those too large for all workers.
   static constexpr std::size_t looks_max = 64;
 
   /// Announces a member of a gang in the request that is being scheduled.
@@ -63,8 +61,8 @@ class gang_table {
   /// Forgets the names of gangs, which are local to one request.
   void end_of_request() { forming_.clear(); }
 
-  /// Counts a member as ready. Returns true if it was the last; the caller then sets an alarm for
-  /// the gang's `impatient_at`.
+  /// Counts a ready member. Returns whether it was the last; the caller then sets an alarm for
+  /// `impatient_at`.
   bool member_ready(std::uint64_t id, time_point now) {
     auto& g = all_.at(id);
     if (++g.ready < g.size) return false;
@@ -72,21 +70,21 @@ class gang_table {
     waiting_.emplace(g.turn = ++last_turn_, id);
     return true;
   }
-  /// Handles the gang's alarm: workers may now be kept free for it.
+  /// Handles the alarm: workers may be kept free for the gang.
   void on_patience_over(std::uint64_t id) { all_.at(id).impatient = true; }
 
   gang const* find(std::uint64_t id) const {
     auto const it = all_.find(id);
     return it == all_.end() ? nullptr : &it->second;
   }
-  /// Returns the waiting gang that follows `turn` and sets `turn` to its turn; 0 if there is none.
+  /// Returns the gang after `turn`, which is set to its turn; 0 if none waits.
   std::uint64_t next(std::uint64_t& turn) const {
     auto const it = waiting_.upper_bound(turn);
     if (it == waiting_.end()) return 0;
     turn = it->first;
     return it->second;
   }
-  /// Returns the next of the gangs that are set apart, in rotation; 0 if there is none.
+  /// Returns the next of the gangs that are set apart, in rotation, or 0.
   std::uint64_t next_apart() {
     if (apart_.empty()) return 0;
     auto it = apart_.upper_bound(last_apart_);
@@ -105,13 +103,13 @@ class gang_table {
   /// Returns whether any complete gang has not started.
   bool any_waits() const { return !waiting_.empty() || !apart_.empty(); }
 
-  /// Returns whether the current fleet was found able to hold the gang.
+  /// Returns whether the current fleet is known to be able to hold the gang.
   bool fits(gang const& g) const { return g.fleet == fleet_; }
-  /// Notes that the fleet could hold the gang; not checked again until the fleet changes.
+  /// Notes that the current fleet could hold the gang.
   void found_to_fit(std::uint64_t id) { all_.at(id).fleet = fleet_; }
   /// REQUIRES: it waits.
   void set_apart(std::uint64_t id) { apart_.insert(waiting_.extract(all_.at(id).turn)); }
-  /// Makes all gangs be checked again, since a worker was added or removed or its capacity changed.
+  /// Makes all gangs be checked again after a change of workers or their capacity.
   void fleet_changed() {
     ++fleet_;
     waiting_.merge(apart_);
@@ -125,12 +123,12 @@ class gang_table {
     return g;
   }
 
-  /// Notes that a member ended before the gang started; handled at the end of the step.
+  /// Notes, for the end of the step, that a member ended before the gang started.
   void member_ended(std::uint64_t id, closure_id member) {
     if (all_.contains(id)) broken_.emplace_back(id, member);
   }
   bool any_broken() const { return !broken_.empty(); }
-  /// Returns and removes a gang that has lost a member, with that member. REQUIRES: any_broken().
+  /// Removes and returns a gang that has lost a member, with the member. REQUIRES: any_broken().
   std::pair<std::uint64_t, closure_id> take_broken() {
     auto const b = broken_.back();
     broken_.pop_back();

@@ -75,8 +75,8 @@ class scheduler {
   void remove(worker_slots& w);
   /// Deletes the worker. REQUIRES: it holds no closures and was removed.
   void forget(worker_slots& w);
-  /// Moves the worker to the right ring. Call it after any change of the closures it holds, its
-  /// window, or whether it is open.
+  /// Moves the worker to the right ring. Call it after any change of what it holds, its window, or
+  /// whether it is open.
   void update(worker_slots& w) {
     if (!w.placed) return;
     if (auto const wanted = w.wanted(); wanted != w.ready) stand(w, wanted);
@@ -92,7 +92,7 @@ class scheduler {
   }
 
   bool satisfies(worker_slots const& w, requirement const& r) const;
-  /// Recomputes the worker's placement class. Call it after any change of what the worker provides.
+  /// Recomputes the worker's placement class, after any change of what it provides.
   void reconsider(worker_slots& w);
   void set_built(worker_slots& w, per_worker_id v, bool built);
 
@@ -103,28 +103,27 @@ class scheduler {
   void take_back(worker_slots& w, resource_amounts const& amounts);
   /// Returns a version that changes when the fleet changes or resources become free.
   std::uint64_t room_version() const { return room_version_; }
-  /// Appends the closure to those that the worker holds: running if a slot is free, else
-  /// prefetched. Returns whether it runs; the caller updates its book.
+  /// Appends a closure to the worker's: running if a slot is free, else prefetched. Returns whether
+  /// it runs; the caller updates its book.
   [[nodiscard]] bool hold(worker_slots& w, slot c) {
     w.idle_noted = false;
     bool const runs = w.running.size < w.slots && w.prefetched.size == 0;
     closures_.push_back(runs ? w.running : w.prefetched, c);
     return runs;
   }
-  /// Prepends the closure to the worker's list that matches the closure's state.
+  /// Prepends the closure to the list that matches its state.
   void hold_first(worker_slots& w, slot c) {
     closures_.push_front(list_of(w, c), c);
     if (closures_[c].exclusive) w.shut |= worker_slots::by_exclusive;
   }
   /// Moves a prefetched closure to the running ones. REQUIRES: its state is still prefetched.
   void start(worker_slots& w, slot c, bool reported);
-  /// Moves the newest running closure that was not reported back to the prefetched ones and returns
-  /// it; no_slot if there is none.
+  /// Moves the newest unreported running closure back to the prefetched ones and returns it, or
+  /// no_slot.
   slot stop_one_unreported(worker_slots& w);
   /// Frees the slot of a closure that waits for a value. REQUIRES: it runs there, and may_yield().
   void give_slot(worker_slots& w, slot c);
-  /// Takes the slot again for a closure that continues or is about to leave its worker. REQUIRES:
-  /// it waits.
+  /// Takes the slot again for a closure that continues or leaves its worker. REQUIRES: it waits.
   void take_slot(worker_slots& w, slot c);
   void reserve(worker_slots& w, slot c) {
     if (auto const& l = queue_of(c); l.single) take_for_queue(w, l);
@@ -139,55 +138,53 @@ class scheduler {
   }
 
   bool any_idle() const { return idle_workers_ > 0; }
-  /// Marks workers with an idle slot; retract() considers those that received nothing since.
+  /// Marks workers with an idle slot, for retract().
   void note_idle(time_point now);
   bool idle_noted() const { return noted_at_ != never; }
-  /// Returns prefetched closures that the marked idle workers could run instead. These are all of a
-  /// worker's if it has started none since the marking, else a share equal to that of idle slots.
-  /// The window of the worker that loses them shrinks accordingly. No closure is returned twice.
-  /// @param fixed closures of this session are never returned, since no other worker can run them.
+  /// Returns prefetched closures that marked workers, still idle, could run. These are all of a
+  /// worker's if it has started none since, else a share equal to that of idle slots. The worker's
+  /// window shrinks accordingly. No closure is returned twice.
+  /// @param fixed session whose closures no other worker can run.
   std::vector<slot> retract(session_number fixed);
 
-  /// Performs one turn. Returns a worker with room and fills `run` with at least one closure for
-  /// it, unqueued, oldest first; null if nothing can be placed. The caller dispatches them and
-  /// calls `update`.
+  /// Performs one turn: returns a worker and fills `run` with at least one closure for it,
+  /// unqueued, oldest first; null if none can be placed. The caller dispatches them and calls
+  /// `update`.
   worker_slots* next(std::vector<slot>& run);
 
-  /// Notes that a worker was added, or that it accepts or no longer accepts closures.
+  /// Notes that a worker was added, or started or stopped to accept closures.
   void fleet_changed() {
     gangs.fleet_changed();
     ++room_version_;
   }
   gang_table gangs;
   static status valid_gangs(std::vector<closure_spec> const& specs);
-  /// Plans the placement of a gang: the emptiest worker first. Empty if it does not fit.
-  /// @param idle use only free capacity; otherwise all that the workers have.
+  /// Plans the placement of a gang, emptiest worker first. Empty if it does not fit.
+  /// @param idle whether to use only free capacity.
   std::vector<std::pair<slot, worker_slots*>> plan(gang const& g, bool idle) const;
-  /// Keeps these workers free for a gang until it has started, instead of the previous ones.
+  /// Keeps these workers, instead of the previous ones, free for a gang until it has started.
   void keep_free(std::vector<stream_id> wanted);
 
   exclusive_table exclusives;
-  /// Defers the closure until a worker is empty.
   void wait_exclusive(slot c, time_point now);
-  /// Ends the wait of a closure that has an empty worker, has ended, or may run with others.
-  /// REQUIRES: it waits for an empty worker.
+  /// Ends a wait for an empty worker: it is found, or the closure has ended or may run with others.
+  /// REQUIRES: it waits.
   void end_exclusive_wait(slot c, time_point now);
-  /// Ends the isolation of a closure that may run with others or has ended. REQUIRES: it does not
-  /// wait for an empty worker.
+  /// Ends the isolation of a closure. REQUIRES: it does not wait for an empty worker.
   void not_exclusive(slot c);
   /// Returns an empty worker that can run the closure at once, or null.
   worker_slots* empty_worker_for(slot c);
-  /// Keeps a worker that could run the closure empty until it does, instead of the previous worker.
-  /// Returns the worker; null if there is none.
+  /// Keeps a worker that could run the closure empty for it, instead of the previous worker.
+  /// Returns it, or null.
   worker_slots* keep_one_empty_for(slot c);
   /// Reserves the worker for an isolated closure. REQUIRES: it holds no closures.
   void run_exclusively_on(worker_slots& w) { w.shut |= worker_slots::by_exclusive; }
 
-  /// Returns the first requirement that no worker meets, of the workers that have the function and
-  /// meet the requirements before it; nothing if a worker meets all.
+  /// Of the workers with the function, returns the first requirement that none meets together with
+  /// those before it; nothing if a worker meets all.
   std::optional<unmet_need> unmet(function_id f, requirement const& r) const;
-  /// Returns whether the worker could run closures of this queue if it were open and empty. Ignores
-  /// values that have to be built first.
+  /// Returns whether the worker, if open and empty, could run closures of this queue. Ignores
+  /// values that have to be built.
   bool would_do(worker_slots const& w, closure_queue const& l) const;
 
   /// Returns a violated invariant, or an empty string.
@@ -239,7 +236,7 @@ class scheduler {
   void for_each_idle(F f) const {
     for (auto const& [key, c] : classes_) c->idle.for_each(f);
   }
-  /// Returns an idle worker that holds no closures and can run those of the queue, or null.
+  /// Returns an empty worker that can run closures of the queue, or null.
   worker_slots* empty_worker(closure_queue const& l) const;
 
   closure_table& closures_;

@@ -1,5 +1,5 @@
-// Sessions and REST jobs, with their state, their error, their parked joins, and notes about
-// forgotten ones.
+// Sessions and REST jobs: their state, their error, their parked joins, and notes about forgotten
+// ones.
 //
 // A job that has sent no closure to a worker is shown as QUEUED; here its state is `running`.
 //
@@ -13,9 +13,9 @@
 //   failed | cancelled        (a streaming session starts its next generation instead; it ends
 //                              when its client leaves)
 //
-// Assigns the numbers by which other sub-models know a session; those own its closures, values and
-// queues. Owned by the coordinator; engine thread only. Limits: config::sessions_max,
-// finished_jobs_max and ended_sessions_max, which the callers enforce; notes_max.
+// Assigns the numbers of sessions; other sub-models own their closures, values and queues. Owned by
+// the coordinator; engine thread only. Limits: config::sessions_max, finished_jobs_max and
+// ended_sessions_max, which the callers enforce; notes_max.
 #pragma once
 
 #include <deque>
@@ -38,8 +38,8 @@ struct session : job_fact {
   session_number number{};
   std::size_t capacity = 0;
   std::uint32_t max_worker_failures = 0;  // 0: no limit
-  // True for client sessions without a limit of their own. Closures of a generation then count only
-  // ended processes towards the default limit, not lost workers.
+  // True for client sessions without a limit of their own: for closures of a generation, only ended
+  // processes count towards the default limit.
   bool forgives_lost_workers = false;
 
   bool started = false;          // a closure was sent to a worker
@@ -53,7 +53,7 @@ struct session : job_fact {
   std::unordered_map<std::uint64_t, closure_id> by_token;  // unreleased closures
   slot_list held;                                          // kept records of ended closures
   request_ledger requests;                                 // only if durable
-  std::uint64_t repeating = 0;     // requested repeats of outcomes whose values are being read back
+  std::uint64_t repeating = 0;     // requested repeats whose values are being read back
   bool attached = false;           // a stream serves it
   time_point lease_until = never;  // when it expires without a sign of its client
   time_point lease_alarm = never;  // set for that time or earlier
@@ -68,7 +68,7 @@ struct session : job_fact {
   core::delivery delivery() const { return spec.delivery; }
   session_traits const& traits() const { return traits_of(spec.delivery); }
   bool terminal() const { return state != job_state::running; }
-  /// Returns the state for views and listeners: a job that has not started is QUEUED.
+  /// Returns the state for views: a job that has not started is QUEUED.
   job_state shown_state() const {
     return terminal() || started || traits().generations ? state : job_state::queued;
   }
@@ -89,8 +89,8 @@ class session_table {
   session_id next_id() const { return session_id{wide_.last_session + 1}; }
   /// REQUIRES: s.id is next_id().
   session& add(session s);
-  /// Adds a session of an earlier process under its id. REQUIRES: the id is unused; ended sessions
-  /// are restored in the order in which they ended.
+  /// Adds a session of an earlier process. REQUIRES: the id is unused; ended sessions are restored
+  /// in the order in which they ended.
   session& restore(session s) { return put(std::move(s), true); }
   /// Forgets the session and keeps a note. REQUIRES: its closures, values and queues are removed.
   /// @param values number of its closures that have succeeded.
@@ -107,7 +107,7 @@ class session_table {
   }
   session& of(session_number n) { return *by_number_[raw(n)]; }
   session const& of(session_number n) const { return *by_number_[raw(n)]; }
-  /// Returns the session with the same idempotency key and submitter, or null.
+  /// Returns the session with this key and submitter, or null.
   session* find_key(session_spec const& like) const;
   std::map<session_id, std::unique_ptr<session>> const& all() const { return sessions_; }
   /// Returns whether this server has ever assigned the id, in any table.
@@ -122,7 +122,7 @@ class session_table {
   }
   /// Notes that a closure of the session was sent to a worker. REQUIRES: it is the first.
   void note_start(session& s, bool restored = false);
-  /// Notes that its state is now terminal: appends it to the finished jobs or ended sessions.
+  /// Notes that the session's state is now terminal.
   void finished(session& s);
   void forget_finished(session const& s) {
     std::erase(!s.traits().generations ? finished_ : ended_, s.id);
@@ -135,11 +135,10 @@ class session_table {
   std::uint64_t jobs(job_state s) const { return jobs_[static_cast<std::size_t>(s)]; }
   std::uint64_t streams() const { return streams_; }
 
-  /// Schedules the session to be settled at the end of the step.
   void settle_later(session& s);
   std::vector<session_id> take_unsettled() { return std::exchange(unsettled_, {}); }
 
-  /// Holds the session's client back or lets it continue. REQUIRES: this is a change.
+  /// Holds the client back or lets it continue. REQUIRES: this is a change.
   void hold_back(session& s, bool on) {
     s.full = on;
     held_back_ += on ? 1 : ~std::size_t{0};
@@ -164,7 +163,7 @@ class session_table {
   std::unordered_map<std::string, session_id> by_key_;
   std::deque<session_id> finished_;  // oldest first; may name forgotten ones
   std::size_t finished_count_ = 0;
-  std::deque<session_id> ended_;  // streaming sessions, oldest first; may name forgotten ones
+  std::deque<session_id> ended_;  // as finished_
   std::size_t ended_count_ = 0;
   // By job_state; finished ones are counted since the start.
   std::uint64_t jobs_[enum_size<job_state>] = {};

@@ -1,15 +1,14 @@
-// Tracks which large values are needed to rebuild others. A large value may exist only in workers'
+// Tracks which large values are needed to rebuild others. A large value may be only in workers'
 // memory. Its closure can rebuild it, but needs its own large inputs, which may be lost as well.
-// The closures of these inputs are therefore kept although no client wants their values. They are
-// needed `now` while a user has not ended, and `again` while a user's value exists only in workers'
-// memory.
+// The closures of these inputs are therefore kept even if released. They are needed `now` while a
+// user has not ended, and `again` while a user's value is only in workers' memory.
 //
 //             use          ended, value may be lost       copied or unwanted
 //   closure ───────► user ─────────────────────────► maker ──────────────────► forgotten
 //                      └──────────────── ended otherwise ─────────────────────────┘
 //
-// An input that its client has released while it is needed is *alone*. Its record is kept until its
-// last user is forgotten. Its value is kept only if the server has it or a user has not ended.
+// A needed input that its client has released is *alone*. Its record is kept until its last user is
+// forgotten, its value only if the server has it or a user has not ended.
 //
 // Knows ids only. Owned by the coordinator; engine thread only. Limits: one entry for each large
 // input of a closure; alone_max.
@@ -30,11 +29,11 @@ namespace muster::core {
 
 class lineage_book {
  public:
-  /// Maximum number of closures kept only for others. At the limit, the oldest is forgotten, and
-  /// values that depend on it cannot be rebuilt.
+  /// Maximum number of closures kept only for others. At the limit, the oldest is forgotten; values
+  /// that depend on it cannot be rebuilt.
   static constexpr std::size_t alone_max = 10'000;
-  /// Length of a chain of dependent values without a copy on the server. The last one is copied to
-  /// it at once.
+  /// Length of a chain of dependent values without a copy on the server; the last is copied at
+  /// once.
   static constexpr std::uint32_t copied_every = 16;
 
   bool empty() const {
@@ -46,30 +45,28 @@ class lineage_book {
   /// Notes that a user has ended. Returns whether its value should be copied to the server now.
   /// @param again whether its value may be lost.
   bool ended(closure_id user, bool again);
-  /// Notes that the server has its value, so that its inputs are no longer needed.
+  /// Notes that the server has its value, which no longer needs its inputs.
   void copied(closure_id id);
   bool is_copied(closure_id id) const { return copied_.contains(id); }
   /// Notes that its value was replaced or lost.
   void not_copied(closure_id id) { copied_.erase(id); }
-  /// Notes that it will not be rebuilt, so that its inputs are no longer needed.
+  /// Notes that it will not be rebuilt and no longer needs its inputs.
   void forget_user(closure_id user);
-  /// Forgets the closure, whose record is being deleted.
   void forget(closure_id id);
 
   bool is_needed(closure_id input) const { return needs_.contains(input); }
-  /// Returns whether a closure that has not ended needs the input.
   bool is_needed_now(closure_id input) const;
   /// Keeps an input only for others. REQUIRES: it is needed, and its client has released it.
   void keep_alone(closure_id input);
   bool is_alone(closure_id id) const { return alone_.contains(id); }
   std::size_t alone() const { return alone_.size(); }
-  /// Schedules a check of an input that is alone and may have its value again.
+  /// Schedules a check of an input that may be alone and have its value again.
   void look_at(closure_id id) {
     if (is_alone(id)) less_needed_.push_back(id);
   }
   /// Returns an input that is alone and may be needed less than before, or a null id.
   closure_id take_less_needed();
-  /// Returns the oldest input that is alone if there are more than alone_max, else a null id.
+  /// Returns the oldest input that is alone if there are too many, else a null id.
   closure_id over_limit();
 
   /// Returns a violated invariant, or an empty string.

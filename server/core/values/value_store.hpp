@@ -5,14 +5,13 @@
 //     ▲                  │ failed          │                       (the value stays on the disk)
 //     └──────────────────┘                 └── cannot be read: gone
 //
-// A value that is released during a read is still returned to those who requested it before. A
-// value that was lost can be rebuilt from its closure's arguments, and from the values of its
-// inputs if it names a blob. Arguments are kept for that up to 64 MiB; beyond that, the oldest are
-// dropped.
+// A value released during a read is still sent to those who requested it before. A lost value can
+// be rebuilt from its closure's arguments, and from its inputs if it names a blob. Up to 64 MiB of
+// arguments are kept for that; beyond that, the oldest are dropped.
 //
 // Writes only the fields `value` and `where` of the records; knows sessions by number. `take_moves`
-// returns the moves for the shell. Owned by the coordinator; engine thread only. Limits: entries
-// are bounded by the closures that keep values; bytes and counts by config.
+// returns the moves for the shell. Owned by the coordinator; engine thread only. Limits: one entry
+// for each closure that keeps a value; bytes and counts by config.
 #pragma once
 
 #include <map>
@@ -31,10 +30,10 @@ namespace muster::core {
 
 class value_store {
  public:
-  /// Maximum number of concurrent reads; further ones wait.
+  /// Maximum number of concurrent reads; others wait.
   static constexpr std::size_t reads_max = 64;
-  /// Maximum number of repeated runs of one closure, and depth of lost inputs of lost inputs.
-  /// Beyond these, values are not rebuilt.
+  /// Maximum number of repeated runs of a closure, and depth of lost inputs. Beyond them, values
+  /// are not rebuilt.
   static constexpr std::uint32_t runs_max = 3;
   static constexpr std::uint32_t depth_max = 128;
 
@@ -66,7 +65,7 @@ class value_store {
     std::vector<closure_id> dependents;
   };
 
-  /// `wide` has the limit shared by all stores of the server; it must outlive this.
+  /// `wide` has the limits shared by all stores of the server; it must outlive this.
   value_store(closure_table& records, config const& c, server_wide& wide, changes& out)
       : records_(records),
         config_(c),
@@ -86,31 +85,31 @@ class value_store {
   void keep(slot c);
   /// Removes the value from all counts, wherever it is.
   void let_go(slot c);
-  /// Empties the value of a record that is kept, because its client has released it.
+  /// Empties the value of a record after the client has released it.
   void forget_value(slot c);
-  /// Drops the value of a record that is kept, and notes why.
+  /// Drops the value of a record, which is kept, and notes why.
   void drop(slot c, release_reason why, time_point now, bool restored = false);
   bool has_value(closure_id id) const;
   std::optional<release_note> note_of(closure_id id) const;
-  /// Returns the bytes on disk. REQUIRES: the value is on disk or being written.
+  /// REQUIRES: the value is on disk or being written.
   std::uint64_t bytes_away(closure_id id) const { return away_.at(id); }
 
-  /// Returns the oldest value that the session holds, or a null id.
+  /// Returns a null id if the session holds no values.
   closure_id oldest_of(session_number n);
   void pop_oldest_of(session_number n) { holders_[n].values.pop(); }
   /// Returns why the session's oldest value must be dropped; nothing if it may stay.
   std::optional<release_reason> over_session_limit(session_number n) const;
   bool over_memory() const { return bytes() > (config_.spill ? spill_above() : bytes_max()); }
   bool over_disk() const { return disk_.over(config_.spill_bytes_max); }
-  /// Returns whether values in memory, without those being written, exceed the limit.
+  /// Returns whether values in memory, except those being written, exceed the limit.
   bool too_much_in_memory() const { return bytes() - writing_bytes_ > bytes_max(); }
   /// Returns whether values in memory exceed the limit.
   bool full() const { return bytes() > bytes_max(); }
-  /// Return and dequeue the oldest value that may be dropped; no_slot if there is none.
+  /// Return and dequeue the oldest value that may be dropped, or no_slot.
   slot pop_oldest_on_disk();
   slot pop_oldest_in_memory();
 
-  /// Starts to write the oldest values to disk until the rest in memory is within the limit.
+  /// Starts to write the oldest values to disk until the rest is within the limit.
   void write(time_point now);
   /// Reads the value back, or joins a read in progress. REQUIRES: it is on disk.
   reading& read(slot c);
@@ -122,21 +121,21 @@ class value_store {
   };
   /// Handles the shell's reply to a write. Returns an empty result if the value was released.
   write_result written(value_moved const& m, time_point now);
-  /// Handles the shell's reply to a read. Returns nothing if no read was requested.
+  /// Returns nothing if no read was requested.
   std::optional<reading> read_back(value_moved const& m);
-  /// Returns moves that delete all values that are on disk or being written.
+  /// Returns moves that delete all values on disk or being written.
   std::vector<value_move> forget_all() const;
   std::vector<value_move> take_moves() { return std::exchange(moves_, {}); }
 
   void keep_arguments(slot c);
-  /// Drops a closure's kept arguments, if any, because the server has a copy of its value.
+  /// Drops a closure's kept arguments, if any: the server has its value.
   void forget_arguments(slot c);
   bool may_be_lost(closure_record const& r) const;
-  /// Returns whether the value names a blob, which may exist only in workers' memory.
+  /// Returns whether the value names a blob, which may be only in workers' memory.
   static bool is_name(blob const& value) {
     return value.size() <= blob_name_bytes_max && names_blob(value.view());
   }
-  /// Requests a copy, on the server, of the blob that the value names.
+  /// Requests a copy of the named blob on the server.
   void copy(slot c) { moves_.push_back({move_kind::copy, records_.id_of(c), {}}); }
   static bool lost(release_reason why);
   rebuilding* find_rebuilding(closure_id id);
@@ -146,10 +145,10 @@ class value_store {
   rebuilding& begin_rebuilding(closure_id id, std::uint32_t depth, time_point now);
   /// Ends a rebuild. Restores the value if the closure still lacks it.
   rebuilding end_rebuilding(closure_id id, blob const* value);
-  /// Keeps the arguments of a job's closure that ended without a value, for a retry, within
+  /// Keeps the arguments of a job's unsuccessful closure for a retry, within
   /// config::retry_bytes_max.
   void keep_for_retry(slot c);
-  /// Removes the closure from all counts, because its record is being deleted.
+  /// Removes the closure from all counts, before its record is deleted.
   [[gnu::always_inline]] void forget_record(slot c) {
     auto const& r = records_[c];
     if (ended(r.state()))
@@ -161,24 +160,23 @@ class value_store {
   std::uint64_t bytes() const { return memory_.used(); }
   std::uint64_t disk_bytes() const { return disk_.used(); }
   std::uint64_t on_disk_count() const { return on_disk_count_; }
-  /// Returns the total size of the blobs that values name. A blob counts once for each value.
+  /// Returns the bytes of blobs that values name; a blob counts once for each value.
   std::uint64_t blob_bytes() const { return blob_bytes_; }
 
-  /// Returns since when values could not be written although some should be; `never` otherwise.
+  /// Returns since when values that should be written could not be; else `never`.
   time_point disk_fails_since() const { return bytes() > spill_above() ? failing_since_ : never; }
 
-  /// Returns whether each session's number of expected repeats equals that of its reads.
+  /// Returns whether the sessions' expected repeats match the reads.
   bool repeats(std::map<session_id, std::uint64_t> const& expected) const;
   /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
-  /// Returns whether the value may be written to disk and dropped when space is short. Names of
-  /// blobs stay in memory: they are short, and the blob is stored elsewhere.
+  /// Returns whether the value may be written to disk and dropped. Names of blobs stay: they are
+  /// short, and the blob is stored elsewhere.
   bool may_go(closure_record const& r) const {
     return config_.spill && r.value.size() >= config_.spill_value_bytes_min && !is_name(r.value);
   }
-  /// Returns the bytes of an ended closure's arguments and inputs.
   static std::uint64_t kept_bytes(closure_record const& r) {
     std::uint64_t bytes = r.args.size();
     if (r.details && r.details->inputs)

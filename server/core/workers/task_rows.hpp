@@ -47,15 +47,15 @@ struct task_row {
   bool given_up = false;            // lost for longer than recovery_timeout
   bool cordoned = false;            // accepts no new closures, whichever worker serves it
   bool awaits_replacement = false;  // its process has ended, and its worker program starts another
-  /// Closures blamed for its last broken connection. They are cleared of that if the same
-  /// incarnation reconnects. Bounded by its slots.
+  /// Closures blamed for its last broken connection, until the same incarnation reconnects. Bounded
+  /// by its slots.
   std::vector<closure_id> suspects;
   struct index_claim {
     core::incarnation by{};
     time_point at{};
     bool was_answered = false;  // a later message of the task's worker arrived
   };
-  /// Processes on other hosts that asked for this index and have to wait, oldest first.
+  /// Processes on other hosts that wait for this index, oldest first.
   std::vector<index_claim> claims;
   /// Maximum number of claims; a further one replaces the oldest.
   static constexpr std::size_t claims_max = 16;
@@ -94,23 +94,22 @@ class task_rows {
   /// - its explicit index
   /// - the row of its incarnation
   /// - the row of the incarnation that it replaces
-  /// - its index on another server, unless that task is present or the index is beyond the expected
-  ///   ones
+  /// - its index on another server, unless its task is present or it is beyond the expected ones
   /// - the lowest index of a lost worker program on its host
   /// - the lowest free index
   ///
-  /// The index of a lost task counts as free if it is below the expected number, where no index may
-  /// stay vacant. An index is never free if the task's worker program still serves other tasks or
-  /// is about to replace it.
+  /// A lost task's index is free if it is below the expected number, where none may stay vacant. An
+  /// index is not free while the task's worker program serves other tasks or is about to replace
+  /// it.
   /// @return the row, or RESOURCE_EXHAUSTED if all tasks_max rows are of present tasks.
   result<task_row*> admit(time_point now, worker_spec const& spec, reckoned const& with);
   /// Sets the task to CONNECTED, served by this worker. REQUIRES: admitted.
   void arrived(time_point now, task_row& t, worker_spec spec);
   /// Detaches the task's worker and sets the task to this state.
   void left(time_point now, task_row& t, task_state state, std::string why);
-  /// Reserves the row and its index for the next process of the same worker program.
+  /// Reserves the row for the next process of the same worker program.
   void expect_replacement(task_row& t) { t.awaits_replacement = t.spec.group != 0; }
-  /// Sets the task to LATE: its connection broke, but it may return. REQUIRES: present.
+  /// Sets the task to LATE after a broken connection. REQUIRES: present.
   void away(time_point now, task_row& t) { set(now, t, task_state::late); }
   void seen(time_point now, task_row& t) {
     t.last_seen = now;
@@ -124,8 +123,8 @@ class task_rows {
     bool forgot = false;              // whether rows were deleted since the last sweep
   };
   /// Marks late tasks, deletes old dead rows, and finds silent ones.
-  /// @param stalled pause of the server itself, which is added to every task's time.
-  /// @param awaited returns whether the row of a lost task must be kept until the task is given up.
+  /// @param stalled pause of the server itself, which is granted to every task.
+  /// @param awaited returns whether a lost task's row is kept until the task is given up.
   sweep_result sweep(time_point now, duration stalled,
                      std::function<bool(task_row const&)> const& awaited);
   time_point next_sweep() const { return next_sweep_; }
@@ -140,9 +139,9 @@ class task_rows {
   }
   std::uint32_t given_up() const { return given_up_; }
 
-  /// Returns how many tasks the job has, whoever is present: the largest of config::declared_jobs,
-  /// the highest index of a row plus one, and the tasks that are known or that the worker programs
-  /// of present tasks have announced (worker_spec::group_size).
+  /// Returns how many tasks the job has, present or not. This is the largest of
+  /// config::declared_jobs, the highest index plus one, and the known tasks plus those that present
+  /// worker programs have announced (worker_spec::group_size).
   std::uint32_t tasks_of(std::string const& job) const;
   /// Returns the configured number of tasks of the job; 0 if it is not declared.
   std::uint32_t declared(std::string_view job) const;
@@ -156,7 +155,6 @@ class task_rows {
   std::map<key, std::unique_ptr<task_row>> const& rows() const { return rows_; }
   std::uint32_t count(task_state s) const { return counts_[static_cast<std::size_t>(s)]; }
 
-  /// Returns how many jobs have rows.
   std::size_t jobs_counted() const { return tallies_.size(); }
 
   /// Returns a violated invariant, or an empty string.
@@ -172,7 +170,7 @@ class task_rows {
     /// Returns how many announced tasks have not attached.
     std::uint32_t missing() const { return present > 0 && size > rows ? size - rows : 0; }
   };
-  /// Counts used by tasks_of for one job. Each job and group has at least one row.
+  /// Counts of one job, for tasks_of. Each job and group has at least one row.
   struct job_tally {
     std::uint32_t rows = 0;
     std::int64_t free_hint = 0;  // every lower index is in use
@@ -182,7 +180,7 @@ class task_rows {
   };
   using tallies = std::unordered_map<std::string, job_tally>;
   static void add_to(tallies& all, task_row const& t);
-  /// Removes the row from its job's tally; call it before its state or specification changes.
+  /// Removes the row from its job's tally. Call it before its state or specification changes.
   void uncount(task_row const& t);
   void recount(task_row const& t);
   void shrink_group(task_row const& left);

@@ -24,8 +24,8 @@ class admission {
             lifecycle& life)
       : core_(core), texts_(texts), flow_(flow), keeping_(keeping), life_(life) {}
 
-  /// Returns whether the token is known, so that its closure must not be scheduled again. Repeats
-  /// the outcome of an ended closure, after reading it back if necessary.
+  /// Returns whether the token is known; its closure must then not be scheduled again. Repeats the
+  /// outcome of an ended closure.
   bool repeat(session& s, std::uint64_t token);
   /// Creates closures of a stream that fail at once, so that a join reports them.
   void fail_all(session& s, std::vector<closure_spec>& specs, failure_kind kind,
@@ -35,8 +35,8 @@ class admission {
   /// @param ids receives the closures' ids in order; may be null.
   void schedule_closures(session& s, std::vector<closure_spec>& specs,
                          std::vector<closure_id>* ids);
-  /// Queues the unfinished closures of one request that were restored into these slots; their phase
-  /// is queued, but they are in no queue. Inputs are named by id. Consumes the specs.
+  /// Queues unfinished closures of one request that were restored into these slots. Inputs are
+  /// named by id. Consumes the specs.
   void resume(session& s, std::vector<closure_spec>& specs, std::vector<slot> const& closures);
   /// Returns why a closure with a lost value cannot run again; empty if it can.
   std::string why_not_again(slot c) const;
@@ -45,19 +45,18 @@ class admission {
   value_store::rebuilding* run_again(slot c);
   /// Clears the queues of the rebuilders' session once it has no closures left.
   void tidy_rebuilders();
-  /// Handles results of the shell's moves of values, and values whose holders are gone.
+  /// Handles replies of the shell about values, and losses of holders.
   void moved(values_moved& e);
   /// Drops a value whose holder is gone. Does nothing if the closure has another value by now.
   void lost(value_moved const& m);
-  /// Notes that the server has a copy of the closure's blob, so that it need not be rebuilt.
+  /// Notes that the server has a copy of the closure's blob.
   void copied(closure_id id);
   /// Checks the session's options. INVALID_ARGUMENT names the field.
   status valid(session_spec const& spec) const;
   /// Checks the options of closures; errors name the position.
   status valid(std::vector<closure_spec> const& specs, session_spec const& session) const;
-  /// Checks that connected workers provide the closures' functions, if the session demands that;
-  /// else FAILED_PRECONDITION. Closures of a stream, which refuses no request, fail individually
-  /// instead. REQUIRES: valid.
+  /// Checks that connected workers provide the functions if the session demands that; else
+  /// FAILED_PRECONDITION. Closures of a stream fail individually instead. REQUIRES: valid.
   status served(std::vector<closure_spec> const& specs, session_spec const& session) const;
 
  private:
@@ -67,18 +66,17 @@ class admission {
   /// Returns why the function is missing although the session demands it; empty otherwise.
   std::string unserved(function_id f, session_spec const& session) const;
   /// Announces the gangs of a request.
-  /// @param restored records of restored closures; those that have already run are in no gang.
+  /// @param restored records of restored closures; those that have run are in no gang.
   void form_gangs(session const& s, std::vector<closure_spec> const& specs,
                   std::vector<slot> const* restored = nullptr);
-  /// Gives a new closure its options and inputs. Returns the error with which it must fail at once,
-  /// if any.
+  /// Gives a new closure its options and inputs. Returns the error with which it fails at once, if
+  /// any.
   /// @param request closures of the same request, by position.
   /// @param former details of the closure that it rebuilds, if any.
   std::optional<failure> take_extras(slot c, std::shared_ptr<closure_extras const> extras,
                                      std::vector<slot> const& request,
                                      closure_details const* former = nullptr);
-  /// Returns the value of an input that was kept with the closure; null if there is none or it is
-  /// large.
+  /// Returns the kept value of an input; null if there is none or it is large.
   static blob const* small_input(closure_details const& d, std::size_t k);
   void end_request(std::vector<std::pair<closure_id, failure>>& unfit);
   std::string lost_for_good(closure_id id) const;

@@ -27,40 +27,37 @@ class lifecycle {
 
   /// Sends the closure to the worker. REQUIRES: it was just taken out of its queue.
   void assign(worker_slots& w, slot c);
-  /// Takes over a queued or delayed closure that this worker has held since before the server
-  /// started.
+  /// Takes over a waiting closure that this worker has held since before the server started.
   void take_up(worker_slots& w, slot c, std::uint32_t attempt);
-  /// Notes that a slot of its worker has been running the closure since `at`.
+  /// Notes that its worker has been running the closure since `at`.
   void start(worker_slots& w, slot c, time_point at, bool reported);
-  /// Records the start of a prefetched closure that was answered before its start was known.
-  /// Returns that time.
+  /// Records and returns the start of a prefetched closure whose answer came before its start was
+  /// known.
   time_point began(slot c, time_point at);
   /// Marks the closure as prefetched again, because another closure has its slot.
   void stop(slot c);
-  /// Lets the closure wait for a value: its slot is free for another closure, and it is no longer
-  /// isolated. REQUIRES: its worker holds it, and may_yield().
+  /// Frees the slot of a closure that waits for a value, and ends its isolation. REQUIRES: its
+  /// worker holds it, and may_yield().
   void let_wait(worker_slots& w, slot c);
   /// Starts prefetched closures in free slots of the worker.
   void start_waiting(worker_slots& w);
-  /// Adds an attempt that is over to the record, which keeps the newest sixteen.
+  /// Adds the last attempt to the record, which keeps the newest sixteen.
   void remember_attempt(slot c, attempt_outcome outcome);
-  /// Requeues a closure that the worker holds, or ends it if it has reached a limit.
+  /// Requeues a closure that the worker holds, or ends it at a limit.
   /// @param suspect whether the closure may have caused the loss. Its pause then grows with each
   ///   loss.
   /// @param pause time before it is queued again.
-  /// @param process_ended whether the process that ran it ended; counted even where lost workers
-  ///   are not.
+  /// @param process_ended whether its process ended; counted even where lost workers are not.
   void requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause = {},
                bool process_ended = false);
   void succeed(slot c, blob&& value);
   /// Ends the closure as FAILED or CANCELLED. The first failure of a fail-fast session stops it.
   void fail(slot c, closure_state as, core::failure f);
   void cancel(slot c, std::string_view why);
-  /// Asks the closure's worker to stop it, once; the worker's answer ends it. REQUIRES: a worker
-  /// holds it.
+  /// Asks the closure's worker once to stop it; the answer ends it. REQUIRES: a worker holds it.
   void ask_to_stop(slot c);
-  /// The closures of a session that a stop ends. Closures with errors of their own are ended only
-  /// by their client, when it cancels them or leaves, and never by an error of the session.
+  /// Which closures of a session a stop ends. Closures with errors of their own end only if their
+  /// client cancels them or leaves, not with the session.
   enum class stops : std::uint8_t { all, but_own_errors };
   /// Ends queued closures of the session and asks workers to stop the others.
   /// @param with failure of the queued ones; null: they are cancelled.
@@ -70,46 +67,40 @@ class lifecycle {
   /// REQUIRES: it is neither terminal nor stopping.
   /// @param all_fail whether queued closures fail with the error instead of being cancelled.
   void fail_session(session& s, core::failure f, std::string_view why, bool all_fail = false);
-  /// Fails the sessions that relied on the task's state, and forgets that state.
+  /// Forgets the task's state and fails the sessions that relied on it.
   void lose_state(stateful_tasks::task_key const& t, std::string const& why);
-  /// Fails one session that relied on the task's state. Returns whether that ended its generation.
+  /// Fails one session that relied on the task's state. Returns whether its generation ended.
   bool lose_state_of(session& s, stateful_tasks::task_key const& t, std::string const& why);
-  /// Deletes the closure's record together with its session, which reports this for all closures.
+  /// Deletes the closure's record together with its session, which reports this once.
   void forget_with_session(slot c, release_reason why);
   /// REQUIRES: the closure has ended.
   void forget(slot c, release_reason why);
-  /// Deletes an ended closure that a resumable session holds, with its token.
+  /// Deletes an ended closure of a resumable session, with its token.
   void forget_held(slot c, release_reason why = release_reason::client);
-  /// Stores the value of an input for a closure that waits for it or is new.
   void use_input(slot c, std::size_t k, blob const& value);
-  /// Handles the release of a value. Returns true if the record must be kept, without its token,
-  /// because other values depend on it. REQUIRES: a resumable session holds it.
+  /// Returns whether a released value's record must be kept, without its token, for values that
+  /// depend on it. REQUIRES: a resumable session holds it.
   bool keep_for_others(slot c);
-  /// Forgets closures and values that were kept only for others and are no longer needed. Called at
-  /// the end of a step.
+  /// Forgets closures and values that are no longer needed by others, at the end of a step.
   void let_go_of_inputs();
-  /// Fails the closures whose input was found lost in this step.
+  /// Fails closures whose input was found lost in this step.
   void end_failed_inputs();
-  /// Fails the closure with TIMEOUT and its state. REQUIRES: its deadline has passed and no worker
-  /// executes it.
+  /// Fails the closure with TIMEOUT. REQUIRES: its deadline has passed and no worker executes it.
   void expire(slot c);
-  /// Returns why the received inputs cannot be combined with its arguments; empty if they can.
+  /// Returns why its inputs cannot be combined with its arguments; empty if they can.
   std::string unfit_inputs(closure_record const& r) const;
-  /// Returns the failure for dependents of the failed closure: the first failure of a chain, with
-  /// its class, its worker and the end of its traceback.
+  /// Returns the failure for its dependents: the first failure of a chain, with its class, its
+  /// worker and the end of its traceback.
   failure ended_as_input(slot c) const;
-  /// Passes ended inputs to the closures that wait for them, which are queued or fail, until no
-  /// more follow.
+  /// Passes ended inputs to their dependents, which are queued or fail, until none is left.
   void tell_dependents();
-  /// Releases a per-worker value. Its components are deleted at once, or with the last closure that
-  /// uses it.
+  /// Releases a per-worker value. Its components are deleted at once or with their last user.
   void release(per_worker_entry& v);
   /// Returns the component that the closure builds; null if its value was released.
   per_worker_component* component_of(worker const& w, slot c);
-  /// Schedules another build after a pause, because a failure of this one is tolerated. REQUIRES:
-  /// component_of.
+  /// Schedules another build after a tolerated failure and a pause. REQUIRES: component_of.
   void build_again(worker& w, slot c, core::failure why);
-  /// Counts a user of each per-worker value that the closure names. REQUIRES: they exist.
+  /// Counts the closure as a user of its per-worker values. REQUIRES: they exist.
   void use_per_worker(closure_extras const& x);
   /// Removes the gang, its alarm and its reserved workers, and returns it.
   gang forget_gang(std::uint64_t id);
@@ -118,21 +109,21 @@ class lifecycle {
   std::string absence(task_row const& t) const;
   /// Returns why no worker that meets the requirement can ever attach; nothing if one may.
   std::optional<failure> unsatisfiable(requirement const& r) const;
-  /// Returns why no worker that meets the requirement will have the value: its builds have lost too
-  /// many workers. Nothing if a worker has built it, is building it, or may return.
+  /// Returns why no worker that meets the requirement will have the value: its builds lost too many
+  /// workers. Nothing if a worker has built it, is building it, or may return.
   std::optional<failure> unbuildable(per_worker_entry const& v, requirement const& r) const;
-  /// Schedules a check, at the end of the step, of whether any worker can ever run the closure.
+  /// Schedules a check at the end of the step that some worker can run the closure.
   void check_later(slot c);
-  /// Fails scheduled closures that wait for a worker, or a value, that can never appear.
+  /// Fails scheduled closures that wait for a worker or value that can never appear.
   void check_feasible();
-  /// Schedules all waiting closures that can never run for check_feasible, and returns their
-  /// number. Visits all queues: for many events in one step, set step_frame::check_all instead.
+  /// Schedules all closures that can never run for check_feasible; returns their number. Visits all
+  /// queues: for many events in one step, set step_frame::check_all instead.
   std::size_t check_all_later();
-  /// Queues a closure that is in no queue, or defers it until its start.
+  /// Queues a new closure, or defers it until its start.
   void enqueue(slot c);
-  /// Retries the closure after a user error if its options allow it. Returns whether it did.
+  /// Retries the closure after a user error, if its options allow it. Returns whether it did.
   bool retry(worker& w, slot c, core::failure const& f);
-  /// Asks its worker to stop it, or fails it with TIMEOUT if no worker holds it.
+  /// Asks its worker to stop it; without a worker, fails it with TIMEOUT.
   void deadline_passed(slot c);
   /// Queues the delayed closures in step_frame::starts_due: at the head if they lost a worker, else
   /// at the tail. Closures of one queue keep their order. Isolated closures and members of gangs
@@ -145,16 +136,15 @@ class lifecycle {
                                      std::uint64_t id);
   /// REQUIRES: the closure is not isolated.
   void run_alone(slot c);
-  /// Takes back a loss that the closure was blamed for, because the worker has returned. Ends its
-  /// isolation if it is below the limit again.
+  /// Takes back a loss after the worker has returned. Ends the isolation if it is below the limit
+  /// again.
   void forgive_lost_worker(slot c);
 
  private:
   /// Fails the session's closures with errors of their own that can run only on this task.
   void fail_bound(session& s, stateful_tasks::task_key const& t, core::failure const& why);
   void give(worker_slots& w, slot c, closure_record& r);
-  /// Returns the number of workers reported to the function of a rebuild: the same as in the first
-  /// run.
+  /// Returns the number of workers reported to a rebuild: the same as in the first run.
   std::uint32_t declared_for_lost(closure_record const& r) const;
   void count_loss(slot c, bool process_ended);
   /// Returns the losses that count towards the session's limit.
@@ -162,24 +152,22 @@ class lifecycle {
   /// Returns the error message of a closure that has reached the limit.
   std::string text_of_losses(session const& s, closure_record const& r, std::uint32_t losses) const;
   enum class queue_end : std::uint8_t { head, tail };
-  /// Ends the delay of one closure.
   /// @param to end of its queue that it joins.
   void start_delay_elapsed(slot c, queue_end to);
   void unlink(slot c, closure_record const& r);
   void finish(slot c, closure_state as);
   void forget_record(slot c, closure_record& r, release_reason why);
-  /// Sends the outcome of a closure of a resumable session, and keeps its record.
+  /// Sends the outcome of a resumable session's closure and keeps its record.
   void hold(slot c);
   void unuse_per_worker(closure_extras const& x);
   void built(slot c, stream_id on);
   /// Forgets a build that its worker has lost or returned, and schedules a new one.
   /// @param suspect whether the build may have caused the loss of the worker.
   void lose_build(worker& w, slot c, bool suspect, closure_book::requeue_cause cause);
-  /// Forgets the closure of an unfinished build. This does not count as a failure.
+  /// Forgets an unfinished build without counting a failure.
   void withdraw_build(worker& w, slot c, closure_book::requeue_cause cause);
-  /// Ends the isolation of a closure that has ended or may run with others.
   void stop_being_exclusive(slot c);
-  /// Defers a closure that waits only for its gang or for an empty worker.
+  /// Defers a closure that waits only for its gang or an empty worker.
   void wait_for_others(slot c);
 
   engine_state& core_;

@@ -20,7 +20,7 @@ class session_flow {
   /// @param until when the client's current call ends.
   void renew_lease(session& s, time_point until);
   void set_lease_alarm(session& s);
-  /// Sets the age alarm for data kept since `kept_since`; no alarm if values do not age.
+  /// Sets the age alarm for data kept since `kept_since`, if values age.
   void set_age_alarm(session& s, time_point kept_since);
   /// Schedules the session to be settled at the end of the step if it has no closures left.
   /// Settling is deferred so that sessions do not disappear during a transition.
@@ -29,13 +29,11 @@ class session_flow {
         (s.sealed || s.stopping || s.closed || !s.joins.empty()))
       core_.sessions.settle_later(s);
   }
-  /// Returns whether its queue, or the table of all closures, is nearly full.
+  /// Returns whether its queue or the table of closures is nearly full.
   bool has_reason_to_hold_back(session const& s) const;
-  /// Lets the client of a held-back session continue if there is room.
   void relieve(session& s);
-  /// Lets held-back sessions continue when a closure was forgotten and the table is no longer full.
+  /// Relieves held-back sessions when the table of closures is no longer full.
   void on_free_place();
-  /// Reports that the job, or this generation of the session, has ended with its first error.
   void tell_failed(session const& s);
 
   closure_book::tally const& of(session const& s) const { return core_.book.of(s.number); }

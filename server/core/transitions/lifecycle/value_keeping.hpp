@@ -20,8 +20,7 @@ class value_keeping {
 
   /// REQUIRES: the value is in memory, dropped, or an error.
   value_reply value_of(slot c) const;
-  /// Returns the outcome of an ended closure for a resumable session; for a dropped value, the
-  /// reason.
+  /// Returns an ended closure's outcome for a resumable session; for a dropped value, the reason.
   outcome outcome_of(slot c) const;
   /// Ends a rebuild: sends the value, or why there is none, to those that wait for it.
   void rebuilt(slot b);

@@ -1,7 +1,7 @@
-// PerWorkerValues: decides which workers build which values, and sends the builds. A build is a
-// closure of the core itself. It is sent before all others and may exceed the window, but never the
-// credits. If its worker is lost, it is forgotten and the worker's successor builds again. Its
-// outcome becomes the state of a component.
+// PerWorkerValues: decides which workers build them, and sends the builds. A build is a closure of
+// the core itself. It is sent before all others and may exceed the window, but not the credits. If
+// its worker is lost, it is forgotten and the next worker builds again. Its outcome becomes the
+// state of a component.
 //
 // Owned by the coordinator, used within a step; engine thread only.
 #pragma once
@@ -24,29 +24,28 @@ class build_orders {
 
   /// Deletes components of tasks that the registry has forgotten.
   void forget_components();
-  /// Declares a value and schedules builds on all workers that need it. Errors are returned to the
-  /// call. Consumes the event.
+  /// Declares a value and schedules its builds. Errors are returned to the call. Consumes the
+  /// event.
   void create_value(create_per_worker& e);
   /// Releases a value; NOT_FOUND if it is unknown.
   void delete_value(delete_per_worker const& e);
   /// Releases the session's values, except those with the tokens in `but`.
   void release_per_worker(session const& s, std::vector<std::uint64_t> const& but = {});
-  /// Schedules the builds that a newly attached worker needs, and drops values that it need not
-  /// keep.
+  /// Schedules the builds of a newly attached worker, and drops values that it need not keep.
   void expect_components(worker& w);
   /// Dispatches scheduled builds to workers that are open.
   void send_builds();
-  /// Returns how many tasks of the job a declaration, a session or a value counts by index. A
-  /// worker without an index takes the place of a lost one below that.
+  /// Returns how many tasks of the job a declaration, session or value counts by index. Below that,
+  /// a worker without an index takes the place of a lost one.
   std::int64_t reckoned_with(std::string const& job) const;
-  /// Continues a build that was handed over to the worker's new stream.
+  /// Continues a build that was moved to the worker's new stream.
   void go_on_building(worker const& w, slot c);
 
  private:
   bool builds_it(task_row const& t, per_worker_entry const& v) const;
   std::uint32_t declared_for(per_worker_entry const& v) const;
   /// Returns how many workers in a row a build may lose before it is repeated only with pauses; 0:
-  /// no limit.
+  /// any number.
   std::uint32_t losses_max(per_worker_entry const& v) const;
   void expect_component(worker& w, per_worker_entry& v);
   /// Schedules, after a pause, a build that has lost too many workers in a row.

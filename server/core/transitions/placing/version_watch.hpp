@@ -1,14 +1,13 @@
-// Fails closures that ask for a version which no worker has while workers have other versions of
-// the same family: "python:3.12" when only "python:3.11" is connected. If no worker of the family
-// is connected, they wait.
+// Fails closures that ask for a version which no worker has while workers have others of the same
+// family: "python:3.12" when only "python:3.11" is connected. Without workers of the family, they
+// wait.
 //
-// A version counts as present for reconnect_grace after its last worker has left, since that may be
+// A version counts as present for reconnect_grace after its last worker has left, which may be
 // restarting, and after the server has restarted with jobs. Closures that waited before any worker
-// of the family attached get the same time. Workers that are draining, disconnected or cordoned
-// count.
+// of the family attached get the same time. Draining, disconnected and cordoned workers count.
 //
 // Owned by the coordinator, which calls it at the end of each step; engine thread only. Bounded by
-// the number of functions with such names (config::functions_max).
+// the functions with such names (config::functions_max).
 #pragma once
 
 #include <optional>
@@ -30,15 +29,14 @@ class version_watch {
  public:
   version_watch(engine_state& core, lifecycle& life) : core_(core), life_(life) {}
 
-  /// Fails up to 5,000 closures that no worker will run, and returns whether there were any. The
-  /// rest follow at due().
+  /// Fails up to 5,000 closures that no worker will run; returns whether there were any. The rest
+  /// follow at due().
   bool refuse();
   /// Returns when `refuse` must be called again.
   time_point due() const { return due_; }
   /// Sets until when workers from before a restart may still reconnect.
   void trust_until(time_point t) { trusted_until_ = t; }
-  /// Returns the missing version that a queued closure waits for; nothing if its function has no
-  /// version or a worker has it.
+  /// Returns the missing version that a queued closure waits for, if any.
   std::optional<version_wait> why_it_waits(slot c, time_point now) const;
 
  private:

@@ -27,26 +27,23 @@ class session_ends {
         life_(life),
         building_(building) {}
 
-  /// Stops a session whose client has not returned, unless its lease was renewed or it works
-  /// detached.
+  /// Stops a session whose client is gone, unless its lease was renewed or it works detached.
   void on_lease_expired(session& s);
   /// Returns the reply to `drain` and `settle`, and clears the error that it reports.
   join_reply collect(session& s);
   /// Fails and stops the job.
   void expire_session(session& s);
-  /// Returns the reply to a call that waits for the session: whether it has ended, and its first
-  /// error.
+  /// Returns whether the session has ended, and its first error.
   join_reply joined(session const& s) const;
-  /// Forgets a session that ended long ago, or the values that an unfinished one has held too long.
+  /// Forgets a session that ended long ago, or old values of an unfinished one.
   void on_age_limit(session_id id);
-  /// Drains, finishes or ends a session with no closures left to run. Does nothing to other
-  /// sessions.
+  /// Drains, finishes or ends a session with no closures left; otherwise does nothing.
   void settle(session& s);
   /// Deletes the session and all it has. REQUIRES: none of its closures is unfinished.
   void release_session(session& s, release_reason why);
-  /// Forgets the job that ended first. Returns false if none has ended.
+  /// Returns false if no job has ended.
   bool forget_oldest_job(release_reason why);
-  /// Forgets the streaming session that ended first. Returns false if none has ended.
+  /// Returns false if no streaming session has ended.
   bool forget_oldest_ended();
   bool over_a_limit() const;
   /// Drops or spills values and forgets ended jobs, oldest first, until they are within the limits.
@@ -57,7 +54,7 @@ class session_ends {
   void finish_job(session& s);
   /// Ends a session whose client has left. Keeps its record for display, or deletes it at once.
   void end_session(session& s);
-  /// Deletes everything that the session holds or waits for; keeps the session and its rows.
+  /// Deletes all that the session holds or waits for; keeps the session and its rows.
   void release_contents(session& s, release_reason why);
   void clear(time_point& alarm, alarm_kind kind, session const& s);
   bool drop_oldest_in_memory();

@@ -18,8 +18,7 @@ class session_requests {
                    admission& admitting, session_ends& ends)
       : core_(core), texts_(texts), flow_(flow), life_(life), admission_(admitting), ends_(ends) {}
 
-  /// Ends a queued closure, or asks the worker of a held one to stop it. Does nothing to an ended
-  /// one. NOT_FOUND.
+  /// Ends a queued closure, or asks a held one's worker to stop it. NOT_FOUND.
   void cancel_one(cancel_closure const& e);
   /// Closes the job to further closures; it ends with its last one. NOT_FOUND.
   void seal(seal_session const& e);
@@ -48,9 +47,8 @@ class session_requests {
   std::string as_submitted(slot c, std::vector<std::uint32_t> const& position,
                            closure_spec& into) const;
   status room_for(session const& s, std::uint64_t waiting, std::size_t n) const;
-  /// Checks whether the session accepts these closures now.
   status appendable(session const& s, core::schedule const& e) const;
-  /// Removes closures that the job already has, by their positions, and adds their ids to `known`.
+  /// Removes closures that the job already has and adds their ids to `known`.
   status pass_over(session const& s, core::schedule& e, std::vector<closure_id>& known) const;
 
   engine_state& core_;

@@ -30,9 +30,9 @@ class worker_answers {
   /// invalid. A build is repeated instead.
   void dependency_lost(worker& w, slot c, failure f);
   void connection_lost(worker& w, slot c, failure f);
-  /// Returns where the failure is counted; null for a build whose value was released.
+  /// Returns where the failure is counted; null for a released value's build.
   transient_reports* reports_of(worker const& w, slot c);
-  /// Returns the session of the closure, or of a build the owner of its value; null if it has none.
+  /// Returns the closure's session; for a build, the value's owner, or null.
   session* owner_of(slot c);
   bool builds(slot c) const {
     return core_.sessions.of(core_.closures[c].owner).delivery() == delivery::build;

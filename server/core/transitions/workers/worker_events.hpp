@@ -31,32 +31,31 @@ class worker_events {
   /// Finds workers that are silent, or lost for too long.
   /// @param pause how long the server itself stood still, which does not count as silence.
   void sweep(duration pause);
-  /// Handles the alarm of a task that holds state and was disconnected for too long.
+  /// Handles the alarm of a stateful task that was away too long.
   void state_lost(std::uint64_t number);
   struct newcomer {
     worker* now = nullptr;
     worker* before = nullptr;  // previous stream of the same incarnation, or null
   };
-  /// Attaches a worker. Returns an empty result if it was refused; otherwise call `go_on` in the
-  /// same step.
+  /// Attaches a worker. Returns an empty result if it is refused; else call `go_on` in the same
+  /// step.
   newcomer attach(worker_attached& e);
   /// Takes over the closures that the worker reports to hold.
   void go_on(newcomer const& n, std::vector<held_closure> const& held);
-  /// Returns whether an attempt from an earlier server process may become that of this closure: no
-  /// worker holds the closure, and the attempt is not known to be lost.
+  /// Returns whether an attempt from an earlier server process can become this closure's: no worker
+  /// holds it, and the attempt is not known to be lost.
   bool may_take_up(slot c, std::uint32_t attempt) const;
   /// Ends the wait for the worker's staggered start.
   void start(worker& w);
-  /// Ends its stream with this status, and treats it as lost.
+  /// Ends the worker's stream with this status; the worker is lost.
   /// @param final whether it must not reconnect.
   void disconnect(worker& w, status why, bool final, task_state as);
   void alive(worker_alive const& e);
-  /// Run time after which a fact records that a durable closure runs, once.
+  /// Run time after which a durable closure is recorded as running.
   static constexpr duration worth_noting = std::chrono::seconds(1);
-  /// Records durable closures that have run there for `worth_noting`, once each.
+  /// Records durable closures that have run for `worth_noting`, once each.
   void note_running(worker& w);
-  /// Handles the end of a stream: the worker has left, is lost, or may return within its grace
-  /// period.
+  /// Handles the end of a stream: the worker has left, is lost, or may return.
   void disconnected(worker_disconnected const& e);
   /// Sends the worker no more closures; it leaves when it holds none.
   void drain(worker_drain const& e);
@@ -77,10 +76,9 @@ class worker_events {
   /// @param kept receives the positions in `held` of those moved.
   void hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
                  std::vector<std::uint32_t>& kept);
-  /// Returns whether a closure waits that can run only on this task.
+  /// Returns whether any closure waits only for this task.
   bool awaited(task_row const& t);
-  /// Gives up a task that was lost longer than recovery_timeout: closures that can run only there
-  /// fail.
+  /// Gives up a long-lost task and fails closures that can run only there.
   void give_up(task_row& t);
   void take_up(worker& w, std::vector<held_closure> const& held);
   void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
@@ -92,20 +90,19 @@ class worker_events {
   ///   the worker is lost.
   void lose(worker& w, task_state as, std::string why, bool blamed = true,
             held_closure const* process = nullptr);
-  /// Handles a new worker of a task that holds state; another incarnation means that it is lost.
+  /// Handles a stateful task's new worker; another incarnation has lost the state.
   void on_state_attached(task_row const& t);
-  /// Handles the loss of a worker of a task that holds state: now, or when it stays away.
+  /// Handles the loss of a stateful task's worker, now or after a grace period.
   void on_state_gone(task_row const& t, std::string const& why, bool final);
   void retire(worker& w);
   /// Deletes the worker but keeps its row. REQUIRES: it is retired and holds no closures.
   void dismiss(worker& w);
   duration start_delay(std::int64_t index) const;
-  /// Updates the workers of its functions after `draining` or `away` changed.
+  /// Updates the counts of its functions' workers after `draining` or `away` changed.
   void count(worker& w);
   void lose_silent(task_row& t);
   void set_draining(worker& w);
-  /// Updates dispatch after the task was cordoned or uncordoned, or its staggered start was
-  /// reached.
+  /// Updates dispatch after a cordon, an uncordon, or a staggered start.
   void reopen(worker& w);
   engine_state& core_;
   lifecycle& life_;
