@@ -1,4 +1,4 @@
-// The activity of workers for readers: spans of executions, and sums of minutes. Plain data.
+// Activity of workers for readers: spans of executions, and sums by minute. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -23,39 +23,38 @@ constexpr auto enum_names(span_state) {
                                  lost, "LOST");
 }
 
-/// Stands for several functions whose activity is shown together.
+/// Several functions, shown together.
 inline constexpr function_id several_functions{~std::uint32_t{0}};
 
-/// One execution that has ended.
 struct execution {
   closure_id closure{};
-  session_id job{};  // none: one of the core's own
+  session_id job{};  // none: the core's own
   function_id function{};
   span_state state{};
   time_point started{};
   time_point ended{};
 };
 
-/// A task that executes, or has executed. Its number belongs to its name while it is known.
+/// A task that executes, or has executed. Its number is stable while its name is known.
 struct lane_view {
   std::uint32_t lane = 0;
   std::string job;
   std::int64_t index = 0;
-  std::uint32_t slots = 0;  // the most that a worker of it has had
+  std::uint32_t slots = 0;  // maximum
 };
 
-/// One execution, or the sum of a function's short ones on a lane within activity_log::sum_span.
+/// An execution, or the sum of a function's short ones within activity_log::sum_span.
 struct span_view {
   std::uint32_t lane = 0;
-  function_id function{};  // of a sum: the function of all executions, or several_functions
-  span_state state{};      // of a sum: FAILED if one has failed
+  function_id function{};  // sum: the common one, or several_functions
+  span_state state{};      // sum: FAILED if one has
   time_point started{};
-  duration lasted{};        // of a sum: from the first start to the last end
-  duration busy{};          // of a sum: total time of its executions
-  std::uint32_t count = 1;  // of a sum: number of executions
+  duration lasted{};  // sum: from the first start to the last end
+  duration busy{};    // sum: total execution time
+  std::uint32_t count = 1;
   std::uint32_t failed = 0;
-  closure_id closure{};  // none for a sum
-  session_id job{};      // none for a sum, and for the core's own executions
+  closure_id closure{};  // sum: none
+  session_id job{};      // sum, or the core's own: none
   bool operator==(span_view const&) const = default;
 };
 
@@ -67,27 +66,26 @@ struct running_view {
   session_id job{};
 };
 
-/// The activity of a lane in one minute.
+/// A lane's activity in one minute.
 struct minute_view {
   std::uint32_t lane = 0;
   function_id function{};  // the only one that ran, or several_functions
   time_point begin{};
-  std::uint32_t count = 0;  // executions that ended in it
+  std::uint32_t count = 0;  // that ended
   std::uint32_t failed = 0;
-  duration busy{};  // of all executions in it, ended or not
+  duration busy{};  // of all executions, ended or not
 };
 
-/// A lane by its name. A page of lanes continues after one.
+/// A lane's name.
 using lane_key = std::pair<std::string, std::int64_t>;
 
-/// The filter of a query. Sums have no job.
+/// Sums have no job.
 struct activity_filter {
   time_point from{}, to = never;
   session_id job{};                  // none: any
   std::vector<lane_key> lanes = {};  // sorted; empty: all
 };
 
-/// Names for the numbers in a page.
 struct activity_names {
   std::vector<lane_view> lanes;  // by number
   std::vector<std::pair<function_id, std::string>> functions;
@@ -95,10 +93,10 @@ struct activity_names {
 
 struct span_page {
   std::vector<span_view> spans;
-  std::uint64_t next = 0;  // where to continue
+  std::uint64_t next = 0;
   bool more = false;
-  time_point complete_since{};  // spans that ended earlier may be missing
-  bool all = true;              // no span was removed: recording began at complete_since
+  time_point complete_since{};  // earlier spans may be missing
+  bool all = true;              // nothing was removed: recording began at complete_since
   activity_names names;
 };
 

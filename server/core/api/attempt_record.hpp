@@ -1,5 +1,5 @@
-// The record of a program's attempt: observations for later diagnosis by people. No decision
-// depends on it. Plain data; server/history/programs/black_box.hpp fills it and sets its limits.
+// Observations of a program's attempt, for later diagnosis. No decision depends on it. Plain
+// data; server/history/programs/black_box.hpp fills it and sets limits.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ using muster::name;
 enum class stack_state : std::uint8_t {
   unknown = 0,  ///< it has not begun, or has ended
   taken = 1,
-  not_python = 2,  ///< no process of it has registered, and its stack cannot be read from outside
-  stopped = 3,     ///< stopped by a signal or a debugger
-  in_kernel = 4,   ///< in an uninterruptible system call
-  no_answer = 5,   ///< it has registered, but wrote nothing
+  not_python = 2,  ///< not registered, and not readable from outside
+  stopped = 3,     ///< by a signal or a debugger
+  in_kernel = 4,   ///< uninterruptible system call
+  no_answer = 5,   ///< registered, but wrote nothing
   off = 6,         ///< disabled by worker --stack-signal off
   away = 7,        ///< its worker is disconnected
-  busy = 8,        ///< its worker serves its maximum number of requests
-  native = 9,      ///< not a Python process; the frames are native
+  busy = 8,        ///< its worker serves the maximum number of requests
+  native = 9,      ///< not Python
 };
 constexpr auto enum_names(stack_state) {
   using enum stack_state;
@@ -37,10 +37,10 @@ constexpr auto enum_names(stack_state) {
 enum class attempt_event : std::uint8_t {
   task_failed = 0,     ///< in the program's coordination cluster
   barrier_failed = 1,  ///< in the program's coordination cluster
-  worker_lost = 2,     ///< a worker with ranks of the attempt was disconnected
-  worker_back = 3,     ///< that worker has reconnected
-  hangs = 4,           ///< no progress since then
-  moves_again = 5,     ///< progress after a hang
+  worker_lost = 2,     ///< with ranks of the attempt
+  worker_back = 3,
+  hangs = 4,  ///< no progress
+  moves_again = 5,
 };
 constexpr auto enum_names(attempt_event) {
   using enum attempt_event;
@@ -53,21 +53,21 @@ struct attempt_record {
   struct event {
     time_point at{};
     attempt_event kind{};
-    std::string about{};  ///< "worker:3", of the program or of the cluster's workers; may be empty
+    std::string about{};  ///< "worker:3", of the program or the workers' cluster; may be empty
     std::string text{};
 
     bool operator==(event const&) const = default;
   };
-  /// A barrier of its coordination cluster that all tasks have reached.
+  /// A barrier that all tasks have reached.
   struct meeting {
     std::string barrier{};
     std::int64_t counter = 0;
     time_point ended{};
     std::uint32_t participants = 0;
-    std::string last{}, host{};  ///< the task that arrived last
+    std::string last{}, host{};  ///< the last task to arrive
     duration late{};             ///< after the median
     duration spread{};           ///< from the first to the last arrival
-    /// Times of arrival, if there was space for all of them.
+    /// Present if there was space for all.
     struct arrival {
       std::uint32_t rank = 0;
       std::uint32_t after_us = 0;  ///< after the first arrival
@@ -78,16 +78,16 @@ struct attempt_record {
 
     bool operator==(meeting const&) const = default;
   };
-  /// Statistics of a late task over these barriers.
+  /// Statistics over these barriers.
   struct latecomer {
     std::string task{}, host{};
-    std::uint32_t last = 0;  ///< number of times it was last
+    std::uint32_t last = 0;  ///< times it was last
     std::uint32_t barriers = 0;
     duration late_mean{}, late_max{};
 
     bool operator==(latecomer const&) const = default;
   };
-  /// Ranks with equal stacks, taken just before they were killed.
+  /// Ranks with equal stacks, before they were killed.
   struct stack {
     stack_state state{};
     std::string text{};
@@ -96,7 +96,7 @@ struct attempt_record {
 
     bool operator==(stack const&) const = default;
   };
-  /// A rank that has ended, with the last lines of its output.
+  /// With the last lines of output.
   struct ended_rank {
     std::uint32_t rank = 0;
     std::string task{}, host{};
@@ -115,7 +115,7 @@ struct attempt_record {
   std::vector<latecomer> latecomers{};  ///< worst first
   std::vector<stack> stacks{};
   std::vector<ended_rank> ranks{};  ///< in the order of their ends
-  /// Numbers of events, stacks of ranks, and ranks that were left out for lack of space.
+  /// Entries omitted for lack of space: events, ranks without stack, ranks.
   std::uint32_t events_left_out = 0, stacks_left_out = 0, ranks_left_out = 0;
 
   bool operator==(attempt_record const&) const = default;

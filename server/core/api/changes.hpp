@@ -1,12 +1,11 @@
-// State changes of a step and their reasons: all that readers learn of the core. Effects are
-// outputs that a client or worker waits for; changes are only observed. Changes are complete. A
-// reader that applies them from the start knows every closure, session, task and value as the core
-// does; tests/core/changes_model.hpp checks this after every step of the simulators.
+// State changes of a step and their reasons. Readers learn of the core's state only from these.
+// (Effects are outputs that a client or worker waits for.) Changes are complete: a reader that
+// applies them from the start knows all closures, sessions, tasks and values.
+// tests/core/changes_model.hpp checks this after every step of the simulators.
 //
-// Written where the state changes, valid until the next step. Each list is in chronological order.
-// For one closure, apply `created` before `moved`, `ended` and `released`, in this order. Limit:
-// the changes of one step, which the limits of its event bound. A list that one step has made large
-// frees its memory.
+// Valid until the next step. Each list is in chronological order. For one closure, apply `created`,
+// `moved`, `ended`, `released` in this sequence. Limit: the changes of one step, bounded by the
+// limits of its event. A list that grew large in one step frees its memory.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +25,11 @@ namespace muster::core {
 
 struct closure_created {
   closure_id closure{};
-  /// None: one of the core's own sessions, which builds or recomputes a value.
+  /// None: one of the core's own sessions.
   session_id session{};
-  std::uint32_t order = 0;  ///< position in its session
+  std::uint32_t order = 0;  ///< in its session
   function_id function{};
-  bool restored = false;  ///< known from an earlier process; not news for alerts and counts
+  bool restored = false;  ///< from an earlier process; not news
 
   bool operator==(closure_created const&) const = default;
 };
@@ -39,33 +38,32 @@ enum class move_reason : std::uint8_t {
   waits_for_input,
   waits_for_start,  ///< a delay, a pause before a retry, or its worker's return
   waits_to_gather,  ///< for its gang, or for a worker of its own
-  ready,            ///< its condition is met
-  dispatched,       ///< a reconnected worker continues it; other dispatches: effects::dispatches
-  started,          ///< its worker executes the closure that was prefetched to it
-  preempted,        ///< it was running, and another closure has taken its slot
-  taken_over,       ///< its worker's new stream holds it
-  retracted,        ///< taken back for another worker
-  worker_lost,      ///< its worker is lost, does not have it, or cannot run it now
-  retried,          ///< its function failed, and it is retried
-  runs_long,        ///< it runs long enough to wait for its worker if the server restarts
-  unwanted,         ///< its client has released it; it continues, and its value is dropped
+  ready,
+  dispatched,   ///< to a reconnected worker that holds it; others are in effects::dispatches
+  started,      ///< it had been prefetched
+  preempted,    ///< another closure has taken its slot
+  taken_over,   ///< by its worker's new stream
+  retracted,    ///< for another worker
+  worker_lost,  ///< or its worker does not hold it, or cannot run it now
+  retried,
+  runs_long,  ///< so its worker is waited for if the server restarts
+  unwanted,   ///< released by its client; it continues, and its value is dropped
 };
 
 struct closure_moved {
   closure_id closure{};
   std::uint32_t attempt = 0;
-  worker_number worker{};  ///< that holds it now; none: no worker
+  worker_number worker{};  ///< that holds it; or none
   closure_phase to{};
   move_reason why{};
 
   bool operator==(closure_moved const&) const = default;
 };
 
-/// An attempt that is not reported by closure_ended: the closure continues, or the attempt's times
-/// are estimated from the worker's measurements. The worker has executed the closure, or was lost
-/// with it.
+/// An attempt that closure_ended does not report: the closure continues, or the times are estimated
+/// from the worker's measurements.
 struct attempt_ended {
-  /// Times of attempts that took at least this long are estimated.
+  /// Attempts of at least this length have estimated times.
   static constexpr duration estimated_from = std::chrono::milliseconds(1);
 
   closure_id closure{};
@@ -80,7 +78,6 @@ struct attempt_ended {
   bool operator==(attempt_ended const&) const = default;
 };
 
-/// A summary of an ended closure.
 struct closure_outline {
   static constexpr std::uint32_t no_failure = ~0u;
 
@@ -92,7 +89,7 @@ struct closure_outline {
   function_id function{};
   std::uint32_t order = 0;
   std::uint32_t attempt = 0;           ///< 0: it never ran
-  std::uint32_t place = ~0u;           ///< of the last attempt; see place_named
+  std::uint32_t place = ~0u;           ///< of the last attempt, see place_named
   std::uint32_t failure = no_failure;  ///< index into changes::failures
   closure_state as{};
 
@@ -102,15 +99,15 @@ struct closure_outline {
 /// A closure has reached its final state.
 struct closure_ended {
   closure_outline of{};
-  worker_number worker{};  ///< that executed it from `started` to `finished`; none: see `attempts`
-  bool released = false;   ///< its record was removed at the same time
+  worker_number worker{};  ///< that executed it; none: see `attempts`
+  bool released = false;   ///< its record was removed as well
   bool restored = false;
 
   bool operator==(closure_ended const&) const = default;
 };
 
-/// A closure's record was removed, because its outcome is no longer needed. Closures that are
-/// removed with their session are not reported one by one.
+/// The record of an unneeded closure was removed. Not reported for closures that are removed with
+/// their session.
 struct closure_released {
   closure_outline of{};
   release_reason why{};
@@ -118,7 +115,7 @@ struct closure_released {
   bool operator==(closure_released const&) const = default;
 };
 
-/// The name of a session or job, reported when it begins and when it ends.
+/// The name of a session or job.
 struct session_named {
   session_id session{};
   std::string name;
@@ -126,7 +123,7 @@ struct session_named {
   bool operator==(session_named const&) const = default;
 };
 
-/// The complete state of a session or job, except counts, which follow from its closures.
+/// The state of a session or job, except counts of its closures.
 struct session_changed {
   session_id session{};
   delivery kind{};
@@ -138,22 +135,21 @@ struct session_changed {
   bool closed = false;  ///< its client has left
   bool restored = false;
   time_point finished{};
-  bool full = false;  ///< its client was asked to stop sending
+  bool full = false;  ///< its client was asked to pause
 
   bool operator==(session_changed const&) const = default;
 };
 
-/// A session was removed with all its remaining closures.
+/// A session was removed with all its closures.
 struct session_released {
   session_id session{};
   release_reason why{};
-  std::uint64_t values = 0;  ///< number of its closures that had succeeded
+  std::uint64_t values = 0;  ///< closures that had succeeded
 
   bool operator==(session_released const&) const = default;
 };
 
-/// The complete state of a task, except what it holds, which follows from closures, and heartbeats,
-/// which are not reported. `gone`: its row was forgotten.
+/// The state of a task, except its closures and heartbeats. `gone`: its row was removed.
 struct task_changed {
   std::string job;
   std::int64_t index = 0;
@@ -167,7 +163,7 @@ struct task_changed {
   bool operator==(task_changed const&) const = default;
 };
 
-/// A worker's stream, from attaching to dismissal. Ids are reused.
+/// A worker's stream was attached or dismissed. Ids are reused.
 struct worker_changed {
   worker_number worker{};
   bool here = false;
@@ -178,11 +174,11 @@ struct worker_changed {
   bool operator==(worker_changed const&) const = default;
 };
 
-/// A place where attempts run. Numbers are reused after a place is removed.
+/// A place where attempts run. Numbers are reused.
 struct place_named {
   std::uint32_t place = 0;
   bool here = true;
-  std::string worker;  ///< "worker:3"
+  std::string worker;
   core::incarnation incarnation{};
   std::string host;
 
@@ -194,20 +190,20 @@ struct function_named {
   function_id function{};
   bool here = true;
   bool callable = false;
-  function_id served{};  ///< the function that workers provide; a function serves itself
+  function_id served{};  ///< the function that workers provide
   std::string name;
-  std::string hash;  ///< of a callable; may be empty
+  std::string hash;  ///< may be empty
 
   bool operator==(function_named const&) const = default;
 };
 
-/// The present place of an ended closure's value.
+/// The new place of an ended closure's value.
 struct value_moved_to {
   closure_id closure{};
   value_place where{};
-  release_reason why{};  ///< if gone: why
+  release_reason why{};  ///< if gone
   bool restored = false;
-  bool made_again = false;  ///< the value was lost before
+  bool made_again = false;  ///< it had been lost
 
   bool operator==(value_moved_to const&) const = default;
 };
@@ -219,7 +215,7 @@ struct component_changed {
   std::int64_t index = 0;
   value_state state{};
   bool failed = false;
-  bool gone = false;  ///< its task is no longer known
+  bool gone = false;  ///< its task was forgotten
 
   bool operator==(component_changed const&) const = default;
 };
@@ -247,10 +243,10 @@ struct changes {
   std::vector<closure_ended> ended;
   std::vector<failure> failures;
   std::vector<value_moved_to> values;
-  std::vector<closure_id> values_read;  ///< read back from disk, where they remain
+  std::vector<closure_id> values_read;  ///< read from disk, where they remain
   struct waits_over {
-    std::vector<duration> queue;  ///< of attempts that began: time they were ready to run
-    std::vector<duration> value;  ///< of calls for a value that were answered with it
+    std::vector<duration> queue;  ///< of started attempts: time they were ready to run
+    std::vector<duration> value;  ///< of successful calls for a value
 
     bool operator==(waits_over const&) const = default;
   } waits;
@@ -258,7 +254,7 @@ struct changes {
   std::vector<per_worker_changed> per_worker;
   std::vector<component_changed> components;
   std::vector<session_released> sessions_released;
-  /// Were durable; none of their state survives the process any longer.
+  /// No longer durable.
   std::vector<session_id> let_go;
   std::vector<program_changed> programs;
   std::vector<incident> incidents;

@@ -1,4 +1,4 @@
-// Datasets whose splits the server distributes: requests, replies and views. Plain data.
+// Datasets whose splits the server distributes. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,15 @@ struct dataset_limits {
   std::size_t datasets_max = 1'000;           // above it, refused
   std::size_t splits_max = 100'000;           // of one dataset; above it, refused
   std::size_t split_bytes_max = 64u << 10;    // of one split; above it, refused
-  std::size_t dataset_bytes_max = 16u << 20;  // of all splits of one dataset; above it, refused
-  std::size_t split_overhead = 64;            // bytes counted for each split in addition to its own
-  std::size_t bytes_max = 256u << 20;  // of all datasets, including the overhead; above it, refused
-  std::uint32_t epochs_max = 1'000'000;  // above it, refused
-  std::size_t name_bytes_max = 256;      // above it, refused
-  std::size_t workers_max = 1'000;  // counted individually; further ones are counted as "others"
+  std::size_t dataset_bytes_max = 16u << 20;  // all splits of one; above it, refused
+  std::size_t split_overhead = 64;            // added to the bytes of each split
+  std::size_t bytes_max = 256u << 20;         // all datasets; above it, refused
+  std::uint32_t epochs_max = 1'000'000;       // above it, refused
+  std::size_t name_bytes_max = 256;           // above it, refused
+  std::size_t workers_max = 1'000;            // counted individually; others together as "others"
 };
 
-/// The progress of a dataset: the current epoch and its finished splits. If `epoch` equals the
-/// number of epochs, the dataset is finished and `done` is empty.
+/// The current epoch and its finished splits. `epoch` equal to the number of epochs: finished.
 struct position {
   std::uint32_t epoch = 0;
   std::vector<std::uint32_t> done{};  // ascending
@@ -52,22 +51,21 @@ struct dataset_spec {
 
 inline constexpr std::uint32_t any_epoch = ~0u;
 
-/// A closure's request for the next split.
+/// A closure's request for a split.
 struct draw_request {
   closure_id closure{};
   std::uint32_t attempt = 0;
   std::uint32_t epoch = any_epoch;
-  bool whole = false;                   // a split counts as done when it is drawn
-  std::vector<std::uint32_t> passed{};  // splits that it has read to their end
-  // The closure was asked to stop, as reported by another source; it gets the end.
+  bool whole = false;                   // splits count as done when drawn
+  std::vector<std::uint32_t> passed{};  // splits read to their end
+  // The closure was asked to stop; it gets the end.
   bool stops = false;
 
   bool operator==(draw_request const&) const = default;
 };
-/// Parses the arguments of a call; see ObjectRequests.args. Returns nothing if they are not those
-/// of a draw.
+/// Parses a call's arguments, see ObjectRequests.args. Returns nothing if invalid.
 std::optional<draw_request> draw_from(std::string_view args);
-/// Parses a position. Returns nothing if it is invalid.
+/// Returns nothing if invalid.
 std::optional<position> position_from(std::string_view args);
 
 struct worker_part {
@@ -75,15 +73,13 @@ struct worker_part {
   std::uint64_t done = 0;   // since the beginning
 };
 
-/// The progress of a dataset in numbers.
 struct dataset_counts {
-  std::uint32_t epoch = 0;  // current, from 0; the number of epochs: finished
+  std::uint32_t epoch = 0;  // from 0; the number of epochs: finished
   std::uint64_t splits = 0;
   std::uint64_t queued = 0, drawn = 0, done = 0;  // of the epoch
   std::uint64_t waiting = 0;                      // draws
 };
 
-/// Sums over all datasets.
 struct dataset_totals {
   std::uint64_t datasets = 0;
   std::uint64_t queued = 0, drawn = 0, done = 0;  // splits of current epochs
@@ -102,9 +98,9 @@ struct dataset_view {
   dataset_id id{};
   std::string name{};
   session_id owner{};
-  std::string submitter{};  // id of a token; empty: without authentication
+  std::string submitter{};  // id of a token; empty: no authentication
   time_point created{};
-  std::uint32_t epochs = 0, epoch = 0;  // `epoch`: current, from 0; equal to `epochs`: finished
+  std::uint32_t epochs = 0, epoch = 0;  // `epoch`: from 0; equal to `epochs`: finished
   std::uint64_t splits = 0;
   std::uint64_t queued = 0, drawn = 0, done = 0;  // of the epoch
   std::uint64_t waiting = 0;                      // draws

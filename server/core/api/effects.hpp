@@ -20,13 +20,12 @@ struct welcome {
   std::int64_t index = 0;
   std::uint32_t credits = 0;
   duration heartbeat_interval{};
-  /// Indices into worker_attached::held, ascending, of closures that continue on this stream. The
-  /// others are void.
+  /// Ascending indices into worker_attached::held of closures that continue.
   std::vector<std::uint32_t> kept{};
   duration reconnect_grace{};
-  // Most closures that may wait for values on this worker at one time.
+  // Closures that may wait for values at one time.
   std::uint32_t nested_max = 0;
-  /// Indices into programs_offer::held of ranks that continue, or whose end was recorded; none: no
+  /// Indices into programs_offer::held of ranks that continue, or whose end was recorded. None: no
   /// offer.
   std::optional<std::vector<std::uint32_t>> kept_ranks{};
 
@@ -39,15 +38,15 @@ struct assignment {
   function_id function{};
   blob args;
   std::shared_ptr<std::vector<blob> const> inputs{};  // values for the gaps, or null
-  std::shared_ptr<closure_extras const> extras{};     // if there are inputs or per-worker values
-  per_worker_id builds{};         // keep the output under this handle instead of sending it
-  std::uint32_t num_workers = 0;  // passed to the function; 0: coordinator::tasks_of its job
+  std::shared_ptr<closure_extras const> extras{};     // with inputs or per-worker values
+  per_worker_id builds{};                             // keep the output under this handle
+  std::uint32_t num_workers = 0;  // for the function; 0: coordinator::tasks_of its job
 
   bool operator==(assignment const&) const = default;
 };
 
-/// `count` assignments from `first` on in effects::assignments, all for one stream. The first
-/// `running` of them run at once; the others are prefetched.
+/// `count` assignments from `first` on in effects::assignments. The first `running` run at once,
+/// the others are prefetched.
 struct dispatch {
   stream_id stream{};
   std::uint32_t first = 0;
@@ -58,7 +57,7 @@ struct dispatch {
   bool operator==(dispatch const&) const = default;
 };
 
-/// Asks the worker to stop a closure, which the worker still has to answer.
+/// Asks the worker to stop a closure; the worker still answers it.
 struct stop_request {
   stream_id stream{};
   closure_id closure{};
@@ -67,8 +66,7 @@ struct stop_request {
   bool operator==(stop_request const&) const = default;
 };
 
-/// Asks the worker to return a closure unless it has started it. The worker answers only if it
-/// returns the closure.
+/// Asks the worker to return a closure that it has not started. It answers only by returning it.
 struct retract_request {
   stream_id stream{};
   closure_id closure{};
@@ -77,7 +75,6 @@ struct retract_request {
   bool operator==(retract_request const&) const = default;
 };
 
-/// Allows the worker to forget its component.
 struct drop_request {
   stream_id stream{};
   per_worker_id value{};
@@ -91,7 +88,7 @@ struct drain_request {
   bool operator==(drain_request const&) const = default;
 };
 
-/// Ends the stream with this status. `final`: the worker should not reconnect by itself.
+/// Ends the stream. `final`: the worker should not reconnect by itself.
 struct disconnect {
   stream_id stream{};
   muster::status status;
@@ -100,43 +97,43 @@ struct disconnect {
   bool operator==(disconnect const&) const = default;
 };
 
-/// The end of one closure, for a session that receives outcomes as they occur.
+/// The end of a closure, for a session with streamed outcomes.
 struct outcome {
   session_id session{};
   std::uint64_t token = 0;
   bool ok = true;
   blob value;
-  // If not ok; an optional, because most outcomes have none to carry or to clear.
+  // Unless ok. An optional, because most outcomes have none.
   std::optional<core::failure> failure{};
-  closure_id closure{};  // of a resumable session: the record that is kept
+  closure_id closure{};  // resumable session: the record that is kept
 
   bool operator==(outcome const&) const = default;
 };
 
 enum class notice_kind : std::uint8_t {
-  room,     ///< the queue was full and has space again
-  failed,   ///< first error of this generation; everything queued was cancelled
-  drained,  ///< no closure of this session is queued or running
-  suspect,  ///< a closure has lost several workers, and runs alone from now on
+  room,     ///< the full queue has space again
+  failed,   ///< first error of the generation; queued closures were cancelled
+  drained,  ///< no closure is queued or running
+  suspect,  ///< a closure that lost several workers now runs alone
 };
 
 struct session_notice {
   session_id session{};
   notice_kind kind{};
-  std::uint32_t generation = 0;  // the one that failed or drained
-  // If failed; suspect: `type` is its function, `attempt` the number of lost workers.
+  std::uint32_t generation = 0;
+  // For `suspect`, `type` is the function and `attempt` the number of lost workers.
   core::failure failure{};
   closure_id closure{};  // if suspect
 
   bool operator==(session_notice const&) const = default;
 };
 
-/// Moves a value from memory to disk or back, or removes it from disk. Moves of one value must be
-/// done in order. `write` and `read` are each answered by one values_moved.
+/// Writes a value to disk, reads it or removes it. Moves of one value must be done in order.
+/// `write` and `read` are each answered by one values_moved.
 struct value_move {
   move_kind kind{};
   closure_id closure{};
-  blob value;  // for write
+  blob value;
 
   bool operator==(value_move const&) const = default;
 };
@@ -149,7 +146,7 @@ struct session_reply {
   bool operator==(session_reply const&) const = default;
 };
 
-/// Numbers in the order of the names. After an error, those of the names before the refused one.
+/// In the order of the names. After an error, only those before the refused name.
 struct functions_reply {
   std::vector<function_id> ids;
 
@@ -183,13 +180,13 @@ struct join_reply {
 struct value_reply {
   closure_state state{};
   value_state value{};
-  blob data;              // if it succeeded
-  core::failure failure;  // otherwise
+  blob data;
+  core::failure failure;
 
   bool operator==(value_reply const&) const = default;
 };
 
-/// The reply to an event with a call. There is exactly one for each, unless call_gone came first.
+/// The only reply to an event with a call; none after call_gone.
 struct reply {
   call_id call{};
   muster::status status;
@@ -212,14 +209,14 @@ struct effects {
   std::vector<core::rank_orders> rank_orders;
   std::vector<outcome> outcomes;
   std::vector<session_notice> notices;
-  std::vector<session_id> released;  // sessions that were forgotten with all their state
+  std::vector<session_id> released;  // forgotten sessions
   std::vector<value_move> value_moves;
-  // To be stored before replies are sent. Facts about programs are also stored before orders about
-  // ranks are sent, except orders that only renew leases.
+  // Must be durable before replies are sent. Those of programs also precede orders about ranks,
+  // except lease renewals.
   std::vector<fact> facts;
   std::vector<programs::fact> program_facts;
   std::vector<reply> replies;
-  core::changes changes;  // for readers; no caller waits for them
+  core::changes changes;
 
   void clear();
   bool operator==(effects const&) const = default;

@@ -1,6 +1,5 @@
-// Why a closure waits, moved or failed, as data: the result of `coordinator::explain`.
-// words/explanation_words.hpp makes a sentence of it. Clients also get the reason's name, so they
-// need not parse the sentence.
+// Why a closure waits, moved or failed: the result of `coordinator::explain`.
+// words/explanation_words.hpp makes a sentence of it; clients also get the reason's name.
 #pragma once
 
 #include <cstdint>
@@ -19,38 +18,38 @@ namespace muster::core {
 
 using muster::name;
 
-/// Why a closure is in its state. Names are those of REST's `reason`.
+/// Why a closure is in its state. The names are those of REST's `reason`.
 enum class closure_reason : std::uint8_t {
   // BLOCKED
   input_not_ready = 0,   ///< an input has not ended
   input_read_back = 1,   ///< an input's value is being read from disk
   input_made_again = 2,  ///< an input's value was lost, and its closure runs again; also RUNNING
   // QUEUED
-  delay = 3,               ///< it was scheduled with a delay
-  retry = 4,               ///< the function raised, and is retried after a pause
-  pause = 5,               ///< it was requeued, and is dispatched after a pause
-  may_return = 6,          ///< it ran when the server restarted, and its worker may return with it
-  prefetched = 7,          ///< a worker holds it in addition to those that its slots execute
-  gang_not_ready = 8,      ///< other closures of its gang are not ready to start
-  gang_too_large = 9,      ///< the connected workers cannot hold its gang, even when idle
-  gang_waits = 10,         ///< its gang waits for enough idle slots
-  exclusive = 11,          ///< it waits for a worker that executes nothing else
-  server_stops = 12,       ///< the server is shutting down
-  no_worker = 13,          ///< no worker is connected
-  function_unseen = 14,    ///< no worker has provided the function
-  function_absent = 15,    ///< no connected worker provides the function
-  workers_closed = 16,     ///< workers with the function are draining, cordoned, or disconnected
-  workers_start = 17,      ///< workers with the function attached recently, and start staggered
-  unsatisfiable = 18,      ///< no connected worker meets all its requirements
-  workers_held_back = 19,  ///< workers that could run it are draining or cordoned
+  delay = 3,
+  retry = 4,           ///< the function raised; retried after a pause
+  pause = 5,           ///< requeued, and dispatched after a pause
+  may_return = 6,      ///< it ran before a restart, and its worker may return with it
+  prefetched = 7,      ///< by a worker whose slots are busy
+  gang_not_ready = 8,  ///< closures of its gang are not ready
+  gang_too_large = 9,  ///< for the connected workers, even if idle
+  gang_waits = 10,     ///< for enough idle slots
+  exclusive = 11,      ///< waits for a worker of its own
+  server_stops = 12,
+  no_worker = 13,
+  function_unseen = 14,    ///< never provided by a worker
+  function_absent = 15,    ///< not provided by a connected worker
+  workers_closed = 16,     ///< workers with the function: draining, cordoned or disconnected
+  workers_start = 17,      ///< recently attached; staggered start
+  unsatisfiable = 18,      ///< no connected worker meets all requirements
+  workers_held_back = 19,  ///< workers that meet all requirements: draining or cordoned
   busy = 20,               ///< workers that could run it are busy
-  // The other states have one reason each.
+  // The other states.
   running = 21,
   succeeded = 22,
   failed = 23,
   cancelled = 24,
-  // RUNNING, and it waits for a value.
-  input_elsewhere = 25,  ///< an input is in the memory of other processes
+  // RUNNING, waiting for a value.
+  input_elsewhere = 25,  ///< an input is in other processes' memory
 };
 constexpr auto enum_names(closure_reason) {
   using enum closure_reason;
@@ -66,59 +65,59 @@ constexpr auto enum_names(closure_reason) {
       "INPUT_ELSEWHERE");
 }
 
-/// Returns the reason for an ended closure. REQUIRES: ended(s).
+/// REQUIRES: ended(s).
 constexpr closure_reason reason_of(closure_state s) {
   return s == closure_state::succeeded ? closure_reason::succeeded
          : s == closure_state::failed  ? closure_reason::failed
                                        : closure_reason::cancelled;
 }
 
-/// A requirement of a closure that no worker with its function meets.
+/// A requirement that no worker with the function meets.
 struct unmet_need {
   enum class kind : std::uint8_t {
-    by_name,   ///< the closure must name its task, because these workers hold state
-    task,      ///< to be the task `name`
-    label,     ///< the label `name`=`value`
-    resource,  ///< `amount` of the resource `name`
-    free,      ///< `amount` of the resource `name`, which exists there but is in use
-    /// To have built the per-worker value `name`; `value`: why the build failed, if it did.
+    by_name,   ///< name the task, since its worker holds state
+    task,      ///< be the task `name`
+    label,     ///< `name`=`value`
+    resource,  ///< `amount` of `name`
+    free,      ///< `amount` of `name`, which exists but is in use
+    /// To have built the per-worker value `name`; `value` is the build's error, if any.
     per_worker,
   };
   kind what{};
   std::string name{};
   std::string value{};
   std::uint32_t amount = 0;
-  std::uint64_t of = 0;  ///< number of workers that met the previous requirements
+  std::uint64_t of = 0;  ///< workers that met the previous requirements
 
   bool operator==(unmet_need const&) const = default;
 };
 
-/// Why no worker can take a queued closure at present.
+/// Why no worker can take a queued closure.
 struct worker_lack {
   closure_reason why = closure_reason::no_worker;
   std::string function{};
-  bool ever_had = true;                                ///< some worker has provided the function
-  std::uint64_t connected = 0;                         ///< number of workers
+  bool ever_had = true;
+  std::uint64_t connected = 0;
   std::uint64_t draining = 0, cordoned = 0, away = 0;  ///< of the workers that could run it
-  std::string cordoned_task{};                         ///< the first cordoned one: "worker:3"
-  std::uint64_t starting = 0;                          ///< number of workers that start later…
-  duration starts_in{};                                ///< …and time until the first of them does
+  std::string cordoned_task{};                         ///< the first cordoned one
+  std::uint64_t starting = 0;                          ///< workers that start later
+  duration starts_in{};                                ///< until the first of them does
   std::optional<unmet_need> need{};                    ///< if unsatisfiable
 
   bool operator==(worker_lack const&) const = default;
 };
 
-/// The state of a gang that has not started.
+/// A gang that has not started.
 struct gang_wait {
   std::string name{};
   std::size_t size = 0;
-  std::size_t ready = 0;  ///< members that wait only for the others and for a worker
+  std::size_t ready = 0;  ///< that wait only for the others and for workers
   bool possible = true;   ///< the connected workers could hold it when idle
 
   bool operator==(gang_wait const&) const = default;
 };
 
-/// A function such as "python:3.11" that connected workers provide only in other versions.
+/// A function such as "python:3.11" that is only provided in other versions.
 struct version_wait {
   std::string family{};
   std::string wanted{};
@@ -128,23 +127,21 @@ struct version_wait {
   bool operator==(version_wait const&) const = default;
 };
 
-/// Where a large value is.
 struct input_place {
   std::uint64_t bytes = 0;
   bool at_server = false;
-  /// Tasks that hold it in memory; input_made_again: that held it.
+  /// Tasks that hold it in memory; for input_made_again, that held it.
   std::vector<std::string> holders{};
-  closure_id made_by{};  ///< input_made_again: the closure that computes it again…
-  duration made_for{};   ///< …and for how long it has done so
+  closure_id made_by{};  ///< input_made_again: the closure that computes it…
+  duration made_for{};   ///< …and since when
 
   bool operator==(input_place const&) const = default;
 };
 
-/// The wait of a running closure for a value; its slot is free while it waits.
+/// A running closure waits for a value. Its slot is free.
 struct value_wait {
   static constexpr std::size_t large_max = 16;
-  /// Some of its inputs that refer to large values, by 64 hexadecimal digits. Their places are not
-  /// known to the core.
+  /// Inputs that refer to large values, by hexadecimal digits. The core does not know their places.
   std::vector<std::pair<closure_id, std::string>> large{};
 
   bool operator==(value_wait const&) const = default;
@@ -154,43 +151,43 @@ struct explanation {
   closure_id closure{};
   closure_state state{};
   closure_reason why{};
-  duration lasted{};  ///< waiting: since its creation; running or ended: its execution time
+  duration lasted{};  ///< waiting: since its creation; otherwise execution time
   std::string worker{};
   std::uint32_t attempt = 0;
 
-  // Set while it waits for inputs.
+  // Inputs.
   std::uint64_t inputs = 0, inputs_missing = 0;
   closure_id input{};                  ///< the first missing one
   closure_state input_state{};         ///< if input_not_ready
   std::optional<input_place> place{};  ///< of `input`, if known
-  // Set while it waits for a time.
+  // Start time.
   duration starts_in{};
   std::uint32_t retries = 0, retries_max = 0;
-  std::uint32_t losses = 0;  ///< pause: number of lost workers or processes; 0: another reason
-  // Set while it waits for workers.
+  std::uint32_t losses = 0;  ///< pause: lost workers or processes; 0: another reason
+  // Workers.
   std::optional<worker_lack> lack{};
   std::optional<gang_wait> gang{};
   duration prefetched_for{};
-  std::uint32_t slots = 0;  ///< if prefetched: slots of the worker that holds it
-  bool retracted = false;   ///< if prefetched: it was asked back
-  std::string emptied{};    ///< if exclusive: the worker that finishes its other closures first…
-  std::uint64_t emptied_holds = 0;  ///< …and their number
-  std::string function{};           ///< if busy
+  std::uint32_t slots = 0;          ///< prefetched: slots of its worker
+  bool retracted = false;           ///< prefetched: it was asked back
+  std::string emptied{};            ///< exclusive: the worker that finishes its other closures…
+  std::uint64_t emptied_holds = 0;  ///< …of which these remain
+  std::string function{};           ///< busy
   std::uint64_t function_workers = 0, function_queued = 0, function_running = 0;
   std::optional<version_wait> version{};
-  // Set while it runs.
+  // Running.
   std::optional<value_wait> waits{};
   bool stop_requested = false;
-  std::optional<duration> away_for{};  ///< its worker's connection broke
+  std::optional<duration> away_for{};  ///< its worker's disconnection
   duration requeue_in{};               ///< unless that worker reconnects
-  // Set when it has ended.
+  // Ended.
   std::optional<core::failure> error{};
-  std::string released{};  ///< why its value was dropped; empty: it was not
-  bool is_row = false;     ///< only a row of its session is left
+  std::string released{};  ///< why its value was dropped; or empty
+  bool is_row = false;     ///< only a row is left
 
-  std::uint32_t workers_lost = 0;  ///< lost workers that it is blamed for, if it must run alone
-  // The last attempt before the present one.
-  std::uint32_t lost_attempt = 0;  ///< 0: there is none
+  std::uint32_t workers_lost = 0;  ///< if it must run alone
+  // The attempt before the last.
+  std::uint32_t lost_attempt = 0;  ///< or 0
   std::string lost_worker{};
   duration lost_ago{};
   attempt_outcome lost{};

@@ -1,9 +1,8 @@
-// Facts about durable jobs and sessions that a restart needs: the changes of each step, written to
-// the journal, and the same data when it is restored. A fact replaces the previous fact about the
-// same thing. Here "job" means a job or a session.
+// The state of durable jobs and sessions that a restart needs: changes of each step for the
+// journal, and the same data for restoring. A fact replaces the previous one about the same thing.
+// "Job" also means a session here.
 //
-// Workers, running closures and waiting calls are not stored. They are learned from workers and
-// clients that reconnect.
+// Workers, running closures and waiting calls are learned from reconnecting workers and clients.
 #pragma once
 
 #include <memory>
@@ -17,7 +16,7 @@
 
 namespace muster::core {
 
-/// The stored part of a session; the core's sessions have it as a member.
+/// The stored part of a session, also a member of the core's sessions.
 struct job_fact {
   session_id id{};
   session_spec spec{};
@@ -25,13 +24,13 @@ struct job_fact {
   bool sealed = false;
   bool stopping = false;  ///< an error or a cancel is being processed
   bool user_cancelled = false;
-  bool closed = false;  ///< a session's client has left; removed when no closure of it runs
+  bool closed = false;  ///< the client has left; removed when drained
   std::uint32_t generation = 1;
   std::optional<failure> first_error{};  ///< of this generation
-  /// Of the newest failed generation none of whose closures runs any longer.
+  /// Of the newest failed generation that has drained.
   std::optional<failure> raised{};
   std::uint32_t raised_generation = 0;
-  std::string client{};  ///< address of the client that opened the session or resumed it last
+  std::string client{};  ///< the client's last address
   time_point created{};
   time_point finished{};
 
@@ -40,11 +39,11 @@ struct job_fact {
 
 struct accepted_closure {
   closure_id id{};
-  std::uint32_t function = 0;  ///< index into the fact's function names
+  std::uint32_t function = 0;  ///< index into the fact's functions
   blob args{};
   std::shared_ptr<closure_extras const> extras{};  ///< inputs by id; null: none
   std::uint64_t token = 0;
-  bool forgotten = false;  ///< of a restored closure: see closure_gone
+  bool forgotten = false;  ///< restored: see closure_gone
   bool own_error = false;
 
   bool operator==(accepted_closure const& o) const {
@@ -54,34 +53,33 @@ struct accepted_closure {
   }
 };
 
-/// The closures of one request, in schedule order.
+/// One request's closures, in schedule order.
 struct accepted_fact {
   session_id job{};
-  std::uint32_t first = 0;  ///< position of the first in its job
+  std::uint32_t first = 0;
   time_point created{};
   std::vector<std::string> functions{};
   std::vector<accepted_closure> closures{};
-  /// Callables of the functions, by the same indices. A function without a named callable has an
-  /// empty one. Empty if none has.
+  /// Callables, by index of the function; an empty one if it has no name. Empty if none has.
   std::vector<callable_name> callables{};
 
   bool operator==(accepted_fact const&) const = default;
 };
 
-/// The closure has ended, has run for a while (see `newest`), or was requeued or `released`.
+/// The closure has ended, has run for a while (see `newest`), or was requeued or released.
 struct closure_fact {
   session_id job{};
   std::uint32_t order = 0;
   closure_state state = closure_state::queued;
   blob value{};
-  std::optional<release_reason> dropped{};  ///< why the value was dropped
+  std::optional<release_reason> dropped{};
   std::optional<core::failure> failure{};
   std::uint32_t attempt = 0;
   std::uint32_t worker_failures = 0;
   std::uint32_t retries = 0;
   std::uint32_t workers_lost = 0;
   std::uint32_t processes_ended = 0;
-  bool released = false;   ///< of a session: its client no longer needs the value
+  bool released = false;   ///< by a session's client
   bool exclusive = false;  ///< it runs alone on its worker
   time_point started{};
   time_point finished{};
@@ -91,7 +89,7 @@ struct closure_fact {
   bool operator==(closure_fact const&) const = default;
 };
 
-/// A session's client has released a closure; others of its request remain.
+/// Released by its client; others of its request remain.
 struct closure_gone {
   session_id job{};
   std::uint32_t order = 0;
@@ -99,7 +97,7 @@ struct closure_gone {
   bool operator==(closure_gone const&) const = default;
 };
 
-/// The last closure of the request was released.
+/// The last of its closures was released.
 struct request_gone {
   session_id job{};
   std::uint32_t first = 0;
@@ -110,13 +108,13 @@ struct request_gone {
 
 /// A value that each worker builds for itself.
 struct per_worker_fact {
-  session_id job{};  ///< none: it exists until it is deleted
+  session_id job{};  ///< none: exists until deleted
   per_worker_id id{};
   std::string name{};
   std::string function{};
   blob args{};
   std::uint64_t token = 0;
-  bool released = false;  ///< removed when no closure uses it any longer
+  bool released = false;  ///< removed when unused
   time_point created{};
   std::string submitted_by{};
 
@@ -130,7 +128,6 @@ struct per_worker_gone {
   bool operator==(per_worker_gone const&) const = default;
 };
 
-/// The job was forgotten, with all facts about it.
 struct job_gone {
   session_id job{};
 
@@ -140,7 +137,7 @@ struct job_gone {
 using fact = std::variant<job_fact, accepted_fact, closure_fact, closure_gone, request_gone,
                           per_worker_fact, per_worker_gone, job_gone>;
 
-/// Returns the job that a fact is about; none: a per-worker value without an owner.
+/// None: a per-worker value without an owner.
 inline session_id session_of(fact const& f) {
   return std::visit(
       [](auto const& one) {
@@ -152,17 +149,17 @@ inline session_id session_of(fact const& f) {
       f);
 }
 
-/// All stored facts about a job. Without an id: the per-worker values without an owner.
+/// All facts about a job. Without id: the per-worker values without an owner.
 struct restored_job {
   job_fact job;
   std::vector<per_worker_fact> per_worker;
   std::vector<accepted_fact> accepted;
-  std::vector<closure_fact> closures;  ///< at most one for each position
+  std::vector<closure_fact> closures;  ///< at most one per position
 };
 
-/// An event, the first of a coordinator: restores jobs of an earlier process with their ids, which
-/// are not in use, in any order. Deadlines still count from when they were set. Work that cannot
-/// continue, because something that it needs is lost, fails with that reason.
+/// The first event of a coordinator: restores jobs with their ids, which must be unused, in any
+/// order. Deadlines count from when they were set. Work that needs something lost fails with that
+/// reason.
 struct restore_jobs {
   std::vector<restored_job> jobs;  // consumed
 };

@@ -1,6 +1,5 @@
-// Incidents: events that people should know and that no other change describes completely. Plain
-// data; listeners decide which to report, and in which words. A value that was released because of
-// a limit is reported by value_moved_to instead.
+// Events that people should know and that other changes do not describe. Listeners decide what to
+// report, and how. Values released because of a limit are reported by value_moved_to.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +34,7 @@ struct worker_away {
   bool operator==(worker_away const&) const = default;
 };
 
-/// A worker has attached; its first closure is delayed because of its index.
+/// A worker's first closure is delayed because of its index.
 struct worker_start_delayed {
   std::string task;
   duration delay{};
@@ -43,11 +42,10 @@ struct worker_start_delayed {
   bool operator==(worker_start_delayed const&) const = default;
 };
 
-/// A worker reconnected in time with the same incarnation.
 struct worker_returned {
   std::string task;
-  std::uint64_t kept = 0;  ///< closures that continue there…
-  std::uint64_t had = 0;   ///< …of those that it had been sent
+  std::uint64_t kept = 0;  ///< closures that continue…
+  std::uint64_t had = 0;   ///< …of those it had
 
   bool operator==(worker_returned const&) const = default;
 };
@@ -60,13 +58,13 @@ struct worker_lost {
   bool operator==(worker_lost const&) const = default;
 };
 
-/// A worker was lost or disconnected for longer than recovery_timeout.
+/// Lost or disconnected for longer than recovery_timeout.
 struct worker_given_up {
   std::string task;
-  bool lost = true;  ///< false: it had deregistered
+  bool lost = true;  ///< false: deregistered
   duration away{};
   std::string why;
-  std::uint64_t waited = 0;  ///< closures that can run only there
+  std::uint64_t waited = 0;  ///< closures that only it can run
 
   bool operator==(worker_given_up const&) const = default;
 };
@@ -90,7 +88,6 @@ struct dependency_reported {
   bool operator==(dependency_reported const&) const = default;
 };
 
-/// A task with state was lost, and the sessions that relied on it have ended.
 struct state_lost {
   std::string task;
   std::string why;
@@ -99,25 +96,25 @@ struct state_lost {
   bool operator==(state_lost const&) const = default;
 };
 
-/// A closure has lost several workers and runs alone from now on.
+/// A closure that lost several workers runs alone from now on.
 struct closure_exclusive {
   closure_id closure{};
   std::string function;
   std::uint32_t workers_lost = 0;
-  std::string worker;  ///< the last one
+  std::string worker;
 
   bool operator==(closure_exclusive const&) const = default;
 };
 
-/// A builder of a per-worker value has lost too many workers in a row. Further builds are delayed.
+/// A per-worker value's builder has lost too many workers in a row; further builds are delayed.
 struct builder_quarantined {
   per_worker_id value{};
-  std::string name;  ///< of the value; may be empty
+  std::string name;  ///< may be empty
   std::uint32_t workers_lost = 0;
-  std::string worker;  ///< the last one
-  std::string why;     ///< why the last one was lost
+  std::string worker;
+  std::string why;
   duration again_in{};
-  bool fails = false;  ///< closures that need the value fail until it is built
+  bool fails = false;  ///< until it is built
 
   bool operator==(builder_quarantined const&) const = default;
 };
@@ -132,14 +129,13 @@ struct no_progress {
   bool operator==(no_progress const&) const = default;
 };
 
-/// The first value in a while that could not be written to disk.
+/// The first failed write of a value in a while.
 struct spill_failed {
   std::string error;
 
   bool operator==(spill_failed const&) const = default;
 };
 
-/// A value could not be read from disk.
 struct value_unreadable {
   closure_id closure{};
   std::string error;
@@ -147,7 +143,7 @@ struct value_unreadable {
   bool operator==(value_unreadable const&) const = default;
 };
 
-/// A closure runs again because its value was released and is needed.
+/// The closure's value was released, but is needed.
 struct closure_runs_again {
   closure_id closure{};
   closure_id by{};
@@ -162,15 +158,14 @@ struct session_failed {
   session_id session{};
   bool job = true;
   std::string name;
-  std::string type;  ///< of the first error, as is `message`
+  std::string type;  ///< of the first error
   std::string message;
-  std::uint64_t failed = 0;  ///< of a job: failed ones of its closures
+  std::uint64_t failed = 0;  ///< closures, of a job
   std::uint64_t closures = 0;
 
   bool operator==(session_failed const&) const = default;
 };
 
-/// A program has failed finally.
 struct program_failed {
   program_id program{};
   std::string name;

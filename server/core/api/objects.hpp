@@ -1,5 +1,4 @@
-// Objects on tasks: requests of callers, orders and reports of their workers, and views for
-// readers. Plain data.
+// Objects on tasks: requests, orders to workers and their reports, and views. Plain data.
 #pragma once
 
 #include <array>
@@ -16,14 +15,14 @@
 
 namespace muster::core {
 
-/// The id of an object (`obj_…`). Ids are never reused, so an id also identifies the incarnation of
-/// the task that has the object.
+/// The id of an object (`obj_…`). Never reused, so it also identifies the incarnation that has the
+/// object.
 enum class object_id : std::uint64_t {};
 
 std::string text(object_id id);
 
 /// The session relies on the present state of a task. An event if the task's job is one of
-/// config::stateful_jobs, whose losses the coordinator detects itself.
+/// config::stateful_jobs, whose losses the coordinator detects.
 struct use_task {
   session_id session{};
   std::string job{};
@@ -31,7 +30,7 @@ struct use_task {
 
   bool operator==(use_task const&) const = default;
 };
-/// An event about a task of another job: state that the session relied on was lost with it.
+/// An event about a task of another job: state that the session relied on is lost.
 struct task_state_lost {
   session_id session{};
   std::string job{};
@@ -45,8 +44,8 @@ namespace objects {
 
 using muster::name;
 
-/// The caller that numbers its calls: a session, by its id, or the functions of a worker, by its
-/// incarnation.
+/// A caller that numbers its calls: a session (by id), or the functions of a worker (by
+/// incarnation).
 struct caller_id {
   std::uint64_t number = 0;
   bool of_worker = false;
@@ -61,7 +60,7 @@ inline caller_id caller_of(incarnation i) {
   return {raw(i), true};
 }
 
-/// The name of one call, unique while its caller is known.
+/// Identifies a call while its caller is known.
 struct call_name {
   caller_id caller{};
   std::uint64_t number = 0;
@@ -74,11 +73,11 @@ struct object_spec {
   std::string class_name{};  // for people
   std::string job{};
   std::int64_t index = 0;
-  bool detached = false;  // outlives its session
+  bool detached = false;
   std::uint32_t concurrency = 1;
-  std::string function{};  // constructor function, which the object's worker must serve
+  std::string function{};  // creates the object; its worker must provide it
   blob args{};
-  bool json = false;  // the arguments were JSON, like those of its calls
+  bool json = false;  // arguments of its creation and calls are JSON
 
   bool operator==(object_spec const&) const = default;
 };
@@ -92,33 +91,33 @@ struct call_spec {
 
 /// Limits of objects. Each states what happens at the limit.
 struct object_limits {
-  std::size_t objects_max = 10'000;  // including lost ones; above it, refused
-  std::size_t lost_max = 1'000;      // lost ones that are kept; above it, the oldest is forgotten
-  // Of one caller: unanswered, or the answer was not taken; above it, calls fail.
+  std::size_t objects_max = 10'000;  // with lost ones; above it, refused
+  std::size_t lost_max = 1'000;      // kept lost ones; above it, the oldest is forgotten
+  // Unanswered or unacknowledged calls of one caller. Above it, calls fail.
   std::size_t calls_max = 16'384;
-  // Of arguments and values of all callers; twice that including values of taken answers; above it,
+  // Arguments and values of all callers; twice that with values of acknowledged calls. Above it,
   // calls fail.
   std::size_t waiting_bytes_max = 256u << 20;
-  // Calls of ended sessions that detached objects still have to execute, in total; above it, calls
-  // of the next session are dropped.
+  // Calls of ended sessions that detached objects have to execute. Above it, those of the next
+  // session are dropped.
   std::size_t left_max = 16'384;
   std::size_t waits_max =
-      1'000;  // known waits of one call for other calls; above it, cycles are not found
-  std::size_t name_bytes_max = 256;        // of names, classes and methods; above it, refused
-  std::size_t args_bytes_max = 32u << 20;  // of one call; above it, refused
+      1'000;  // known waits of a call for others; above it, cycles are not found
+  std::size_t name_bytes_max = 256;        // names, classes, methods; above it, refused
+  std::size_t args_bytes_max = 32u << 20;  // above it, refused
   std::uint32_t concurrency_max = 1'000;   // above it, refused
   std::size_t ticket_bytes_min = 16, ticket_bytes_max = 64;
-  duration grace{};  // how long objects wait for their task to return
-  /// How long names stay reserved for a client that has lost its connection.
+  duration grace{};  // time for an object's task to return
+  /// Time for which a disconnected client's names stay reserved.
   duration name_grace = std::chrono::seconds(3);
 };
 
 enum class object_state : std::uint8_t {
-  pending = 0,   ///< its task is not connected yet
-  starting = 1,  ///< it is being created
+  pending = 0,  ///< its task is not connected yet
+  starting = 1,
   ready = 2,
-  failed = 3,  ///< it could not be created
-  lost = 4,    ///< lost with its task
+  failed = 3,
+  lost = 4,
 };
 constexpr auto enum_names(object_state) {
   using enum object_state;
@@ -128,8 +127,8 @@ constexpr auto enum_names(object_state) {
 
 /// Why an object failed or was lost.
 enum class object_end : std::uint8_t {
-  none = 0,       ///< it neither failed nor was lost
-  raised = 1,     ///< its class raised an exception when it was created
+  none = 0,
+  raised = 1,     ///< by its class, on creation
   unable = 2,     ///< its worker cannot hold objects
   slow = 3,       ///< its worker did not accept messages in time
   task_left = 4,  ///< its worker has ended
@@ -143,29 +142,28 @@ constexpr auto enum_names(object_end) {
                                  "REPLACED");
 }
 
-/// How a call ended, for counts.
 enum class call_end : std::uint8_t { ok = 0, failed = 1, cancelled = 2, lost = 3 };
 constexpr auto enum_names(call_end) {
   using enum call_end;
   return enumerators<call_end>(ok, "OK", failed, "FAILED", cancelled, "CANCELLED", lost, "LOST");
 }
-/// Returns the failure with the server's reason set.
+/// Returns `of` with `reason` set.
 inline failure because(failure_reason reason, failure of) {
   of.reason = reason;
   return of;
 }
 
-/// The result of a call, or of an object's creation.
+/// The result of a call or of an object's creation.
 struct call_answer {
   call_name name{};
   bool ok = true;
   blob value{};
-  failure why{};  // if not ok
+  failure why{};  // unless ok
 
   bool operator==(call_answer const&) const = default;
 };
 
-/// Orders for the worker of an object, in sequence.
+/// Orders to an object's worker, in sequence.
 struct build_order {
   stream_id stream{};
   object_id object{};
@@ -185,7 +183,7 @@ struct drop_order {
 
   bool operator==(drop_order const&) const = default;
 };
-/// The first message on each stream of a worker: it keeps these objects and no others.
+/// The first message on a worker's stream: keep only these objects.
 struct begin_order {
   stream_id stream{};
   std::vector<object_id> kept{};
@@ -193,19 +191,17 @@ struct begin_order {
   bool operator==(begin_order const&) const = default;
 };
 
-/// A task was lost together with objects.
 struct objects_lost {
   std::string job{};
   std::int64_t index = 0;
   std::size_t count = 0;
-  std::vector<std::string> first{};  // names, or classes, of a few objects without an owner
+  std::vector<std::string> first{};  // names or classes of some objects without an owner
   std::string why{};
 
   bool operator==(objects_lost const&) const = default;
 };
 
-/// The results of one event. Orders are sent in the sequence begins, builds, calls, drops; answers
-/// go to callers.
+/// The results of an event. Orders are sent in the sequence begins, builds, calls, drops.
 struct output {
   std::vector<begin_order> begins{};
   std::vector<build_order> builds{};
@@ -228,30 +224,29 @@ struct object_view {
   object_state state{};
   object_end end{};
   session_id owner{};
-  std::string submitter{};          // id of a token; empty: without authentication
-  core::incarnation incarnation{};  // of the process that has or creates it; none: the task is away
+  std::string submitter{};          // id of a token; empty: no authentication
+  core::incarnation incarnation{};  // that has or creates it; none: away
   time_point created{}, since{};    // `since`: of the state
-  std::uint64_t waiting = 0;        // calls that are queued for it
-  std::uint64_t executing = 0;      // as far as reported to the server
+  std::uint64_t waiting = 0;        // queued calls
+  std::uint64_t executing = 0;      // as reported by the worker
   std::uint64_t answered = 0;
-  std::string error{};       // if failed or lost
-  std::string last_error{};  // beginning of the error of the last failed call
+  std::string error{};
+  std::string last_error{};  // of the last failed call; shortened
 };
 
-/// The filter of a listing.
 struct object_query {
-  std::string submitter{};  // objects of this token, and objects without a submitter; empty: all
+  std::string submitter{};  // of this token or without a submitter; empty: all
   std::string job{};        // empty: any
   std::optional<std::int64_t> index{};
   std::string class_name{};  // empty: any
   session_id owner{};        // none: any
   std::optional<object_state> state{};
-  std::string text{};  // in the name or the id, ignoring case; empty: any
+  std::string text{};  // in the name or id, ignoring case
 };
 
 struct object_counts {
   std::array<std::size_t, 5> by_state{};
-  std::array<std::uint64_t, enum_size<call_end>> calls{};  // since the start, by result
+  std::array<std::uint64_t, enum_size<call_end>> calls{};  // since the start
 };
 
 }  // namespace objects

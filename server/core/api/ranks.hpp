@@ -1,5 +1,5 @@
-// Ranks, the processes of programs' attempts: offers and reports of workers, and orders to them.
-// Plain data; proto/muster/v1/programs.proto documents each field.
+// Ranks, the processes of programs: offers and reports of workers, and orders to them. Plain data;
+// proto/muster/v1/programs.proto documents the fields.
 #pragma once
 
 #include <compare>
@@ -49,42 +49,42 @@ struct programs_offer {
   std::string address{};
   std::vector<held_rank> held{};
   bool unpacks = false;      // supports program_spec::upload
-  std::string tunnel_key{};  // key with which it opens tunnels; empty: none
+  std::string tunnel_key{};  // for opening tunnels; may be empty
   bool preloads = false;     // supports program_spec::preload
   bool torch = false;        // opens tunnels to TCPStores as well
 };
 
-/// Event: reports of a worker about its ranks.
+/// Event: a worker reports about its ranks.
 struct rank_reports {
   stream_id stream{};
   struct start {
     rank_name name{};
     std::uint32_t pid = 0;
-    std::string not_preloaded{};  // why preloading failed; empty: it succeeded or was not requested
+    std::string not_preloaded{};  // may be empty
   };
   std::vector<start> started{};
   std::vector<rank_end> ended{};
   std::uint64_t lease = 0;
 };
 
-/// Information for all ranks of an attempt. Shared by its orders.
+/// Information for all ranks of an attempt, shared by its orders.
 struct attempt_sheet {
   std::shared_ptr<program_spec const> spec;
   program_id program{};
   std::uint32_t attempt = 0;
-  std::uint32_t restart = 0;  // number of earlier attempts
+  std::uint32_t restart = 0;  // earlier attempts
   struct task {
     std::uint32_t group = 0;  // index into spec->tasks
     std::uint32_t index = 0;  // among tasks of its type
     std::string address{};    // host:port
   };
-  std::vector<task> tasks{};  // by rank; those of one type are adjacent
+  std::vector<task> tasks{};  // by rank; those of a type are adjacent
   std::string own_service{}, meeting_point{};
-  bool tunnels = false;  // all of its workers open tunnels to a coordination cluster
-  bool store = false;    // and to its TCPStore, which runs on the server
+  bool tunnels = false;  // all workers open tunnels to a coordination cluster
+  bool store = false;    // and to its TCPStore on the server
 };
 
-/// Effect: orders to one worker, executed in the sequence stops, forgets, starts, prepares.
+/// Effect: orders to a worker, in the sequence stops, forgets, starts, prepares.
 struct rank_orders {
   stream_id stream{};
   struct stop {
@@ -92,7 +92,7 @@ struct rank_orders {
     std::uint32_t attempt = 0;
     std::vector<std::uint32_t> ranks{};  // empty: all of the attempt
     duration grace{};
-    bool by_step = false;  // the order does not ask ranks to end: they agree on a step to end after
+    bool by_step = false;  // ranks agree on a step to end after
 
     bool operator==(stop const&) const = default;
   };
@@ -102,7 +102,7 @@ struct rank_orders {
 
     bool operator==(start const&) const = default;
   };
-  /// Ranks of the program may be started there later, so slow preparations begin now.
+  /// Prepares for ranks that may be started there later.
   struct prepare {
     program_id program{};
     std::string upload{};
