@@ -208,7 +208,7 @@ void app::stop() {
   store_.leadership().resign();
 }
 
-// 0 means "infinite" in TensorFlow: sets the maximum.
+// Replaces 0, which means "infinite" in TensorFlow, by the maximum.
 void lift_limit_of_queues(core::config& c) {
   if (c.queue_capacity != 0) return;
   c.queue_capacity = c.queue_capacity_max;

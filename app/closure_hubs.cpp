@@ -136,7 +136,8 @@ std::shared_ptr<hub> closure_hubs::make(cluster_id cluster, pool_dependencies po
   return {std::move(made), closures};
 }
 
-// A slot without generations left, about a hundred bytes, is abandoned.
+// Starts numbering after earlier starts. A slot that has used its generations, about a hundred
+// bytes, is abandoned.
 void closure_hubs::count_behind(std::uint64_t epoch, std::uint64_t sessions) {
   auto const g = core::generations_of(epoch);
   wide_.first_generation = g.first;

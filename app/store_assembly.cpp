@@ -225,7 +225,7 @@ void store_assembly::watch_blobs() {
     pools().moved(std::move(m));
   };
   blobs_.sweep(has_value, lost, copied);
-  // Outputs held by workers use their memory, which limits further outputs.
+  // Outputs held by workers use their memory, which further outputs need.
   if (blobs_.holders().counts().outputs > 0) outputs_seen_at_ = now;
   auto const often = now < outputs_seen_at_ + outputs_expected_for;
   next_look_.call_at(

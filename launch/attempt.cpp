@@ -57,8 +57,9 @@ void attempt::ended(pid_t pid, int raw_status) {
   if (e.status == 0 && e.task.starts_with("chief:")) watch_who_goes_on();
 }
 
-// TensorFlow's workers of a parameter-server job never end, while training workers can end after
-// their chief. Only the user knows which kind they are.
+// Logs a hint if a worker still runs after its chief. TensorFlow's workers of a parameter-server
+// job never end, while training workers can end after their chief. Only the user knows which kind
+// they are.
 void attempt::watch_who_goes_on() {
   if (stopping_ || who_goes_on().empty()) return;
   timer_.expires_after(chief_patience);
@@ -75,7 +76,7 @@ std::string attempt::who_goes_on() const {
   return {};
 }
 
-// Its last lines can still be unread; finish() adds them.
+// Stops all after the first failure. Its last lines can still be unread; finish() adds them.
 void attempt::failed(ending const& e) {
   result_.first = e;
   result_.all.push_back(e);

@@ -200,8 +200,8 @@ class planner {
     tell_torch(v);
   }
 
-  // Process 0 always starts a service. With a Muster server it is unused; in a run on one
-  // machine only this machine can.
+  // Returns the address on which process 0 serves, which it always does. With a Muster server the
+  // service is unused; in a run on one machine only this machine can connect.
   std::string bind_address() const {
     if (!request_.server.empty()) return "127.0.0.1:0";
     if (!request_.own_service.empty()) return request_.own_service;
@@ -210,7 +210,8 @@ class planner {
     return a.text();
   }
 
-  // If one task is started at a time, machines are distinguished by the host of the address.
+  // Returns the host of a task's address, which distinguishes machines if one task is started at a
+  // time; otherwise "".
   std::string host_of(task const& t) const {
     return request_.own ? host_port::parse(request_.cluster.task_address(t.first, t.second)).host
                         : std::string();

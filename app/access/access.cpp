@@ -207,8 +207,8 @@ void access::watch_file() {
   });
 }
 
-// The functions run on threads that accept and read connections. They use only data fixed before
-// the first connection, and the gate.
+// Sets functions that run on the threads that accept and read connections. They use only the gate
+// and data fixed before the first connection.
 void access::guard_memory(net::guard_options& o) {
   o.memory_max = engine_.config.connections.memory_max;
   o.judge = [this](std::string const& client) {

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Does not restrict shared directories such as /tmp; this server's files in them are private
-// anyway.
+// Returns whether a directory such as /tmp can have foreign files. It is then not restricted; this
+// server's files in it are private anyway.
 bool has_other_files(fs::path const& directory, bool blobs_are_ours) {
   if ((mode_of(directory) & S_ISVTX) != 0) return true;
   std::error_code error;

@@ -155,7 +155,7 @@ void rank_runner::keep(std::uint64_t launcher) {
     launchers_.dismiss(*goes);
 }
 
-// A kept launcher is kept again.
+// Keeps the launcher again if it was kept before.
 void rank_runner::let_go(std::uint64_t launcher) {
   if (staying_.contains(launcher)) return keep(launcher);
   attempts_.erase(launcher);

@@ -132,7 +132,7 @@ std::string command_of(pid_t pid) {
   return shortened(to_utf8(line), shown_max);
 }
 
-// The path can be anything that the rank's user created.
+// Opens a stack file. The path can be anything that the rank's user created.
 file_descriptor open_own(fs::path const& path) {
   file_descriptor file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat about {
@@ -143,8 +143,8 @@ file_descriptor open_own(fs::path const& path) {
   return file;
 }
 
-// The program can have closed the descriptor and reused its number for a file of its own, which
-// would receive the stack.
+// Returns whether the process still has its stack file open. Otherwise the stack could be written
+// into another file that reuses the descriptor.
 bool has_open(pid_t pid, fs::path const& file) {
   std::error_code error;
   auto const descriptor = file.extension().string();  // ".200"

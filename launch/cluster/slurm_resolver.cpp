@@ -1,5 +1,5 @@
 // Maps ranks of a step to jobs, hosts and ports, and GPUs to ranks. GPUs are those of
-// CUDA_VISIBLE_DEVICES, or of the driver's /proc entries, CUDA is not loaded.
+// CUDA_VISIBLE_DEVICES, or of the driver's /proc entries; CUDA is not loaded.
 #include "muster/slurm_resolver.hpp"
 
 #include <algorithm>

@@ -112,7 +112,7 @@ void rank_set::fork(rank& r) {
   forks_->fork(*r.waits, [this, &r](auto made) { forked(r, std::move(made)); });
 }
 
-// A rank that could not be forked is executed normally. A fork whose rank was given up exits.
+// Executes a rank normally if it could not be forked. A fork whose rank was given up exits.
 void rank_set::forked(rank& r, std::optional<forked_rank> made) {
   if (!r.waits || (made && take(r, std::move(*made)))) return;
   auto role = std::move(*r.waits);

@@ -28,7 +28,7 @@ constexpr std::chrono::seconds jwt_lasts{3600};
 
 using key_ptr = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 
-/// Otherwise OpenSSL would prompt for a passphrase on the terminal.
+/// Provides no passphrase. By default, OpenSSL would ask for it on the terminal.
 int no_passphrase(char*, int, int, void*) {
   return -1;
 }

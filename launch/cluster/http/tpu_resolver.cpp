@@ -130,7 +130,8 @@ int tpu_resolver::listed_cores() {
     }
 }
 
-// The metadata of a TPU VM contain the type of the whole TPU, and its comma-separated hosts.
+// Computes the cores per host from a TPU VM's metadata: the type of the whole TPU and its
+// comma-separated hosts.
 int tpu_resolver::local_cores() {
   auto& metadata = tpu_.metadata();
   auto const type = metadata.get("instance/attributes/accelerator-type");
