@@ -78,8 +78,8 @@ class lifecycle {
   /// Deletes an ended closure of a resumable session, with its token.
   void forget_held(slot c, release_reason why = release_reason::client);
   void use_input(slot c, std::size_t k, blob const& value);
-  /// Returns whether a released value's record must be kept, without its token, for values that
-  /// depend on it. REQUIRES: a resumable session holds it.
+  /// Keeps the record of a released value, without its token, if other values depend on it. Returns
+  /// whether it did. REQUIRES: a resumable session holds it.
   bool keep_for_others(slot c);
   /// Forgets closures and values that are no longer needed by others, at the end of a step.
   void let_go_of_inputs();
