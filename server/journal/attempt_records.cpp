@@ -1,5 +1,4 @@
-// Stores and loads attempt records. They are only for display, so an unreadable record never
-// prevents a start.
+// Attempt records are only for display, so an unreadable record never prevents a start.
 #include "server/core/api/attempt_record_fields.hpp"
 #include "server/journal/described_entry.hpp"
 #include "server/journal/fact_encoding.hpp"

@@ -1,6 +1,6 @@
-// Entries of jobs and closures. There is one entry per job or session, per request, and per closure
-// that has ended or was returned by a worker. Entries are deleted with their job. Entries of a
-// session's request are deleted when all its closures are released.
+// There is one entry per job or session, per request, and per closure that has ended or was
+// returned by a worker. They are deleted with their job, those of a session's request when all its
+// closures are released.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t job_digits = 16;  // also used for values
 
-// Appends a number with a fixed count of digits. Hand-written, because it runs for each closure
-// that ends or is deleted.
+// Appends a number with `digits` digits. Hand-written, because it runs for each closure that ends
+// or is deleted.
 void append(std::string& to, std::uint64_t number, std::uint64_t base, std::size_t digits) {
   to.append(digits, '0');
   for (auto at = to.end(); number > 0; number /= base) *--at = "0123456789abcdef"[number % base];
@@ -47,9 +47,8 @@ std::string key_of(char kind, core::session_id job, std::uint32_t position) {
   return key;
 }
 
-// Appends the changes for a fact.
 struct encoder {
-  std::string const& cluster;  // cluster of the jobs
+  std::string const& cluster;
   std::vector<change>& into;
 
   template <class Entry>
@@ -137,8 +136,8 @@ core::accepted_fact requested(core::session_id job, std::uint32_t first, accepte
   return f;
 }
 
-// Visits all entries of one kind, of all jobs, with `take(job, position, entry)`. `take` returns
-// false if an entry is inconsistent.
+// Visits all entries of one kind, across jobs, with `take(job, position, entry)`. Stops with an
+// error when `take` returns false.
 template <class Entry, class Take>
 muster::status each(store const& s, char kind, Take take) {
   return each_entry<Entry>(s, std::string(1, kind) + '\0', [&](auto key, Entry& e) {
@@ -148,7 +147,6 @@ muster::status each(store const& s, char kind, Take take) {
 
 using jobs = std::map<core::session_id, stored_job>;
 
-// Returns the accepted closure at this position, or null.
 core::accepted_closure* accepted_at(stored_job& j, std::uint32_t order) {
   auto const after =
       std::upper_bound(j.job.accepted.begin(), j.job.accepted.end(), order,
@@ -198,8 +196,8 @@ std::string named(core::session_id job, core::closure_id c) {
   return core::text(c) + " of " + core::text(job);
 }
 
-// Checks that each closure has a place in the table of closures and that no two closures share one.
-// Returns a message about the first violation, or an empty string.
+// Checks that each closure has a place of its own in the table of closures. Returns the first
+// violation, or an empty string.
 std::string wrong_place(jobs const& all) {
   std::unordered_set<std::uint32_t> places;
   std::optional<std::pair<core::session_id, core::closure_id>> wrong;
@@ -221,7 +219,7 @@ std::string wrong_place(jobs const& all) {
 
 }  // namespace
 
-// The following parts of loading are also used by the repair of a store.
+// Shared with the repair of a store.
 core::session_id job_in(std::string_view key) {
   if (key.size() < 2 + job_digits) return {};
   return core::session_id{

@@ -23,7 +23,6 @@ std::string task_key(std::string const& cluster, coordination::task_index t) {
   return prefix_of('t', cluster) + digits;
 }
 
-// Appends the changes for a fact.
 struct encoder {
   std::string const& cluster;
   std::vector<change>& into;

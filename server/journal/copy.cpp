@@ -47,8 +47,8 @@ std::uint64_t count_entries(store const& s) {
   return read.ok() ? n : 0;
 }
 
-// Copies `from` to `partial` and verifies the copy. `judged`: the inspected contents of `from`.
-// Null: the entries may not be loadable, and only their number is compared.
+// Copies `from` to `partial` and verifies the copy. `judged`: contents of `from`, or null if no
+// server can load it; then only the numbers of entries are compared.
 muster::result<copied> copy_to(fs::path const& partial, view const& from, contents const* judged,
                                watcher const& watch) {
   auto made = rocks_store::open(partial);
@@ -90,8 +90,7 @@ muster::status rename_durably(fs::path const& partial, fs::path const& to) {
   return make_durable(to.parent_path());
 }
 
-// Builds a copy that only its owner can read, and renames it to `to`. `directory`: the directory of
-// `from`, or empty. `judge`: require that a server can load `from`.
+// `directory`: the directory of `from`, or empty. `judge`: require that a server can load `from`.
 muster::result<copied> copy_beside(view const& from, fs::path const& directory, fs::path const& to,
                                    bool judge, watcher const& watch) {
   if (auto const ours = format_of(from); !ours) return ours.error();

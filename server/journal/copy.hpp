@@ -1,5 +1,5 @@
-// Copies a store into another directory, for `muster data backup` and `muster data restore`. Also
-// rewrites a store in place, for `muster data compact`. Single-threaded.
+// Copies a store into another directory (`muster data backup`, `muster data restore`) or rewrites
+// it in place (`muster data compact`). Single-threaded.
 #pragma once
 
 #include "server/journal/inspection.hpp"
@@ -11,36 +11,35 @@ namespace muster::server::journal {
 struct copied {
   std::uint64_t entries = 0, bytes = 0;  // size of the entries
   std::uint64_t bytes_on_disk = 0;       // size of the copy without its blobs
-  found_blobs blobs;                     // blobs of the copy
+  found_blobs blobs;
 };
 
 /// Returns the path, next to `to`, at which a copy is built.
 std::filesystem::path unfinished(std::filesystem::path const& to);
 
-/// Copies a consistent snapshot of the directory `from`, with its blobs. A running server is not
-/// disturbed. Reads all entries before and after copying, as `inspect` does.
+/// Copies a consistent snapshot of the directory `from`, with its blobs, without disturbing a
+/// running server. Validates all entries before and after copying, as `inspect` does.
 ///
 /// `to` must be empty or absent, and becomes accessible only to its owner. On success the copy is
-/// durable; on failure `to` is unchanged. The copy is built at unfinished(to), gets its format
-/// entry last, and is then renamed. A failed copy is removed. A killed process leaves
-/// unfinished(to), which every server rejects.
-/// @return FAILED_PRECONDITION: `from` or `to` is not a suitable directory. INTERNAL: the data are
-/// damaged, or the disk failed.
+/// durable; on failure `to` is unchanged. The copy is built at unfinished(to) and then renamed. If
+/// the process is killed, unfinished(to) remains, and every server rejects it, because the format
+/// entry is written last.
+/// @return FAILED_PRECONDITION: `from` or `to` is unsuitable. INTERNAL: the data are damaged, or
+/// the disk failed.
 muster::result<copied> copy_store(std::filesystem::path const& from,
                                   std::filesystem::path const& to, watcher const& watch = {});
 
-/// Copies an open view that is not a directory, without blobs. Otherwise like copy_store for
-/// directories.
+/// Copies an open view without blobs. Otherwise like copy_store for directories.
 muster::result<copied> copy_store(view const& from, std::filesystem::path const& to,
                                   watcher const& watch = {});
 
-/// Copies a view even if a server could not load it. Includes the blobs of `directory` unless that
-/// is empty. Otherwise like copy_store.
+/// Copies a view even if no server could load it, with the blobs of `directory` unless that is
+/// empty. Otherwise like copy_store.
 muster::result<copied> copy_as_it_is(view const& from, std::filesystem::path const& directory,
                                      std::filesystem::path const& to, watcher const& watch = {});
 
-/// Copies all entries of `from` into an empty store. Writes the format entry last, after all others
-/// are durable.
+/// Copies all entries of `from` into an empty store, the format entry last, after all others are
+/// durable.
 /// @param expected number of entries, for messages
 /// @return CANCELLED: `watch` returned false.
 muster::result<copied> copy_entries(view const& from, std::uint64_t expected, store& into,

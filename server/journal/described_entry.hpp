@@ -1,6 +1,6 @@
-// Encodes structs as store entries. The tables in server/core/api/described.hpp define the fields.
-// The bytes are identical to those that Protobuf writes for the messages of records.proto.
-// tests/journal/described_entry_test.cpp compares them.
+// Encodes structs, as described in server/core/api/described.hpp, as store entries. The bytes equal
+// those that Protobuf writes for records.proto, which tests/journal/described_entry_test.cpp
+// verifies.
 #pragma once
 
 #include <algorithm>
@@ -40,14 +40,12 @@ inline void put_bytes(std::string& to, std::uint32_t number, std::string_view va
   to += value;
 }
 
-/// A field of a message.
 struct item {
   std::uint32_t number = 0, type = 0;
   std::uint64_t value = 0;
   std::string_view data{};
 };
 
-/// Reads the fields of a message one by one.
 class reader {
  public:
   explicit reader(std::string_view message) : left_(message) {}
@@ -143,7 +141,6 @@ V from_bits(std::uint64_t bits, bool& ok) {
   }
 }
 
-// Returns the wire type of a number.
 template <class V>
 constexpr std::uint32_t type_of(core::field_facts const& f) {
   return std::is_same_v<V, float> ? fixed32 : f.fixed ? fixed64 : varint;
@@ -187,7 +184,6 @@ inline constexpr bool is_pair<std::pair<std::string, V>> = true;
 
 }  // namespace entry
 
-/// Appends the encoded struct to `to`.
 template <core::described T>
 void encode_entry(T const& of, std::string& to);
 /// Decodes a struct. Absent fields become empty, zero or false; unknown fields are skipped. Sets
@@ -281,7 +277,7 @@ void put_value(std::string& to, core::field_facts const& f, V const& value) {
     } else {
       for (auto const& one : value) put_value(to, f, one);
     }
-  } else {  // an optional or a pointer
+  } else {
     if (!value) return;
     using held = std::remove_cvref_t<decltype(*value)>;
     if constexpr (number<held>) {

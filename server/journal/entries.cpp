@@ -20,7 +20,7 @@ google::protobuf::Message const& form() {
   return Message::default_instance();
 }
 
-// Repairs text fields in the raw fields of a stored message, whose text was never checked.
+// Repairs texts in the raw fields of a stored message.
 bool repair_text(google::protobuf::Descriptor const& form,
                  google::protobuf::UnknownFieldSet& fields) {
   using google::protobuf::FieldDescriptor;
@@ -40,8 +40,8 @@ bool repair_text(google::protobuf::Descriptor const& form,
   return true;
 }
 
-// Parses a stored message. Repairs text fields that are not valid UTF-8 first, because Protobuf
-// rejects the whole message for them. Returns null if the message is damaged otherwise.
+// Parses a stored message. Repairs texts that are not UTF-8 first, because Protobuf would reject
+// the whole message. Returns null if it is damaged otherwise.
 std::unique_ptr<google::protobuf::Message> parsed(entry_kind const& kind, std::string_view value) {
   std::unique_ptr<google::protobuf::Message> m(kind.form().New());
   auto const size = static_cast<int>(value.size());

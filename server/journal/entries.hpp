@@ -17,7 +17,6 @@ namespace muster::server::journal {
 
 /// Highest Format version that this program reads.
 constexpr unsigned format_known = 5;
-/// Key of the Format entry.
 constexpr auto format_key = "format";
 /// Reads the format entry. Version 0: the store is empty.
 /// @return FAILED_PRECONDITION: other entries exist without a format entry, or it is unreadable.
@@ -44,7 +43,6 @@ struct entry_name {
   entry_kind const* kind = nullptr;  ///< null: unknown kind
   std::vector<named_part> parts;
 
-  /// Returns null if there is no such part.
   std::string_view const* part(std::string_view name) const;
   /// Returns text for messages: `key "a/b" of cluster 'train'`.
   std::string text() const;

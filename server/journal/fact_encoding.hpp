@@ -14,8 +14,7 @@
 
 namespace muster::server::journal {
 
-// Functions that append the changes for these facts to `into`, in order.
-/// `cluster`: the cluster of the jobs.
+// Each appends the changes for these facts to `into`, in order.
 void encode(std::string const& cluster, std::vector<core::fact> const& facts,
             std::vector<change>& into);
 void encode(std::string const& cluster, std::vector<core::programs::fact> const& facts,

@@ -13,20 +13,18 @@ namespace {
 namespace fs = std::filesystem;
 using rocksdb::IOStatus;
 
-// A server changes its set of files at most a few times a second, and opening them takes
-// milliseconds.
+// The set of files changes a few times a second at most, and opening them takes milliseconds.
 constexpr int tries_max = 50;
 constexpr auto pause = std::chrono::milliseconds(5);
 
-// Returns whether RocksDB needs the file to read. LOCK is excluded, because closing it would
-// release a lock of this process.
+// Excludes LOCK, because closing it would release a lock of this process.
 bool wanted(std::string const& name) {
   return name == "CURRENT" || name == "IDENTITY" || name.starts_with("MANIFEST-") ||
          name.ends_with(".log") || name.ends_with(".sst");
 }
 
-// Returns a fingerprint of the set of files. While it is unchanged, no file of the set is deleted,
-// because RocksDB writes the manifest before it deletes files.
+// Fingerprint of the set of files. While it is unchanged, no file of the set is deleted, because
+// RocksDB writes the manifest first.
 std::string what_counts(fs::path const& directory) {
   std::string current;
   std::getline(std::ifstream(directory / "CURRENT"), current);
@@ -97,8 +95,7 @@ class anywhere final : public rocksdb::FSRandomAccessFile {
   std::shared_ptr<held_file const> const file_;
 };
 
-// Returns PathNotFound. RocksDB tries the old suffix .ldb last; the message contains the current
-// suffix.
+// RocksDB tries the old suffix .ldb last; the message contains the current suffix.
 IOStatus not_here(std::string name) {
   if (name.ends_with(".ldb")) name.replace(name.size() - 3, 3, "sst");
   return IOStatus::PathNotFound(name);

@@ -1,6 +1,6 @@
 // Consistent snapshot of the files of a RocksDB directory, for readers that run beside its server.
-// The files are held open, so files that the server deletes remain readable, and reads end at their
-// size at that moment. Read-only. One thread opens it, many can read.
+// The files are held open, so deleted files remain readable, and reads end at the original size.
+// Read-only. One thread opens it, many can read.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -15,7 +15,7 @@
 
 namespace muster::server::journal {
 
-/// A file that is readable up to the size it had when it was opened.
+/// A file, readable up to its size when it was opened.
 class held_file {
  public:
   held_file(open_file f, std::uint64_t size) : file_(std::move(f)), size_(size) {}

@@ -1,5 +1,5 @@
-// Reads and validates the contents of a store, in a directory or in etcd. Used by `muster data
-// check`, and before a backup or restore. Single-threaded.
+// Validates the contents of a store, for `muster data check`, and before a backup or restore.
+// Single-threaded.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 namespace muster::server::journal {
 
 struct entry_count {
-  std::string kind;  ///< a name of entry_kinds(); for unknown kinds the prefix of their keys
+  std::string kind;  ///< a name of entry_kinds(); otherwise the prefix of the keys
   std::uint64_t entries = 0, bytes = 0;
 };
 
@@ -18,8 +18,7 @@ struct contents {
   std::string written_by;
   std::uint64_t epoch = 0;
   std::vector<entry_count> known;  ///< one per kind of the table
-  /// Kinds that are not in the table, perhaps written by a newer server. At most 16; the last one
-  /// sums up all others.
+  /// Kinds that are not in the table. At most 16; the last one sums up all others.
   std::vector<entry_count> unknown;
   std::vector<std::string> notes;  ///< harmless irregularities, one line each
   /// Blobs that values refer to, in hexadecimal, with a text about the referring value.
@@ -38,8 +37,8 @@ using watcher =
 /// server. INTERNAL: damaged.
 muster::result<contents> format_of(view const& of);
 
-/// Reads and validates everything: checksums, each entry, and the state that a server would load.
-/// @return as format_of. INTERNAL: the message contains what is damaged, and where.
+/// Validates checksums, each entry, and the state that a server would load.
+/// @return as format_of. INTERNAL contains the damage and its position.
 muster::result<contents> inspect(view const& of, watcher const& watch = {});
 
 }  // namespace muster::server::journal

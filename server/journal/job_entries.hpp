@@ -69,7 +69,6 @@ inline bool is_forgotten(std::string_view bytes) {
   return false;
 }
 
-/// Returns the job in a key of kind a, e, j or p, or 0 if there is none.
 core::session_id job_in(std::string_view key);
 /// Returns the number after the job, or the largest number if there is none.
 std::uint64_t position_in(std::string_view key, int base);
@@ -88,7 +87,6 @@ bool complete(core::closure_fact& f, core::session_id job, std::uint32_t order);
 inline std::uint32_t place_of(core::closure_id id) {
   return static_cast<std::uint32_t>(raw(id));
 }
-/// Returns whether the id has a generation; generations start at 1.
 inline bool has_place(core::closure_id id) {
   return raw(id) >> 32 != 0;
 }

@@ -58,8 +58,7 @@ void journal::stop() {
   thread_.join();
 }
 
-// Updates the free space. Returns whether `disk_is_full` has changed. Called on the journal's
-// thread, or before it starts.
+// Returns whether `disk_is_full` has changed. Called on the journal's thread, or before it starts.
 bool journal::look_for_room() {
   auto const free = store_->bytes_free();
   std::lock_guard const lock(mutex_);
@@ -69,8 +68,8 @@ bool journal::look_for_room() {
   return std::exchange(facts_.disk_is_full, full) != full;
 }
 
-// Puts a batch back into the queue when the disk is full, and waits for a moment. Returns false
-// when the journal is stopping.
+// Requeues a batch when the disk is full, and waits for a moment. Returns false when the journal is
+// stopping.
 bool journal::put_back(std::vector<change> batch, std::unique_lock<std::mutex>& lock) {
   for (auto& c : queue_) batch.push_back(std::move(c));
   queue_ = std::move(batch);

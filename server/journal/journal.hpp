@@ -1,12 +1,12 @@
-// Writes batches of changes to the store on a thread of its own, in order, several per write.
-// Nothing else uses the store while the server runs.
+// Writes batches of changes to the store, in order, on a thread of its own. Nothing else uses the
+// store while the server runs.
 //
 //   append ──► queue ──► one write for the whole queue ──► durable(n)
 //   engine               journal's thread                   engine
 //
 // An idle journal writes at once. While it is busy, and for up to `commit_delay` after that,
-// batches collect in the queue. The journal does not enforce the size limit of the queue. Callers
-// check `full()` before they accept new work.
+// batches collect in the queue. The queue is unbounded: callers check `full()` before they accept
+// new work.
 #pragma once
 
 #include <chrono>
@@ -21,17 +21,15 @@
 namespace muster::server::journal {
 
 struct journal_options {
-  /// Maximum size of the queue in bytes. Above it, the server accepts no new work that must be
-  /// stored.
+  /// Size of the queue, in bytes, from which `full()` returns true.
   std::size_t queue_bytes_max = std::size_t{64} << 20;
-  /// Free disk space that is reserved for accepted work. Below it, `full()` returns true. Checked
-  /// every second; for etcd only while there are writes.
+  /// Free disk space reserved for accepted work. Below it, `full()` returns true. Checked every
+  /// second; for etcd only with writes.
   std::uint64_t reserve_bytes = std::uint64_t{64} << 20;
-  /// Maximum time that a batch, appended while the disk was busy, waits for further batches.
+  /// Maximum delay of a batch that was appended during a write, to collect more.
   std::chrono::microseconds commit_delay{0};
 };
 
-/// Counters for display and metrics.
 struct journal_facts {
   std::uint64_t appended = 0;  ///< batches appended
   std::uint64_t durable = 0;   ///< batches that are durable
@@ -51,20 +49,19 @@ class journal {
   /// later batch will become durable. Also called when the disk becomes full or has space again.
   using progress = std::function<void(std::uint64_t durable, muster::status const& failed)>;
 
-  /// Starts the journal's thread.
   journal(std::unique_ptr<store> s, journal_options o, progress p);
   ~journal() { stop(); }
   journal(journal const&) = delete;
 
   // The following functions can be called on any thread.
-  /// Appends a batch and returns its number; numbers start at 1.
+  /// Appends a batch and returns its number, from 1.
   std::uint64_t append(std::vector<change> batch);
   /// Returns whether the queue or the disk has no space for new work.
   bool full() const;
   journal_facts facts() const;
-  /// Writes the remaining batches and ends the thread. Does not call the callback after it returns;
-  /// no batch may be appended after that. A remote store may give up if it gets no answer, which
-  /// facts() then reports.
+  /// Writes the remaining batches and ends the thread. Must not be followed by append(). Does not
+  /// call the callback any longer. A remote store may give up if it gets no answer, which facts()
+  /// then reports.
   void stop();
 
  private:
@@ -86,7 +83,7 @@ class journal {
   bool writing_ = false;
   std::chrono::steady_clock::time_point gather_until_{};
 
-  std::thread thread_;  // last member, because it uses all others
+  std::thread thread_;  // last member, because it uses the others
 };
 
 }  // namespace muster::server::journal

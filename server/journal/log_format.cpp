@@ -18,7 +18,6 @@ unsigned byte(char c) {
   return static_cast<unsigned char>(c);
 }
 
-// Extends a CRC-32C by one byte.
 std::uint32_t extended(std::uint32_t crc, char c) {
   static auto const table = [] {
     std::array<std::uint32_t, 256> t{};
@@ -31,8 +30,7 @@ std::uint32_t extended(std::uint32_t crc, char c) {
   return table[(crc ^ byte(c)) & 0xff] ^ crc >> 8;
 }
 
-// Masks a checksum for storage, as RocksDB does, so that a checksum over data with checksums
-// differs from them.
+// Masked as in RocksDB, so that a checksum over data with checksums differs from them.
 std::uint32_t masked(std::uint32_t crc) {
   crc = ~crc;
   return (crc >> 15 | crc << 17) + 0xa282ead8u;
@@ -42,8 +40,8 @@ std::uint32_t stored_in(std::string_view record) {
   return byte(record[0]) | byte(record[1]) << 8 | byte(record[2]) << 16 | byte(record[3]) << 24;
 }
 
-// Returns whether these bytes, or a prefix of at least `at_least` bytes, match the checksum at
-// their beginning.
+// Returns whether the bytes, or a prefix of at least `at_least` bytes, match the checksum at their
+// beginning.
 bool has_checksum(std::string_view record, std::size_t at_least) {
   auto const stored = stored_in(record);
   std::uint32_t crc = ~0u;
@@ -55,7 +53,7 @@ bool has_checksum(std::string_view record, std::size_t at_least) {
 }
 
 struct step {
-  std::size_t bytes = 0;  // size of the record
+  std::size_t bytes = 0;
   log_end::kind what = log_end::kind::whole;
   bool goes_on = false;  // a fragment that continues in the next block
   std::size_t missing = 0;
@@ -73,8 +71,7 @@ step next(std::string_view rest, bool last, bool checksums) {
     return {bytes,
             !checksums || has_checksum(rest.substr(0, bytes), bytes) ? kind::whole : kind::damaged,
             type == first_type || type == middle_type};
-  // The record is truncated or its length is wrong. If its length is wrong, a shorter prefix
-  // matches the checksum.
+  // Truncated, or with a wrong length. In the latter case, a shorter prefix matches the checksum.
   if (has_checksum(rest, header_bytes)) return {0, kind::damaged};
   return {0, unfinished, false, header_bytes + length - rest.size()};
 }

@@ -1,7 +1,6 @@
 // Reads RocksDB's logs (NNNNNN.log, MANIFEST-NNNNNN): records in blocks of 32 KiB, each with a
-// checksum. RocksDB treats an incomplete last record as torn by a kill and drops it silently. This
-// code distinguishes a torn record from a damaged one and returns its position. Pure functions; the
-// caller supplies the bytes.
+// checksum. RocksDB drops an incomplete last record silently, as torn by a kill. This code
+// distinguishes torn from damaged records. Pure functions.
 #pragma once
 
 #include <cstdint>

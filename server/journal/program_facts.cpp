@@ -11,7 +11,7 @@ namespace of_core = core::programs;
 using program_keys::kind;
 
 struct program_encoder {
-  std::string const& cluster;  // cluster of the programs
+  std::string const& cluster;
   std::vector<change>& into;
 
   template <class T>

@@ -10,9 +10,8 @@
 
 namespace muster::server::journal::program_keys {
 
-/// Kinds of entries. A program has one entry for its submission, one for its state, one for each
-/// attempt, and one for the placement of the last attempt. Each dead rank and each attempt record
-/// has an entry, too.
+/// Kinds of entries: one each for the submission and the state, one per attempt, the placement of
+/// the last attempt, one per dead rank, and one per attempt record.
 enum class kind : char {
   submitted = 'g',
   course = 'h',

@@ -1,5 +1,5 @@
-// Loads programs. Checks that the controller can continue them: values are in range, and the
-// entries of a program are consistent.
+// Checks that the controller can continue the loaded programs: values are in range, and entries are
+// consistent.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -47,7 +47,7 @@ bool fits(of_core::placement_fact const& f, core::program_spec const& spec) {
   return !f.ranks.empty();
 }
 
-// Returns whether the program satisfies the invariants of the controller; see its invalid().
+// Returns whether the invariants of the controller hold; see its invalid().
 bool fits(of_core::restored_program const& p) {
   auto const& c = p.course;
   auto const alive = p.placement ? p.placement->ranks.size() - p.ended.size() : 0;

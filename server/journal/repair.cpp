@@ -1,4 +1,5 @@
-// Before it writes, the repair verifies its plan by inspecting the store with the changes applied.
+// The plan is verified by inspecting the store with the changes applied, before anything is
+// written.
 #include "server/journal/repair.hpp"
 
 #include <algorithm>
@@ -91,7 +92,7 @@ class planner_of_repair {
                             &planner_of_repair::take_per_worker})
       if (auto const s = (this->*step)(); !s.ok()) return s;
     find_places();
-    // A server that loaded old data may have used a start number that was already taken.
+    // A server that loaded old data may have reused a start number.
     if (auto const s = move_all(std::max(f->epoch, epoch_) + 1); !s.ok()) return s;
     return std::move(plan_);
   }
@@ -240,8 +241,8 @@ class planner_of_repair {
     return count_as_start(epoch);
   }
 
-  // References to an id that several closures had are not guessed, because a wrong value would be
-  // worse than an error.
+  // References to an id that several closures had are dropped, because a wrong value would be worse
+  // than an error.
   void rename_inputs(request_entry& r) {
     for (auto& x : r.what.extras) {
       auto renamed = std::make_shared<core::closure_extras>(*x);

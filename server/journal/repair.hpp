@@ -1,5 +1,5 @@
-// Repairs a store that no server can load, for `muster data repair`. Such a store results when a
-// server has led with data older than what another server had written. Single-threaded.
+// Repairs a store that no server can load, for `muster data repair`. This happens when a server has
+// led with outdated data. Single-threaded.
 #pragma once
 
 #include "server/journal/copy.hpp"
@@ -19,28 +19,26 @@ struct report_lines {
 
 struct repair_plan {
   std::vector<change> changes;  ///< one batch; empty: no repair is needed
-  report_lines report;          ///< description of the changes
+  report_lines report;
   /// Entries that cannot be repaired. Without `drop`, each prevents the repair.
   report_lines unusable;
-  std::size_t moved = 0;    ///< closures that get a new id
-  std::size_t removed = 0;  ///< removed entries
+  std::size_t moved = 0;  ///< closures that get a new id
+  std::size_t removed = 0;
 };
 
 /// Plans the repair of jobs, sessions and their closures:
 ///
-/// - If closures have the same place, those of the newest job keep their ids. The others, and
-///   closures without a place, get unused ids. References to them are updated.
-/// - The state of a closure that is in no request, and a per-worker value without a session, are
-///   removed, because nothing can refer to them.
+/// - Of closures with the same place, those of the newest job keep their ids. The others, and
+///   closures without a place, get unused ids; references to them are updated.
+/// - States of closures in no request, and per-worker values without a session, are removed.
 /// - Unreadable entries, and requests that are inconsistent with their job, are `unusable`. `drop`
 ///   removes them.
 ///
-/// @return INTERNAL, in one line with the reason: the repair would not make the store loadable.
-/// Nothing is changed.
+/// @return INTERNAL, in one line: why the repair would not make the store loadable. Nothing is
+/// changed.
 muster::result<repair_plan> plan_repair(view const& of, bool drop, watcher const& watch = {});
 
-/// Repairs a directory that no server uses. First copies it to `copy` as copy_store does, without
-/// checking that a server could load it.
+/// Repairs a directory that no server uses, after copying it to `copy` with copy_as_it_is.
 /// @return FAILED_PRECONDITION: as copy_store, a process uses the directory, or entries are
 /// unusable and `drop` is false.
 muster::result<repair_plan> repair_store(std::filesystem::path const& directory,

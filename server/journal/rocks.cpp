@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t up_to_its_job = 19;  // length of `e\0`, sixteen digits, `\0`
 
-// Groups entries of closures by job. The prefix must never be the start of an erased range. RocksDB
-// 7.8 confuses the insert hints of its two tables in that case and corrupts both.
+// Groups entries of closures by job. Such a prefix must never start an erased range: RocksDB 7.8
+// would confuse the insert hints of two tables and corrupt both.
 class job_of_closure final : public rocksdb::SliceTransform {
  public:
   char const* Name() const override { return "muster.job_of_closure"; }
@@ -33,14 +33,14 @@ rocksdb::Options options() {
   o.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   o.write_buffer_size = std::size_t{32} << 20;
   o.max_total_wal_size = std::size_t{128} << 20;
-  // One thread inserts the closures of a job nearly in order, so each search starts at the last
-  // position.
+  // Closures of a job are inserted nearly in order, by one thread, so each search starts at the
+  // last position.
   o.memtable_insert_with_hint_prefix_extractor = std::make_shared<job_of_closure const>();
   o.allow_concurrent_memtable_write = false;
   o.max_open_files = 128;
   o.keep_log_file_num = 2;
   o.info_log_level = rocksdb::WARN_LEVEL;
-  // A checksum of the whole file also covers the few bytes outside the blocks' checksums.
+  // Also covers the few bytes outside the blocks' checksums.
   o.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
   return o;
 }
@@ -53,9 +53,9 @@ std::string explained(rocksdb::Status const& s) {
   return s.IsCorruption() ? damaged(s.ToString()) : s.ToString();
 }
 
-// RocksDB 7.8 returns a generic IOError if the lock is taken, so the lock is tested explicitly. The
-// test uses RocksDB, which knows this process's own locks. Closing a file descriptor opened here
-// would release them.
+// RocksDB 7.8 returns a generic IOError if the lock is taken, so the lock is tested explicitly.
+// This must use RocksDB: closing a file descriptor opened here would release this process's own
+// lock.
 bool is_locked(std::filesystem::path const& directory) {
   auto const file = directory.string() + "/LOCK";
   std::error_code error;

@@ -17,8 +17,7 @@ namespace fs = std::filesystem;
 
 using rocks::refused;
 
-// Checks whether the directory is usable, before anything is changed. Returns whether it is still
-// empty.
+// Returns whether the directory is still empty, or an error if it is unusable.
 muster::result<bool> is_fresh(fs::path const& directory) {
   if (int const e = make_private_directory(directory); e != 0)
     return refused(directory, "cannot be made: " + reason_of(e));
@@ -28,14 +27,14 @@ muster::result<bool> is_fresh(fs::path const& directory) {
     return refused(directory, error ? "cannot be read: " + error.message()
                                     : "holds other files and no data of a server; name an empty "
                                       "directory");
-  // Make it private before it contains anything to read. Mounted volumes may have another owner;
-  // that is reported elsewhere.
+  // Private before it contains anything. Mounted volumes may have another owner, which is reported
+  // elsewhere.
   (void)make_private(directory);
   return true;
 }
 
-// Detects damaged last records. RocksDB treats a last record with a wrong length as torn and drops
-// it, although it may have been acknowledged as durable.
+// RocksDB drops a last record with a wrong length as torn, although it may have been acknowledged
+// as durable.
 muster::status last_records_are_not_damaged(fs::path const& directory) {
   std::error_code error;
   for (auto const& f : fs::directory_iterator(directory, error)) {
@@ -56,8 +55,8 @@ muster::status without_room(fs::path const& directory) {
   return no_room(directory.string(), "its disk is full; make room, then start again");
 }
 
-// Checks that there is space for RocksDB's first files, because RocksDB aborts the process without
-// it. The probe file has no name, so nothing remains of it.
+// RocksDB aborts the process without space for its first files. The probe has no name, so nothing
+// remains of it.
 muster::status has_room(fs::path const& directory) {
   constexpr std::size_t least = std::size_t{64} << 10;
   open_file probe(directory, O_WRONLY | O_TMPFILE);
@@ -136,9 +135,9 @@ muster::status rocks_store::write(std::vector<change> const& batch) {
   return written.ok() ? muster::status{} : no_room_or_failed(written);
 }
 
-// Checks that there is space for a write. RocksDB 7.8 aborts the process when it continues with a
-// file after running out of space. A write is allowed only if there is also space for a flush of
-// all data in memory, now or after reopening, and for RocksDB's small files.
+// RocksDB 7.8 aborts the process when it continues with a file after running out of space. A write
+// therefore also needs space for a flush of all data in memory, now or after reopening, and for
+// RocksDB's small files.
 muster::status rocks_store::no_room_for(std::size_t batch_bytes) const {
   constexpr std::uint64_t small_files = std::uint64_t{1} << 20;
   std::uint64_t in_memory = 0;
@@ -154,11 +153,10 @@ muster::status rocks_store::no_room_for(std::size_t batch_bytes) const {
                                           std::to_string((needed >> 20) + 1) + " MiB");
 }
 
-// Classifies a failed write. After running out of space, RocksDB would continue with a torn log. It
-// is closed and reopened, as after a kill, which drops the torn end. A failed sync is different,
-// because it is unknown which data the kernel dropped. RocksDB 7.8 uses one code (NoSpace) for
-// both. Only the text contains the call: "While appending to file", or "While fsync" and "While
-// fdatasync".
+// After running out of space, RocksDB would continue with a torn log. It is reopened instead, which
+// drops the torn end. A failed sync is different: it is unknown which data the kernel dropped.
+// RocksDB 7.8 uses one code (NoSpace) for both. Only the text differs: "While appending to file",
+// or "While fsync" and "While fdatasync".
 muster::status rocks_store::no_room_or_failed(rocksdb::Status const& s) {
   auto const text = s.ToString();
   had_no_room_ = s.IsNoSpace() && text.find("While f") == std::string::npos;

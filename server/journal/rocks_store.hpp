@@ -15,11 +15,10 @@ namespace muster::server::journal {
 
 class rocks_store final : public store {
  public:
-  /// Opens the directory. Creates it if it is empty or absent. Leaves a rejected directory
+  /// Opens the directory, or creates it if it is empty or absent. A rejected directory is
   /// unchanged.
-  /// @return FAILED_PRECONDITION, in one line with the path and the remedy: another process uses
-  /// the directory, it has other contents, or it is unreadable. RESOURCE_EXHAUSTED: the disk is
-  /// full.
+  /// @return FAILED_PRECONDITION, in one line with the path and the remedy: used by another
+  /// process, other contents, or unreadable. RESOURCE_EXHAUSTED: the disk is full.
   static muster::result<std::unique_ptr<rocks_store>> open(std::filesystem::path const& directory);
   ~rocks_store() override;
 
@@ -27,7 +26,7 @@ class rocks_store final : public store {
   muster::status read(std::string_view prefix, visitor const& v) const override;
   std::uint64_t bytes_on_disk() const override;
   std::optional<std::uint64_t> bytes_free() const override;
-  /// Rewrites all entries without those that were erased. Blocks until it has finished.
+  /// Rewrites all entries without those that were erased. Blocks until done.
   muster::status compact();
 
  private:

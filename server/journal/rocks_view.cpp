@@ -16,7 +16,7 @@ muster::status damaged(fs::path const& directory, std::string const& how) {
   return {code::internal, directory.string() + ": " + rocks::damaged(how)};
 }
 
-// Checks that the directory contains a store's files, before any is opened.
+// Checks for a store's files before any is opened.
 muster::status looked_at(fs::path const& directory) {
   std::error_code error;
   auto const kind = fs::status(directory, error).type();
@@ -43,7 +43,7 @@ log_end end_of(held_file const& f) {
   });
 }
 
-// Checks RocksDB's logs for damage, and for records that RocksDB would drop silently.
+// Finds damage, and records that RocksDB would drop silently.
 muster::status walk_logs(fs::path const& directory, held_files const& held, bool in_use,
                          std::vector<std::string>& notes) {
   for (auto const& [name, file] : held.files()) {
@@ -64,8 +64,7 @@ muster::status walk_logs(fs::path const& directory, held_files const& held, bool
   return {};
 }
 
-// Explains an error. RocksDB's own message for a damaged table contains the manifest's name instead
-// of the table's.
+// RocksDB's message for a damaged table contains the manifest's name instead of the table's.
 std::string explained(rocksdb::Status const& why, rocksdb::Options const& options,
                       fs::path const& directory, held_files const& held) {
   for (auto const& [name, file] : held.files()) {

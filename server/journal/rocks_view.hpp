@@ -1,5 +1,5 @@
-// Read-only snapshot of a server's directory, for maintenance tools, whether a server runs or not.
-// Changes nothing and takes no lock. One thread at a time.
+// Read-only snapshot of a server's directory for maintenance tools, with or without a running
+// server. Takes no lock. One thread at a time.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ class Env;
 
 namespace muster::server::journal {
 
-/// Returns the process that has the directory open. 0 if the system does not reveal it.
+/// Returns the process that has the directory open; 0: the system does not reveal it.
 std::optional<int> user_of(std::filesystem::path const& directory);
 
 class rocks_view final : public view {

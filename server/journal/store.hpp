@@ -1,6 +1,5 @@
-// Interface for durable storage of the server's state: an ordered map. The implementation can be a
-// disk, a service or a test's memory. Called by one thread at a time: by the main thread until the
-// server runs, then by the journal's thread.
+// Durable storage of the server's state: an ordered map, on a disk, in a service, or in memory for
+// tests. Called by one thread at a time: the main thread until the server runs, then the journal's.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace muster::server::journal {
 
-/// One change of a batch. Changes are applied in order.
+/// Changes of a batch are applied in order.
 struct change {
   enum class kind : std::uint8_t { put, erase, erase_below };
   kind what = kind::put;
@@ -35,16 +34,17 @@ inline std::string behind(std::string prefix) {
 class store {
  public:
   virtual ~store() = default;
-  /// Writes the whole batch or nothing; it is durable on OK. the disk contains is unknown, and the
-  /// store must not be written again.
+  /// Writes the whole batch or nothing; it is durable on OK.
+  /// @return RESOURCE_EXHAUSTED: no space, nothing was written, the caller can retry. After any
+  /// other error, the state of the disk is unknown and the store must not be written again.
   virtual muster::status write(std::vector<change> const& batch) = 0;
   /// Receives an entry; returns false to stop.
   using visitor = std::function<bool(std::string_view key, std::string_view value)>;
   /// Visits all entries whose keys have the prefix, in order of keys, until the visitor returns
   /// false.
   virtual muster::status read(std::string_view prefix, visitor const& v) const = 0;
-  /// Tells the store that a caller is waiting for the end of all writes. A remote store then gives
-  /// up if it gets no answer. Callable from any thread, repeatedly.
+  /// Tells the store that a caller waits for all writes to end. A remote store then gives up if it
+  /// gets no answer. Any thread, repeatedly.
   virtual void hurry() {}
   /// Returns the size of all entries on the disk.
   virtual std::uint64_t bytes_on_disk() const = 0;
@@ -53,8 +53,7 @@ class store {
   /// Returns the version of the storage service, as of the last check of its space. Empty: unknown,
   /// or a local directory.
   virtual std::string version() const { return {}; }
-  /// Returns whether `bytes_free` works without a remote call, so that it can be called while the
-  /// journal is idle.
+  /// Returns whether `bytes_free` works without a remote call.
   virtual bool is_local() const { return true; }
 };
 

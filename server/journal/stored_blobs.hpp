@@ -1,6 +1,6 @@
-// Reads and copies the blobs in DIR/blobs, each named after the SHA-256 of its bytes. Blobs are
-// created by a rename and never changed, so they can be read while the server runs. Blobs that it
-// deletes in the meantime are skipped. Single-threaded.
+// Reads and copies the blobs in DIR/blobs, each named after the SHA-256 of its bytes. They never
+// change, so they can be read while the server runs; blobs that it deletes meanwhile are skipped.
+// Single-threaded.
 #pragma once
 
 #include <filesystem>
@@ -11,9 +11,8 @@ namespace muster::server::journal {
 
 struct found_blobs {
   std::uint64_t blobs = 0, bytes = 0;
-  std::uint64_t named = 0;  ///< number of distinct blobs that values refer to
-  /// Blobs that values refer to and that are missing, one line each. At most 16; the last line sums
-  /// up all others.
+  std::uint64_t named = 0;  ///< distinct blobs named by values
+  /// Named blobs that are missing, one line each. At most 16; the last line sums up all others.
   std::vector<std::string> missing;
 };
 

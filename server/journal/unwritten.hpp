@@ -1,4 +1,4 @@
-// Read-only wrapper of a store. Writes are dropped and return OK, so no caller waits for them.
+// Read-only wrapper of a store. Writes are dropped and return OK.
 #pragma once
 
 #include <memory>

@@ -83,7 +83,9 @@ constexpr auto history_folder = "history";
 class history_store {
  public:
   enum class access { write, read };
-  /// Opens the store. Creates the directory for `write`. there is none).
+  /// Opens the store; `write` creates the directory.
+  /// @return In one line with the path: FAILED_PRECONDITION (it cannot be opened, or another
+  /// process writes it), NOT_FOUND (`read`, and there is none).
   static muster::result<std::unique_ptr<history_store>> open(std::filesystem::path const& directory,
                                                              history_limits limits, access how);
   ~history_store();
@@ -95,6 +97,7 @@ class history_store {
     std::size_t bytes_max = ~std::size_t{0};
   };
   /// Visits the newest records of a kind that are not older than `since`, oldest first.
+  /// @pre `start` was not called.
   void read(history_kind kind, core::time_point since, amount most,
             std::function<void(history_place, std::string_view bytes)> const& v) const;
   /// Visits records from a position, oldest first, until `v` returns false. Any thread.
@@ -114,6 +117,7 @@ class history_store {
   core::time_point newest() const;
 
   /// Starts the thread that writes records.
+  /// @pre Opened for `write`.
   void start();
   // The following functions can be called on any thread.
   void keep(history_record r);

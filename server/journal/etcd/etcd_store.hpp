@@ -1,6 +1,6 @@
-// Store in etcd (`--store`). Each transaction succeeds only while the leader's key is as this store
-// left it. Its creating revision must be the same, so that no other server leads. Its version must
-// be the same, so that a delayed transaction never follows a later one. One thread at a time.
+// Store in etcd (`--store`). A transaction succeeds only if the leader's key has the creating
+// revision and the version that this store left. So no other server leads, and a delayed
+// transaction never follows a later one. One thread at a time.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@
 namespace muster::server::journal::etcd {
 
 struct store_options {
-  /// Limit of the space in use in etcd. The store counts as full when the remaining space is below
-  /// the journal's reserve.
+  /// Limit of the space in use in etcd. The store is full when the rest is below the journal's
+  /// reserve.
   std::uint64_t bytes_max = std::uint64_t{1} << 30;
   /// Called with the reason when another server leads. Must not return.
   std::function<void(std::string const& why)> over;

@@ -1,5 +1,5 @@
-// A leader with many writes compacts its history after some seconds. Reading then starts again,
-// finally with a single request, which etcd always answers from one revision.
+// A leader with many writes compacts its history within seconds. Reading then restarts, finally
+// with a single request, which etcd answers from one revision.
 #include "server/journal/etcd/etcd_view.hpp"
 
 #include "server/journal/entries.hpp"

@@ -1,5 +1,5 @@
-// Snapshot of a store in etcd at one revision, also while a server leads. All entries are read into
-// memory at opening, because the leader drops old revisions. One thread at a time.
+// Snapshot of a store in etcd at one revision, also while a server leads. Read into memory at
+// opening, because the leader drops old revisions. One thread at a time.
 #pragma once
 
 #include <map>

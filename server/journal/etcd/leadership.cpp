@@ -121,8 +121,8 @@ void leadership::revoke() {
 }
 
 muster::result<leadership::seen> leadership::grant_and_put() {
-  // An earlier attempt that timed out may still write the key with its lease. That would block all
-  // servers, including this one, which requests a new lease.
+  // An attempt that timed out may still write the key with its lease, which would block all
+  // servers, including this one.
   if (lease_ != 0 && in_time()) revoke();
   wire::LeaseGrantRequest wanted;
   wanted.set_ttl(options_.lease.count());

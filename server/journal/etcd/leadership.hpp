@@ -1,7 +1,7 @@
-// Election among the servers of one store. The server whose key, with a lease, exists in etcd
-// leads. One thread renews the lease. The class computes, on a clock that continues while the
-// process is stopped, until when no other server can lead. After that time a second thread ends the
-// process, and `check` ends it before any answer is sent. Neither waits for etcd.
+// Election among the servers of one store: the server whose key, with a lease, exists in etcd
+// leads. One thread renews the lease. A clock that continues while the process is stopped
+// determines until when no other server can lead. Then a second thread ends the process, and
+// `check` ends it before any answer is sent. Neither waits for etcd.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace muster::server::journal::etcd {
 
-/// State that the leader's key must have for a transaction of this leader to succeed.
+/// Required state of the leader's key for this leader's transactions.
 struct term {
   std::int64_t created = 0;  ///< revision that created the key
   std::int64_t version = 0;  ///< incremented by each transaction
@@ -40,8 +40,7 @@ class leadership {
     bool leads = false;
     std::string leader;  ///< address of the leader; empty: no leader
   };
-  /// Reads the leader's key once, and tries to lead if there is none. Only one thread may call it,
-  /// until it leads.
+  /// Reads the leader's key once, and tries to lead if there is none. One thread, until it leads.
   /// @return UNAVAILABLE: etcd does not answer. Other codes: etcd rejects the request.
   muster::result<seen> try_to_lead();
 
@@ -59,7 +58,7 @@ class leadership {
   /// Returns the remaining time of the lease, or the maximum value if try_to_lead was never called.
   std::chrono::microseconds left() const;
 
-  /// Revokes the lease so that another server can lead at once. Takes at most half a second.
+  /// Revokes the lease, so that another server can lead at once. Takes at most half a second.
   /// Harmless without a lease.
   /// @pre No answer is sent any longer, and try_to_lead is not running.
   void resign();

@@ -1,12 +1,12 @@
-// Converts a batch to etcd transactions. A transaction may contain a key only once. The plan
-// therefore has the final change of each key, and ranges to erase that do not overlap anything. So
-// the operations can run in any order, and twice. Pure functions, any thread.
+// Converts a batch to etcd transactions, which may contain a key only once: the final change of
+// each key, and disjoint ranges to erase. The operations can run in any order, and twice. Pure
+// functions, any thread.
 //
 //   PREFIX/leader                the leader; with a lease
 //   PREFIX/d/KEY                 an entry: "=" and its value, or "#" and the number of its pieces
 //   PREFIX/p/NUMBER/INDEX        a piece of a large value; piece 0 contains the key
 //   PREFIX/r/SEQUENCE/INDEX      a part of a batch that is too large for one transaction
-//   PREFIX/r/SEQUENCE/end        the number of parts; its existence means that the batch is stored
+//   PREFIX/r/SEQUENCE/end        the number of parts: the batch is stored
 #pragma once
 
 #include <map>
@@ -28,7 +28,6 @@ constexpr std::size_t transaction_bytes_max = std::size_t{1} << 20;
 /// Maximum length of a value that is stored in one piece.
 constexpr std::size_t piece_bytes = std::size_t{512} << 10;
 
-/// Names of etcd keys.
 struct names {
   std::string prefix;
 
@@ -69,7 +68,6 @@ struct plan {
 };
 plan plan_of(names const& n, std::vector<change> const& batch, piece_table pieces);
 
-/// Splits operations into transactions, in order.
 std::vector<std::vector<wire::RequestOp>> cut(std::vector<wire::RequestOp> operations,
                                               std::size_t count_max, std::size_t bytes_max);
 

@@ -17,7 +17,7 @@ struct resigns {
 /// Leads as long as it exists, so that no server can use the store.
 using sole_lead = std::unique_ptr<leadership, resigns>;
 /// Takes the lead.
-/// @param who shown to servers that wait
+/// @param who shown to waiting servers
 /// @param what_then advice in the error if a server leads
 /// @param over see leadership_options
 /// @return In one line with the address: FAILED_PRECONDITION (a server leads), UNAVAILABLE (etcd
@@ -25,17 +25,16 @@ using sole_lead = std::unique_ptr<leadership, resigns>;
 muster::result<sole_lead> lead_alone(access const& a, std::string who, std::string const& what_then,
                                      std::function<void(std::string const& why)> over);
 
-/// Copies all entries of `from` into an empty prefix. Leads while it runs, so that no server uses
-/// the prefix. On failure it deletes what it has written. A killed process leaves a prefix without
-/// a format entry, which every server rejects.
+/// Copies all entries of `from` into an empty prefix, which it leads meanwhile. On failure it
+/// deletes what it has written. A killed process leaves a prefix without a format entry, which
+/// every server rejects.
 /// @param over see leadership_options
 /// @return FAILED_PRECONDITION, in one line with the address: the prefix is not empty, or a server
 /// leads.
 muster::result<copied> restore_into(access const& a, view const& from, watcher const& watch,
                                     std::function<void(std::string const& why)> over);
 
-/// Repairs a prefix as journal::repair_store does. Leads while it runs, so that no server uses the
-/// prefix.
+/// Repairs a prefix as journal::repair_store does, and leads it meanwhile.
 /// @param over see leadership_options
 muster::result<repair_plan> repair_prefix(access const& a, std::filesystem::path const& copy,
                                           bool drop, watcher const& watch,
