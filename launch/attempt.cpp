@@ -76,7 +76,8 @@ std::string attempt::who_goes_on() const {
   return {};
 }
 
-// Stops all after the first failure. Its last lines can still be unread; finish() adds them.
+// Stops all after the first failure. The last lines of the failed program can still be unread;
+// finish() adds them.
 void attempt::failed(ending const& e) {
   result_.first = e;
   result_.all.push_back(e);

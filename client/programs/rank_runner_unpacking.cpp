@@ -22,7 +22,7 @@ void rank_runner::unpack(std::uint64_t launcher, v1::StartRanks order) {
   uploads_.provide(std::move(asked));
 }
 
-// Starting ranks fetches the upload again and reports the error.
+// Only logs a failure, because starting ranks fetches the upload again and reports the error.
 void rank_runner::prepare(v1::PrepareRanks const& order) {
   if (order.upload().empty() || ahead_.size() >= ahead_max) return;
   if (!ahead_.insert(order.upload()).second) return;

@@ -206,7 +206,7 @@ std::string read_all(asked const& a, std::size_t most) {
   return without_addresses(to_utf8(text));
 }
 
-// Waits until each has written and stopped writing.
+// Waits until each process has written and stopped writing.
 void await(std::vector<asked>& all, clock::time_point until) {
   constexpr std::chrono::milliseconds every{10};
   constexpr int looks = 10;  // stacks are written in pieces, and the process can be preempted
@@ -301,7 +301,8 @@ struct stack_files::look {
     return std::any_of(all.begin(), all.end(),
                        [&](asked const& a) { return a.rank == rank && is(a); });
   }
-  // Returns processes of ranks of which none will write (`after`: has written).
+  // Returns the processes of ranks in which no process will write a stack (`after`: has written
+  // one).
   std::vector<pid_t> mute(bool after) const {
     std::vector<pid_t> some;
     for (auto const& [rank, pid] : pids) {
@@ -351,7 +352,7 @@ void stack_files::ask(look& l) const {
   std::sort(l.all.begin(), l.all.end(), [](auto const& a, auto const& b) { return a.pid < b.pid; });
 }
 
-// Samples while the others write, then those of them that have not written.
+// Samples processes without a stack file while the others write, then others that have not written.
 void stack_files::look_from_outside(look& l, clock::time_point until) const {
   auto found = std::async(std::launch::async, [this, processes = l.mute(false), until] {
     return native_.of(processes, until);

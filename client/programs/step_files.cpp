@@ -105,7 +105,7 @@ std::optional<seen_steps> step_files::read(rank_key const& key, std::uint64_t si
     auto const us = e.ns / 1'000;
     bool const first = seen.marks.empty();
     if (e.step > steps::step_max || us > now) return {};
-    // The steps or the clock went back: entries before belong to another count.
+    // The steps or the clock went back, so earlier entries belong to another count.
     if (!first && (e.step <= seen.marks.back().step || us < seen.marks.back().us))
       seen.marks.clear();
     seen.marks.push_back({e.step, us});

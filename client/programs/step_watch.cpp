@@ -31,7 +31,8 @@ void step_watch::add(rank_key const& key) {
   post([this, key] { ranks_[key]; });
 }
 
-// Gives a late rank the order of the others. A rank can have ended before its file was created.
+// Gives a rank that starts late the order of the others. A rank can have ended before its file was
+// created.
 void step_watch::made(rank_key const& key) {
   post([this, key] {
     auto const it = words_.find({key.program, key.attempt});

@@ -1,4 +1,4 @@
-// An upload gets its name when it is completely on disk.
+// An upload is renamed to its hash when it is completely on disk.
 #include "client/programs/upload_cache.hpp"
 
 #include <fcntl.h>
