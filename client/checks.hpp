@@ -23,7 +23,6 @@ std::string unreached_reason(std::string_view text);
 /// Returns the 32 bytes of 64 lower-case hexadecimal digits; empty for other input. Does not throw.
 std::string hash_bytes(std::string_view digits);
 
-/// Returns a string such as "20 ms".
 std::string in_ms(std::chrono::milliseconds t);
 
 }  // namespace muster

@@ -12,7 +12,6 @@ namespace muster {
 void to_wire(failure const& from, v1::Failure& to);
 failure from_wire(v1::Failure const& from);
 
-/// Returns the encoding of entry `position` of the column.
 inline encoding encoding_at(google::protobuf::RepeatedField<int> const& column, int position) {
   return proto::is_bytes(column, position) ? encoding::bytes : encoding::json;
 }

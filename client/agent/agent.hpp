@@ -63,7 +63,6 @@ class agent : public std::enable_shared_from_this<agent> {
   coro::task<std::vector<key_value>> list(ticket& t, std::string folder);
   coro::task<std::int64_t> increment(ticket& t, std::string key, std::int64_t by);
   coro::task<void> erase(ticket& t, std::string key);
-  /// Starts the watch.
   coro::task<void> watch(ticket& t, std::shared_ptr<key_watching> w);
   coro::task<std::int64_t> barrier(ticket& t, std::string id, milliseconds timeout,
                                    std::vector<std::uint32_t> participants);
@@ -100,7 +99,6 @@ class agent : public std::enable_shared_from_this<agent> {
 
   // Calls of the service: sender, deadline, and handling of broken connections.
 
-  // Sets the fields that identify the sender.
   template <class Request>
   void sign(Request& q) const {
     auto const task = static_cast<std::int32_t>(options_.task);

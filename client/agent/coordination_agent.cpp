@@ -14,7 +14,6 @@ using detail::ticket;
 
 namespace {
 
-// Returns a question that executes `method` with these arguments.
 template <class T, class... Params, class... Args>
 std::shared_ptr<detail::question<T>> call(std::shared_ptr<agent> const& a,
                                           coro::task<T> (agent::*method)(ticket&, Params...),

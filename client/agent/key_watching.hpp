@@ -32,7 +32,7 @@ class key_watching : public std::enable_shared_from_this<key_watching> {
   handler const on_change;
 
  private:
-  mutable std::mutex mutex_;  // protects all below
+  mutable std::mutex mutex_;  // protects the following
   std::condition_variable over_;
   coro::engine_context* engine_;  // null after the end, because the engine may no longer exist
   ticket* ticket_ = nullptr;      // ticket of the coroutine

@@ -24,7 +24,6 @@ struct service_error {
 
   /// Returns true for a broken connection or an unavailable server, which a retry may fix.
   bool passes() const;
-  /// Throws the exception type that matches the error.
   [[noreturn]] void raise() const;
 };
 

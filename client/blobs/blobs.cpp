@@ -65,7 +65,6 @@ void check_transfer(blobs_options const& o) {
   }
 }
 
-// A content that is stored at the server.
 class put_content final : public detail::blob_content {
  public:
   explicit put_content(std::string_view bytes) : bytes_(bytes) {}
@@ -155,7 +154,7 @@ class blobs::store {
       throw blob_error(failure_kind::input, "a blob's name has 64 hexadecimal digits");
     detail::value_wait const waits;
     std::unique_lock held(mutex_);
-    // Ends with the call that fetches it, which has a deadline.
+    // Waits for another fetch of the same content, which has a deadline.
     changed_.wait(held, [&] { return !fetching_.contains(name); });
     if (auto here = cache_.find(name)) return here;
     fetching_.insert(name);
@@ -178,7 +177,6 @@ class blobs::store {
   }
 
  private:
-  /// Requires the mutex.
   std::shared_ptr<detail::blob_content const> kept(std::string const& hash) const {
     auto const it = kept_.find(hash);
     return it == kept_.end() ? nullptr : it->second.lock();
@@ -291,7 +289,6 @@ class blobs::store {
     }
   }
 
-  /// Requires the mutex.
   void begin_keeping() {
     if (!keeper_.joinable()) keeper_ = std::thread([this] { keep(); });
   }
@@ -375,7 +372,7 @@ class blobs::store {
   blobs_options const options_;
   std::size_t shared_max_;  // protected by the mutex
   detail::blob_caller server_;
-  std::mutex mutex_;  // protects all of the following
+  std::mutex mutex_;  // protects the following
   std::condition_variable changed_;
   bool leaving_ = false, left_ = false, over_ = false;
   detail::content_cache cache_;

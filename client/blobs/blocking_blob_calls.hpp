@@ -56,7 +56,6 @@ class blob_caller {
   void cancel();
 
  private:
-  /// A server and its connection.
   struct dialled {
     explicit dialled(blobs_options const& o);
 
@@ -65,7 +64,7 @@ class blob_caller {
   };
 
   blobs_options const& options_;
-  std::mutex mutex_;  // protects all of the following
+  std::mutex mutex_;  // protects the following
   std::condition_variable changed_;
   bool over_ = false;
   std::set<grpc::ClientContext*> calls_;  // at most one per thread

@@ -23,7 +23,6 @@ class closed_in_forks {
     return *this;
   }
   ~closed_in_forks() { reset(); }
-  /// Removes the mark.
   void reset();
 
  private:

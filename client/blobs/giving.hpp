@@ -43,13 +43,11 @@ class giver {
     std::size_t bytes = 0, bytes_max = 0, names = 0, names_max = 0;
   };
   occupancy used();
-  /// Adds a content, for which room was reserved.
   void add(std::string const& name, file_descriptor fd, std::size_t size);
   /// Drops a content. Returns false if it is not held.
   bool drop(std::string const& name);
   /// Returns a descriptor, or none if the content is not held or no descriptor is available.
   file_descriptor opened(std::string const& name);
-  /// Returns names and sizes.
   std::vector<std::pair<std::string, std::size_t>> held();
   /// Closes the sockets. Must run on the loop, or after its end.
   void close();
@@ -83,7 +81,7 @@ class giver {
   boost::asio::steady_timer pause_;
   std::set<std::shared_ptr<peer>> peers_;  // used only by the loop
 
-  std::mutex mutex_;  // protects all of the following
+  std::mutex mutex_;  // protects the following
   std::map<std::string, content, std::less<>> held_;
   std::size_t bytes_ = 0, reserved_ = 0;
 };

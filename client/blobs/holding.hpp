@@ -107,7 +107,7 @@ class holding final : public std::enable_shared_from_this<holding>, stream_side 
   bool closing_ = false;
   bool first_said_ = false;
 
-  mutable std::mutex mutex_;  // protects all of the following
+  mutable std::mutex mutex_;  // protects the following
   std::condition_variable changed_;
   bool ended_ = false;
   bool settled_ = false;  // a server has answered or was unreachable

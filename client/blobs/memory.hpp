@@ -26,7 +26,6 @@ std::string const& this_host();
 /// `asked`.
 std::size_t memory_max(std::optional<std::size_t> asked);
 
-/// Returns 32 random bytes.
 std::string random_name();
 
 /// Returns a sealed descriptor with these bytes. Throws std::system_error, for example if memory is
@@ -36,7 +35,6 @@ file_descriptor make_memory(std::string_view name, std::string_view bytes);
 file_descriptor filled_memory(std::string_view name, std::function<void(int fd)> const& fill);
 /// Writes all bytes at the file's position. Throws std::system_error.
 void write_all(int fd, std::string_view bytes);
-/// Parts that form a content when concatenated.
 using memory_parts = std::span<std::string_view const>;
 
 /// Size of the label at the end of reusable memory, which names the current content.

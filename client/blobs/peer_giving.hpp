@@ -49,11 +49,9 @@ class peer_giver {
   /// std::invalid_argument and peer_error.
   peer_giver(opener held, peer_address const& at, std::string const& advertise,
              peer_giving_limits limits = {});
-  /// Closes all connections and waits for their threads.
   ~peer_giver();
   peer_giver(peer_giver const&) = delete;
 
-  /// Returns the address for other hosts.
   std::string const& address() const { return address_; }
   /// Sets the certificate and key in PEM format; empty: plaintext. Throws peer_error.
   void use_certificate(std::string const& certificate, std::string const& key);
@@ -87,7 +85,7 @@ class peer_giver {
   closed_in_forks mark_;
   std::string address_;
 
-  std::mutex mutex_;  // protects all of the following except thread_
+  std::mutex mutex_;  // protects the following except thread_
   std::condition_variable changed_;
   std::list<ticket> tickets_;  // oldest first
   std::map<std::string, std::list<ticket>::iterator> by_bytes_;

@@ -17,7 +17,6 @@
 
 namespace muster::detail {
 
-/// A location of a value, as the server reports it.
 struct peer_place {
   std::string address, ticket;
   std::string certificate;  // PEM; empty: plaintext
@@ -56,7 +55,7 @@ class peer_taker {
   void avoid(std::string const& peer);
 
   peer_patience const patience_;
-  std::mutex mutex_;  // protects all of the following
+  std::mutex mutex_;  // protects the following
   std::map<std::string, clock::time_point> avoided_;
   /// Speed of the server in bytes per second, measured at the last large value; initially that of a
   /// fast network.

@@ -40,7 +40,6 @@ class region {
   ~region();
   region(region const&) = delete;
 
-  /// Returns the size of the largest content that fits.
   std::size_t room() const { return room_; }
   int descriptor() const { return fd_.get(); }
   /// Writes another content. Precondition: is_free().
@@ -80,9 +79,7 @@ class region_store {
   /// Returns a descriptor with the parts. Keeps at most `free_max` bytes of unused regions. Throws
   /// std::system_error, for example if memory is full.
   file_descriptor make(std::string_view name, memory_parts parts, std::size_t free_max);
-  /// Leaves all regions to the processes that use them.
   void clear();
-  /// Returns the number of tracked regions.
   std::size_t size() const;
 
  private:
@@ -95,7 +92,7 @@ class region_store {
     regions too_many();
 
     region_limits const limits;
-    std::mutex mutex;  // protects all of the following
+    std::mutex mutex;  // protects the following
     regions all;       // in the order of their last writes
     std::size_t free_max = 0;
     bool tended = false;

@@ -58,7 +58,6 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   /// Holds a value, or returns an object without content if the value must be stored at the server.
   /// `task` is the worker whose function has created it; empty for an argument.
   held hold(std::string_view bytes, std::string const& task);
-  /// Returns a value that this process holds, or null.
   memory own(std::string const& name);
   /// Returns true if memory of other processes may be used, because the server has acknowledged all
   /// contents of this process. See hold() for `task`.
@@ -125,7 +124,6 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   void unlisted(std::string const& name);
   bool drop_oldest_copy();
   void output_names(std::string const& name);
-  // Requires the mutex.
   std::map<std::string, entry>::iterator drop(std::map<std::string, entry>::iterator it);
 
   blobs_options const options_;
@@ -139,7 +137,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   std::once_flag listens_;
   std::unique_ptr<peer_giver> peers_;  // of a worker; null: other hosts use the server
 
-  std::mutex mutex_;  // protects all of the following
+  std::mutex mutex_;  // protects the following
   std::shared_ptr<holding> arguments_, outputs_;
   std::map<std::string, entry> entries_;  // the same as those of the giver
   bool closed_ = false;

@@ -82,7 +82,7 @@ class taker {
   boost::asio::io_context& loop_;
   std::function<void(std::string const&)> const on_dropped_;
 
-  std::mutex mutex_;  // protects all of the following
+  std::mutex mutex_;  // protects the following
   std::map<std::string, std::shared_ptr<holder>> holders_;
   std::map<std::string, clock::time_point> avoided_;
   bool closed_ = false;

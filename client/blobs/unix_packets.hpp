@@ -22,12 +22,10 @@ struct unix_packet {
 
 enum class packet_read { got, nothing_yet, hung_up };
 
-/// Listens at a socket. Throws std::system_error.
 file_descriptor listen_at(std::string const& socket_name, int backlog);
 /// Returns a connection, or none if the socket cannot be reached or belongs to another user; `why`
 /// is then the reason.
 file_descriptor connect_to(std::string const& socket_name, std::string& why);
-/// Returns true if the process at the other end has the same user.
 bool is_of_same_user(int socket);
 
 /// Sends without blocking. Returns false if the other end has closed the connection or does not

@@ -21,7 +21,6 @@
 namespace muster::detail {
 namespace {
 
-// An error with a code of the interface.
 class refused : public std::runtime_error {
  public:
   refused(int code, std::string const& why) : std::runtime_error(why), code(code) {}
@@ -30,7 +29,6 @@ class refused : public std::runtime_error {
 
 thread_local std::string last_error;
 
-// Calls f and converts exceptions to codes.
 template <class F>
 auto guarded(F const& f) noexcept -> decltype(f()) {
   try {
@@ -76,7 +74,6 @@ void write_text(std::string const& text, char* into, std::size_t size) {
   std::memcpy(into, text.c_str(), text.size() + 1);
 }
 
-// A store with the thread of its sockets.
 class store {
  public:
   explicit store(std::size_t bytes_max)
@@ -149,7 +146,7 @@ class store {
   peer_taker from_peers;
 
  private:
-  std::mutex mutex_;  // protects all of the following except thread_
+  std::mutex mutex_;  // protects the following except thread_
   std::shared_ptr<peer_giver> peers_;
   std::condition_variable changed_;
   std::deque<std::string> dropped_;
@@ -162,7 +159,7 @@ class store {
 // The stores of this process. A forked process starts without stores, and does not touch its
 // parent's, which may be locked.
 struct stores {
-  std::mutex mutex;  // protects all of the following
+  std::mutex mutex;  // protects the following
   std::map<std::int64_t, std::shared_ptr<store>> by_number;
 };
 std::atomic<stores*> of_this_process{nullptr};

@@ -39,7 +39,6 @@ struct closure_record {
   std::uint64_t gang = 0;        // token of the first call of the gang
   std::uint32_t generation = 0;  // 0: submitted, with its own error
   bool cancelled = false;        // cancelled individually; sent again on each stream
-  // The output.
   bool ended = false;
   value output;
   std::unique_ptr<failure> error;
@@ -96,7 +95,6 @@ class closure_writer {
     for (auto const& used : r.per_worker) add_input().set_per_worker(used.id);
   }
 
-  /// Returns the approximate size of a call in the message.
   static std::size_t bytes_of(closure_record const& r) {
     return r.args.size() + 16 + 16 * (r.inputs.size() + r.per_worker.size()) +
            (r.options ? r.options->display_name.size() : 0);

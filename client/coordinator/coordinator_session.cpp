@@ -8,7 +8,6 @@
 namespace muster::detail {
 namespace {
 
-// Returns the tokens of the wanted records in the order of their creation.
 template <class Records, class Wanted>
 std::vector<std::uint64_t> tokens_of(Records const& records, Wanted wanted) {
   std::vector<std::uint64_t> tokens;

@@ -54,7 +54,6 @@ class coordinator_session final : public client_session {
   void tell(std::exception_ptr error);
   /// Withdraws a stored error. Returns false if it has been thrown.
   bool untell(std::exception_ptr const& error);
-  /// Throws the pending error, if any.
   void raise_what_is_told();
 
  private:
@@ -137,7 +136,7 @@ class coordinator_session final : public client_session {
   known_state known_;
   bool objects_turn_ = false;  // whether messages of objects go first; engine thread
 
-  // The mutex protects all of the following.
+  // The mutex protects the following.
   /// Unfinished calls, limited by the server's queue and pending_max, and ended calls that have a
   /// handle.
   std::unordered_map<std::uint64_t, closure_record> records_;

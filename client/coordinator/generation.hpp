@@ -22,7 +22,6 @@ class generation {
   bool settled() const { return !draining_; }
   /// Returns true if the user has cancelled the generation and it has not drained.
   bool cancelling() const { return cancelling_; }
-  /// Returns true if an error is waiting to be thrown.
   bool failed() const { return error_.has_value(); }
   /// Returns the errors of this generation or, if it has none, of the newest that failed.
   std::vector<failure> const& failures() const { return failures_; }

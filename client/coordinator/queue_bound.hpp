@@ -15,7 +15,6 @@ class queue_bound {
 
   bool is_wanted() const { return capacity_ > 0; }
 
-  /// Resets the counters for a new stream.
   void begin_stream() { sent_ = taken_ = waiting_ = 0; }
   void add() { ++sent_; }
 

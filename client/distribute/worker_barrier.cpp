@@ -43,7 +43,6 @@ std::string worker_barrier::missing() const {
   return names;
 }
 
-// Requires the mutex.
 void worker_barrier::fail(std::string reason) {
   if (failure_.empty()) failure_ = std::move(reason);
   changed_.notify_all();

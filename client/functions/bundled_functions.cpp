@@ -28,7 +28,6 @@ constexpr std::size_t chunk_bytes = std::size_t{256} << 10;
   throw function_error(failure_kind::cancelled, "cancelled");
 }
 
-/// Returns milliseconds, given a number or a string such as "250ms".
 double span_in_ms(json::value const& span) {
   if (auto const* text = span.if_string())
     if (auto const parsed = parse_duration(std::string_view(*text)))
@@ -142,7 +141,6 @@ json::object exec(context& c, json::value const& command,
 
 }  // namespace
 
-// Reads the file in chunks and counts during reading.
 std::map<std::string, std::uint64_t> count_words(std::string const& path, std::stop_token stop) {
   auto const fail = [&path] { throw std::system_error(errno, std::generic_category(), path); };
   file_descriptor const file(open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -16,7 +16,6 @@ std::string chosen_server(std::string const& servers);
 /// Chooses the next server, because `server` did not answer. Has no effect if another thread has
 /// already done so.
 void pass_over(std::string const& servers, std::string const& server);
-/// Returns true if there is more than one server.
 inline bool is_list(std::string_view servers) {
   return servers.find(',') != std::string_view::npos;
 }

@@ -9,7 +9,6 @@
 
 namespace muster::detail {
 
-/// Identifies a call that is being executed, by its caller and number.
 struct call_name {
   std::uint64_t caller = 0;
   bool of_worker = false;

@@ -6,7 +6,7 @@
 //                    └── the stream broke: `again` sends all unanswered requests, in order
 //
 // A coordinator's session has one, and a worker has one for its functions and methods. Owned by
-// these and by handles and values. Members may be called from any thread.
+// these and by handles and values. Thread-safe.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -97,7 +97,6 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   /// Fills a message with requests, up to its limits. Returns false if there are none.
   bool fill(v1::ObjectRequests& to);
   bool has_more() const;
-  /// Starts a new stream.
   void again();
   void take(v1::ObjectAnswers const& m);
   /// Repeats requests for which the server had no room.
@@ -167,7 +166,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::function<void(std::uint64_t)> erased_;
   std::function<void(std::string const&, failure const&)> lost_;
 
-  mutable std::mutex mutex_;  // protects all of the following
+  mutable std::mutex mutex_;  // protects the following
   std::condition_variable changed_;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, one>

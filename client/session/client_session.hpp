@@ -52,14 +52,12 @@ class client_session : public std::enable_shared_from_this<client_session> {
   /// Waits until the server has opened the session, at most for connect_timeout. Throws as
   /// throw_if_over().
   void wait_open();
-  /// Returns the session's ID; empty before it is open.
   std::string id() const;
   /// Waits until the link has ended. Has no deadline, because the link has one or was cancelled.
   void wait_ended();
 
   // The part that the link calls: engine thread.
   session_settings const& settings() const { return settings_; }
-  /// Called when a new stream is ready for messages.
   virtual void connected() {}
   /// Takes the oldest waiting message.
   virtual next next_message(grpc::ByteBuffer& to);

@@ -55,7 +55,6 @@ class question : public std::enable_shared_from_this<question<T>> {
     });
   }
 
-  /// Returns the result. Must be called once, after completion.
   T take() { return answer_.get_future().get(); }
 
  private:

@@ -210,7 +210,7 @@ class session::stream final : public detail::client_session {
   v1::SessionRequest open_;  // the request that is sent to each server first
   bool asked_ = false;       // whether this server was asked; engine thread
 
-  // The mutex protects all of the following. Handlers on the stream thread can exceed the limits of
+  // The mutex protects the following. Handlers on the stream thread can exceed the limits of
   // out_, by about one entry per outcome.
   bool ending_ =
       false;  // no further calls are accepted; the session ends after every handler was called

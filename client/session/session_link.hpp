@@ -27,7 +27,6 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
   void wake();
   /// Announces that the session is being closed, and starts the deadline for that.
   void close();
-  /// Cancels the current stream, if any.
   void cancel();
 
  private:

@@ -25,7 +25,6 @@ namespace muster::detail {
 std::vector<std::uint64_t> checkpoints_in(std::filesystem::path const& path,
                                           bool unfinished = false);
 
-/// A slot, or "" for the variable itself, and its array.
 struct saved_array {
   std::string slot;
   array_view of;

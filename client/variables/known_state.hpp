@@ -27,7 +27,6 @@ class known_state {
 
   void add(std::shared_ptr<variable_core const> v);
   void add(remote_object o, std::string const& name);
-  /// Notes that an object was deleted.
   void forget(std::uint64_t id);
 
   /// Saves everything. Throws std::invalid_argument (a variable has no name, or an invalid `keep`),
@@ -42,7 +41,6 @@ class known_state {
   std::optional<std::uint64_t> restore(path where);
 
  private:
-  /// A variable or an object.
   struct known {
     std::shared_ptr<variable_core const> variable{};
     remote_object object{};
@@ -60,7 +58,7 @@ class known_state {
   void may_go_on(path where, all const& loaded);
 
   std::mutex turn_;                             // held during saving and restoring
-  std::mutex mutex_;                            // protects all of the following
+  std::mutex mutex_;                            // protects the following
   all named_;                                   // limited by the names that the program has given
   std::map<std::uint64_t, std::string> names_;  // by their IDs
   std::map<std::uint64_t, std::weak_ptr<variable_core const>> unnamed_;

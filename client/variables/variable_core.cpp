@@ -50,7 +50,6 @@ std::string one_of(value const& v, std::vector<array_view>& found) {
   return "the answer of a variable is no array";
 }
 
-/// Concatenates the rows of several answers.
 value concatenated(std::vector<value> const& parts, shape const& of) {
   std::vector<array_view> all;
   for (auto const& p : parts) {

@@ -79,7 +79,7 @@ class context {
   /// @param worker  the worker's place in the cluster; must outlive this object
   /// @param closure  the server's number of the call
   /// @param attempt  number of the attempt, from 1
-  /// @param stop  is requested when the call is cancelled
+  /// @param stop  is stopped when the call is cancelled
   /// @param reports  receives reports; null: they are dropped
   context(worker_identity const& worker, std::uint64_t closure, std::uint32_t attempt,
           std::stop_token stop, reporter* reports = nullptr)
@@ -122,7 +122,7 @@ class context {
   /// result will be discarded. A long function should check this regularly or wait with
   /// stop_token(). It can then return or throw anything.
   bool cancelled() const noexcept { return stop_.stop_requested(); }
-  /// Returns a token that is requested when cancelled() becomes true; never in a quick function.
+  /// Returns a token that is stopped when the call is cancelled; never in a quick function.
   std::stop_token const& stop_token() const noexcept { return stop_; }
 
   /// Adds lines to the call's log, which `muster logs`, REST and the dashboard show while the call

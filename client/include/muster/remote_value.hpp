@@ -68,12 +68,13 @@ class remote_value {
     co_return convert(*kept, kept->get(std::chrono::milliseconds(0)));
   }
 
-  /// Cancels the call. It ends as cancelled unless it has ended before.
+  /// Cancels the call. It ends as cancelled unless it has ended before. Calls of methods continue.
   void cancel() const { handle().cancel(); }
   /// Makes this handle empty.
   void release() noexcept { handle_.reset(); }
-  /// Returns the value's ID, "rv_…", by which REST and other coordinators read it. Empty if the
-  /// call never reached the server. Precondition: status() is not value_status::not_ready.
+  /// Returns the value's ID, "rv_…", by which REST and other coordinators read it. Empty for
+  /// methods, and if the call never reached the server. Precondition: status() is not
+  /// value_status::not_ready.
   std::string id() const { return handle().id(); }
 
   /// Returns the shared output; used by the library.

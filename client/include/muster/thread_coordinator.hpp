@@ -62,7 +62,7 @@ class thread_coordinator {
   void request_stop(std::exception_ptr error = {});
   /// Returns true if the threads were asked to stop.
   bool should_stop() const;
-  /// Returns a token that is requested when the threads are asked to stop.
+  /// Returns a token that is stopped when the threads are asked to stop.
   std::stop_token stop_token() const;
 
   /// Waits until all threads have ended, or the grace period after a stop has passed. Throws the

@@ -152,7 +152,6 @@ void append_arguments(request& r, Args const&... args) {
 
 using deadline = std::chrono::steady_clock::time_point;
 
-/// Returns the same structure with values in place of remote_values.
 template <class T>
 auto fetch_all(T const& v, deadline d) {
   if constexpr (!holds_remote_v<T>) {

@@ -63,7 +63,6 @@ std::string encode_rows(shape const& of, std::span<array_view const> parts);
 /// Returns views of `bytes`. Throws std::invalid_argument, which names the invalid field.
 std::vector<array_view> decode(std::string_view bytes);
 
-/// Copies all elements to memory of the same size.
 void copy(array_view const& from, void* to);
 
 /// Returns the size of one element, or 0 if the dtype is not numeric.

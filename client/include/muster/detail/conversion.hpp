@@ -49,7 +49,6 @@ using argument_values = std::vector<std::optional<boost::json::value>>;
 argument_values argument_list(context const& c, value_view args,
                               std::vector<std::string> const& parameters, std::size_t count);
 
-/// One parameter of a function, for error messages.
 struct parameter {
   std::size_t position = 0;  // from 0
   std::string_view name{};   // empty if unknown
@@ -61,7 +60,6 @@ struct parameter {
 [[noreturn]] void throw_wrong_type(parameter p, std::string_view expected,
                                    boost::json::value const& got);
 [[noreturn]] void throw_misfit(parameter p, misfit const& m);
-/// Reports an error of a type's own conversion.
 [[noreturn]] void throw_not_converted(parameter p, boost::json::value const& got,
                                       std::exception const& why);
 

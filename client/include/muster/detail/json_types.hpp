@@ -28,7 +28,6 @@ template <class T>
 using members_of = boost::describe::describe_members<T, boost::describe::mod_public |
                                                             boost::describe::mod_inherited>;
 
-/// Describes the JSON values that can be converted to a T.
 template <class T>
 std::string expected_type() {
   namespace json = boost::json;
@@ -114,7 +113,6 @@ T made_of(boost::json::value const& v) {
         "boost::json::value_to_tag; see 'Types of your own' in docs/cpp.md");
 }
 
-/// Converts an argument or a result to JSON.
 template <class T>
 boost::json::value written(T&& v) {
   if constexpr (can_be_written<std::remove_cvref_t<T>>::value)

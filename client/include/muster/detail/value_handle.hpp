@@ -50,7 +50,6 @@ class value_handle {
   /// cancelled.
   virtual boost::asio::awaitable<void> async_wait(std::chrono::milliseconds timeout) const;
   virtual std::string id() const;
-  /// Returns the name of the function that was called.
   virtual std::string function() const;
   virtual void cancel() const;
   /// Returns the JSON of a method's output, after waiting for it. Returns nothing for the output of
