@@ -1,7 +1,6 @@
-// Alerts: problems that need a person. There is one alert for each cause, with its start and a
-// link. An alert exists as long as its cause. Normal events, such as a drained worker or a closure
-// that was requeued and ran elsewhere, raise none. Rules are pure functions of facts that were
-// copied from the engine; any thread.
+// Alerts: problems that need a person, one for each cause. An alert exists as long as its cause.
+// Normal events, such as a drained worker or a closure that ran elsewhere after a requeue, raise
+// none. Rules are pure functions of facts that were copied from the engine; any thread.
 //
 // Bounded: each list of facts has a _max, and rules name at most three of many.
 #pragma once
@@ -26,7 +25,7 @@ struct alert {
   std::string rule{};     ///< "task-lost"
   std::string subject{};  ///< distinguishes alerts of one rule; rule and subject name the row
   alert_severity severity = alert_severity::error;
-  std::string title{};       ///< the problem
+  std::string title{};
   std::string detail{};      ///< the cause, if known
   core::time_point since{};  ///< never: unknown
   std::uint64_t count = 1;   ///< of the objects in the title
@@ -120,7 +119,6 @@ void members(member_list const& m, alert const& i);
 /// Returns the alerts: errors first, and within a severity the oldest first.
 std::vector<alert> alerts_of(alert_facts const& f);
 
-// The rules, each for one kind of cause.
 using alerts = std::vector<alert>;
 void lost_tasks(pool_facts const& p, alerts& out);
 void late_tasks(pool_facts const& p, alert_facts const& f, alerts& out);

@@ -1,4 +1,3 @@
-// Rules for closures and their workers.
 #include <algorithm>
 #include <functional>
 
@@ -97,7 +96,6 @@ std::vector<same_cause> by_cause(std::vector<core::job_view> const& jobs) {
   return groups;
 }
 
-// Jobs that failed with the same error, the newest first.
 alert about_jobs(same_cause const& jobs, pool_facts const& p) {
   auto const& newest = *jobs.front();
   auto const cause = cause_of(newest);

@@ -1,4 +1,3 @@
-// Rules for unmet demand of closures, gangs that cannot start, and low memory.
 #include <algorithm>
 #include <map>
 

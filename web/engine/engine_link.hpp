@@ -38,7 +38,6 @@ class engine_context;
 
 namespace muster::web {
 
-/// The services that work can use on the engine thread.
 struct engine_services {
   server::pools& pools;
   server::coordination_hub& coordination;
@@ -89,7 +88,6 @@ struct completion_queue {
   coro::mailbox mail{answers_max};
 };
 
-/// A wait for an answer, in the frame of the waiting coroutine.
 struct answer_wait {
   explicit answer_wait(boost::asio::io_context& c) : timer(c) {}
   coro::task<void> until(std::chrono::steady_clock::time_point deadline);
@@ -128,8 +126,7 @@ class answer_promise {
   void parked_as(core::call_id call) {
     when_left([call](engine_services& services) { services.pools.forget(call); });
   }
-  /// Sets a function that runs on the engine thread if the client disconnects before the answer.
-  /// Engine thread.
+  /// Runs `forget` on the engine thread if the client disconnects before the answer. Engine thread.
   void when_left(std::function<void(engine_services&)> forget) {
     state_->forget = std::move(forget);
   }

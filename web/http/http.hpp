@@ -1,5 +1,5 @@
-// A request, its response and the exchange between them, as handlers see them, without socket or
-// Beast types. Owned by the connection during one exchange, web thread.
+// A request, its response and the exchange between them, without socket or Beast types. Owned by
+// the connection during one exchange, web thread.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,6 @@ struct request {
   std::vector<std::pair<std::string, std::string>> captures;  // path parameters, decoded
   std::string body;
 
-  // The headers that the server uses.
   std::string host, origin, content_type, content_encoding, accept, accept_encoding;
   std::string if_none_match, authorization, cookie;
   std::string idempotency_key;
@@ -39,7 +38,7 @@ struct request {
   bool http_1_0 = false;
 
   bool is_head() const { return method == "HEAD"; }
-  /// Return the first value, or an empty string.
+  /// Returns the first value, or an empty string.
   std::string_view capture(std::string_view name) const;
   std::string_view parameter(std::string_view name) const;
 };
@@ -52,7 +51,7 @@ struct response {
   core::blob shared;          // used instead of `body` if set, without a copy
   std::string_view embedded;  // used instead of `body` if not empty; static
   bool streamed = false;      // the handler has already written the whole response
-  bool close = false;         // close the connection after this response
+  bool close = false;
 
   std::string_view content() const {
     return !embedded.empty() ? embedded : shared ? shared.view() : std::string_view(body);
@@ -73,14 +72,14 @@ class exchange {
   request req;
 
   /// Returns the next piece of the body, at most 64 KiB; empty at its end. Errors are problems:
-  /// 400, 408, or a lost connection, in which case no response can be sent.
+  /// 400, 408, or a lost connection, after which no response can be sent.
   virtual coro::task<muster::result<std::string>> read_some() = 0;
 
   /// Sends status and headers of a response whose body follows in pieces. Returns false if the
   /// client has disconnected, or sent HEAD.
   virtual coro::task<bool> begin_stream(response head) = 0;
-  /// Completes when the kernel has taken the piece, which gives back-pressure. Returns false if the
-  /// client has disconnected.
+  /// Completes when the kernel has taken the piece (back-pressure). Returns false if the client has
+  /// disconnected.
   virtual coro::task<bool> write_piece(std::string piece) = 0;
   virtual coro::task<bool> end_stream() = 0;
 

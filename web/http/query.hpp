@@ -57,12 +57,11 @@ class query_check {
   std::optional<problem> failure_;
 };
 
-/// Return a token: the letter of the listing and hex digits, 16 for a number or two for each byte
+/// Returns a token: the letter of the listing and hex digits, 16 for a number or two for each byte
 /// of a text.
 std::string page_token(char kind, std::uint64_t cursor);
 std::string page_token(char kind, std::string_view cursor);
 
-/// Returns the JSON Schema of a parameter.
 schema::json schema_of(query_parameter const& p);
 
 /// Parses the text after '?'. Returns a problem if an escape is malformed or a name is repeated.

@@ -9,10 +9,9 @@
 
 namespace muster::web {
 
-/// Returns the status line and headers, with the empty line at the end. `length` is the length of
-/// the content; without it no Content-Length is written.
+/// Returns the status line and headers, up to the empty line. Without `length`, omits
+/// Content-Length.
 std::string head_text(response const& r, std::optional<std::size_t> length, bool keep_alive);
-/// Returns a chunk of a chunked body.
 std::string chunk_text(std::string_view piece);
 
 }  // namespace muster::web

@@ -1,6 +1,5 @@
-// The table of routes: methods, path patterns, and the facts that the dispatcher enforces and
-// /openapi.json describes. Both use the same table, so they cannot differ. Built once, read only,
-// web thread.
+// The table of routes, used by the dispatcher and by /openapi.json, so that they cannot differ.
+// Built once, read only, web thread.
 #pragma once
 
 #include <span>
@@ -38,8 +37,7 @@ enum class query_kind : std::uint8_t {
   page_text
 };
 
-/// A query parameter, described once for the dispatcher that checks it, for query_check that reads
-/// it, and for /openapi.json.
+/// Describes a query parameter for the dispatcher, query_check and /openapi.json.
 struct query_parameter {
   std::string_view name;
   query_kind kind;
@@ -52,7 +50,6 @@ struct query_parameter {
 
 inline constexpr std::uint64_t page_default = 100, page_max = 1000;
 
-/// The parameters that all listings have.
 inline constexpr query_parameter cluster_parameter{"cluster", query_kind::text,
                                                    "of this cluster; of the main one unless told"};
 inline constexpr query_parameter limit_parameter{
@@ -63,7 +60,6 @@ constexpr query_parameter page_token_parameter(
     std::string_view meaning = "next_page_token of the page before") {
   return {.name = "page_token", .kind = kind, .meaning = meaning, .pattern = kinds};
 }
-/// Returns a parameter whose value is one of `choices`.
 constexpr query_parameter choice_parameter(std::string_view name,
                                            std::span<std::string_view const> choices,
                                            std::string_view meaning) {
@@ -75,7 +71,6 @@ constexpr query_parameter job_parameter(std::string_view meaning) {
           .meaning = meaning,
           .pattern = "^(job_[0-9a-f]{16})?$"};
 }
-/// The parameter that all waits have.
 inline constexpr query_parameter timeout_parameter{
     "timeout", query_kind::duration, "how long to wait, 30s unless told, 10m at most"};
 
@@ -160,7 +155,6 @@ inline route remove(std::string_view pattern, handler run, std::string_view id,
   return std::move(r.also(204, summary));
 }
 
-/// Returns all routes of the server.
 std::vector<route> all_routes();
 
 }  // namespace muster::web

@@ -39,8 +39,7 @@ struct web_timeouts {
   std::chrono::milliseconds websocket_ack = std::chrono::seconds(15);
 };
 
-/// The reason why the server does not serve yet: it is still loading its data, or another server is
-/// the leader.
+/// Why the server does not serve yet: it is loading its data, or another server is the leader.
 struct not_serving {
   std::string detail;
   std::string leader;  // "host:port" of the leader; empty: unknown
@@ -62,11 +61,10 @@ struct past_charts {
   std::function<std::vector<history::past_point>()> earlier = [] {
     return std::vector<history::past_point>();
   };
-  /// Stores a new point.
   std::function<void(history::past_point const&)> keep = [](auto const&) {};
 };
 
-/// Sends alerts to people who have no dashboard open. Web thread.
+/// Sends alerts to people without an open dashboard. Web thread.
 struct web_notices {
   /// Sends a notice as JSON in Slack's format; null: notices are off.
   std::function<void(std::string json)> send;
@@ -92,23 +90,22 @@ struct web_options {
   std::size_t body_limit_bytes = std::size_t{64} << 20;
   /// Longer request headers are answered 431.
   std::uint32_t header_limit_bytes = 16 * 1024;
-  /// At the limit, a new connection replaces the oldest one whose first header is incomplete, else
-  /// the oldest whose first body is incomplete, else the one that has been idle longest. If all are
-  /// busy, the listener stops accepting; the system then queues or rejects connections.
+  /// At the limit, a new connection replaces another: the oldest whose first header is incomplete,
+  /// else the oldest whose first body is incomplete, else the longest idle. If all are busy, the
+  /// listener stops accepting; the system then queues or rejects connections.
   std::size_t connections_max = 1024;
   /// Limit per address for connections whose first header is incomplete, and separately for those
   /// whose first body is. At the limit, the oldest is closed.
   std::size_t half_open_per_address_max = 256;
   /// File descriptors kept in reserve for requests that arrive when the process has no others left.
   std::size_t descriptors_reserved = 8;
-  /// Returns the connection counts of the gRPC ports, for /metrics.
+  /// Connection counts of the gRPC ports, for /metrics.
   std::function<connection_counts()> grpc_connections = [] { return connection_counts(); };
   /// Called for each request, on the web thread. A result means that the server does not serve:
   /// everything except /livez is answered 503 with Retry-After. If the result names no leader,
   /// requests first wait as long as for a busy engine; /readyz and /healthz wait half a second.
   std::function<std::optional<not_serving>()> waiting = [] { return std::optional<not_serving>(); };
-  /// Called when a connection could not be accepted because the process has no file descriptor
-  /// left. Calls can be frequent.
+  /// Called, perhaps often, when a connection could not be accepted for lack of file descriptors.
   std::function<void()> out_of_descriptors = [] {};
   /// At the limit, the handshake is answered 503 with Retry-After.
   std::size_t websocket_clients_max = 64;

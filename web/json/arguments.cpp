@@ -41,7 +41,6 @@ void note_per_worker(json_check& check, json_ref const& id,
   if (std::find(noted.begin(), noted.end(), *v) == noted.end()) noted.push_back(*v);
 }
 
-// A reference and its position in the text.
 struct reference {
   std::size_t begin = 0, size = 0;
   core::input_ref input;

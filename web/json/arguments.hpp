@@ -23,7 +23,7 @@ namespace muster::web {
 void read_arguments(json_check& check, json_ref const* args, json_ref const* kwargs,
                     core::closure_spec& closure);
 
-/// Return the schemas of `args` and `kwargs`; each argument has the schema named `of`.
+/// Returns the schemas of `args` and `kwargs`; each argument has the schema named `of`.
 schema::json arguments_schema(std::string_view of = "Argument");
 schema::json named_arguments_schema(std::string_view of = "Argument");
 /// Returns the schemas `Argument` and `PlainArgument`; a `PlainArgument` contains no reference.

@@ -1,4 +1,3 @@
-// Reads the declaration of a cluster from JSON.
 #include "base/text.hpp"
 #include "server/core/coordination/api/coordination_fields.hpp"
 #include "web/json/cluster_json.hpp"

@@ -1,4 +1,3 @@
-// One function for each view; members are in the order of the contract.
 #include "web/json/cluster_json.hpp"
 
 #include "base/text.hpp"

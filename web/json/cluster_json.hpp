@@ -13,17 +13,14 @@ namespace muster::web {
 
 namespace coordination = core::coordination;
 
-/// Returns the schema of the body that read_cluster accepts.
 schema::named cluster_schema();
 /// Reads the body of POST /api/v1/clusters. Does not repeat the checks of the core.
 coordination::cluster_spec read_cluster(json_check& check, json_ref const& body);
 
-/// Returns the schema of the body that read_cluster_failure accepts.
 schema::named cluster_failure_schema();
 /// Reads the body of POST /api/v1/clusters/{cluster}/fail. The caller sets the cluster.
 coordination::fail_cluster read_cluster_failure(json_check& check, json_ref const& body);
 
-/// Returns the schema of the body that read_task_error accepts.
 schema::named task_error_schema();
 /// Reads the body of POST /api/v1/clusters/{cluster}/tasks/{job}/{index}/error. The caller sets the
 /// task.
@@ -35,14 +32,11 @@ template <>
 inline constexpr std::string_view schema_name<coordination::key_view> = "KeyView";
 
 void members(member_list const& m, coordination::generation_view const& g);
-/// Writes the number of agents in each state.
 void agent_counts(member_list const& m, coordination::generation_view const& g);
-/// Writes the declaration of a cluster.
 void members(member_list const& m, coordination::cluster_spec const& spec);
-/// Writes the number of tasks of each job.
 void job_sizes(member_list const& m, std::string_view name, coordination::cluster_spec const& of);
 void members(member_list const& m, coordination::agent_view const& a, core::time_point now);
-/// `with_tasks`: also writes the names of the tasks that arrived and of those that are missing.
+/// `with_tasks`: also writes the names of arrived and missing tasks.
 void members(member_list const& m, coordination::barrier_view const& b, core::time_point now,
              bool with_tasks);
 void members(member_list const& m, history::straggler_view const& v);

@@ -78,7 +78,7 @@ class maker {
  public:
   explicit maker(named_schemas const& all) : all_(all) {}
 
-  /// Nothing: the schema contains itself here.
+  /// Returns nothing if the schema contains itself here.
   std::optional<bj::value> make(json const& of, std::string_view name) {
     if (auto const to = text_of(of, "$ref"); !to.empty()) return referred(to, name);
     if (auto const* any = of.if_contains("anyOf")) return first_of(any->as_array(), name);

@@ -1,4 +1,3 @@
-// Kinds that several requests share.
 #include "web/json/json_fields.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Describes the body of a request: the name and schema of each member, and how it is read into a
-// struct. Each limit is defined once, and used by the reader, its error messages and /openapi.json.
-// Tables are built once and are read-only, so any thread may use them.
+// Describes the body of a request: name, schema and reader of each member. Each limit is defined
+// once, for the reader, its error messages and /openapi.json. Tables are read-only; any thread may
+// use them.
 //
 // A body that does not match the schema is answered 400. A value that matches but is impossible is
 // answered 422: too many bytes in few characters, or a duration that is too long.
@@ -44,7 +44,6 @@ json_kind<core::duration> a_duration(core::duration longest, bool positive = fal
 json_kind<std::string> an_object_text(std::size_t max);
 /// Reads one of these strings and returns its position.
 json_kind<std::size_t> one_of_words(std::span<std::string_view const> words);
-/// Reads the name of an enumerator.
 template <named_enum E>
 json_kind<E> a_word() {
   static constexpr auto words = all_names<E>();

@@ -44,9 +44,9 @@ struct no_handler {
   bool on_comment(json::string_view, json::error_code&) { return true; }
 };
 
-// Also rejects a name that is repeated in one object, since parsers differ in which one they take,
-// and a number outside the range of a double. Compares the hashes of names, so that a body of 64
-// MiB needs little memory.
+// Also rejects a name that is repeated in one object, since parsers differ in which one they take.
+// Rejects numbers outside the range of a double. Compares hashes of names, so that a body of 64 MiB
+// needs little memory.
 class strict_handler : public no_handler {
  public:
   std::uint64_t repeated() const { return repeated_; }

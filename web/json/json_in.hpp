@@ -51,8 +51,8 @@ class json_ref {
 
   std::string_view text_;
   json_ref const* parent_ = nullptr;
-  std::string_view key_;   // as written, with quotes; empty in an array
-  std::size_t index_ = 0;  // position in an array
+  std::string_view key_;  // as written, with quotes; empty in an array
+  std::size_t index_ = 0;
 };
 
 /// Iterates over the members of an object or the elements of an array, in order. REQUIRES: `of`

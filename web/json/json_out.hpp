@@ -40,7 +40,6 @@ class json_out {
   }
   /// Writes three decimals; NaN and infinity become 0.
   json_out& number(double n);
-  /// Writes an array of strings.
   template <class Range>
   json_out& strings(Range const& texts) {
     begin_array();
@@ -65,7 +64,7 @@ class json_out {
   bool comma_ = false;
 };
 
-/// Appends `text` as a JSON string with quotes.
+/// Appends `text` as a JSON string, with quotes.
 void append_json_string(std::string& to, std::string_view text);
 
 /// Returns the JSON that `write(out)` writes.

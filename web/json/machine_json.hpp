@@ -25,7 +25,6 @@ inline constexpr std::string_view schema_name<seen_machine> = "MachineView";
 
 void machine_members(member_list const& m, machine const& seen);
 void members(member_list const& m, seen_machine const& s);
-/// Writes a task and the data of its machine.
 void members(member_list const& m, core::task_view const& t, core::time_point now,
              std::optional<machine> const& seen);
 

@@ -25,7 +25,6 @@ namespace muster::web {
 template <class View>
 inline constexpr std::string_view schema_name = {};
 
-/// The id of a closure's output.
 struct value_id {
   core::closure_id closure{};
   void write(json_out& out) const { out.string(server::value_text(closure)); }
@@ -73,7 +72,6 @@ class member_list {
   void some(std::string_view name, V const& value, std::string_view words = {}) const {
     when(!is_none(value))(name, value, words);
   }
-  /// Writes a string that is one of `words`.
   void word(std::string_view name, std::string_view value,
             std::initializer_list<std::string_view> words) const {
     if (told_) return told_->push_back({name, schema::one_of(words), required_});
@@ -162,7 +160,6 @@ class member_list {
   bool required_ = true;
 };
 
-/// Writes the whole object.
 template <class View, class... More>
 requires requires(member_list m, View const& v, More const&... more) {
   members(m, v, more...);
@@ -172,7 +169,7 @@ void write(json_out& out, View const& view, More const&... more) {
   members(member_list(out), view, more...);
 }
 
-/// Return the object whose members `say(list)` writes, without and with a line break at the end.
+/// Returns the object whose members `say(list)` writes. `object_line` adds a line break.
 template <class Say>
 std::string object_text(Say const& say) {
   return json_text([&say](json_out& out) {

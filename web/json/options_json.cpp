@@ -1,4 +1,3 @@
-// The options of closures and jobs.
 #include "base/text.hpp"
 #include "server/core/api/closure_fields.hpp"
 #include "server/core/api/config.hpp"

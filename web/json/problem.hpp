@@ -21,10 +21,9 @@ struct problem {
   std::string allow;     // 405: the allowed methods
   std::string leader;    // on a standby: "host:port" of the serving server; empty: unknown
   std::optional<std::uint64_t> line, accepted;  // progress of a partially accepted request
-  std::optional<core::failure> failure;         // of the function
+  std::optional<core::failure> failure;         // how the function failed
 };
 
-/// Returns the HTTP status for a core code.
 unsigned http_status(muster::code c);
 /// Returns for example "Not Found"; "Unknown" for a status that this server does not send.
 std::string_view reason_phrase(unsigned status);
@@ -40,7 +39,6 @@ problem make_problem(unsigned status, muster::code code, std::string detail, std
                      std::string limit = {});
 
 std::string to_json(problem const& p);
-/// Returns the schema of RFC 9457 problem details.
 schema::json problem_schema();
 
 }  // namespace muster::web

@@ -1,4 +1,3 @@
-// Reads requests on programs, and writes programs, ranks, attempts and logs.
 #include "web/json/program_json.hpp"
 
 #include "base/utf8.hpp"

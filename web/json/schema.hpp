@@ -39,9 +39,7 @@ json any_of(std::vector<json> of);
 json ref(std::string_view name);
 /// A duration string with units. Values that are too large are answered 422.
 json duration(bool positive = false);
-/// Adds a description to a schema.
 json described(json schema, std::string_view words);
-/// Adds keywords to a schema.
 json with(json schema, json const& more);
 
 struct member {

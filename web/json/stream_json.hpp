@@ -30,7 +30,6 @@ struct stream_answer {
 };
 void members(member_list const& m, stream_answer const& a);
 
-/// How long minutes are kept.
 inline constexpr auto stream_history = std::chrono::hours(1);
 
 /// The minutes of one lane up to `now`, the newest last.
@@ -64,7 +63,6 @@ class trace_json {
   trace_json();
   void add(std::string_view process, std::string_view task, span const& s);
   void end();
-  /// Returns the schema of the whole file.
   static schema::json schema();
   /// Returns the text written since the last call.
   std::string take() { return std::exchange(text_, {}); }

@@ -12,19 +12,17 @@ struct job_request {
   server::submission closures;
 };
 
-/// Return the tables for the `options` of a closure and of a job. Any thread.
+/// Returns the tables for the `options` of a closure and of a job. Any thread.
 json_object<core::closure_options> const& closure_options_table();
 json_object<core::session_spec> const& job_options_table();
 /// Returns the members of a job request other than its options.
 std::vector<json_field<core::session_spec>> job_fields();
 
-/// Returns the schemas of all bodies that the readers below accept.
 std::vector<schema::named> submission_schemas();
 /// Reads the body of POST /api/v1/jobs.
 job_request read_job(json_check& check, json_ref const& body);
 /// Reads an element of `closures`, or a line of NDJSON.
 void read_closure(json_check& check, json_ref const& item, server::submission& into);
-/// Reads a JSON array of closures.
 void read_closures(json_check& check, json_ref const& list, server::submission& into);
 
 /// Reads the body of POST /api/v1/jobs/{id}/retry. Returns the name of the new job; empty: the name

@@ -25,7 +25,6 @@ struct session_state {
 };
 void write(json_out& out, session_state const& s);
 
-/// Returns the schemas of tokens and of requests for them.
 std::vector<schema::named> token_schemas();
 
 }  // namespace muster::web

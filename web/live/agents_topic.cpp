@@ -1,4 +1,3 @@
-// A part of a row has changed if its JSON has.
 #include "web/live/agents_topic.hpp"
 
 #include "web/live/heartbeat_ages.hpp"

@@ -32,7 +32,6 @@ struct named_barrier {
   coordination::barrier_view view;
 };
 
-// The data that one step on the engine thread copied.
 struct copied {
   std::vector<coordination::cluster_view> clusters;
   std::vector<bool> worked;                // parallel to `clusters`: closure workers have connected

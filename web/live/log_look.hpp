@@ -12,7 +12,7 @@ struct log_state {
   bool ended = false;  // no more lines will follow
 };
 
-/// Return the log of a closure or a job: known to the core, or part of a stream that keeps no
+/// Returns the log of a closure or a job: known to the core, or part of a stream that keeps no
 /// records but has logged. NOT_FOUND otherwise.
 muster::result<server::log_target> log_target_of(server::hub& h, core::closure_id closure);
 muster::result<server::log_target> log_target_of(server::hub& h, core::session_id job);

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::string_view program_prefix = "program:";
 
-// The facts of one program, copied in one step on the engine thread.
 struct program_copy {
   core::program_view program;
   std::vector<core::rank_view> ranks;
@@ -47,7 +46,7 @@ void copy_list(server::hub& h, programs_copy& into) {
   for (auto const& p : some) into.list.push_back({h.cluster(), p});
 }
 
-// Copies the agents of the program's coordination cluster, and the barriers at which they wait.
+// Copies the agents of the program's cluster, and the barriers at which they wait.
 void copy_cluster(engine_services& services, program_copy& p) {
   auto const& all = services.coordination.state();
   auto const id = all.find(p.program.coordination_cluster);
@@ -123,7 +122,6 @@ std::string list_row(programs_copy::shown const& shown) {
   });
 }
 
-// Writes the state of a rank's agent in the coordination service.
 void write_agent(member_list const& m, coordination::agent_view const& a) {
   m("state", a.health);
   if (a.error) m("error", a.error->message);

@@ -31,7 +31,6 @@ class subscriber {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// The connection that a subscriber belongs to.
   struct connection {
     std::function<void()> wake;        // called when there may be something to send
     std::function<void()> abort;       // closes the connection at once
@@ -49,14 +48,11 @@ class subscriber {
   shared_text next();
   /// Returns whether the last message was returned; the connection must then be closed.
   bool ended() const { return ended_; }
-  /// Returns whether the last message is an `err`.
   bool refused() const { return refused_; }
   /// Returns whether a last message exists, even if it is not sent yet.
   bool leaving() const { return last_words_ != nullptr; }
 
-  /// Ends the connection with a `bye`.
   void say_bye(std::string_view reason, std::chrono::milliseconds retry);
-  /// Ends the connection with an `err`.
   void say_error(std::string_view code, std::string_view text);
   void wake() { connection_.wake(); }
   void abort() { connection_.abort(); }

@@ -61,7 +61,7 @@ class topic {
   /// snapshot.
   virtual bool can_serve(std::uint64_t from) const { return from <= seq_; }
 
-  /// Returns the number of messages serialised, for tests.
+  /// For tests.
   std::uint64_t serialised() const { return serialised_; }
 
  protected:
@@ -70,7 +70,6 @@ class topic {
   core::time_point now() const { return now_; }
   /// `from`: null for a snapshot.
   virtual void write_body(json_out& out, std::uint64_t const* from) const = 0;
-  /// Returns a message with this body.
   shared_text frame(std::uint64_t const* from, std::function<void(json_out&)> const& body) const;
 
  private:

@@ -226,7 +226,6 @@ coro::task<void> topic_set::gather_logs() {
   for (auto const& [name, topic] : logs_) interests.push_back(topic->interest());
   auto all = co_await collect_logs(engine_, std::move(interests), scope_);
   if (!all) co_return;
-  // Topics may have been added during the wait, but not removed.
   for (auto& news : *all)
     if (auto const at = logs_.find(news.name); at != logs_.end())
       at->second->update(std::move(news));

@@ -36,7 +36,7 @@ class topic_set {
   coro::task<void> gather();
   /// Sets uptime and rates, which the engine does not know.
   void complete(counters& c) const { counters_.complete(c); }
-  /// Return the numbers over time; see sample_history::go_on.
+  /// See sample_history::go_on.
   sample_history& samples() { return samples_; }
   sample_history const& samples() const { return samples_; }
 

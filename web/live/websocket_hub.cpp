@@ -1,4 +1,3 @@
-// Each tick updates the topic sets, disconnects slow clients and wakes the others.
 #include "web/live/websocket_hub.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -123,7 +122,7 @@ void websocket_hub::stop() {
 }
 
 void websocket_hub::drop_clients() {
-  auto const clients = clients_;  // a copy: abort may remove clients
+  auto const clients = clients_;
   for (auto* c : clients) c->abort();
 }
 

@@ -35,7 +35,6 @@ class websocket_hub {
   coro::task<void> run();
   /// Sends `bye` to all clients.
   void stop();
-  /// Closes the connections of the remaining clients.
   void drop_clients();
 
   /// Returns the reason to reject a handshake: too many clients, stopping, or a missing
@@ -44,7 +43,6 @@ class websocket_hub {
   /// Returns the topics for clients of this scope, and creates them if necessary. Null: see
   /// bound_max.
   shared_topics topics_for(server::cluster_scope const& scope);
-  /// Returns the first message to a client.
   coro::task<muster::result<std::string>> hello(std::string boot);
   /// Sets uptime and, if this scope has a topic set, rates. The engine knows neither.
   void complete(counters& c, server::cluster_scope const& scope) const;

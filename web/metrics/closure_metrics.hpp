@@ -1,4 +1,4 @@
-// Metric families for the times of closures, single tasks, logs, programs, objects and datasets.
+// Metric families for closures, tasks, logs, programs, objects and datasets.
 #pragma once
 
 #include <optional>
@@ -58,13 +58,10 @@ struct measured_closures {
 /// Copies the measurements. Engine thread.
 measured_closures measure_closures(server::pools& all);
 void write_closure_metrics(metric_text& m, measured_closures const& c);
-/// Writes the families for programs.
 void write_program_metrics(metric_text& m, core::program_counts const& now,
                            history::program_totals const& ever);
 void write_step_metrics(metric_text& m, std::vector<measured_steps> const& programs);
-/// Writes the families for objects and their calls.
 void write_object_metrics(metric_text& m, core::objects::object_counts const& c);
-/// Writes the families for datasets that the server distributes.
 void write_dataset_metrics(metric_text& m, core::datasets::dataset_totals const& t);
 
 }  // namespace muster::web

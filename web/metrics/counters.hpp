@@ -15,9 +15,9 @@ namespace muster::web {
 
 struct counters {
   core::overview_view overview;
-  std::vector<core::function_view> functions;  // the first eight that were named
-  // Functions by their displayed names, including Python callables, if anything was scheduled for
-  // them. The answer contains the busiest, in the order in which they were named.
+  std::vector<core::function_view> functions;  // the first eight by first occurrence
+  // Functions by displayed name, including Python callables, if anything was scheduled for them.
+  // The answer contains the busiest, in order of first occurrence.
   std::vector<core::shown_function_view> shown;
   core::time_point now{};
   std::chrono::milliseconds uptime{};
@@ -34,7 +34,7 @@ void add_shown(std::vector<core::shown_function_view> of_one, std::size_t most,
                std::vector<core::shown_function_view>& into);
 inline constexpr std::string_view other_functions = "other";
 
-/// Return the counters of one cluster, or of all in scope. Uptime and rates are set later. Engine
+/// Returns the counters of one cluster, or of all in scope. Uptime and rates are set later. Engine
 /// thread.
 counters collect_counters(server::hub& h);
 counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters,

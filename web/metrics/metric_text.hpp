@@ -29,7 +29,7 @@ class metric_text {
     return write({one, two}, static_cast<double>(value));
   }
 
-  // Write a family with a single sample.
+  // Writes a family with a single sample.
   template <class N>
   metric_text& gauge(std::string_view name, std::string_view help, N value) {
     return family(name, "gauge", help).write({}, static_cast<double>(value));
@@ -52,7 +52,6 @@ inline double seconds(core::duration d) {
   return std::chrono::duration<double>(d).count();
 }
 
-/// Writes the families for clusters.
 void write_clusters(metric_text& m, std::vector<core::coordination::cluster_view> const& clusters);
 
 }  // namespace muster::web

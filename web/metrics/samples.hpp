@@ -22,11 +22,10 @@
 
 namespace muster::web {
 
-/// The data of a sample other than the counters.
 struct closure_times {
   history::histogram wait, run;
 };
-/// Returns the times of all clusters in scope together. Engine thread.
+/// Adds up the times of all clusters in scope. Engine thread.
 closure_times collect_times(server::pools& all, server::cluster_scope const& scope);
 
 class sample_history {

@@ -1,6 +1,6 @@
-// Common ends of handlers: call the engine, and answer with its result or its error. The functions
-// return a handler's task, which the handler can return unchanged. `tell(value)` makes the
-// response; by default it is the value's JSON. Web thread.
+// Common ends of handlers: call the engine, and answer with the result or error. The returned task
+// can be returned by the handler. `tell(value)` makes the response; by default it is the value's
+// JSON. Web thread.
 #pragma once
 
 #include <optional>
@@ -119,7 +119,6 @@ response page_response(std::string_view name, std::string_view next, WriteRows c
   }));
 }
 
-/// Makes a response from a page of the core.
 struct as_page {
   std::string_view name;
   char kind;  // of its tokens

@@ -1,6 +1,6 @@
 // Appends to an open job: a JSON array in one piece, or NDJSON of any length in chunks. A chunk is
-// accepted completely or not at all; earlier chunks remain accepted. All answers, problems
-// included, contain the number of accepted closures.
+// accepted completely or not at all; earlier chunks remain accepted. Problems, too, contain the
+// number of accepted closures.
 #include <algorithm>
 #include <charconv>
 

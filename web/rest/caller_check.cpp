@@ -1,5 +1,5 @@
-// Checks the role first, which needs no engine call. Then, if necessary, asks the engine for the
-// owner of the id in the path.
+// Checks the role first, which needs no engine call, then asks the engine for the owner of the id
+// in the path.
 #include "web/rest/caller_check.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Identifies the caller of a request by the token in its Authorization header or by its sign-in
-// cookie, and checks the token's role, clusters and limits. Stateless, web thread.
+// cookie. Checks the token's role, clusters and limits. Stateless, web thread.
 #pragma once
 
 #include <chrono>
@@ -26,15 +26,15 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
 /// Checks everything that a route requires: role, cluster, and the submitter of a job. Completes
 /// after the delay of check_caller.
 coro::task<std::optional<problem>> check_access(web_context& context, exchange& ex, route const& r);
-/// Writes a line to the log and the event feed.
+/// Writes the request to the log and the event feed.
 void audit(web_context& context, request const& req, unsigned status);
 
 /// Returns a check for connections that outlive their request: whether the sign-in that admitted
 /// the request is still valid. Always true for a request that was admitted otherwise: `end_all_of`
 /// closes the connections of a token.
 std::function<bool()> sign_in_check(web_context& context, request const& req);
-// For handlers that read the cluster from a body, or report several clusters.
-/// Returns the clusters that the caller may see.
+/// Returns the clusters that the caller may see. For handlers that read the cluster from a body, or
+/// report several clusters.
 server::shared_scope scope_of(web_context const& context, request const& req);
 /// Returns the problem of a refusal by the gate. A 403 has the field "role", which distinguishes it
 /// from a 403 about the token's clusters.
@@ -43,7 +43,7 @@ problem refusal_problem(muster::status const& refused);
 /// cluster.
 std::optional<problem> check_cluster(web_context const& context, request const& req,
                                      std::string_view cluster);
-/// Return 403 if a function runs programs and the token does not allow that.
+/// Returns 403 if a function runs programs and the token does not allow that.
 std::optional<problem> check_functions(request const& req, server::submission const& closures);
 std::optional<problem> check_function(request const& req, std::string_view function);
 

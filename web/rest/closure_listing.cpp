@@ -26,7 +26,6 @@ class best_of {
   core::found_closure last(core::found_closure otherwise) const {
     return last_.value_or(otherwise);
   }
-  /// Returns the entries in order.
   std::vector<core::found_closure>& cut() {
     std::sort(found_.begin(), found_.end());
     found_.erase(std::unique(found_.begin(), found_.end()), found_.end());

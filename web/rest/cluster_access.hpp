@@ -27,8 +27,8 @@ inline muster::result<coordination::cluster_id> find_cluster(engine_services& se
   return found;
 }
 
-/// Returns the status of a fault. Adds the field "cluster" where the code alone would look like a
-/// fault of the server: the cluster's run has failed.
+/// Returns the status of a fault. Adds the field "cluster" to codes that look like a fault of the
+/// server: the cluster's run has failed.
 inline muster::status to_status(coordination::fault const& f) {
   muster::status s{f.code, f.message};
   if (http_status(f.code) == 500) s.field = "cluster";

@@ -51,7 +51,6 @@ coro::task<response> list_results(web_context& context, exchange& ex);
 schema::json result_page_schema();
 /// GET /metrics
 coro::task<response> get_metrics(web_context& context, exchange& ex);
-/// Returns the OpenAPI 3.1 description of these routes.
 std::string openapi_text(std::span<route const> routes, std::string_view version);
 /// GET /openapi.json and /api/v1/openapi.json
 coro::task<response> get_openapi(web_context& context, exchange& ex);
@@ -61,9 +60,7 @@ using value_handle = answer_handle<muster::result<core::value_reply>>;
 void await_value(server::hub& h, core::closure_id id, core::duration time,
                  value_handle const& slot);
 
-/// Returns the metrics of blobs, for /metrics.
 std::string blob_metrics(server::blob_figures const& f);
-/// Returns the metrics of tokens and refusals, for /metrics.
 std::string token_metrics(web_context const& context);
 /// Sets the permission of each route, whether it is audited, and similar facts.
 void set_permissions(std::vector<route>& all);

@@ -1,4 +1,3 @@
-// GET of the alerts that the dashboard shows.
 #include "web/alerts/collect.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/caller_check.hpp"

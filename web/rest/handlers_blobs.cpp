@@ -22,7 +22,6 @@ problem malformed(std::string_view text) {
                  "expected 64 hexadecimal digits in lower case, got '" + std::string(text) + "'");
 }
 
-/// Returns the problem of an upload.
 problem upload_problem(muster::status const& s, core::blob_limits const& limits) {
   auto p = to_problem(s);
   if (s.code == muster::code::out_of_range) {

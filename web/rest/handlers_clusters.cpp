@@ -1,4 +1,3 @@
-// Clusters: declare, list, show, fail, delete.
 #include <numeric>
 
 #include "base/text.hpp"
@@ -40,7 +39,6 @@ cluster_facts facts_of(engine_services& services, coordination::cluster_id id) {
   return f;
 }
 
-// Writes the number of agents and closure workers together, by state.
 void task_members(member_list const& m, cluster_facts const& c) {
   auto all = c.view.generation;
   auto const workers = c.workers.value_or(core::overview_view{});

@@ -1,4 +1,3 @@
-// Functions that workers provide, gangs that wait, and closures that no connected worker can run.
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/function_queries.hpp"
 #include "web/rest/answers.hpp"

@@ -45,7 +45,6 @@ void write_edges(json_out& out, core::closure_groups const& g) {
     out.begin_array().number(edge.first).number(edge.second).number(count).end_array();
 }
 
-// Writes either the nodes or the groups.
 void graph_members(member_list const& m, core::graph_nodes const& g,
                    core::closure_groups const& groups, bool grouped) {
   auto const single = m.when(!grouped);

@@ -1,4 +1,3 @@
-// Jobs: list, show, seal, cancel, wait, delete.
 #include "base/text.hpp"
 #include "server/core/queries/session_queries.hpp"
 #include "server/history/jobs/job_pages.hpp"

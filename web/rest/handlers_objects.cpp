@@ -79,7 +79,6 @@ muster::result<core::object_id> find_object(server::hub& h, wanted const& w) {
                                                              "' is not an admin's"};
 }
 
-// Returns work that answers with `then(hub, id)`.
 template <class Then>
 auto with_object(exchange& ex, Then then) {
   wanted w{std::string(ex.req.capture("id")), submitter_for(ex.req)};

@@ -1,4 +1,3 @@
-// PerWorkerValues: create, show, release.
 #include "server/core/queries/value_queries.hpp"
 #include "server/hub/id_parsing.hpp"
 #include "web/json/submission_json.hpp"

@@ -1,4 +1,3 @@
-// Programs: submit, list, show, stop, delete.
 #include "base/text.hpp"
 #include "server/core/programs/controller.hpp"
 #include "server/hub/access/use.hpp"
@@ -70,8 +69,7 @@ problem program_problem(muster::status const& s) {
   return p;
 }
 
-// Extends the life of an uploaded blob, as if it had just been uploaded, until the program holds
-// it.
+// Extends the life of an uploaded blob until the program holds it.
 coro::task<std::optional<problem>> check_upload(web_context& context, std::string const& hex) {
   auto const hash = server::blob_hash_of(hex);
   if (hash.empty()) co_return std::nullopt;  // no upload, or the core reports the malformed hash
@@ -82,8 +80,8 @@ coro::task<std::optional<problem>> check_upload(web_context& context, std::strin
   co_return impossible("upload", "the server has no such blob: PUT /api/v1/blobs/" + hex);
 }
 
-// Returns where programs of a cluster have their TCPStore. If the cluster has a store at the
-// server, its programs use it, too: a store at rank 0 ends with that rank.
+// Returns where programs of a cluster have their TCPStore: at the server if the cluster has a store
+// there, since a store at rank 0 ends with that rank.
 core::store_place usual_store(engine_services& services, server::hub& h) {
   auto const name = h.cluster().empty() ? std::string_view("default") : h.cluster();
   auto const cluster = find_cluster(services, name);

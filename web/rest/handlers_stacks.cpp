@@ -1,5 +1,5 @@
-// Stacks of the ranks of a program, requested from their workers and grouped by equal stacks. Also
-// the stacks of a worker's process.
+// Stacks of a program's ranks, grouped by equal stacks, and of workers' processes. Both are
+// requested from the workers.
 #include <functional>
 #include <map>
 #include <memory>
@@ -94,9 +94,6 @@ coro::task<response> get_stacks(web_context& context, exchange& ex) {
   return with_id(ex, "program", server::parse_program,
                  [&context](core::program_id id) { return answer_stacks(context, id); });
 }
-
-// Stacks of the process that runs closures and objects: of a task, or of the worker that runs a
-// closure.
 
 // A worker waits for its process for 900 ms.
 constexpr std::chrono::milliseconds stack_wait{2000};

@@ -1,4 +1,3 @@
-// The server itself: overview, version, health, metrics.
 #include "base/text.hpp"
 #include "server/hub/blob_store.hpp"
 #include "server/hub/coordination_hub.hpp"
@@ -65,8 +64,8 @@ coro::task<response> get_livez(web_context&, exchange&) {
 }
 
 // Ready means: not stopping, and the engine answers. If the disk is full or has failed, the server
-// still serves reads and non-durable work, so the status stays the same and further lines report
-// it.
+// still serves reads and non-durable work. The status then stays the same, and further lines report
+// the problem.
 coro::task<response> get_readyz(web_context& context, exchange& ex) {
   if (ex.stopping())
     co_return problem_response(muster::status{muster::code::unavailable, "the server is stopping"});

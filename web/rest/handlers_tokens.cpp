@@ -1,4 +1,3 @@
-// Creates, lists, rotates and revokes tokens, and signs the dashboard in and out.
 #include "server/hub/access/token_text.hpp"
 #include "web/json/token_json.hpp"
 #include "web/live/websocket_hub.hpp"

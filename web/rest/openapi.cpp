@@ -38,7 +38,6 @@ struct tag {
   std::string_view name, meaning;
 };
 
-// One tag for each resource, in reading order.
 constexpr tag tags[] = {{"jobs", "Jobs: closures that are submitted together, and their results"},
                         {"closures", "Single calls of functions"},
                         {"values", "Outputs of closures, values on workers, and blobs"},
@@ -204,7 +203,6 @@ std::string about_lines(route const& r) {
   return has_lines(r) ? each("Each line of the answer", r.outcomes.front().schema) : std::string();
 }
 
-// The prefix of examples that all operations share. The name of the schema follows.
 constexpr std::string_view shared = "#/components/examples/";
 
 void write_content(json_out& out, std::string_view media, std::optional<schema::json> const& schema,
@@ -304,7 +302,6 @@ void write_operation(json_out& out, route const& r) {
   write_responses(out, r);
 }
 
-// The order of the schemas in the description.
 constexpr std::string_view schema_names[] = {
     "Submission",      "Closure",       "ClosureOptions", "Retry",         "PerWorkerRequest",
     "Cluster",         "Argument",      "PlainArgument",  "Failure",       "Counts",
@@ -326,7 +323,6 @@ constexpr std::string_view schema_names[] = {
     "TorchKeyPage",    "TorchAttempt",  "RunPage",        "PastStream",    "LogMatches",
     "RunTimeline",     "JobDurations",  "TaskError",      "ResultPage",    "PastJobPage"};
 
-// Returns the schemas of requests, of parts that several answers share, and of all answers.
 std::map<std::string_view, schema::json> all_schemas(std::span<route const> routes) {
   std::map<std::string_view, schema::json> all{
       {"Failure", schema_of<core::failure>()},

@@ -34,7 +34,6 @@ class sign_in_table {
   /// @return the token in its current state; null if the identifier is unknown, or if the sign-in
   ///   or its token has ended. A token ends when it is revoked, rotated or expired.
   core::caller find(std::string_view identifier, server::gate const& gate, clock::time_point now);
-  /// Ends a sign-in. Does nothing if the identifier is unknown.
   void remove(std::string_view identifier);
   [[nodiscard]] std::size_t size() const { return all_.size(); }
 

@@ -63,7 +63,6 @@ class trace_stream {
   std::string const file_;
 };
 
-// Trace of the spans that match a query.
 class spans_trace final : public trace_stream {
  public:
   spans_trace(web_context& context, exchange& ex, stream_query query, std::string file)
@@ -117,8 +116,7 @@ class spans_trace final : public trace_stream {
   std::uint64_t next_ = 0;
 };
 
-// Trace of a job's closures. Contains every attempt, including short ones, which spans only
-// summarise.
+// A job's closures with every attempt, including short ones, which spans only summarise.
 class closures_trace final : public trace_stream {
  public:
   closures_trace(web_context& context, exchange& ex, core::session_id job, std::string file)

@@ -27,7 +27,6 @@ coro::task<muster::result<scheduled>> schedule(web_context& context, core::calle
 /// but is impossible. Other errors are about the job or the server.
 problem submission_problem(muster::status const& s);
 
-/// Writes the job, with the ids of the closures.
 void members(member_list const& m, scheduled const& now);
 /// Writes the answer to an append of `accepted` closures, with or without their ids.
 void appended_members(member_list const& m, scheduled const& now, std::uint64_t accepted,

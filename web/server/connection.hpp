@@ -16,13 +16,11 @@
 
 namespace muster::web {
 
-/// The operations of the server on a connection that runs in its task.
 class open_connection {
  public:
   virtual ~open_connection() = default;
   /// Ends the connection after the current exchange; at once if it is idle.
   virtual void finish() = 0;
-  /// Ends the connection at once.
   virtual void abort() = 0;
   /// Returns whether the last request was sent with this token.
   virtual bool is_of(std::string const& token) const = 0;

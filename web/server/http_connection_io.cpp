@@ -1,4 +1,3 @@
-// Reads bodies, writes answers and streams, and watches waiting clients for a disconnect.
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>

@@ -1,4 +1,3 @@
-// Two loops over one socket: one passes messages to the subscriber, the other writes its messages.
 #include "web/server/websocket_session.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>

@@ -64,7 +64,7 @@ past_samples read_samples(server::history_store const& store, past_query const& 
   auto const which = series_for(q.to - q.from);
   past_samples all;
   all.step = step_for(q, steps, series_step[which]);
-  std::uint32_t seen = 0;  // number of points in the last step
+  std::uint32_t seen = 0;
   all.until = scan_for(store, server::history_kind::points, q.from, q.to, q.to + series_step[which],
                        server::point_from, [&](server::past_point const& p) {
                          if (p.series != which || !q.takes(p.at)) return;
@@ -93,7 +93,6 @@ void members(member_list const& m, past_samples const& s) {
 
 namespace {
 
-// Combines spans into lanes and functions.
 class stream_fold {
  public:
   stream_fold(past_stream& to, std::size_t steps)

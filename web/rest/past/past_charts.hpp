@@ -12,7 +12,6 @@
 
 namespace muster::web {
 
-/// Steps of one chart.
 inline constexpr std::size_t steps_default = 300, steps_max = 1'000;
 
 struct past_samples {
@@ -26,7 +25,6 @@ void members(member_list const& m, past_samples const& s);
 past_samples read_samples(server::history_store const& store, past_query const& q,
                           std::size_t steps);
 
-/// The activity of the workers of a cluster.
 struct past_stream {
   /// Cells of all lanes together; the activity of further lanes is only counted.
   static constexpr std::size_t cells_max = 100'000, functions_max = 200;

@@ -24,7 +24,6 @@ inline constexpr std::size_t past_bytes_max = std::size_t{4} << 20;
 /// Rows are written within about a second, or later under heavy load.
 inline constexpr auto written_within = std::chrono::minutes(1);
 
-/// A range of time, and the start of a page.
 struct past_query {
   core::time_point from{}, to = core::never;
   server::history_place place{};
@@ -47,11 +46,8 @@ inline constexpr query_parameter to_parameter{.name = "to_ms",
                                               .max = 9'000'000'000'000};
 inline constexpr query_parameter past_token_parameter =
     page_token_parameter("y", query_kind::page_text);
-/// Returns whether the query has a time range.
 bool asks_for_past(query_check const& query);
-/// Reads from_ms and to_ms.
 std::optional<problem> read_past_time(query_check& query, past_query& into);
-/// Reads from_ms, to_ms, page_token and limit.
 std::optional<problem> read_past_query(query_check& query, past_query& into);
 std::string token_behind(server::history_place at, std::uint32_t rows);
 
@@ -114,7 +110,6 @@ inline bool keeps_past(web_context const& context) {
   auto const* const past = context.options.outlets.past;
   return past && past->there();
 }
-/// Returns 409: the server keeps no history on disk.
 problem no_past();
 
 }  // namespace muster::web

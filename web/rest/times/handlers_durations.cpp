@@ -1,4 +1,3 @@
-// Execution times of a job.
 #include "server/core/queries/session_queries.hpp"
 #include "server/history/jobs/job_times.hpp"
 #include "server/hub/id_parsing.hpp"
@@ -10,7 +9,6 @@ namespace durations {
 
 using history::run_times;
 
-// Writes the common statistics of run times.
 void sums(member_list const& m, run_times const& t) {
   m("executions", t.ran(), "executions that workers have answered, failures and retries included");
   m("failed", t.failed(), "the executions that failed");

@@ -1,4 +1,3 @@
-// The times of a program's steps and of its arrivals at barriers.
 #include "server/core/programs/controller.hpp"
 #include "server/history/store/records.hpp"
 #include "server/hub/id_parsing.hpp"
@@ -20,7 +19,6 @@ struct barrier {
   meeting what;
 };
 
-// The answer of the engine.
 struct known {
   picture_query q;
   std::vector<doctor::step_log::segment> segments;

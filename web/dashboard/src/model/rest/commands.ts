@@ -9,7 +9,7 @@ type Lines = [what: string, line: string][];
 // Quotes text for a shell.
 export const quoted = (text: string): string => (/^[\w.,:/@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
-// Joins words into a command line, quoted where necessary.
+// As one would type it.
 export const commandLine = (words: readonly string[]): string => words.map((word) => (word === '' ? "''" : quoted(word))).join(' ');
 
 export function jobCommands(job: JobView, origin: string): Lines {
