@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::size_t row_units = 8;
 
-/// Resolves the history's numbers to names.
 struct row_names {
   names const& all;
   places const& where;

@@ -1,5 +1,5 @@
-// Views of closures from the core's records or, if there is no record, from the history's rows.
-// Each call takes about a millisecond. Engine thread only.
+// Views of closures from the core's records or, without a record, from the history's rows. Each
+// call takes about a millisecond. Engine thread only.
 #pragma once
 
 #include "server/core/api/explanation.hpp"
@@ -13,16 +13,16 @@ namespace muster::history {
 /// NOT_FOUND.
 result<closure_view> closure(history const& h, coordinator const& core, closure_id id,
                              session_id of = {});
-/// Returns as data why the closure waits, was moved, or failed.
+/// Returns why the closure waits, was moved, or failed.
 result<explanation> explain(history const& h, coordinator const& core, closure_id id,
                             time_point now, session_id of = {});
-/// Returns the known closures among `ids`, in the same order.
+/// Returns those of `ids` that are known, in the same order.
 std::vector<closure_view> closures(history const& h, coordinator const& core, session_id of,
                                    std::vector<closure_id> const& ids);
-/// Continues a search at `from` for one step. Visits records first, then rows.
+/// Continues a search at `from` for one step: records first, then rows.
 result<closure_look> look(history const& h, coordinator const& core, closure_query const& q,
                           closure_cursor from, closure_bounds const& within);
-/// Returns the core's overview, plus the memory of the rows.
+/// Returns the core's overview plus the memory of the rows.
 overview_view overview(history const& h, coordinator const& core, time_point now);
 
 }  // namespace muster::history

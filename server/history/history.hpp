@@ -1,6 +1,6 @@
-// The history of a cluster: a set of listeners for changes of the core. The hub calls `fold` after
-// each step of the core, before it delivers results. Listeners do not depend on each other, and the
-// core does not depend on them.
+// History of a cluster: listeners for changes of the core. The hub calls `fold` after each step of
+// the core, before it delivers results. Listeners are independent of each other, and the core is
+// independent of them.
 //
 //   coordinator::step ──► effects::changes ──► names ──► activity
 //                                          │             rows
@@ -22,7 +22,7 @@
 
 namespace muster::history {
 
-/// A span in a form that is independent of the process's own numbers.
+/// A span without numbers of this process.
 struct past_span {
   lane_key lane;
   names::function function;  // an empty name: several functions
@@ -68,7 +68,6 @@ class history {
   closure_metrics const& metrics() const { return meter_.metrics(); }
   program_totals const& programs() const { return programs_.totals(); }
 
-  /// Returns the first violated invariant, or an empty string. For tests.
   std::string invalid() const {
     for (auto const& wrong :
          {activity_.invalid(), rows_.invalid(), meter_.invalid(), log_.invalid()})

@@ -1,10 +1,9 @@
 // Names of functions that listeners display. The core reuses its numbers of functions, so the
-// history assigns its own, one for each displayed name.
+// history assigns its own, one per name.
 //
-// Processes each step before the other listeners, which share it. Owned by the history of a
-// cluster; engine thread only. Limit: config::functions_max and twice callables_max. Beyond it,
-// names that no listener uses are dropped. If that is not enough, new names get the number of their
-// function.
+// Folded before the other listeners, which share it. Owned by the history of a cluster; engine
+// thread only. Limit: config::functions_max and twice callables_max. Beyond it, unused names are
+// dropped. If that is not enough, new names get the number of their function.
 #pragma once
 
 #include <functional>
@@ -18,14 +17,14 @@
 
 namespace muster::history {
 
-using namespace muster::core;  // what is folded has the core's words
+using namespace muster::core;
 
 class names {
  public:
   struct function {
-    std::string name;    // displayed name
+    std::string name;
     std::string served;  // name of the worker's function
-    std::string hash;    // hash of a callable; may be empty
+    std::string hash;    // of a callable; or empty
     bool callable = false;
 
     bool operator==(function const&) const = default;
@@ -44,7 +43,6 @@ class names {
   function_id of(function f, time_point now) { return number_of(std::move(f), now); }
   function const& operator[](function_id own) const { return functions_[raw(own)]; }
   std::size_t size() const { return numbers_.size(); }
-  /// Returns the upper limit of the numbers; excluded.
   std::size_t numbers() const { return functions_.size(); }
 
  private:

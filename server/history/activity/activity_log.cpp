@@ -1,4 +1,3 @@
-// Creates, extends and drops spans, and adds them to minutes.
 #include "server/history/activity/activity_log.hpp"
 
 #include <algorithm>
@@ -65,7 +64,7 @@ void activity_log::open(worker_number w, std::string const& job, std::int64_t in
   if (s.at->workers++ == 0) closed_.erase({s.at->closed, s.at->number});
 }
 
-// Returns the lane, creating it without a worker if necessary.
+// Creates the lane without a worker if necessary.
 activity_log::lane_map::value_type& activity_log::lane_of(lane_key const& key, time_point now) {
   if (auto const it = lanes_.find(key); it != lanes_.end()) return *it;
   forget_lanes(now);
@@ -87,8 +86,7 @@ void activity_log::close(worker_number w, time_point now) {
   closed_.emplace(now, l.number);
 }
 
-// Drops lanes without workers that have nothing left to show. If there are too many lanes, drops
-// one more.
+// Drops lanes without workers that have nothing to show, and another one if there are too many.
 void activity_log::forget_lanes(time_point now) {
   while (!closed_.empty() &&
          (closed_.begin()->first + kept_for < now || lanes_.size() >= config_.tasks_max)) {

@@ -1,23 +1,23 @@
-// Records the recent activity of workers. Each execution of at least a millisecond is a span.
-// Shorter executions are summed per lane, function and 100 ms. For each lane there is also the last
-// hour by minutes. A lane is a task, whose workers can change.
+// Records the recent activity of workers. An execution of at least a millisecond is a span. Shorter
+// ones are summed per lane, function and 100 ms. Each lane also has its last hour by minutes. A
+// lane is a task, whose workers can change.
 //
 //   ended ──short──► the worker's open sum, a growing span ──next 100 ms──► the lane's minutes
 //         └─long───► a span of its own ───────────────────────────────────► the lane's minutes
 //
-// Spans are numbered in order of creation and stored in chunks. A reader continues at a number.
+// Spans are numbered in order of creation and stored in chunks; a reader continues at a number.
 // Spans of the current 100 ms can still grow and are not returned yet.
 //
-// There can be millions of short executions per second. If the function is the same as before, only
-// the worker's row and its sum are updated, without a lookup or an allocation. A worker has sums
-// for four functions at a time. Further functions share one sum.
+// Short executions can come by millions per second. If the function is the same as before, only the
+// worker's row and its sum are updated, without a lookup or an allocation. A worker has sums for
+// four functions at a time; others share one.
 //
 // Owned by the history of a cluster; engine thread only. Limits:
 // - Spans of the last hour, up to config::activity_bytes_max in the whole server. Beyond it, this
 //   cluster's oldest chunk is dropped, but its two newest are kept.
 // - config::tasks_max lanes of 2 KiB. Beyond it, the lane whose worker left longest ago is dropped.
 //
-// Nothing is saved except which worker serves which lane.
+// Only the assignment of workers to lanes is saved.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@
 
 namespace muster::history {
 
-using namespace muster::core;  // what is folded has the core's words
+using namespace muster::core;
 
 /// Returns the first entry after `after` in a map by lane_key, among the lanes in `only` (sorted;
 /// empty: all lanes).
@@ -70,7 +70,6 @@ class activity_log {
   ~activity_log();
   activity_log(activity_log const&) = delete;
 
-  /// Processes the changes of a step of the core at `now`.
   void fold(changes const& c, names const& named, time_point now);
 
   /// The worker serves this task from now on.
@@ -85,16 +84,16 @@ class activity_log {
   /// Adds an execution of any duration.
   /// @pre The worker is open.
   void add(worker_number w, execution const& e);
-  /// Restores a span of an earlier process. Spans are complete since the first restored span, which
-  /// must be the oldest.
+  /// Restores a span of an earlier process, oldest first. Spans are complete since the first of
+  /// them.
   /// @pre Nothing has been added or opened.
   void restore(lane_key const& on, span_view const& v);
 
   struct bounds {
-    std::size_t limit = ~std::size_t{};  // spans in the page
+    std::size_t limit = ~std::size_t{};
     std::size_t looks = ~std::size_t{};  // spans visited
   };
-  /// Returns spans from number `from` that overlap the time range of the filter.
+  /// Returns spans from number `from` that overlap the filter's time range.
   span_page spans(activity_filter const& f, std::uint64_t from, bounds most, time_point now) const;
   /// Returns the minutes of up to `lanes` lanes after `after`, with the names of all visited lanes.
   minute_page minutes(activity_filter const& f, std::optional<lane_key> const& after,
@@ -123,17 +122,15 @@ class activity_log {
         for (auto const& m : *l.minutes)
           if (function_id const of{m.function}; m.ran && of != several_functions) f(of);
   }
-  /// Returns the number of spans created so far, which is the number of the next span.
+  /// Returns the number of the next span.
   std::uint64_t recorded() const { return next_; }
   std::size_t chunks() const { return chunks_.size(); }
   std::size_t lanes() const { return lanes_.size(); }
 
-  /// Returns the first violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
-  /// 32 bytes. For a sum, `closure` is the number of executions and, above 32 bits, the number of
-  /// failures.
+  /// 32 bytes. For a sum, `closure` is the number of executions and, above 32 bits, of failures.
   struct span {
     std::uint64_t closure;
     std::uint64_t started : 53;  // µs
@@ -149,10 +146,10 @@ class activity_log {
 
   struct chunk {
     std::unique_ptr<span[]> spans;
-    std::uint64_t first = 0;  // number of its first span
+    std::uint64_t first = 0;
     std::uint32_t used = 0;
-    time_point begin = never;  // start of its first span
-    // Latest end of its spans; for sums that can still grow, the latest possible end.
+    time_point begin = never;
+    // latest end of its spans, also of sums that can still grow
     time_point end{};
   };
 
@@ -161,7 +158,7 @@ class activity_log {
     std::uint32_t count = 0;
     std::uint32_t failed = 0;
     std::uint32_t function = 0;  // can be several_functions
-    bool ran = false;            // `function` is valid
+    bool ran = false;
     duration busy{};
 
     void note(std::uint32_t f) {
@@ -171,19 +168,18 @@ class activity_log {
 
   struct lane {
     std::uint32_t number = 0;
-    std::uint32_t workers = 0;  // current workers
-    std::uint32_t slots = 0;    // maximum over its workers
-    time_point closed{};        // when the last worker left
+    std::uint32_t workers = 0;
+    std::uint32_t slots = 0;  // maximum over its workers
+    time_point closed{};
     // By number; allocated with the first minute.
     std::unique_ptr<std::array<minute, minutes_kept>> minutes;
   };
   using lane_map = std::map<lane_key, lane>;
 
-  /// Open sums of a worker.
   struct worker_sums {
-    time_point until{};        // end of its sums; epoch: no sums
-    span* sum = nullptr;       // the last updated sum
-    time_point begin{};        // start of that sum
+    time_point until{};  // end of its sums; epoch: no sums
+    span* sum = nullptr;
+    time_point begin{};
     lane* at = nullptr;        // null: not open
     std::uint64_t number = 0;  // number of the first open sum
     std::array<span*, sums_max + 1> sums{};
@@ -191,7 +187,6 @@ class activity_log {
   };
 
   lane_map::value_type& lane_of(lane_key const& key, time_point now);
-  /// Adds a separate span and updates its minutes.
   void keep(lane& l, execution const& e);
   span& append(time_point begin, time_point end, time_point now);
   void add_chunk(time_point now);
@@ -200,15 +195,14 @@ class activity_log {
   /// Continues the span as a sum after a change of the function.
   void turn_to_sum(worker_sums& s, function_id f, time_point started, time_point now);
   void open_sum(worker_sums& s, function_id f, time_point started, time_point now);
-  /// Adds finished sums to their minute.
   void fold(worker_sums& s);
   minute& minute_at(lane& l, time_point t);
   void forget_lanes(time_point now);
-  /// Returns the number before which spans no longer change.
+  /// Spans before this number no longer change.
   std::uint64_t settled(time_point now) const { return now >= settled_at_ ? next_ : settled_; }
   static span_view view_of(span const& b);
-  /// Returns the newest session whose id has this low half. Unambiguous, because spans are dropped
-  /// long before ids repeat.
+  /// Returns the newest session whose id has this low half. Spans are dropped long before such ids
+  /// repeat.
   session_id job_of(std::uint32_t low) const;
   static std::vector<minute_view> minutes_of(lane const& l, worker_sums const* growing);
   lane_view view_of(lane_map::value_type const& l) const {
@@ -224,7 +218,7 @@ class activity_log {
   std::set<std::pair<time_point, std::uint32_t>> closed_;
   std::uint32_t last_lane_ = 0;
   std::deque<chunk> chunks_;
-  std::uint64_t next_ = 0;     // number of the next span
+  std::uint64_t next_ = 0;
   std::uint64_t settled_ = 0;  // first span of the newest interval that has any
   time_point settled_at_{};    // end of that interval
   time_point recorded_since_;

@@ -1,5 +1,5 @@
-// Pages of workers' activity. The history has ended executions, the core has running ones. Each
-// call takes about a millisecond and returns where to continue. Engine thread only.
+// Pages of workers' activity, from the history (ended) and the core (running). Each call takes
+// about a millisecond and returns where to continue. Engine thread only.
 #pragma once
 
 #include "server/core/coordinator.hpp"
@@ -7,14 +7,13 @@
 
 namespace muster::history {
 
-/// Returns up to `limit` spans from span number `from`. Visits at most 20,000 spans per call.
+/// Returns up to `limit` spans from number `from`. Visits at most 20,000.
 span_page spans(history const& h, activity_filter const& f, std::uint64_t from, std::size_t limit,
                 time_point now);
-/// Returns the last hour by lane and minute, including running executions. At most 200 lanes per
-/// call.
+/// Returns the last hour by lane and minute, including running executions. At most 200 lanes.
 minute_page minutes(history const& h, coordinator const& core, activity_filter const& f,
                     std::optional<lane_key> const& after, time_point now);
-/// Returns running executions by lane, at most 2,000 lanes per call.
+/// Returns running executions by lane. At most 2,000 lanes.
 running_page running(history const& h, coordinator const& core, activity_filter const& f,
                      std::optional<lane_key> const& after);
 

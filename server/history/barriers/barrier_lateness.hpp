@@ -1,6 +1,6 @@
-// Records late arrivals at barriers for each cluster, from the changes of the coordination core.
-// Records belong to a generation, because the next one can have other tasks and hosts. They do not
-// survive the process.
+// Late arrivals at barriers for each cluster, from the coordination core's changes. They belong to
+// a generation, because the next one can have other tasks and hosts, and do not survive the
+// process.
 //
 // Owned by the coordination hub; engine thread only. Limits: those of `lateness`, and one entry per
 // running barrier (limits::barriers_max per cluster).

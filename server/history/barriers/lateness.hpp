@@ -1,7 +1,6 @@
-// Late arrivals at the passed barriers of one generation: the newest barriers with each arrival,
-// and sums by task. Shows which task is usually last. Owned by barrier_lateness; engine thread
-// only; pure. Keeps meetings_max barriers with 4 bytes per participant, at most 25 MB, and then
-// drops the oldest.
+// Late arrivals at the newest passed barriers of one generation, with sums by task, which show the
+// task that is usually last. Owned by barrier_lateness; engine thread only; pure. Keeps
+// meetings_max barriers, with 4 bytes per participant (at most 25 MB), then drops the oldest.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 
 namespace muster::history {
 
-using namespace muster::core;  // what is folded has the cores' words
+using namespace muster::core;
 
 class lateness {
  public:
@@ -24,7 +23,7 @@ class lateness {
     time_point ended{};
     std::shared_ptr<coordination::participants const> who;
     std::vector<std::uint32_t> came_us;  // by position in `who`, relative to the first arrival
-    std::uint32_t median_us = 0;         // median of came_us
+    std::uint32_t median_us = 0;
     coordination::task_index last = coordination::no_task;
     duration late{};    // lateness of the last arrival
     duration spread{};  // time from the first to the last arrival
@@ -34,7 +33,6 @@ class lateness {
       return std::max(came_us[position], median_us) - median_us;
     }
   };
-  /// Sums over the stored barriers.
   struct sums {
     std::uint32_t meetings = 0;
     std::uint32_t last = 0;

@@ -6,12 +6,12 @@
 
 namespace muster::history {
 
-/// Late arrivals at the barriers of a run. Covers up to 64 of the newest barriers of this
-/// generation that all participants reached. An arrival is late if it is after the median.
+/// Late arrivals at up to 64 of the newest barriers that all participants reached. Late means after
+/// the median.
 struct straggler_view {
   static constexpr std::size_t tasks_shown = 100;
   static constexpr std::size_t hosts_shown = 100;
-  /// Number of worst tasks from which hosts are summed up. Excludes other tasks.
+  /// Number of worst tasks that are summed up by host.
   static constexpr std::size_t tasks_looked_at = 10'000;
 
   struct barrier {
@@ -19,17 +19,17 @@ struct straggler_view {
     std::int64_t counter = 0;
     time_point ended{};
     std::size_t participants = 0;
-    std::string last;  ///< the task that arrived last
+    std::string last;
     std::string host;
-    duration late{};    ///< lateness of the last arrival after the median
+    duration late{};    ///< lateness of the last arrival
     duration spread{};  ///< time from the first to the last arrival
   };
   struct task {
     std::string name;
     std::string host;
-    std::uint32_t last = 0;      ///< how often the task was last
-    std::uint32_t barriers = 0;  ///< barriers in which the task took part
-    duration late_mean{};        ///< mean over all of them; arrivals in time count as 0
+    std::uint32_t last = 0;
+    std::uint32_t barriers = 0;
+    duration late_mean{};  ///< arrivals in time count as 0
     duration late_max{};
   };
   struct host {

@@ -1,9 +1,9 @@
-// Lists of jobs and sessions: running ones, recently ended or failed ones, and search results.
-// job_pages.hpp makes views of the ids.
+// Lists of jobs and sessions: running, recently ended or failed, and search results. job_pages.hpp
+// makes views of the ids.
 //
-// Owned by the history of a cluster; engine thread only. Limit: one entry for each job that the
-// core knows (config::sessions_max and the ended jobs that it keeps). Each list visits all entries,
-// except `page_of`, which continues where it ended.
+// Owned by the history of a cluster; engine thread only. Limit: one entry per job of the core
+// (config::sessions_max and the ended jobs that it keeps). Each list visits all entries, except
+// `page_of`.
 #pragma once
 
 #include <array>
@@ -18,9 +18,8 @@
 
 namespace muster::history {
 
-using namespace muster::core;  // what is folded has the core's words
+using namespace muster::core;
 
-/// Sizes of the live list of jobs.
 struct live_jobs {
   static constexpr std::size_t running_max = 200;
   static constexpr std::size_t ended_max = 50;
@@ -42,7 +41,6 @@ using state_counts = std::array<std::uint64_t, enum_size<job_state>>;
 
 class job_lists {
  public:
-  /// Maximum number of entries visited per page.
   static constexpr std::size_t looks_max = 2'000;
 
   struct failed_session {
@@ -51,7 +49,7 @@ class job_lists {
     time_point at{};
   };
 
-  /// Ended jobs that wait for take_ended. Further ones are not returned by it.
+  /// Ended jobs that wait for take_ended. Beyond it, they are left out.
   static constexpr std::size_t ended_max = 10'000;
 
   void fold(changes const& c);
@@ -62,15 +60,14 @@ class job_lists {
   std::vector<session_id> failed_since(time_point since) const;
   /// Returns sessions of programs with a closure that failed since then, by time of the failure.
   std::vector<failed_session> sessions_failed_since(time_point since) const;
-  /// Returns running jobs, the newest ended jobs, and recently failed jobs; newest first.
+  /// Returns running, newest ended, and recently failed jobs; newest first.
   std::vector<session_id> watched(time_point now) const;
-  /// Returns jobs that match the filter with ids below `before` (none: from the newest), newest
-  /// first. A short page can still have a `next`; see looks_max.
+  /// Returns matching jobs with ids below `before` (none: from the newest), newest first. Visits up
+  /// to looks_max entries, so a short page can have a `next`.
   page<session_id, session_id> page_of(session_id before, std::size_t limit,
                                        job_filter const& filter) const;
 
   std::size_t size() const { return lines_.size(); }
-  /// Returns how many of the listed jobs, or of the listed sessions, are in each state.
   state_counts const& counts(bool streaming) const { return counts_[streaming]; }
 
  private:
@@ -79,7 +76,7 @@ class job_lists {
     delivery kind{};
     job_state state{};
     time_point finished{};
-    closure_id last_failed{};  // none: no closure has failed
+    closure_id last_failed{};
     time_point last_failure{};
   };
   using all_lines = std::map<session_id, line>;

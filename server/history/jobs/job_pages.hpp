@@ -11,11 +11,10 @@ struct failed_jobs {
   std::uint64_t count = 0;       // including jobs that are not listed
 };
 
-/// Sessions of programs with a failed closure.
 struct failed_sessions {
   struct one {
     job_view session;
-    closure_id closure{};  // the newest that failed
+    closure_id closure{};
     time_point at{};
     std::optional<failure> why;  // none: its text is no longer stored
   };
@@ -26,10 +25,10 @@ struct failed_sessions {
 /// See job_lists::page_of. Without a filter, the core answers.
 page<job_view, session_id> jobs(history const& h, coordinator const& core, session_id before,
                                 std::size_t limit, job_filter const& filter = {});
-/// Returns up to `limit` REST jobs that failed since then, and the count of all.
+/// Returns up to `limit` failed REST jobs since then, and the count of all.
 failed_jobs jobs_failed_since(history const& h, coordinator const& core, time_point since,
                               std::size_t limit);
-/// Returns up to `limit` sessions with a failure since then, with its error, and the count of all.
+/// Returns up to `limit` sessions with a failure since then, and the count of all.
 failed_sessions sessions_failed_since(history const& h, coordinator const& core, time_point since,
                                       std::size_t limit);
 /// See job_lists::watched.

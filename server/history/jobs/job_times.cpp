@@ -7,7 +7,6 @@
 namespace muster::history {
 namespace {
 
-// Memory of one row, including its key.
 constexpr std::size_t row_bytes = sizeof(run_times) + 32;
 
 // Returns whether the attempt failed, or nothing if no worker answered it.

@@ -1,10 +1,9 @@
-// Execution times of each job, in total and by function and worker. Times are counted in buckets,
-// so memory does not grow with the number of executions.
+// Execution times of each job, in total and by function and worker, in buckets, so memory does not
+// grow with the number of executions.
 //
-// An execution is an attempt that a worker has answered. A retried closure has several. Known
-// executions of an earlier process are counted once. Owned by the history of a cluster; engine
-// thread only. Limits: the constants below, and one entry for each job that the core knows
-// (config::sessions_max).
+// An execution is an attempt that a worker has answered. Known executions of an earlier process are
+// counted once. Owned by the history of a cluster; engine thread only. Limits: the constants below,
+// and one entry per job of the core (config::sessions_max).
 #pragma once
 
 #include <map>
@@ -22,9 +21,9 @@ namespace muster::history {
 class run_times {
  public:
   struct cell {
-    std::uint16_t bucket = 0;  // index in a histogram
+    std::uint16_t bucket = 0;
     std::uint64_t count = 0, failed = 0;
-    duration least{}, most{};  // shortest and longest duration
+    duration least{}, most{};
   };
 
   /// Returns by how many bytes the object has grown.
@@ -35,7 +34,7 @@ class run_times {
   duration busy() const { return busy_; }
   duration longest() const { return longest_; }
   /// Returns the percentile by nearest rank, interpolated within its bucket, or 0 without
-  /// durations. Exact if the bucket has one or two durations. `part`: 0 to 1.
+  /// durations. `part`: 0 to 1.
   duration percentile(double part) const;
 
  private:
@@ -58,8 +57,8 @@ class job_times {
  public:
   /// Limits per job. Executions beyond them share one row.
   static constexpr std::size_t functions_max = 64, workers_max = 1'024;
-  /// Size of the tables of all jobs. Beyond it, the tables of the oldest jobs are dropped; their
-  /// totals are kept.
+  /// Size of all tables. Beyond it, the tables of the oldest jobs are dropped, but not their
+  /// totals.
   static constexpr std::size_t bytes_max = std::size_t{32} << 20;
   /// Names of workers. Executions of further workers have no worker.
   static constexpr std::size_t tasks_max = 65'536;
@@ -79,7 +78,7 @@ class job_times {
   struct job {
     run_times all;
     rows functions, workers;  // by number
-    std::size_t bytes = 0;    // size of the rows
+    std::size_t bytes = 0;
     bool detailed = true;
   };
 

@@ -1,6 +1,5 @@
-// Converts incidents of clusters of coordination clients to log events. A listener for changes of
-// the coordination core. If many barriers or tasks fail at the same time, only the first get events
-// of their own.
+// Converts incidents of clusters of coordination clients to log events, from the coordination
+// core's changes. Of many simultaneous failures, only the first get events of their own.
 //
 // Owned by the coordination hub; engine thread only. Limit: events of one step, which are dropped
 // at the next.
@@ -47,12 +46,11 @@ constexpr auto enum_names(cluster_event_kind) {
       "port_changed");
 }
 
-/// Event for the log and for the feed of events.
 struct cluster_event {
   coordination::severity severity = coordination::severity::info;
   cluster_event_kind kind{};
-  std::string cluster;  ///< name of the cluster
-  std::string about;    ///< task or barrier; may be empty
+  std::string cluster;
+  std::string about;  ///< task or barrier; may be empty
   std::string text;
 };
 
@@ -64,7 +62,7 @@ class cluster_log {
     said_.clear();
     if (!c.incidents.empty()) tell(c.incidents);
   }
-  /// Returns the events of the last step, in order.
+  /// Returns the events of the last step.
   std::vector<cluster_event> const& said() const { return said_; }
 
  private:

@@ -1,6 +1,6 @@
-// Converts incidents and dropped values to log events. A listener for the core's changes. Events
-// that a client can cause in large numbers are limited to a few per minute. The next event contains
-// the number of suppressed ones.
+// Converts incidents and dropped values to log events, from the core's changes. Events that clients
+// can cause in large numbers are limited to a few per minute; the next one contains the number of
+// suppressed ones.
 //
 // Owned by the history of a cluster; engine thread only. Limit: events of one step, which are
 // dropped at the next.
@@ -20,7 +20,7 @@ namespace muster::history {
 
 using muster::name;
 
-using namespace muster::core;  // what is folded has the core's words
+using namespace muster::core;
 
 enum class log_event_kind : std::uint8_t {
   worker_away = 0,
@@ -38,7 +38,7 @@ enum class log_event_kind : std::uint8_t {
   job_failed = 12,
   session_failed = 13,
   program_failed = 14,
-  objects_lost = 15,  ///< objects were lost with their task
+  objects_lost = 15,
   worker_start_delayed = 16,
 };
 constexpr auto enum_names(log_event_kind) {
@@ -55,7 +55,6 @@ constexpr auto enum_names(log_event_kind) {
 
 coordination::severity severity_of(log_event_kind);
 
-/// Event for the log and for the feed of events.
 struct log_event {
   log_event_kind kind{};
   std::string about;  ///< for example "worker:3" or "ps:1"
@@ -66,7 +65,7 @@ struct log_event {
 
 class log_events {
  public:
-  /// Minimum pause between two events about values that were released to stay within a limit.
+  /// Minimum pause between events about values that were released to stay within a limit.
   static constexpr duration drops_pause = std::chrono::minutes(1);
 
   /// `c` outlives it.
@@ -77,10 +76,9 @@ class log_events {
     if (!c.incidents.empty()) tell(c, now);
     if (!c.values.empty() && now >= drops_told_until_) tell_drop(c, now);
   }
-  /// Returns the events of the last step, in order.
+  /// Returns the events of the last step.
   std::vector<log_event> const& said() const { return said_; }
 
-  /// Returns the first violated invariant, or an empty string. For tests.
   std::string invalid() const { return failures_.invalid(); }
 
  private:

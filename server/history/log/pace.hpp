@@ -1,5 +1,5 @@
-// Rate limit for log events of one kind, so that a client cannot crowd out other events of the
-// feed. Counts suppressed events. Owned by log_events; engine thread only.
+// Rate limit for log events of one kind, so that a client cannot crowd out others. Owned by
+// log_events; engine thread only.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace muster::history {
 
-using namespace muster::core;  // its times are the core's
+using namespace muster::core;
 
 class log_event_pace {
  public:
@@ -34,7 +34,6 @@ class log_event_pace {
   /// Returns the number of suppressed events since the last call.
   std::uint64_t take_left_out() { return std::exchange(left_out_, 0); }
 
-  /// Returns the violated invariant, or an empty string.
   std::string invalid() const { return said_ <= singly ? "" : "too many log events were made"; }
 
  private:

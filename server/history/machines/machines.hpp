@@ -28,16 +28,15 @@ struct machine_sample {
 
 class machines {
  public:
-  /// One hour at one sample in five seconds.
+  /// One hour, one sample in five seconds.
   static constexpr std::size_t samples_max = 720;
-  /// Machines with samples; for others only the latest state is kept. About 27 MB.
+  /// Machines with samples (27 MB); of others, only the latest state is kept.
   static constexpr std::size_t charts_max = 1'024;
-  /// Maximum number of machines. Beyond it, a machine that has left is dropped, or a new one is not
-  /// stored.
+  /// Beyond it, a machine that has left is dropped, or a new one is not stored.
   static constexpr std::size_t machines_max = 16'384;
-  /// Age up to which a state counts as current.
+  /// Maximum age of a current state.
   static constexpr duration fresh_for = std::chrono::seconds(20);
-  /// Number of consecutive samples above near_limit of the memory that raise an alert.
+  /// Number of consecutive samples above near_limit that raise an alert.
   static constexpr std::size_t near_limit_after = 3;
   static constexpr double near_limit = 0.95;
 
@@ -45,10 +44,10 @@ class machines {
     machine newest{};
     time_point seen{};
     bool gone = false;
-    std::size_t near_samples = 0;  // consecutive samples above near_limit
+    std::size_t near_samples = 0;
     time_point near_since{};
     bool charted = false;
-    std::size_t next = 0;  // index of the next sample to overwrite, if the ring is full
+    std::size_t next = 0;  // sample to overwrite next, if the ring is full
     std::vector<machine_sample> ring{};
 
     bool fresh(time_point now) const { return !gone && now - seen <= fresh_for; }
@@ -57,16 +56,14 @@ class machines {
     }
   };
 
-  /// Stores a report. `task`: for example "worker:3"; empty: the server itself.
+  /// `task`: for example "worker:3"; empty: the server itself.
   void report(std::string const& task, machine seen, time_point now);
   void gone(std::string const& task);
   /// Restores a sample of an earlier process, oldest first, for a machine that has not reported
   /// yet.
   void restore(std::string const& task, std::string const& host, machine_sample const& s);
-  /// Returns null if the task has not reported or was dropped.
   row const* find(std::string const& task) const;
   std::map<std::string, row> const& all() const { return rows_; }
-  /// Returns the newest sample.
   /// @pre There is a sample.
   static machine_sample const& newest_sample(row const& r) {
     return r.next > 0 ? r.ring[r.next - 1] : r.ring.back();

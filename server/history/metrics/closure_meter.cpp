@@ -13,7 +13,7 @@ void closure_meter::fold(effects const& fx, time_point now) {
     m.total.add(e.of.finished - e.of.created);
     if (e.worker != worker_number{}) m.execution.add(e.of.finished - e.of.started);
   }
-  for (auto const& a : c.attempts)  // answered attempts
+  for (auto const& a : c.attempts)
     if (a.how != attempt_end::worker_lost && a.how != attempt_end::not_there)
       m.execution.add(a.ended - a.started);
   for (auto const& moved : c.moved) m.retracted += moved.why == move_reason::retracted;
@@ -39,7 +39,7 @@ void closure_meter::count_task(task_changed const& t, time_point now) {
   lost_.erase(lost);
 }
 
-// A value that was restored without its content was dropped by an earlier process.
+// A closure that was restored without its value lost it in an earlier process; this is not counted.
 void closure_meter::count_values(changes const& c) {
   std::unordered_set<closure_id> restored;
   for (auto const& e : c.ended)

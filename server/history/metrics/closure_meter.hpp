@@ -1,5 +1,5 @@
-// Counters and timers of closures for /metrics, from the core's changes. Excludes what an earlier
-// process has counted. Owned by the history of a cluster; engine thread only. Limits: the counters,
+// Counters and timers of closures for /metrics, from the core's changes, without those of an
+// earlier process. Owned by the history of a cluster; engine thread only. Limits: the counters,
 // sessions with a full queue, and lost tasks (config::sessions_max, tasks_max).
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace muster::history {
 
-using namespace muster::core;  // what is folded has the core's words
+using namespace muster::core;
 
 struct closure_metrics {
   histogram queue_wait;  // ready to run (scheduled, delay over, requeued) → sent to a worker
@@ -49,13 +49,11 @@ struct closure_metrics {
 
 class closure_meter {
  public:
-  /// Processes the effects of a step at `now`.
   void fold(effects const& fx, time_point now);
 
-  /// Returns a reference that stays valid; its content changes with each step.
+  /// Valid for the life of the object; changes with each step.
   closure_metrics const& metrics() const { return metrics_; }
 
-  /// Returns the first violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
@@ -65,8 +63,8 @@ class closure_meter {
   void set_full(session_id s, bool full, time_point now);
 
   closure_metrics metrics_;
-  std::unordered_set<session_id> full_;  // sessions with a full queue
-  // Lost tasks, with the time of the loss.
+  std::unordered_set<session_id> full_;
+  // with the time of the loss
   std::map<std::pair<std::string, std::int64_t>, time_point> lost_;
 };
 

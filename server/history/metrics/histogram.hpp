@@ -1,4 +1,4 @@
-// Histogram of durations with fixed buckets, for /metrics. A value type without allocations.
+// Histogram of durations, for /metrics. A value type.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace muster::history {
 
 using core::duration;
 
-/// Counts durations in buckets: one up to 4 µs, four per octave up to about 19 hours, and one
-/// above. Each bucket also has the sum of its durations.
+/// Counts durations without allocations: one bucket up to 4 µs, four per octave up to about 19
+/// hours, and one above. Each bucket also has the sum of its durations.
 class histogram {
  public:
   static constexpr std::size_t an_octave = 4;
@@ -30,7 +30,7 @@ class histogram {
     return duration(static_cast<std::int64_t>(an_octave + 1 + part) << octave);
   }
 
-  /// Returns the bucket of a duration; `buckets` if it exceeds all limits.
+  /// Returns `buckets` for durations above all limits.
   static std::size_t bucket_of(duration d) {
     return bucket_of(static_cast<std::uint64_t>(std::max<std::int64_t>(0, d.count())));
   }
@@ -50,7 +50,7 @@ class histogram {
     return *this;
   }
 
-  /// Returns the count of one bucket; `buckets`: durations above all limits.
+  /// Returns the count of one bucket; `buckets`: above all limits.
   std::uint64_t in(std::size_t n) const { return buckets_[n].count; }
   duration sum_in(std::size_t n) const { return buckets_[n].sum; }
   std::uint64_t count() const {

@@ -1,4 +1,4 @@
-// A point of a chart of the whole server, for display and storage. Plain data.
+// A point of a chart of the whole server. Plain data.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Counters of programs for /metrics, from the core's changes. Excludes what an earlier process has
-// counted. Owned by the history of a cluster; engine thread only.
+// Counters of programs for /metrics, from the core's changes, without those of an earlier process.
+// Owned by the history of a cluster; engine thread only.
 #pragma once
 
 #include <array>
@@ -25,7 +25,6 @@ struct program_totals {
 
 class program_meter {
  public:
-  /// Processes the changes of a step.
   void fold(core::changes const& c) {
     for (auto const& p : c.programs) {
       if (p.gone) continue;

@@ -109,8 +109,7 @@ void black_box::ended(time_point now, std::string_view worker, rank_end const& e
   }
   b->line_bytes += length(r.stderr_lines) + length(r.stdout_lines) + r.not_started.size();
   b->what.ranks.push_back(std::move(r));
-  // The ranks of an attempt end at about the same time, so they are stored together when it is
-  // over.
+  // Ranks of an attempt end at about the same time, so they are stored together.
   if (is_over(which)) changed(which, *b);
 }
 

@@ -4,9 +4,9 @@
 //
 //   begun ──► ended, killed, lost, told ──► over ──► kept, also on the disk ──► forgotten
 //
-// Only reports of the worker that runs a rank are accepted. The record of a running attempt is in
-// memory and is stored after each event. For an attempt that an earlier process began, the record
-// starts with the stored state. Owned by a hub; engine thread only; pure.
+// Only reports of the worker that runs a rank are accepted. A running attempt's record is in memory
+// and is stored after each event. If an earlier process began the attempt, the record continues the
+// stored one. Owned by a hub; engine thread only; pure.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace muster::history {
 
-using namespace muster::core;  // what is folded has the core's words
+using namespace muster::core;
 
 struct black_box_limits {
   std::size_t attempts_max = 32;  // per program; beyond it, the oldest is dropped, as in the core
@@ -46,18 +46,17 @@ class black_box {
     std::uint32_t attempt = 0;
     auto operator<=>(name const&) const = default;
   };
-  /// Worker and host of a rank, by rank number.
   struct seat {
-    // Task in the program's cluster, its worker such as "worker:3", and its host.
+    // task in the program's cluster; its worker, such as "worker:3"; its host
     std::string task, worker, host;
     time_point started{};  // epoch: unknown
   };
 
   explicit black_box(black_box_limits limits = {}) : limits_(limits) {}
 
-  /// Starts the record of an attempt. Has no effect if it exists.
+  /// Starts a record. Has no effect if it exists.
   void begun(name const& which, std::vector<seat> seats);
-  /// Restores a record of an earlier process. For a running attempt, `begun` must be called first.
+  /// Restores a record of an earlier process. For a running attempt, call `begun` first.
   void restore(name const& which, attempt_record what);
   bool knows(name const& which) const { return boxes_.contains(which); }
 
@@ -66,21 +65,20 @@ class black_box {
   void ended(time_point now, std::string_view worker, rank_end const& end);
   /// Adds the stacks of ranks that the worker has killed.
   void killed(std::string_view worker, name const& which, std::vector<attempt_record::stack> where);
-  /// Adds to all running attempts of the worker that it is disconnected.
+  /// The worker is disconnected; noted in all its running attempts.
   void lost(time_point now, std::string const& worker, std::string const& why);
-  /// Adds that a lost worker has reconnected.
+  /// The worker has reconnected.
   void back(time_point now, std::string const& worker);
   /// Adds an event of the attempt's coordination cluster.
   void told(name const& which, attempt_record::event what);
-  /// Ends the record, when no rank is alive. `barriers` and `late`: its barriers and late arrivals.
+  /// Ends the record: no rank is alive.
   void over(name const& which, std::vector<attempt_record::meeting> barriers,
             std::vector<attempt_record::latecomer> late);
-  /// Deletes the records of all attempts of the program.
+  /// Deletes the records of all attempts.
   void forget(program_id program);
 
-  /// Returns null if there is no record.
   attempt_record const* find(name const& which) const;
-  /// Returns records to store since the last call; null: a record to delete.
+  /// Returns records to store since the last call; null: to delete.
   std::vector<std::pair<name, attempt_record const*>> changes();
   bool has_changes() const { return !changed_.empty() || !gone_.empty(); }
   std::size_t bytes() const { return bytes_; }

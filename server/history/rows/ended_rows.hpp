@@ -1,13 +1,12 @@
-// Compact rows for ended closures without a record, for every gRPC session that is known. A row
-// does not contain the value. Keeps the newest rows of each session, plus the newest failures among
-// older ones.
+// Compact rows, without values, for ended closures that have no record, for every known gRPC
+// session. Keeps the newest rows of each session, plus the newest failures among older ones.
 //
 //   add ──► newest chunk ─ … ─ oldest chunk ──failed ones──► failures ─ … ─► dropped
 //             (session_rows_max)              (session_failures_max)
 //
-// Every closure of a stream passes through here. Rows are therefore appended to chunks that a
-// session reuses in a ring, without allocations once it has all its chunks. If all chunks together
-// exceed session_rows_bytes_max, the oldest chunk of any session is dropped.
+// Every closure of a stream passes through here, so rows are appended to chunks that a session
+// reuses in a ring, without allocations. If all chunks exceed session_rows_bytes_max, the oldest
+// chunk of any session is dropped.
 //
 // Owned by session_rows, which assigns the numbers of sessions. Holds references to the places of
 // its rows. Engine thread only.
@@ -26,7 +25,7 @@
 
 namespace muster::history {
 
-using namespace muster::core;  // what is folded has the core's words
+using namespace muster::core;
 
 /// Number of a session with rows. Numbers are small and reused.
 enum class row_owner : std::uint32_t {};
@@ -34,7 +33,7 @@ enum class row_owner : std::uint32_t {};
 struct ended_row {
   closure_id id{};
   time_point created{};
-  time_point started{};  // start of the last attempt
+  time_point started{};
   time_point finished{};
   std::uint32_t order = 0;  // position in its session
   std::uint32_t place = places::none;
@@ -60,11 +59,11 @@ class ended_rows {
   ended_rows(ended_rows const&) = delete;
 
   void open(row_owner n) { sessions_.open(n); }
-  /// Drops the session's rows. Has no effect if it was not opened.
+  /// Has no effect if the session was not opened.
   void close(row_owner n);
 
-  /// Returns space for rows of closures that ran at this place. At least one row, or empty if the
-  /// session keeps no rows. Call `wrote` afterwards.
+  /// Returns space for at least one row of closures that ran at this place. Empty if the session
+  /// keeps no rows. Call `wrote` afterwards.
   std::span<ended_row> room(row_owner n, std::uint32_t place) {
     auto& s = sessions_[n];
     if (s.free == 0 && !begin_chunk(n, s)) return {};
@@ -87,7 +86,7 @@ class ended_rows {
   std::uint64_t bytes() const { return bytes_.used(); }
 
   /// Calls `f(row, failure or null)` for up to `count` rows of a part from number `from`, oldest
-  /// first. Returns where to continue, or nothing after the last row.
+  /// first. Returns where to continue, if anywhere.
   template <class F>
   std::optional<std::uint64_t> look(row_owner n, part p, std::uint64_t from, std::size_t count,
                                     F f) const {
@@ -112,7 +111,6 @@ class ended_rows {
         for (std::uint32_t i = 0; i < c->used; ++i) f(c->rows[i]);
   }
 
-  /// Returns the first violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
@@ -127,15 +125,15 @@ class ended_rows {
     row_owner owner{};
     part in = newest;
     std::uint32_t used = 0;
-    std::uint64_t first = 0;                    // number of its first row
-    std::uint64_t text_bytes = 0;               // size of the failures
+    std::uint64_t first = 0;
+    std::uint64_t text_bytes = 0;
     chunk_number previous = none, next = none;  // in its ring
     chunk_number older = none, newer = none;    // among all chunks
   };
   struct ring {
     chunk_number front = none, back = none;
     std::uint32_t chunks = 0;
-    std::uint64_t rows = 0;  // rows allocated so far, by whole chunks
+    std::uint64_t rows = 0;  // by whole chunks
   };
   struct of_session {
     std::uint32_t free = 0;  // free rows of the newest chunk
@@ -157,7 +155,6 @@ class ended_rows {
   /// Adds a reference to a place of the chunk's rows.
   void hold(chunk& c, std::uint32_t place);
   void keep_failures(chunk& c);
-  /// Drops the rows of a chunk.
   void empty(chunk& c);
   void unlink(chunk_number at);
   void drop(chunk_number at);

@@ -1,5 +1,5 @@
-// Places where attempts ran, kept as long as a row refers to them. The core reuses its numbers, so
-// rows use these. Owned by session_rows; bounded by its rows and the core's places.
+// Places where attempts ran, kept while a row refers to them. The core reuses its numbers, so rows
+// use these. Owned by session_rows; bounded by its rows and the core's places.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace muster::history {
 
-using namespace muster::core;  // what is folded has the core's words
+using namespace muster::core;
 
 class places {
  public:
@@ -60,7 +60,6 @@ class places {
     for (auto const& p : c.places)
       if (!p.here) release(std::exchange(of_core_[p.place], none));
   }
-  /// Returns the number of a place of the core.
   std::uint32_t of(std::uint32_t core) const { return core == none ? none : of_core_[core]; }
 
  private:

@@ -1,6 +1,5 @@
-// Rows of the ended closures of gRPC sessions, from the core's changes. Adds closures without a
-// record and removes rows of ended sessions. Owned by the history of a cluster; engine thread only.
-// Limits: those of ended_rows.
+// Rows of closures without a record, from the core's changes; removed with their session. Owned by
+// the history of a cluster; engine thread only. Limits: those of ended_rows.
 #pragma once
 
 #include <optional>
@@ -19,7 +18,6 @@ class session_rows {
 
   void fold(changes const& c);
 
-  /// Returns nothing if the session has no rows.
   std::optional<row_owner> find(session_id s) const {
     auto const it = sessions_.find(s);
     return it == sessions_.end() ? std::nullopt : std::optional(it->second.number);
@@ -36,7 +34,7 @@ class session_rows {
     bool closed = false;
   };
 
-  /// Returns null if no row is kept for the closure.
+  /// Returns null if no row is kept.
   of_session* owner_of(closure_outline const& o);
   ended_row row_of(closure_outline const& o, std::uint32_t place) const;
   void add(closure_outline const& o, changes const& c);

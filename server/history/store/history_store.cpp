@@ -239,8 +239,8 @@ void history_store::keep(history_record r) {
   if (!thread_.ask(std::move(one))) waiting_ -= size;
 }
 
-// Returns whether there is space. RocksDB 7.8 aborts the process when it continues with a file
-// after a failed write, so the files are reopened first.
+// RocksDB 7.8 aborts the process when it continues with a file after a failed write, so the files
+// are reopened first.
 bool history_store::may_write() {
   std::error_code error;
   auto const disk = fs::space(directory_, error);
@@ -253,7 +253,7 @@ bool history_store::may_write() {
   return !write_failed_;
 }
 
-// Writes records. Failed writes are not repeated, because newer records follow.
+// Failed writes are not repeated, because newer records follow.
 void history_store::write(std::vector<history_record> all) {
   if (auto const now = steady::now(); now - looked_ >= looked_every && db_) {
     looked_ = now;
@@ -265,7 +265,7 @@ void history_store::write(std::vector<history_record> all) {
     }
     bytes_ = bytes;
   }
-  // RocksDB never splits a batch, so a large batch would make a large file, which is deleted as a
+  // RocksDB never splits a batch, and a large batch would make a large file, which is deleted as a
   // unit.
   std::size_t bytes = 0;
   rocksdb::WriteBatch batch;

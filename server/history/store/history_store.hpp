@@ -1,10 +1,10 @@
-// The history on disk, so that the next process, or a tool, can read it. No decision depends on it,
-// and no request waits for it. Records that cannot be stored or read are dropped and counted. An
-// unreadable directory is moved aside. The store is a RocksDB whose oldest files are deleted by age
-// and size. Writes survive `kill -9`, but the latest ones can be lost when the machine crashes.
+// The history on disk, for the next process and for tools. No decision depends on it, and no
+// request waits for it. Unreadable records, and those without space, are dropped and counted. An
+// unreadable directory is moved aside. A RocksDB whose oldest files are deleted by age and size.
+// Writes survive `kill -9`, but the latest can be lost when the machine crashes.
 //
-// Owned by the app. A thread of its own writes records, which any thread can add. `read` is called
-// by one thread before it starts; scans are possible at any time (past_reader).
+// Owned by the app. Any thread can add records, which a thread of its own writes. `read` is called
+// by one thread before `start`; scans are possible at any time (past_reader).
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ class DB;
 
 namespace muster::server {
 
-/// Kinds of records. Each has its own share of the space; see history_store.cpp.
+/// Each kind has its own share of the space; see history_store.cpp.
 enum class history_kind : std::uint8_t {
   events,
   points,
@@ -50,7 +50,6 @@ struct history_record {
   std::string bytes;
 };
 
-/// Position of a record among those of its kind.
 struct history_place {
   core::time_point at{};
   std::uint32_t number = 0;
@@ -70,14 +69,13 @@ struct history_limits {
 
 struct history_facts {
   std::uint64_t bytes = 0;  ///< size on disk, updated every ten seconds
-  /// Records that are missing because there was no space, a write failed, or they are unreadable.
+  /// Records without space, with a failed write, or unreadable.
   std::uint64_t dropped = 0;
-  /// Unreadable rows of records on disk, among those that were read.
+  /// Unreadable rows, among those that were read.
   std::uint64_t unreadable = 0;
   core::time_point since{};  ///< oldest record at the start; epoch: none
 };
 
-/// Folder in the data directory.
 constexpr auto history_folder = "history";
 
 class history_store {
@@ -91,7 +89,6 @@ class history_store {
   ~history_store();
   history_store(history_store const&) = delete;
 
-  /// Maximum number and size of the newest records.
   struct amount {
     std::size_t records_max = ~std::size_t{0};
     std::size_t bytes_max = ~std::size_t{0};
@@ -134,8 +131,8 @@ class history_store {
   core::time_point oldest() const;
   void count_unreadable(history_kind kind, history_place at, std::size_t rows) const;
 
-  /// Known unreadable records, so that each is counted once. Beyond this limit, further ones are
-  /// not counted.
+  /// Known unreadable records, so that each is counted once. Beyond it, further ones are not
+  /// counted.
   static constexpr std::size_t unreadable_records_max = 10'000;
 
   std::filesystem::path const directory_;
@@ -148,7 +145,7 @@ class history_store {
   std::atomic<std::uint64_t> bytes_ = 0, dropped_ = 0;
   mutable std::mutex unreadable_mutex_;
   mutable std::set<std::pair<history_kind, history_place>> unreadable_records_;
-  mutable std::atomic<std::uint64_t> unreadable_ = 0;  // number of unreadable rows
+  mutable std::atomic<std::uint64_t> unreadable_ = 0;
   core::time_point since_{};
   // Used only by the writing thread.
   std::uint32_t number_ = 0;  // makes the keys of records unique

@@ -1,5 +1,5 @@
-// Reads the history on disk on a thread of its own, so that long searches do not block engine and
-// web. Owned by the app. Limits the number of waiting questions; each question bounds its own work.
+// Reads the history on disk on its own thread, so that long searches do not block engine and web.
+// Owned by the app. Each question bounds its own work.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace muster::server {
 
 class past_reader {
  public:
-  /// Maximum number of waiting questions; further ones are rejected.
+  /// Waiting questions. Beyond it, they are rejected.
   static constexpr std::size_t questions_max = 8;
 
   using question = std::function<void(history_store const&)>;
@@ -23,11 +23,10 @@ class past_reader {
   /// Drops waiting questions. Harmless if it was not started.
   void stop() { thread_.stop(false); }
 
-  // The following functions can be called on any thread, even if it was never started.
+  // Any thread, even if it was never started.
   bool there() const { return there_; }
-  /// Queues a question.
-  /// @return FAILED_PRECONDITION: there is no store. RESOURCE_EXHAUSTED: too many questions wait.
-  /// UNAVAILABLE: the reader has stopped.
+  /// @return FAILED_PRECONDITION: no store. RESOURCE_EXHAUSTED: too many questions wait.
+  /// UNAVAILABLE: stopped.
   muster::status ask(question q);
 
  private:

@@ -1,5 +1,5 @@
-// Defines records by tables; see server/core/api/described.hpp. The numbers are those of
-// journal/v1/history.proto. An unknown enumerator makes a row unreadable.
+// Records are described by tables; see server/core/api/described.hpp. Their numbers are those of
+// journal/v1/history.proto.
 #include "server/history/store/records.hpp"
 
 #include <algorithm>
@@ -319,7 +319,7 @@ std::string encoded(std::string const& cluster, core::span_page const& page,
   return journal::encoded_entry(r);
 }
 
-// The columns of a damaged record can differ in length. Rows that are in all columns are intact.
+// Columns of a damaged record can differ in length; only complete rows are returned.
 past_spans spans_from(std::string_view bytes, std::size_t* unreadable) {
   spans_record r;
   bool in_range = true;
@@ -366,8 +366,7 @@ std::string encoded(past_lines const& all) {
   return bytes + rows;
 }
 
-// A record has lines of many jobs, few of which are wanted. The job is the first field of a line,
-// so others are skipped early.
+// Few of a record's lines are wanted. The job is a line's first field, so others are skipped early.
 past_lines lines_from(std::string_view bytes, std::size_t* unreadable,
                       std::function<bool(core::session_id)> const& wanted) {
   past_lines all;

@@ -1,7 +1,7 @@
 // Encodes and decodes the listeners' types as records of the store. Pure functions, any thread.
 //
 // Decoding never fails, because unreadable history must not prevent a start. Unreadable entries are
-// skipped and counted in `unreadable`, unless it is null.
+// skipped and added to `unreadable` unless it is null.
 #pragma once
 
 #include <cstdint>
