@@ -16,19 +16,17 @@ class action_words {
     char const* action;
     std::size_t words_max = std::string::npos;  // most arguments after the action
   };
-  /// Without arguments, the first of `actions` is used.
-  /// @throws command_error (usage) if the action is unknown, which lists the actions, or has too
-  /// many arguments.
+  /// @throws command_error (usage) if the action is unknown or has too many arguments. Without
+  /// arguments, the first of `actions` is used.
   action_words(std::string verb, std::vector<std::string> words,
                std::initializer_list<known> actions);
 
   std::string const& action() const { return action_; }
-  /// Returns the arguments after the action.
+  /// Arguments after the action.
   std::vector<std::string> const& rest() const { return rest_; }
   /// Returns the argument at `at`.
   /// @throws command_error (usage) that names the missing argument.
   std::string const& need(std::size_t at, std::string const& what) const;
-  /// Returns the error for a wrong use of the action.
   command_error wrong(std::string const& why) const;
 
  private:
@@ -36,8 +34,8 @@ class action_words {
   std::vector<std::string> rest_;
 };
 
-/// Returns the arguments that are not flags, for a command that allows extras. `literal` are the
-/// arguments after "--". CLI11 itself would split "[1, 2]" and take "-5" for a flag.
+/// Returns the arguments that are not flags, for a command that allows extras, and then `literal`,
+/// the arguments after "--". CLI11 itself would split "[1, 2]" and take "-5" for a flag.
 /// @throws command_error (usage) that names an unknown flag.
 std::vector<std::string> leftover_words(CLI::App const& verb,
                                         std::vector<std::string> const& literal);

@@ -1,5 +1,5 @@
-// Flags whose values are members of a request's body. A member has the name of its flag unless
-// another name is given; the server checks limits and sets defaults. Main thread.
+// Flags whose values are members of a request's body. A member has the flag's name unless another
+// is given. The server checks limits and sets defaults. Main thread.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,10 @@ class body_flags {
  public:
   using texts = std::vector<std::string>;
 
-  /// Sets the command to which further flags are added.
+  /// Makes further flags those of this command.
   void of(CLI::App& verb) { verb_ = &verb; }
 
-  /// Adds a flag for a string, a number, or several strings.
+  /// For a string, a number, or several strings.
   template <class T = std::string>
   CLI::Option* value(std::string const& flag, std::string const& type, std::string const& help,
                      std::string_view member = {}) {
@@ -50,8 +50,8 @@ class body_flags {
   CLI::Option* pairs(std::string const& flag, std::string const& type, std::string const& help,
                      std::string_view member = {},
                      json::value (*read)(std::string const&) = nullptr);
-  /// Adds a flag without a value, which sets the member to `given`. "--durable,!--no-durable" adds
-  /// a negative form as well.
+  /// Adds a flag without a value, which sets the member to `given`. "--durable,!--no-durable" also
+  /// has a negative form.
   CLI::Option* flag(std::string const& flag, std::string const& help, std::string_view member = {},
                     bool given = true);
 

@@ -10,8 +10,7 @@
 
 namespace muster::cli {
 
-/// Adds the resolver kinds that query cloud services. In a build without them, adds kinds that
-/// report an error.
+/// Adds the kinds that query cloud services, or kinds that report that they are not built in.
 void add_cloud_kinds(resolver_kinds& to);
 
 struct tpu_health {

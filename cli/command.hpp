@@ -1,7 +1,7 @@
 // How a command is added to the command line, and how it exits.
 //
-// An add function declares the command's flags and stores its action in `chosen`. main runs the
-// action after the command line, the environment and the configuration file have been read.
+// An add function declares flags and stores the command's action in `chosen`. main runs it after
+// the command line, the environment and the configuration file have been read.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -38,8 +38,8 @@ class command_error : public std::runtime_error {
 /// The parsed command line.
 struct choice {
   std::function<int()> run;
-  /// Arguments after "--", such as arguments of a function. main removes them before parsing,
-  /// because CLI11 would assign them to the program itself.
+  /// Arguments after "--". main removes them before parsing, because CLI11 would assign them to the
+  /// program itself.
   std::vector<std::string> literal;
 };
 
@@ -85,13 +85,13 @@ void add_man(CLI::App& app, choice& chosen);
 void add_functions(CLI::App& app, choice& chosen);
 void add_help(CLI::App& app, choice& chosen);
 
-/// Parses the values NAME=VALUE of a repeatable flag.
+/// Parses NAME=VALUE pairs.
 /// @throws command_error (usage) that shows `form`.
 std::map<std::string, std::string> named_values(std::string const& flag, std::string const& form,
                                                 std::vector<std::string> const& texts);
 
 /// Adds a command whose action is `run(options)`. Returns the command and its options, which
-/// outlive the parsing, so that flags can be added.
+/// outlive the parsing.
 template <class Options>
 std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, choice& chosen,
                                                         std::string name, std::string about,
@@ -103,7 +103,7 @@ std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, choice& c
   return {verb, options};
 }
 
-/// Adds a flag, or a positional argument, with a value that --help calls `type`.
+/// Adds a flag or positional argument; --help calls its value `type`.
 template <class T>
 CLI::Option* add_value(CLI::App& verb, std::string const& name, T& value, std::string const& type,
                        std::string const& help) {
@@ -113,8 +113,8 @@ CLI::Option* add_value(CLI::App& verb, std::string const& name, T& value, std::s
   return option;
 }
 
-/// Adds a flag whose value is read by `take`, which is called with one or several strings and may
-/// throw CLI::ValidationError.
+/// Adds a flag whose value is passed to `take` as one or several strings. `take` may throw
+/// CLI::ValidationError.
 template <class Text = std::string, class Take>
 CLI::Option* add_read(CLI::App& verb, std::string const& name, std::string const& type,
                       std::string const& help, Take take) {
@@ -130,14 +130,14 @@ CLI::Option* add_read(CLI::App& verb, std::string const& name, std::string const
   return verb.add_option_function<Text>(name, std::move(named), help)->type_name(type);
 }
 
-/// Adds a flag for a number from `least` to `most`, whose default is not shown.
+/// Adds a flag for a number, without showing its default.
 template <class Number>
 CLI::Option* add_number(CLI::App& verb, std::string const& name, Number& value,
                         std::string const& help, std::int64_t least, std::uint64_t most) {
   return verb.add_option(name, value, help)->type_name("N")->check(whole_number(least, most));
 }
 
-/// Adds a flag for a number, whose default is shown.
+/// Adds a flag for a number, and shows its default.
 template <class Number>
 CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
                        std::string const& help, std::int64_t least = 0) {
@@ -145,28 +145,27 @@ CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
   return add_number(verb, name, value, help, least, limits::max())->capture_default_str();
 }
 
-/// Adds a flag for a size such as "64MiB", whose default is shown.
+/// Adds a flag for a size such as "64MiB", and shows its default.
 template <class Number>
 CLI::Option* add_bytes(CLI::App& verb, std::string const& name, Number& value,
                        std::string const& help) {
   return add_value(verb, name, value, "BYTES", help)->transform(byte_size())->capture_default_str();
 }
 
-/// Adds a repeatable flag with one value each time.
+/// Adds a repeatable flag.
 inline CLI::Option* add_repeated(CLI::App& verb, std::string const& name,
                                  std::vector<std::string>& values, std::string const& type,
                                  std::string const& help) {
   return add_value(verb, name, values, type, help)->allow_extra_args(false);
 }
 
-/// Adds a flag for comma-separated values.
 inline CLI::Option* add_list(CLI::App& verb, std::string const& name,
                              std::vector<std::string>& values, std::string const& type,
                              std::string const& help) {
   return add_value(verb, name, values, type, help)->delimiter(',');
 }
 
-/// Adds a flag for one of several names. The first is the default.
+/// Adds a flag for one of several names; the first is the default.
 template <class Enum>
 CLI::Option* add_choice(CLI::App& verb, std::string const& name, Enum& value,
                         std::initializer_list<std::pair<std::string const, Enum>> choices,

@@ -11,16 +11,14 @@ namespace muster::cli {
 
 using duration = std::chrono::microseconds;
 
-/// Parses one or several numbers with units (us, ms, s, m, h, d). "0" needs no unit. Returns
-/// nothing if the text is invalid.
+/// Parses numbers with units (us, ms, s, m, h, d), or "0". Returns nothing if the text is invalid.
 std::optional<duration> parse_duration(std::string_view text);
-/// Returns the exact duration in the form that parse_duration() accepts.
+/// Inverse of parse_duration(); exact.
 std::string to_string(duration d);
-/// Returns a duration for tables, with one or two significant digits: "0.4 s", "12 s", "3 min", "2
-/// h".
+/// Returns one or two significant digits, for tables: "0.4 s", "12 s", "3 min", "2 h".
 std::string rounded(duration d);
 
-/// Adds an option for a duration and shows its default.
+/// Adds a flag and shows its default.
 CLI::Option* add_duration(CLI::App& verb, std::string const& name, duration& value,
                           std::string const& help);
 CLI::Option* add_duration(CLI::App& verb, std::string const& name, std::optional<duration>& value,

@@ -1,5 +1,4 @@
-// The line that a command prints to stderr when Ctrl-C ends it. At most one object at a time; main
-// thread.
+// A line that is printed to stderr when Ctrl-C ends a command. One object at a time; main thread.
 #pragma once
 
 #include <string>
@@ -8,9 +7,8 @@ namespace muster::cli {
 
 class interrupt_note {
  public:
-  /// Makes SIGINT print the line before its previous action. An ignored SIGINT stays ignored.
+  /// Makes SIGINT print the line and then do what it did before. An ignored SIGINT stays ignored.
   explicit interrupt_note(std::string const& line);
-  /// Restores the previous action of SIGINT.
   ~interrupt_note();
   interrupt_note(interrupt_note const&) = delete;
 

@@ -1,5 +1,5 @@
-// Submits one closure, or one for each line of a file of any length. Lines are sent in chunks,
-// which wait while the server is full.
+// Submits one closure, or one for each line of a file. Lines are sent in chunks that wait while the
+// server is full.
 #pragma once
 
 #include <istream>
@@ -15,36 +15,34 @@ namespace muster::cli {
 
 struct job_request {
   std::string function;
-  body_flags job, options;      // of the job
-  body_flags closure;           // the options of each closure
+  body_flags job, options;
+  body_flags closure;
   std::optional<bool> check{};  // of muster.exec; unset: the worker decides
 };
 
-/// Returns an argument of the command line as JSON: parsed if it is valid JSON, otherwise a string.
+/// Returns an argument as JSON if it is valid JSON, otherwise as a string.
 json::value argument(std::string const& text);
 
-/// Returns the arguments that begin like a JSON list or object but are invalid JSON, and are
-/// therefore sent as strings.
+/// Returns arguments that resemble a JSON list or object but are invalid, and are sent as strings.
 std::vector<std::string> nearly_json(std::vector<std::string> const& arguments);
 
-/// Submits one closure. Returns the job as described by the server.
+/// Returns the job as described by the server.
 json::value submit_one(rest& server, job_request const& request,
                        std::vector<std::string> const& arguments);
 
-/// How a submission waits while the server is full.
+/// How to wait while the server is full.
 struct room_wait {
   wait_limit limit;
   bool quiet = false;  // do not print the reason
 };
 
-/// Submits one closure for each line. A line is a JSON list of arguments; empty lines are skipped.
-/// If the server is full, the request is repeated, and the reason is printed after a second. A job
-/// that already exists under the idempotency key gets only the remaining lines; the same lines must
-/// be given in the same order.
+/// Submits one closure for each line, a JSON list of arguments. Skips empty lines. While the server
+/// is full, repeats the request, and prints the reason after a second. A job that exists under the
+/// idempotency key gets only the remaining lines, which must be the same in the same order.
 /// @param name of the input, for errors "NAME:LINE: …"
 /// @throws command_error (usage) for an invalid line; the job is cancelled.
 /// @throws command_error (failed) if the limit ends while the server is full. The job is cancelled,
-/// or left open if the request has an idempotency key.
+/// or left open if it has an idempotency key.
 json::value submit_lines(rest& server, job_request const& request, std::istream& lines,
                          std::string const& name, room_wait const& wait);
 

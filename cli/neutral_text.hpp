@@ -1,5 +1,5 @@
-// Makes untrusted text safe to display. A control character can drive a terminal, and a directional
-// mark can change the order in which text is shown.
+// Makes untrusted text safe to display. Control characters can drive a terminal, and directional
+// marks can reorder text.
 #pragma once
 
 #include <streambuf>
@@ -16,8 +16,7 @@ enum class text_layout { line, lines };  // line: none; lines: newlines and tabs
 /// Bytes that are not UTF-8 become U+FFFD. With `lines`, JSON text keeps its meaning.
 std::string neutral_text(std::string_view text, text_layout layout);
 
-/// A stream buffer that applies neutral_text with `lines` and writes to another buffer. One thread
-/// at a time.
+/// Applies neutral_text with `lines` and writes to another buffer. One thread at a time.
 class neutral_buffer : public std::streambuf {
  public:
   /// @param to must outlive this buffer.
@@ -33,11 +32,11 @@ class neutral_buffer : public std::streambuf {
   std::string begun_;  // bytes of an incomplete character, at most three
 };
 
-/// Writes one of our own control sequences to std::cout, bypassing neutral_buffer.
+/// Writes our own control sequence to std::cout, bypassing neutral_buffer.
 void write_control(std::string_view sequence);
 
-/// Passes the output of std::cerr, and of std::cout on a terminal, through neutral_buffer. A pipe
-/// or a file gets the unchanged bytes of std::cout. Call once, before any output.
+/// Passes std::cerr, and std::cout on a terminal, through neutral_buffer. Output to a pipe or a
+/// file is unchanged. Call once, before any output.
 void neutralize_output();
 
 }  // namespace muster::cli

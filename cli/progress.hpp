@@ -1,5 +1,5 @@
-// Waits for a job and shows its progress: a bar on a terminal, occasional lines otherwise. Writes
-// to stderr, so that results on stdout can be piped.
+// Waits for a job and shows its progress on stderr: a bar on a terminal, occasional lines
+// otherwise.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace muster::cli {
 
 class waiting_reason;
 
-/// The counts of a job's closures at one time.
+/// Counts of a job's closures.
 struct job_counts {
   std::uint64_t waiting = 0;  // blocked or queued
   std::uint64_t running = 0, succeeded = 0, failed = 0, cancelled = 0;
@@ -24,19 +24,18 @@ struct job_counts {
   std::uint64_t total() const { return waiting + running + finished(); }
 };
 job_counts counts_of(json::value const& job);
-/// Returns the state of a job for people. An unfinished job is RUNNING while a closure runs, IDLE
-/// if it has no unfinished closures, and otherwise WAITING. Scripts read `state` with --output
-/// json.
+/// Returns a state for people. An unfinished job is RUNNING while a closure runs, IDLE if all
+/// closures have ended, otherwise WAITING. Scripts read `state` with --output json.
 std::string state_of(json::value const& job);
 
-/// Formats the progress of a job. Uses neither a clock nor a terminal.
+/// Formats a job's progress. Uses neither a clock nor a terminal.
 class progress_text {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
   /// Returns "[######......] 512/1,024  8 running, 504 waiting  1,200/s  0.4 s left".
   std::string bar(job_counts const& c, time_point now);
-  /// Returns the same text without the bar.
+  /// Returns the text of bar() without the bar.
   std::string line(job_counts const& c, time_point now);
 
  private:
@@ -49,8 +48,8 @@ class progress_text {
   std::deque<sample> samples_;  // of the last seconds
 };
 
-/// A status line at the bottom of the terminal on stderr, below other output. Draws nothing if
-/// stderr is not a terminal, or with `quiet`. Any thread.
+/// A status line at the bottom of a terminal on stderr. Draws nothing without a terminal, or with
+/// `quiet`. Any thread.
 class screen {
  public:
   explicit screen(bool quiet);
@@ -60,7 +59,7 @@ class screen {
 
   bool drawing() const { return terminal_; }
   void draw(std::string const& text);
-  /// Calls `print` while the line is cleared, and draws it again below.
+  /// Calls `print` with the line cleared, and draws it again below.
   void above(std::function<void()> const& print);
 
  private:
@@ -72,7 +71,7 @@ class screen {
   std::string text_;
 };
 
-/// The value of --timeout, counted from construction.
+/// A timeout, counted from construction.
 struct wait_limit {
   using clock = std::chrono::steady_clock;
 
@@ -85,11 +84,9 @@ struct wait_limit {
   clock::time_point end;
 };
 
-/// Returns the error for a job that still runs at the end of its timeout.
 command_error too_late(waiting_reason& reason, std::string const& id, duration timeout);
 
-/// Waits until the job has ended and returns its last state. Prints why it waits when none of it
-/// has run for a second.
+/// Returns the job's last state. Prints why it waits if nothing has run for a second.
 /// @param quiet show nothing
 /// @throws command_error (failed) if the limit ends first.
 json::value wait_for_job(rest& server, std::string const& id, wait_limit const& limit, bool quiet);

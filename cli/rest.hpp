@@ -57,13 +57,12 @@ bool printed_as_json(output_format format, Json const& answer) {
   return true;
 }
 
-/// The result of a failed request, for code; the error's text is for people.
+/// The result of a failed request, for code.
 struct request_end {
-  /// Failures of all servers that were tried, if there was no answer.
+  /// The failures of all servers that were tried, if none answered.
   std::vector<muster::http_failure> failures{};
   unsigned status = 0;  // of HTTP; 0: no answer
-  /// From the answer's problem document. Empty: not the problem of a Muster server, or about no
-  /// field.
+  /// From the problem document; may be empty.
   std::string code{}, field{};
 };
 
@@ -79,83 +78,84 @@ class request_error : public command_error {
 
 class rest {
  public:
-  /// `url` may be a comma-separated list of servers. Requests are sent to the active one.
+  /// @param options `url` may be a comma-separated list. Requests are sent to the active server.
   explicit rest(rest_options options);
   /// Returns the URL of the server that answered last.
   std::string const& url() const { return options_.url; }
   bool sends_token() const { return !options_.token.empty(); }
-  /// Returns an address that the server reported, in a form that can be reached from here. A
-  /// wildcard address gets the host of the server's URL.
+  /// Returns an address reported by the server, with the host of the server's URL if it is a
+  /// wildcard.
   std::string reachable(std::string const& address) const;
 
-  /// Sends a request unless the server has answered before. A server that has answered once is
-  /// waited for if it is away later.
+  /// Sends a request, unless the server has answered before. A server that has answered is waited
+  /// for when it is away.
   void meet();
 
-  /// Returns the JSON of the answer.
-  /// @throws request_error with the text of the problem if the status is not 2xx.
+  /// @throws request_error with the problem's text if the status is not 2xx.
   json::value get(std::string const& path_and_query, duration timeout = std::chrono::seconds(30));
-  /// Returns all pages of a listing, joined: the entries of `key`.
+  /// Returns the entries of `key` in all pages of a listing.
   json::array all(std::string const& path_and_query, std::string_view key);
-  /// As all(), but returns at most `limit` entries. `more` tells whether there are further ones.
+  /// Returns at most `limit` entries, otherwise as all(). `more` is set to whether there are
+  /// others.
   json::array some(std::string const& path_and_query, std::string_view key, std::size_t limit,
                    bool* more = nullptr);
   json::value post(std::string const& path, std::string body,
                    std::string content_type = "application/json");
-  /// As post(), for a request that can be repeated safely. It is sent again if the server went away
-  /// before it answered, and returns.
+  /// Sends a repeatable request: as post(), but again if the server went away before it answered,
+  /// and returns.
   json::value post_once(std::string const& path, std::string body);
   void remove(std::string const& path);
-  /// Sends bytes. `if_none_match` is a header unless empty. Without it the request can be repeated
-  /// safely, and is sent again if the server went away before it answered. Throws as send().
+  /// Sends bytes, with the header If-None-Match unless `if_none_match` is empty. Without it the
+  /// request is repeatable, as in post_once(). Throws as send().
   muster::http_response put(std::string const& path, std::string body,
                             std::string const& if_none_match,
                             duration timeout = std::chrono::seconds(60));
-  /// Sends a request and returns the response with any status. Throws only if there is no answer.
+  /// Returns the response with any status. Throws only without an answer.
   muster::http_response send(std::string const& method, std::string const& path_and_query,
                              std::string body = {}, std::string content_type = "application/json",
                              duration timeout = std::chrono::seconds(60));
   /// Calls `line` for each line of an NDJSON answer until it returns false. Returns false if the
-  /// server was silent for longer than `patience` (0: no limit).
+  /// server was silent for `patience` (0: no limit).
   bool stream(std::string const& path_and_query, muster::http_client::line_handler const& line,
               duration patience = {});
 
-  /// Returns the error of an answer that is not 2xx, with the matching exit status.
+  /// Returns the error of an answer that is not 2xx.
   static request_error problem(muster::http_response const& response);
 
  private:
   muster::http_request request(std::string const& method, std::string const& path_and_query);
   request_error no_answer(muster::http_error const& why) const;
-  /// Selects the active one of several servers, and waits for one. A single server is only waited
-  /// for if it has answered before.
+  /// Selects the active server and waits for it. A single server is only waited for if it has
+  /// answered before.
   void choose();
-  /// `repeatable`: the request is sent again even if it may have been executed.
+  /// Sends the request, several times if necessary. `repeatable`: even if it may have been
+  /// executed.
   muster::http_result<muster::http_response> exchange(muster::http_request r,
                                                       std::string const& path, bool repeatable);
 
-  rest_options options_;           // url: that of the server in use
+  rest_options options_;           // with the URL in use
   std::vector<std::string> urls_;  // all servers
   bool chosen_ = false;
-  bool answered_ = false;  // a server has answered, so it may return when it is away
+  bool answered_ = false;  // so it is waited for when it is away
   muster::http_client client_;
 };
 
-/// Returns a closure's failure as "USER ValueError: no such column".
+/// Returns "USER ValueError: no such column".
 std::string in_short(json::value const& failure);
-/// Returns in_short() with " (worker:2, attempt 1)", then the traceback if there is one.
+/// Returns in_short(), " (worker:2, attempt 1)", and the traceback.
 std::string in_full(json::value const& failure);
 
-// Access to fields of an answer. A field that is missing or has another type reads as empty or 0,
-// so that commands also work with newer servers.
+// Access to fields. A missing field, or one of another type, reads as empty or 0, so that commands
+// work with newer servers.
 std::string text_of(json::value const& object, std::string_view key);
 std::int64_t number_of(json::value const& object, std::string_view key);
 std::uint64_t count_of(json::value const& object, std::string_view key);
 double real_of(json::value const& object, std::string_view key);
 bool is_true(json::value const& object, std::string_view key);
 json::value const& field_of(json::value const& object, std::string_view key);
-/// Returns the strings of a list in `object`, joined.
+/// Returns the strings of a list, joined.
 std::string texts_of(json::value const& object, std::string_view key, char const* between = ", ");
-/// Returns the list in an answer that is an object, or the answer if it is a list itself.
+/// Returns the list in an answer, or the answer itself if it is a list.
 json::array const& list_of(json::value const& answer, std::string_view key);
 
 }  // namespace muster::cli

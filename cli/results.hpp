@@ -1,4 +1,4 @@
-// Prints the results of a job: its values as in the server's NDJSON answer, and its error in full.
+// Prints the results of a job, and its error in full.
 #pragma once
 
 #include <string>
@@ -13,19 +13,17 @@ enum class result_format {
   table,   // index, state, value or error
   json,    // the server's lines: {"index":…,"state":…,"value":…}
 };
-/// Adds --output values|table|json.
 void add_result_option(CLI::App& verb, result_format& format);
 
-/// Prints a job's results to stdout, and errors of the `values` format to stderr.
+/// Prints results to stdout, and errors of the `values` format to stderr.
 class result_printer {
  public:
   explicit result_printer(result_format format)
       : format_(format), rows_({right("INDEX"), "STATE", "VALUE"}) {}
 
-  /// Prints one line of the server's answer.
+  /// Prints a line of the server's answer.
   void print(std::string_view line);
-  /// Ends the output: prints the table. If there were several values and all were null, prints a
-  /// line on stderr instead.
+  /// Prints the table, or a line on stderr if several values were all null.
   void finish();
 
  private:
@@ -33,14 +31,14 @@ class result_printer {
 
   result_format format_;
   table rows_;
-  std::uint64_t nulls_ = 0;  // leading null results, held back until there is a value
+  std::uint64_t nulls_ = 0;  // held back until there is a value
   bool has_value_ = false;
 };
 
-/// Prints the results that exist, in schedule order.
+/// Prints existing results in schedule order.
 void print_results(rest& server, std::string const& job, result_format format);
 
-/// Returns 0 for SUCCEEDED; otherwise prints the job's error on stderr and returns 1.
+/// Returns 0 for SUCCEEDED; otherwise prints the error on stderr and returns 1.
 int report_end(json::value const& job);
 
 }  // namespace muster::cli

@@ -1,5 +1,4 @@
-// Finds the cluster that a `muster run` is part of. Errors of all sources become a command_error
-// with exit status 2.
+// Finds the cluster of a `muster run`. Errors become a command_error with exit status 2.
 #pragma once
 
 #include <optional>
@@ -18,18 +17,18 @@ struct run_sources {
 struct run_cluster {
   cluster_spec spec;  // empty: `nproc` workers on this machine, on free ports
   int nproc = 1;
-  /// The task of this process, if the source specifies one.
+  /// If the source specifies the task of this process.
   std::optional<std::string> task_type{};
   std::optional<int> task_index{};
   std::optional<std::string> rpc_layer{}, environment{};
   std::string origin;  // for errors, such as "TF_CONFIG"
 };
 
-/// Returns the cluster of the flags, or else of TF_CONFIG, or else one local worker. Checks the
-/// cluster, and that it contains the task.
+/// Returns the cluster of the flags, else of TF_CONFIG, else one local worker. Checks that it is
+/// valid and contains the task.
 run_cluster find_cluster(run_sources const& sources);
 
-/// Returns a cluster of workers on this machine, one for each port.
+/// Returns workers of this machine, one for each port.
 cluster_spec local_workers(std::vector<int> const& ports);
 
 }  // namespace muster::cli

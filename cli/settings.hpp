@@ -13,12 +13,11 @@
 
 namespace muster::cli {
 
-/// Adds --config to every command of `app`, and fills unset flags from the environment and that
+/// Adds --config to all commands of `app`, and fills unset flags from the environment and that
 /// file. Call after all commands were added.
 void install_settings(CLI::App& app);
 
-/// Returns the command's settings as a [command] section of a configuration file, each with its
-/// origin.
+/// Returns the settings as a section of a configuration file, each with its origin.
 std::string settings_of(CLI::App const& verb);
 
 }  // namespace muster::cli

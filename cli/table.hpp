@@ -12,7 +12,6 @@ struct column {
   std::string title;
   bool right;
 };
-/// Returns a column of numbers.
 inline column right(char const* title) {
   return {title, true};
 }
@@ -22,7 +21,7 @@ class table {
   explicit table(std::vector<column> columns) : columns_(std::move(columns)), rows_(1) {
     for (auto const& c : columns_) rows_[0].push_back(c.title);
   }
-  /// Adds a row. Its cells are made safe for a terminal.
+  /// Makes the cells safe for a terminal.
   void add(std::vector<std::string> cells);
   void print(std::ostream& out) const;
 
@@ -33,8 +32,8 @@ class table {
 
 /// Returns 1234567 as "1,234,567".
 std::string with_thousands(std::uint64_t n);
-/// Returns untrusted text as one line that is safe for a terminal (see neutral_text). It has at
-/// most `width_max` characters, with an ellipsis if it was cut.
+/// Returns untrusted text as one safe line (see neutral_text) of at most `width_max` characters. An
+/// ellipsis marks a cut.
 std::string for_terminal(std::string text, std::size_t width_max = std::string::npos);
 
 }  // namespace muster::cli

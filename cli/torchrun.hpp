@@ -1,6 +1,6 @@
-// The flags of torchrun for `muster run` and `muster launch`, from one table. A flag with the same
-// meaning in Muster is accepted; any other causes an error with its replacement. As in torchrun,
-// "_" and "-" in flags are equivalent.
+// torchrun's flags for `muster run` and `muster launch`, from one table. Flags with the same
+// meaning are accepted; others cause an error with the replacement. As in torchrun, "_" and "-" are
+// equivalent.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,6 @@
 
 namespace muster::cli {
 
-/// The command that the flags belong to.
 enum class starter { run, launch };
 
 struct torchrun_flags {
@@ -21,17 +20,16 @@ struct torchrun_flags {
   bool standalone = false, module = false, no_python = false;
 };
 
-/// The names of the flag for the number of processes.
 inline constexpr char nproc_names[] = "-n,--nproc,--nproc-per-node,--nproc_per_node";
 
 void add_torchrun_flags(CLI::App& verb, torchrun_flags& flags, starter by);
 
-/// Returns the number of processes. "auto", "gpu" and "cpu" stand for as many as this machine has
-/// for this process.
+/// Parses a number of processes. "auto", "gpu" and "cpu": as many as this machine has for this
+/// process.
 /// @throws CLI::ValidationError
 int nproc_of(std::string const& text, int most);
 
-/// Checks that the flags describe a run on only this machine, as `muster run` requires.
+/// Checks that the flags describe a run on only this machine.
 /// @throws command_error (usage)
 void check_torchrun_flags(torchrun_flags const& flags, run_sources const& sources);
 
@@ -42,12 +40,12 @@ void check_launch_flags(torchrun_flags const& flags);
 struct node_range {
   std::uint64_t min = 1, max = 1;
 };
-/// Parses "2", or "1:4" as in torchrun.
+/// Parses "2", or torchrun's "1:4".
 /// @throws command_error (usage)
 node_range nnodes_of(std::string const& text);
 
-/// Returns the program to run with its arguments. Without "--", it begins at the first argument
-/// that is not a flag. A Python file is run by python3.
+/// Returns the program and its arguments. Without "--" it begins at the first argument that is not
+/// a flag. python3 runs a Python file.
 /// @throws command_error (usage) for an unknown flag, and for arguments on both sides of "--" of
 /// `muster run`.
 std::vector<std::string> command_of(CLI::App const& verb, torchrun_flags const& flags,

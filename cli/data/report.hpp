@@ -9,8 +9,8 @@
 
 namespace muster::cli {
 
-/// An opened data directory or etcd store at one point in time. `all` owns the view; the pointer of
-/// its kind also points to it, and the other one is null.
+/// A data directory or etcd store at one point in time. `all` owns the view; one of the pointers
+/// also points to it.
 struct opened {
   std::unique_ptr<server::journal::view> all;
   server::journal::rocks_view const* directory = nullptr;

@@ -1,5 +1,5 @@
-// The findings of `muster doctor`, and the evaluation of measured values. Pure, so that tests need
-// no faulty machine.
+// Findings of `muster doctor`, and judgement of measured values. Pure, so that tests need no faulty
+// machine.
 #pragma once
 
 #include <boost/json.hpp>
@@ -32,32 +32,32 @@ using findings = std::vector<finding>;
 /// answer that was sent between the two times.
 finding judge_clock(std::chrono::sys_seconds date, std::chrono::system_clock::time_point asked,
                     std::chrono::system_clock::time_point answered);
-/// Parses a Date header, "Sun, 06 Nov 1994 08:49:37 GMT". Returns the epoch if it is invalid.
+/// Parses "Sun, 06 Nov 1994 08:49:37 GMT". Returns the epoch if invalid.
 std::chrono::sys_seconds parse_date(std::string const& text);
 
-/// Evaluates the open files of a process. `open` 0: unknown. `whose`: "this machine", "the server".
+/// Judges the open files of a process. `open` 0: unknown. `whose`: "this machine", "the server".
 finding judge_files(std::string const& whose, std::uint64_t limit, std::uint64_t open);
 
 finding judge_disk(std::string const& path, std::uint64_t free_bytes, std::uint64_t all_bytes);
 
-/// Evaluates a certificate that is valid from `begin` to `end`. `where` is its file or URL.
+/// Judges a certificate that is valid from `begin` to `end`. `where` is its file or URL.
 finding judge_certificate(std::string const& where, std::string const& subject,
                           std::chrono::sys_seconds begin, std::chrono::sys_seconds end,
                           std::chrono::sys_seconds now);
 
-/// Compares the versions of this program, the server, and the server's workers (rows of tasks).
+/// Compares this program, the server, and its workers (rows of tasks).
 findings judge_versions(std::string const& here, std::string const& server,
                         json::array const& tasks);
 
-/// Evaluates a failed request to a server, by its result. `why` describes the failure for people;
-/// `url` is as it was given. Unknown failures become a finding of "health".
+/// Judges a failed request by its result. `why` is for people; `url` is as given. Unknown failures
+/// are findings of "health".
 finding judge_refusal(std::string const& why, request_end const& end, bool with_token,
                       std::string const& url);
 
-/// Evaluates the version of etcd that stores the server's data. Returns nothing if it is unknown.
+/// Judges the version of the etcd with the server's data. Returns nothing if it is unknown.
 findings judge_etcd(std::string const& version);
 
-/// Converts the server's alerts to warnings and problems.
+/// Converts the server's alerts to findings.
 findings judge_alerts(json::array const& items, std::string const& url);
 
 }  // namespace doctor

@@ -18,10 +18,9 @@ struct log_search {
   std::size_t limit = 1'000;
 };
 
-/// Adds the flags of the search to those of `logs`.
 void add_log_search(CLI::App& verb, log_search& s);
 
-/// Searches and prints. `words`: "search" and the text. Returns the exit status, 1 if no line
+/// Prints matching lines. `words`: "search" and the text. Returns the exit status, 1 if no line
 /// matches.
 int search_logs(server_options const& o, log_search const& s,
                 std::vector<std::string> const& words);

@@ -1,5 +1,5 @@
-// Points in time as people write and read them. They use this machine's clock, except ages ("10m"),
-// which use the server's.
+// Points in time as people write and read them, by this machine's clock; ages ("10m") by the
+// server's.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,18 @@
 
 namespace muster::cli {
 
-/// Returns a time as "2026-11-27 03:12:05".
+/// Returns "2026-11-27 03:12:05".
 std::string local_time(std::int64_t ms);
 
-/// Parses a point in time and returns it in Unix ms. Accepts an age "10m", a time of day "03:12" or
-/// "03:12:05" (the most recent one), "2026-11-27T03:12:05" or without seconds (Z: UTC), and Unix
-/// ms.
+/// Returns Unix ms. Accepts an age "10m", a time of day "03:12" or "03:12:05" (the most recent),
+/// "2026-11-27T03:12:05" or without seconds (Z: UTC), and Unix ms.
 /// @throws command_error (usage) that names the flag.
 std::int64_t moment(rest& server, std::string const& flag, std::string const& text);
 
-/// A time range as given on the command line.
 struct time_range {
   std::string from, to;
   bool given() const { return !from.empty() || !to.empty(); }
-  /// Returns "from_ms=…&to_ms=…&", without the parts that were not given.
+  /// Returns "from_ms=…&to_ms=…&", without missing parts.
   std::string query(rest& server) const;
 };
 /// Adds --from and --to.

@@ -1,4 +1,4 @@
-// Timelines: lanes of inline SVG above a common axis. Pure.
+// Timelines: lanes of inline SVG below a common axis. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace muster::cli::postmortem {
 
 constexpr std::size_t lanes_max = 64;
 
-/// The style classes: succeeded, failed, stopped, running, late; a gap.
+/// Style classes.
 enum class shade : char {
   ok = 'o',
   failed = 'f',
@@ -36,15 +36,15 @@ struct chart {
   std::int64_t from = 0, to = 0, units_a_ms = 1;
   std::vector<lane> lanes{};
   std::vector<lane::bar> across{};  // drawn in every lane
-  /// Returns the chart with an axis. `key` explains the colours, as "o=ended well|f=failed".
+  /// Returns HTML with an axis. `key` explains the colours: "o=ended well|f=failed".
   std::string text(std::string_view key) const;
 };
 
-/// A curve of values from 0 to `most`, with points in ms. A point without a sample has no value.
+/// Values from 0 to `most`; points in ms, without a value where there was no sample.
 struct curve {
   double most = 1, peak = 0;
   std::vector<std::pair<std::int64_t, std::optional<double>>> points{};
-  /// Returns the curve, or an empty string if there are no samples in this time. `label` is HTML.
+  /// Returns HTML, or an empty string without samples in this time. `label` is HTML.
   std::string text(std::string const& label, std::int64_t from, std::int64_t to) const;
 };
 

@@ -15,24 +15,21 @@ namespace muster::cli::postmortem {
 constexpr std::size_t page_bytes_max = std::size_t{8} << 20;  // further sections are omitted
 constexpr std::size_t rows_max = 512;                         // of a table
 
-/// Returns the field as HTML, formatted by the end of its name: `…_ms` is a time or a duration,
-/// `…bytes` an amount. Returns an empty string for missing fields, null, and times that are 0.
+/// Returns HTML, formatted by the end of the key: `…_ms` is a time or a duration, `…bytes` an
+/// amount. Empty for missing fields, null, and times that are 0.
 std::string shown(json::value const& object, std::string_view key);
 /// Returns the existing fields of "Title=key|Title=key".
 std::string facts(json::value const& object, std::string_view keys);
-/// Returns a single fact, or an empty string without a value. The value is HTML.
+/// Returns a fact, or an empty string without a value, which is HTML.
 std::string fact(std::string const& title, std::string const& value);
-/// Returns a table with the columns "Title=key|Title=key" below `title`, or an empty string for an
-/// empty list.
+/// Columns "Title=key|Title=key" below `title`. Empty for an empty list.
 std::string table(std::string const& title, json::array const& list, std::string_view keys);
-/// Returns the list with a member `after_ms` in each entry: the time from `begun` to its `key`.
+/// Adds `after_ms` to each entry: the time from `begun` to its `key`.
 json::array since(json::array list, std::string_view key, std::int64_t begun);
-/// Returns the name and state of a program or job, such as "<b>train</b> has failed at 2026-11-27
-/// 07:43:58 UTC".
+/// Returns "<b>train</b> has failed at 2026-11-27 07:43:58 UTC", for a program or job.
 std::string how_it_is(json::value const& object);
-/// Returns a collapsible section.
 std::string folded(std::string const& title, std::string const& body, bool open = false);
-/// Returns the body with a heading, or an empty string without a body.
+/// Returns the body below a heading, or an empty string without a body.
 std::string headed(std::string const& title, std::string const& body);
 
 struct section {
@@ -45,8 +42,8 @@ struct page {
   std::string tone;         // of the verdict: "bad", "good" or empty
   std::string verdict;      // HTML
   std::vector<section> sections{};
-  /// Returns the whole file. After the sections it contains machines and events of that time,
-  /// settings, and the list of missing data.
+  /// Returns the file: the sections, then machines and events of that time, settings, and missing
+  /// data.
   std::string text(json::value const& facts, std::int64_t from, std::int64_t to,
                    std::string const& settings);
 };

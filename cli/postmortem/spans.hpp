@@ -1,5 +1,5 @@
-// The work of workers on a job, from the lines of GET /api/v1/jobs/{id}/trace: as a timeline, and
-// as sums by function and worker. Pure.
+// Executions of workers for a job, from GET /api/v1/jobs/{id}/trace: a timeline, and sums by
+// function and worker. Pure.
 #pragma once
 
 #include <map>
@@ -15,13 +15,12 @@ constexpr std::size_t spans_max = 200'000;
 
 class spans {
  public:
-  /// Reads the next line of the trace. Returns false if the limit is reached; this line and further
-  /// ones are omitted.
+  /// Reads the next line. Returns false at the limit; this and further lines are omitted.
   bool read(std::string_view line);
   bool empty() const { return all_.empty(); }
 
   /// Returns objects {name, count, failed, total_ms, median_ms, p95_ms, longest_ms}, largest total
-  /// first, for functions with `by_function`, otherwise for workers.
+  /// first. `by_function`: of functions, else of workers.
   json::array sums(bool by_function) const;
   std::string timeline(std::int64_t from_ms, std::int64_t to_ms) const;
 
@@ -31,7 +30,7 @@ class spans {
     std::int64_t from_us, took_us;
     shade of;
   };
-  std::map<std::string, std::string> names_;  // also names of processes and threads, by number
+  std::map<std::string, std::string> names_;  // also of processes and threads, by number
   std::vector<span> all_;
 };
 

@@ -1,5 +1,4 @@
-// The directory that a program runs in: packs it, and uploads it unless the server has it already.
-// Main thread.
+// The directory that a program runs in: packed, and uploaded unless the server has it. Main thread.
 #pragma once
 
 #include <string>
@@ -10,11 +9,11 @@ namespace muster::cli {
 
 class code_upload {
  public:
-  /// Packs the directory and shows the progress on a terminal.
+  /// Packs it, and shows the progress on a terminal.
   /// @throws command_error (usage) if it cannot be packed.
   explicit code_upload(std::string const& directory);
 
-  /// SHA-256, 64 hexadecimal digits.
+  /// Returns the SHA-256, 64 hexadecimal digits.
   std::string const& hash() const { return hash_; }
   /// Submits a program whose `upload` is this directory. Throws as rest.
   json::value submit(rest& server, std::string const& body, bool once) const;

@@ -8,9 +8,9 @@
 
 namespace muster::cli {
 
-/// Compares `a` and `b`, each a name or id, or NAME#ATTEMPT for one attempt. Returns
-/// {"a":…,"b":…,"hosts":[…], "settings":[…]}.
-/// @throws command_error or request_error if one of them does not exist.
+/// Returns {"a":…,"b":…,"hosts":[…], "settings":[…]}. `a` and `b` are names or ids, or
+/// NAME#ATTEMPT.
+/// @throws command_error or request_error if one does not exist.
 json::value comparison(rest& server, std::string const& a, std::string const& b);
 std::string comparison_text(json::value const& both);
 

@@ -1,5 +1,5 @@
-// Follows a program until it ends: prints its states on stderr and the output of its ranks on
-// stdout, and forwards Ctrl-C. Main thread, once in a process.
+// Follows a program until it ends: prints its states on stderr and the output of ranks on stdout,
+// and forwards Ctrl-C. Main thread, once in a process.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace muster::cli {
 
-/// Follows the program at `path` and returns its exit status; see exit_status_of. The first SIGINT
-/// or SIGTERM asks the server to stop it, a second one cancels it, and a third one ends this
-/// process. Throws as rest; the program continues then.
+/// Returns the exit status, see exit_status_of. The first SIGINT or SIGTERM asks the server to stop
+/// the program at `path`, a second cancels it, a third ends this process. Throws as rest; the
+/// program continues then.
 int follow_program(rest& server, std::string const& path);
 
 }  // namespace muster::cli

@@ -19,8 +19,8 @@ struct launch_tasks {
   std::vector<std::string> commands;           // "ps=python ps.py", run by a shell
 };
 
-/// Converts --nproc, --nnodes and --gpus to `tasks` and `resources`; the default is one task.
-/// Returns the most ranks on one worker if --nnodes limits them, otherwise 0.
+/// Converts --nproc, --nnodes and --gpus to `tasks` and `resources`; without them, one task.
+/// Returns the most ranks on one worker; 0 without --nnodes.
 /// @throws command_error (usage)
 std::uint32_t spell_out(launch_tasks& given, std::string const& nnodes);
 
@@ -29,7 +29,6 @@ void add_launch_tasks(CLI::App& verb, launch_tasks& to);
 /// Returns the member `tasks` of a submission.
 /// @throws command_error (usage) that names the wrong flag.
 json::object tasks_json(launch_tasks const& given);
-/// Returns whether each of these types has a command of its own.
 bool all_have_commands(json::object const& tasks);
 
 }  // namespace muster::cli

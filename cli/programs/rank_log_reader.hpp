@@ -1,6 +1,6 @@
 // Prints the output of a program's ranks as lines that begin with the rank. Reads it in pieces,
-// attempt by attempt, including attempts that begin and end between two queries. A terminal also
-// shows incomplete lines. Main thread.
+// including attempts that begin and end between two queries. A terminal also shows incomplete
+// lines. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -17,31 +17,29 @@
 namespace muster::cli {
 
 struct rank_logs_asked {
-  std::int64_t attempt = 0;            // first one to read; 0: the last one
+  std::int64_t attempt = 0;            // first to read; 0: the last
   std::optional<std::int64_t> rank{};  // unset: all ranks
-  bool one_attempt = false;            // read only this attempt
-  bool once = false;                   // read only the present output
+  bool one_attempt = false;
+  bool once = false;  // without waiting for more
 };
 
 class rank_log_reader {
  public:
-  /// `path` is that of the program.
   rank_log_reader(rest& server, std::string path, rank_logs_asked asked)
       : server_(server), path_(std::move(path)), asked_(asked), attempt_(asked.attempt) {}
 
   enum class left {
-    more,     // there is more output now
-    waiting,  // another query later may return more
-    nothing   // the output is complete, or the rest is unavailable
+    more,
+    waiting,  // a later query may return more
+    nothing   // complete, or the rest is unavailable
   };
-  /// Prints new output. `program` and `ranks` are answers of the server. `program` must have been
-  /// queried before `ranks`.
+  /// Prints new output. `program` and `ranks` are answers of the server; query `program` first.
   left look(json::value const& program, json::array const& ranks);
-  /// Begins a new row if the last line is incomplete, before the caller prints text.
+  /// Begins a new row after an incomplete line, for text of the caller.
   void begin_row() { printer_.end(); }
   /// Prints incomplete lines that will not be completed.
   void finish();
-  /// Returns a description of output that was unavailable since the last call. Empty: none.
+  /// Describes output that was unavailable since the last call; or empty.
   std::string missing() { return std::exchange(missing_, {}); }
 
  private:
@@ -53,7 +51,7 @@ class rank_log_reader {
     bool gone = false;  // the server reports that it is unavailable
     std::unique_ptr<line_splitter> lines{};
   };
-  /// Returns the ranks to query, by number, with their labels as far as known.
+  /// Returns the ranks by number, with labels as far as known.
   std::map<std::int64_t, std::string> ranks_to_ask(json::array const& ranks, bool last);
   left look_at_all(json::array const& ranks, bool last, bool over);
   void print(rank const& r, std::string_view line);
@@ -64,16 +62,16 @@ class rank_log_reader {
   rest& server_;
   std::string const path_;
   rank_logs_asked const asked_;
-  std::int64_t attempt_;                 // the present attempt
-  std::optional<std::int64_t> count_{};  // number of its ranks, if it is not the last attempt
+  std::int64_t attempt_;
+  std::optional<std::int64_t> count_{};  // ranks, unless it is the last attempt
   int looks_ = 0;                        // queries since it ended
   line_printer printer_;
   std::map<std::int64_t, rank> ranks_;
   std::string why_, missing_;
 };
 
-/// Prints the output of the ranks of the program at `path`: of one rank or of all, of one attempt
-/// or of the last. `follow`: until the program, or the given attempt, ends.
+/// Prints the output of one rank or of all, of one attempt or of the last. `follow`: until the
+/// program or the given attempt ends.
 /// @throws request_error if the rank or the attempt does not exist.
 void print_program_logs(rest& server, std::string const& path, std::optional<std::uint32_t> rank,
                         std::optional<std::uint32_t> attempt, bool follow);

@@ -1,6 +1,6 @@
-// A private certificate authority in a directory, and the certificates that it issues: ca.pem and
-// ca.key, NAME.pem and NAME.key. Keys use the curve P-256 and are stored in files that only their
-// owner can read. Any thread, but only one at a time in a directory.
+// A private certificate authority in a directory: ca.pem and ca.key, and NAME.pem and NAME.key for
+// the certificates that it issues. Keys use the curve P-256; only their owner can read them. Any
+// thread, but only one at a time in a directory.
 #pragma once
 
 #include <filesystem>
@@ -22,16 +22,16 @@ struct certificate_request {
 
 bool has_authority(std::filesystem::path const& directory);
 
-/// Creates an authority, and the directory if necessary. FAILED_PRECONDITION if (a part of) an
-/// authority exists, or with the system's error about a file.
+/// Creates the directory if necessary. FAILED_PRECONDITION: (a part of) an authority exists, or the
+/// system's error about a file.
 muster::status make_authority(std::filesystem::path const& directory, unsigned days);
 
-/// Issues a certificate, and atomically replaces a key and a certificate with the same name.
+/// Issues a certificate; atomically replaces a key and a certificate of the same name.
 /// INVALID_ARGUMENT: the name or a host is invalid. FAILED_PRECONDITION: the authority cannot be
 /// read or has expired, or the system's error about a file.
 muster::status issue(std::filesystem::path const& directory, certificate_request const& r);
 
-/// Returns localhost with its addresses, and the name of this machine.
+/// Returns localhost with its addresses, and this machine's name.
 std::vector<std::string> default_hosts();
 
 }  // namespace muster::cli

@@ -12,8 +12,7 @@ namespace muster::cli::top {
 
 using steady = std::chrono::steady_clock;
 
-/// The data of a snapshot: at most `tasks_max` tasks, `programs_max` programs, and closures of
-/// `jobs_looked_into` jobs.
+/// Limited to `tasks_max` tasks, `programs_max` programs, and closures of `jobs_looked_into` jobs.
 struct frame {
   json::value version, overview;
   json::array tasks;
@@ -31,10 +30,10 @@ json::object to_json(frame const& f);
 enum class order { task, running, rate, failed };
 order after(order o);
 
-/// Rates between two frames. Rows are identified by incarnation, so a replaced task begins again.
+/// Rates between frames, by incarnation: a replaced task begins again.
 class rates {
  public:
-  /// Returns the closures that a task finishes per second; negative: not known yet.
+  /// Closures that a task finishes per second; negative: not known yet.
   double of(json::value const& task) const;
   void take(frame const& f);
 
@@ -51,10 +50,10 @@ struct look_and_feel {
   order sorted = order::task;
   std::size_t width = std::string::npos, height = std::string::npos;  // of the terminal
   std::string url;
-  std::string away;  // why there is no newer frame; may be empty
+  std::string away;  // why there is no newer frame; or empty
 };
 
-/// Returns lines without line ends: at most `height`, each at most `width` wide.
+/// Returns at most `height` lines, each at most `width` wide, without line ends.
 std::vector<std::string> lines_of(frame const& f, rates const& r, look_and_feel const& l);
 
 }  // namespace muster::cli::top

@@ -1,7 +1,6 @@
-// The terminal during `muster top`: the alternate screen, single key presses, and signals as
-// events. The terminal is restored in every case in which the program ends. Create one object in a
-// process, before the first thread, so that no other thread receives the signals. Main thread,
-// except wake().
+// The terminal during `muster top`: alternate screen, single keys, signals as events. It is
+// restored however the program ends. One object in a process, created before the first thread so
+// that no other thread receives the signals. Main thread, except wake().
 #pragma once
 
 #include <termios.h>
@@ -25,10 +24,10 @@ class terminal {
   struct heard {
     event what = event::redraw;
     char key = 0;
-    int signal = 0;  // if stopped: the signal
+    int signal = 0;  // if stopped
   };
-  /// Waits for the next key, signal or wake(), without a deadline. Handles SIGTSTP itself: restores
-  /// the terminal until the program continues.
+  /// Waits for a key, a signal or wake(), without deadline. Handles SIGTSTP: restores the terminal
+  /// until the program continues.
   heard wait();
   /// Makes wait() return. Any thread.
   void wake();
@@ -38,7 +37,7 @@ class terminal {
   };
   size measure() const;
   void draw(std::vector<std::string> const& lines);
-  /// Restores the terminal. The destructor does so as well.
+  /// Restores the terminal, as does the destructor.
   void give_back();
 
  private:

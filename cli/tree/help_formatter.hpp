@@ -1,4 +1,4 @@
-// The layout of --help: that of CLI11, with lines wrapped to the terminal's width.
+// CLI11's layout of --help, wrapped to the terminal's width.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,8 +10,8 @@ namespace muster::cli {
 /// Returns the width of the terminal on stdout, at most 100; 100 without a terminal.
 std::size_t help_columns();
 
-/// Wraps `text` to lines of `columns`, and indents all but the first by `indent`. A longer word
-/// gets a line of its own. `at`: columns already used on the first line.
+/// Wraps `text` to `columns`, with all but the first line indented. `at`: columns already used on
+/// the first line.
 std::string wrapped(std::string const& text, std::size_t columns, std::size_t indent,
                     std::size_t at);
 
@@ -22,14 +22,13 @@ class help_formatter : public CLI::Formatter {
   std::string make_description(CLI::App const* app) const override;
   std::string make_usage(CLI::App const* app, std::string name) const override;
   std::string make_subcommand(CLI::App const* verb) const override;
-  /// For a command with --help-all, --help omits the groups "Limits" and "Advanced".
+  /// Omits the groups "Limits" and "Advanced" if the command has --help-all.
   std::string make_help(CLI::App const* app, std::string name,
                         CLI::AppFormatMode mode) const override;
   std::string make_group(std::string group, bool is_positional,
                          std::vector<CLI::Option const*> options) const override;
   std::string make_option(CLI::Option const* option, bool is_positional) const override;
-  /// Joins full lines with the next into paragraphs. Commands are left unchanged so that they can
-  /// be pasted.
+  /// Joins full lines into paragraphs. Commands stay unchanged, for pasting.
   std::string make_footer(CLI::App const* app) const override;
 
  private:
@@ -37,7 +36,7 @@ class help_formatter : public CLI::Formatter {
 
   std::size_t columns_;
   mutable bool brief_ = false;        // while make_help runs
-  mutable std::size_t left_out_ = 0;  // number of omitted flags, for the footer
+  mutable std::size_t left_out_ = 0;  // omitted flags
 };
 
 }  // namespace muster::cli

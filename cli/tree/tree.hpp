@@ -1,5 +1,5 @@
-// The command line as data, read from the CLI11 tree that also parses it; completion scripts and
-// man pages generated from it. Pure.
+// The command line as data, read from CLI11's tree; completion scripts and man pages generated from
+// it. Pure.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -26,30 +26,28 @@ struct known_verb {
   std::vector<known_verb> below;
 };
 
-/// Returns the whole program with its commands, without hidden ones.
+/// Returns the whole program, without hidden commands.
 known_verb read_tree(CLI::App const& app);
 
-/// Returns a command and all commands below it; the command itself is first.
+/// Returns a command, then all commands below it.
 std::vector<known_verb const*> all_verbs(known_verb const& top);
 
-/// Joins words, by default with spaces.
 std::string joined(std::vector<std::string> const& words, std::string const& between = " ");
 
-// Shell scripts that complete commands, flags, choices and files of `muster …`. They do not
-// complete ids, which only the server knows.
+// Completion of commands, flags, choices and files, but not of ids, which only the server knows.
 std::string bash_completion(known_verb const& top);
 std::string zsh_completion(known_verb const& top);
 std::string fish_completion(known_verb const& top);
 
-// Man pages in roff with the man(7) macros, from the text of `--help`.
+// Man pages in roff with the man(7) macros.
 
 /// Returns "muster", "muster-serve", "muster-bench-kv".
 std::string page_name(known_verb const& v);
-/// The texts in the header and footer of pages.
+/// For header and footer.
 struct edition {
   std::string version, date;  // "0.1.0", "2026-01-31"
 };
-/// Returns the page in section 1. `top` is the whole program.
+/// Returns a page of section 1. `top` is the whole program.
 std::string man_page(known_verb const& v, known_verb const& top, edition const& e);
 
 }  // namespace muster::cli

@@ -21,7 +21,7 @@ inline void add_store_access(CLI::App& verb, server::shared_store& s) {
             "Password of the user in --store: the file's first line");
 }
 
-/// Returns the access to the store at `text`, which has the form of --store, with those flags.
+/// Returns the access to a store. `text` has the form of --store.
 /// @throws command_error for wrong usage, or if a file cannot be read.
 inline server::journal::etcd::access store_access(std::string const& text, server::shared_store s) {
   auto where = server::journal::etcd::parse_address(text);
@@ -34,8 +34,7 @@ inline server::journal::etcd::access store_access(std::string const& text, serve
   return std::move(*a);
 }
 
-/// Returns the error for a status. A refused operation is a usage error; damaged data and failed
-/// operations are not.
+/// Returns a usage error for a refused operation, otherwise a failure.
 inline command_error problem(muster::status const& s) {
   return {s.code == code::failed_precondition ? exit_usage : exit_failed, for_terminal(s.message)};
 }
@@ -46,8 +45,8 @@ T value_or_throw(muster::result<T> r) {
   return std::move(*r);
 }
 
-/// Returns a callback for the leader of etcd. It ends the process when another process becomes the
-/// leader, because nothing must be written afterwards.
+/// Returns a callback for the leader of etcd: ends the process when another becomes the leader,
+/// because nothing must be written then.
 inline auto lead_is_over(char const* verb) {
   return [verb](std::string const& why) {
     std::cerr << "muster " << verb << ": broken off, since " << why << std::endl;

@@ -1,5 +1,5 @@
-// A configuration file in the subset of TOML that settings need. For compatibility, it also accepts
-// strings without quotes. Errors name the file and the line. One thread.
+// A configuration file in a subset of TOML. For compatibility, strings need no quotes. Errors name
+// the file and the line. One thread.
 #pragma once
 
 #include <istream>
@@ -21,17 +21,17 @@ struct config_file {
   std::map<std::pair<std::string, std::string>, config_value> settings;
 
   config_value const* find(std::string const& section, std::string const& key) const;
-  /// Returns a position such as "muster.toml:3".
+  /// Returns "muster.toml:3".
   std::string at(std::size_t line) const { return path + ":" + std::to_string(line); }
 };
 
-/// Parses a configuration file. As in TOML, a table or a key must not be repeated.
+/// Parses a file. A table or a key must not be repeated.
 /// @throws command_error (usage) that names the file and the line.
 config_file parse_config(std::istream& text, std::string const& path);
-/// Reads and parses a file of at most 1 MiB. An empty path gives no settings.
+/// Reads a file of at most 1 MiB. An empty path gives no settings.
 config_file read_config(std::string const& path);
 
-/// Returns a value in a form that parse_config() accepts.
+/// Inverse of parse_config() for a value.
 std::string config_text(std::string const& value);
 
 }  // namespace muster::cli

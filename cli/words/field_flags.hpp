@@ -6,8 +6,8 @@
 
 namespace muster::cli {
 
-/// Rewrites "tasks.worker.resources.gpu: expected 1" about `field` to "--resource gpu: expected 1"
-/// if the command has that flag. Returns any other text unchanged.
+/// Turns "tasks.worker.resources.gpu: expected 1" about `field` into "--resource gpu: expected 1"
+/// if the command has the flag. Returns other text unchanged.
 std::string with_flags(CLI::App const& verb, std::string const& text, std::string const& field);
 
 }  // namespace muster::cli

@@ -13,25 +13,25 @@ enum class target { closure, value, job, program, object, dataset, per_worker, t
 
 struct found_target {
   target kind;
-  std::string id;        // "job_…"; for an object, as it was given; for a task "worker:3"
-  std::string path{};    // "/api/v1/jobs/job_…"
-  bool by_name = false;  // it was not given as an id
+  std::string id;      // "job_…"; for an object, as it was given; for a task "worker:3"
+  std::string path{};  // "/api/v1/jobs/job_…"
+  bool by_name = false;
 };
 
 struct target_options {
   std::string cluster{};  // empty: the main cluster
-  bool live = false;      // if several have the name, consider only those that have not ended
+  bool live = false;      // consider only those that have not ended
 };
 
-/// Finds what `word` names among the kinds that the command accepts. If several programs have the
-/// name, returns the newest and says so on stderr.
+/// Finds what `word` names among these kinds. Of several programs with the name, returns the newest
+/// and prints its id on stderr.
 /// @throws command_error (usage) for an id of another kind, and for an ambiguous name, with the
 /// ids.
 /// @throws command_error (failed) if there is none.
 found_target find_target(rest& server, std::string const& word, std::initializer_list<target> kinds,
                          target_options const& o = {});
 
-/// Returns the placeholder for these kinds, such as "CLOSURE_ID|JOB|PROGRAM".
+/// Returns "CLOSURE_ID|JOB|PROGRAM".
 std::string target_words(std::initializer_list<target> kinds);
 
 }  // namespace muster::cli

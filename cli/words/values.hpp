@@ -1,5 +1,5 @@
-// Validators for values of flags: whole numbers, sizes, names to choose from. Their messages say in
-// one line what is wrong and what is expected. Pure; any thread.
+// Validators for values of flags. Their messages say in one line what is wrong and what is
+// expected. Pure; any thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,18 +13,17 @@
 
 namespace muster::cli {
 
-/// Reports "'x': must be a whole number from 1 to 1000". If `most` is very large, only `least` is
-/// stated.
+/// Reports "'x': must be a whole number from 1 to 1000", without `most` if it is very large.
 CLI::Validator whole_number(std::int64_t least, std::uint64_t most);
 
-/// Converts sizes such as "64MiB" to a number of bytes.
+/// Turns "64MiB" into a number of bytes.
 CLI::Validator byte_size();
 
 /// Returns "'x' is none of table, json".
 std::string none_of(std::string const& text, std::vector<std::string> const& names);
 CLI::Validator one_of(std::vector<std::string> const& names);
 
-/// The number type of a flag's value: T, or the value type of an optional.
+/// T, or the value type of an optional.
 template <class T>
 struct number_in {
   using type = T;
@@ -37,7 +36,7 @@ template <class T>
 constexpr bool is_whole_number = std::is_integral_v<typename number_in<T>::type> &&
                                  !std::is_same_v<typename number_in<T>::type, bool>;
 
-/// Accepts numbers that fit the type of a flag's value and are at least `least`.
+/// Validates that a number is at least `least` and fits the type of the flag's value.
 template <class T>
 CLI::Validator number_that_fits(std::int64_t least) {
   using limits = std::numeric_limits<typename number_in<T>::type>;

@@ -26,7 +26,7 @@ enum class permission : std::uint8_t {
   work,        // attach a worker, which receives the arguments of its calls
   share,       // exchange blobs: granted to submitters and workers
   coordinate,  // act as a task of a cluster: keys, barriers, errors
-  read_keys,   // read the keys of a cluster: granted to viewers and tasks
+  read_keys,   // read the keys of a cluster: granted to every role
   administer,  // manage clusters, cordons, drains, tokens, and other users' submissions
 };
 

@@ -47,7 +47,7 @@ struct candidate {
 template <class Names>
 class closure_search {
  public:
-  /// All parameters outlive the search.
+  /// REQUIRES: all parameters outlive the search.
   closure_search(closure_query const& q, closure_bounds const& within, Names const& names)
       : query_(q), within_(within), listed_(names) {
     if (!q.text.empty() || !q.function.empty()) names_.resize(names.functions());

@@ -137,7 +137,7 @@ struct job_gone {
 using fact = std::variant<job_fact, accepted_fact, closure_fact, closure_gone, request_gone,
                           per_worker_fact, per_worker_gone, job_gone>;
 
-/// None: a per-worker value without an owner.
+/// Returns the owner; none: a per-worker value without an owner.
 inline session_id session_of(fact const& f) {
   return std::visit(
       [](auto const& one) {

@@ -48,7 +48,7 @@ class closure_book {
   /// Why a closure is taken back from a worker. Counted separately.
   enum class requeue_cause : std::uint8_t { loss, retry, retract };
 
-  /// All parameters outlive the book. Changes are appended to `out`.
+  /// REQUIRES: all parameters outlive the book. Changes are appended to `out`.
   closure_book(closure_table& records, config const& c, changes& out)
       : functions(c, out), records_(records), changes_(out) {}
 
@@ -67,7 +67,7 @@ class closure_book {
   void restoring(bool on) { restoring_ = on; }
   /// Sets the position of the session's next closure. REQUIRES: no closure of the session has it.
   void continue_at(session_number n, std::uint32_t order) { tallies_[n].scheduled = order; }
-  /// As create(), for a record that is already allocated.
+  /// Creates a closure in a record that is already allocated.
   void create_in(slot c, session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
   /// Assigns a closure to a worker. `runs`: a slot of the worker executes it at once; otherwise it
   /// is prefetched.

@@ -39,7 +39,7 @@ struct function_entry {
 
 class function_table {
  public:
-  /// Both outlive the table. Assigned and released numbers are reported in `out`.
+  /// REQUIRES: both outlive the table. Assigned and released numbers are reported in `out`.
   function_table(config const& c, changes& out) : config_(c), changes_(out) {}
 
   result<function_id> intern(std::string_view name) {
