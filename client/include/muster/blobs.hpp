@@ -102,6 +102,7 @@ struct blobs_options {
 ///   the worker, and the call is retried.
 class blob_error : public function_error {
  public:
+  /// Constructs the error.
   /// @param kind  INPUT or DEPENDENCY_LOST
   /// @param message  what failed and why
   blob_error(failure_kind kind, std::string const& message)

@@ -20,6 +20,7 @@ namespace muster {
 /// (TIMEOUT).
 class closure_error : public std::runtime_error {
  public:
+  /// Constructs the error from a failure.
   /// @param f  the failure
   explicit closure_error(muster::failure f)
       : std::runtime_error(std::string(name(f.kind)) + ": " + f.message), failure_(std::move(f)) {}

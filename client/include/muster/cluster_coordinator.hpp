@@ -138,8 +138,8 @@ class cluster_coordinator {
   /// @param options  the server, name, limits and times
   explicit cluster_coordinator(coordinator_options options);
   /// Cancels unfinished calls and closes the session, unless coordinator_options::detached is set.
-  /// Values that this process has already received stay readable through their handles. All threads
-  /// of the library have ended when this returns.
+  /// Values that this process has already received stay readable through their handles. No thread
+  /// keeps running for this coordinator.
   ~cluster_coordinator();
   cluster_coordinator(cluster_coordinator const&) = delete;
   cluster_coordinator& operator=(cluster_coordinator const&) = delete;
@@ -360,7 +360,7 @@ class cluster_coordinator {
   /// @param path  a directory that only this program needs to access
   /// @param o  how many checkpoints to keep and whether to pause calls
   /// @return the number of the checkpoint, once it is on disk
-  /// @throws std::invalid_argument  a variable has no name
+  /// @throws std::invalid_argument  a variable has no name, or checkpoint_options::keep is 0
   /// @throws std::system_error  a file could not be written
   /// @throws closure_error  the error of a call, or with `quiesce` the pending error
   /// @throws wait_timeout  with `quiesce`: calls did not end in time

@@ -76,6 +76,7 @@ class reporter {
 /// @endcode
 class context {
  public:
+  /// Constructs the context of a call; used by the library and by tests of functions.
   /// @param worker  the worker's place in the cluster; must outlive this object
   /// @param closure  the server's number of the call
   /// @param attempt  number of the attempt, from 1

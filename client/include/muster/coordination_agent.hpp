@@ -64,6 +64,10 @@ class key_watch {
 /// not answered for coordination_options::heartbeat_timeout. Other interrupted calls throw
 /// coordination_error (unavailable), because they may have been executed.
 ///
+/// Keys are paths: slashes separate folders; repeated, leading and trailing slashes are ignored.
+/// Values are any bytes. The ID of a barrier can be reused, and all its tasks must name the same
+/// participants.
+///
 /// Members may be called from any thread. On a thread of the library, members that wait throw
 /// std::logic_error. Each has an asynchronous version for a coroutine on any executor. Cancelling
 /// it (any cancellation type) throws operation_aborted and withdraws the request.
@@ -122,8 +126,7 @@ class coordination_agent {
   awaitable<std::vector<std::string>> async_wait_for_all(std::vector<std::string> devices,
                                                          milliseconds timeout);
 
-  // Keys are paths: slashes separate folders; repeated, leading and trailing slashes are ignored.
-  // Values are bytes.
+  // Keys.
   /// Stores a value, replacing an existing one.
   /// @param key  path of the key
   /// @param value  any bytes
@@ -184,7 +187,7 @@ class coordination_agent {
   /// @return stops the watch when it is destroyed
   key_watch watch(std::string folder, std::function<void(key_change const&)> on_change);
 
-  // Barriers. An ID can be reused; all tasks must name the same participants.
+  // Barriers.
   /// Waits until all participants have called it.
   /// @param id  name of the barrier
   /// @param timeout  counts from the first task that arrives; ends the barrier for all tasks

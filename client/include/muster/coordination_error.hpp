@@ -38,6 +38,7 @@ std::string_view name(coordination_code c) noexcept;
 /// The service rejected a call, or could not be reached (unavailable).
 class coordination_error : public std::runtime_error {
  public:
+  /// Constructs the error.
   /// @param c  the code
   /// @param message  what failed and why
   coordination_error(coordination_code c, std::string const& message)
@@ -53,6 +54,7 @@ class coordination_error : public std::runtime_error {
 /// A barrier ended without all participants: it timed out, was cancelled, or a participant failed.
 class coordination_barrier_error : public coordination_error {
  public:
+  /// Constructs the error.
   /// @param c  the code
   /// @param message  what failed and why
   /// @param barrier  ID of the barrier
@@ -74,6 +76,7 @@ class coordination_barrier_error : public coordination_error {
 /// The agent, or the whole run, has failed. The agent must connect again.
 class agent_error : public coordination_error {
  public:
+  /// Constructs the error.
   /// @param c  the code
   /// @param message  what failed and why
   /// @param task  the task that failed first

@@ -10,6 +10,7 @@ namespace muster {
 /// to stop, and no error is reported. Other exceptions, for example std::out_of_range, are errors.
 class end_of_data : public std::runtime_error {
  public:
+  /// Constructs the exception.
   /// @param what  the message
   explicit end_of_data(std::string const& what = "the end of the data")
       : std::runtime_error(what) {}

@@ -52,6 +52,7 @@ class function_error : public std::runtime_error {
 /// UNAVAILABLE; the server's settings determine both limits.
 class dependency_lost : public function_error {
  public:
+  /// Constructs the error.
   /// @param dependencies  names of the unavailable tasks, for example "ps:1"; at least one
   /// @param message  what failed and why
   dependency_lost(std::vector<std::string> dependencies, std::string const& message)

@@ -21,6 +21,7 @@ namespace muster {
 /// parameter passed both ways, with input_error.
 template <class T>
 struct keyword {
+  /// Constructs a keyword argument.
   /// @param n  name of the parameter
   /// @param v  the argument
   keyword(std::string n, T v) : name(std::move(n)), value(std::move(v)) {}

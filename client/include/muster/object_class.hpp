@@ -54,8 +54,9 @@ struct method_signature : without_object<boost::callable_traits::args_t<M, std::
 /// };
 ///
 /// muster::worker w({.server = "127.0.0.1:8476"});
-/// w.object(muster::object_class<counter>("Counter").constructor<int>().method("add",
-/// &counter::add));
+/// muster::object_class<counter> counters("Counter");
+/// counters.constructor<int>().method("add", &counter::add);
+/// w.object(counters);
 /// @endcode
 ///
 /// Methods run on threads of their own, not on those of functions. Methods of one object run one

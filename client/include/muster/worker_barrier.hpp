@@ -24,6 +24,7 @@ class barrier_error : public std::runtime_error {
 /// affects all participants. Members may be called from any thread.
 class worker_barrier {
  public:
+  /// Constructs a barrier.
   /// @param participants  names for messages; participants are numbered from 0 in this order
   explicit worker_barrier(std::vector<std::string> participants);
 

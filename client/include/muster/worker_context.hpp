@@ -36,7 +36,7 @@ struct worker_context_options {
   std::size_t participant = 0;
   /// Longest wait at the barrier.
   std::chrono::milliseconds barrier_timeout{3'600'000};
-  /// Requested when another task has failed.
+  /// A stop is requested when another task has failed.
   std::stop_token stop{};
   /// Address of the Muster server for sessions. Empty: the environment variable MUSTER_COORDINATOR.
   std::string server{};
@@ -53,6 +53,7 @@ struct worker_context_options {
 /// stop_requested may be called from any thread while the function runs.
 class worker_context {
  public:
+  /// Constructs the context of a call; used by run_distribute_coordinator.
   /// @param o  the task, the cluster and the strategy
   /// @throws cluster_error  the cluster has no such task, or neither a chief nor a worker if the
   ///   function runs for the whole cluster
@@ -126,6 +127,7 @@ worker_context* current_worker_context();
 /// Makes a context the current one of this thread while this object exists.
 class worker_context_scope {
  public:
+  /// Makes the context current.
   /// @param c  the context
   /// @throws cluster_error  invalid: this thread already runs a worker function
   explicit worker_context_scope(worker_context& c);
