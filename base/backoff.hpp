@@ -17,8 +17,8 @@ class backoff {
         span_(min_),
         random_(seed) {}
 
-  /// Returns a random delay between half of the current limit and the limit, at least 1 ms. The
-  /// limit doubles with each call, from `min` up to `max`.
+  /// Returns a random delay from half of the current limit to the limit. The limit starts at `min`
+  /// and doubles with each call, up to `max`.
   milliseconds next() {
     auto const whole = span_;
     span_ = std::min(span_ * 2, max_);

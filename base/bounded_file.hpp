@@ -11,14 +11,14 @@ namespace muster {
 /// Enough for any file of settings, tokens or certificates.
 inline constexpr std::size_t named_file_bytes_max = std::size_t{1} << 20;
 
-/// Number of pipes that read_bounded_file remembers. Beyond it, the oldest is forgotten.
+/// Pipes that read_bounded_file remembers. Beyond it, the oldest is forgotten.
 inline constexpr std::size_t named_pipes_max = 16;
 
-/// Reads a whole file, up to a limit, so that endless devices are rejected, too. A pipe, such as a
-/// shell's `<(…)`, is read once per process. Later calls with the same path return the same
+/// Reads a whole file, up to a limit, so that endless devices are rejected. A pipe, such as a
+/// shell's `<(…)`, is read once per process; later calls with the same path return the same
 /// content.
-/// @return the content. NOT_FOUND: the file cannot be read. INVALID_ARGUMENT: it has more than
-/// `bytes_max` bytes. The message contains the reason but not the file's name.
+/// @return the content. NOT_FOUND: unreadable. INVALID_ARGUMENT: more than `bytes_max` bytes. The
+/// message does not contain the file's name.
 result<std::string> read_bounded_file(std::string const& path,
                                       std::size_t bytes_max = named_file_bytes_max);
 

@@ -1,5 +1,5 @@
 // Assertions that stay enabled in release builds. A violation prints one line and aborts, because
-// continuing with wrong state is worse than a restart. Any thread.
+// wrong state is worse than a restart. Any thread.
 #pragma once
 
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace muster {
   std::abort();
 }
 
-// Aborts if `condition` is false. It must have no side effects that the program needs.
+// Aborts if `condition`, which must have no side effects, is false.
 // @param what describes in plain words what should have been true
 inline void check(bool condition, char const* what,
                   std::source_location where = std::source_location::current()) {

@@ -52,7 +52,6 @@ concept named_enum = requires(E e) {
   enum_names(e);
 };
 
-/// Enumerators of `E` with their names, by number.
 template <named_enum E>
 inline constexpr auto names_of_enum = enum_names(E{});
 
@@ -81,7 +80,6 @@ constexpr std::optional<E> enumerator_named(std::string_view text) {
   return {};
 }
 
-/// Returns the names of all enumerators, by number.
 template <named_enum E>
 constexpr auto all_names() {
   std::array<std::string_view, enum_size<E>> names{};

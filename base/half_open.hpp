@@ -1,6 +1,5 @@
-// Table of connections whose first request or HTTP/2 preface is incomplete. Decides which
-// connection must be closed to make room; the owner closes it. Belongs to a listener and is used on
-// its thread only.
+// Connections whose first request or HTTP/2 preface is incomplete. Decides which one must be closed
+// to make room; the owner closes it. Used on the thread of its listener only.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +10,13 @@
 
 namespace muster {
 
-/// Returns a key that identifies a peer, from the 4 or 16 bytes of an IP address. IPv4 addresses,
-/// also mapped into IPv6, count individually. IPv6 addresses count by their first half, because one
-/// host usually controls all addresses below it.
+/// Identifies a peer by the 4 or 16 bytes of an IP address. IPv4 addresses, also mapped into IPv6,
+/// count individually. IPv6 addresses count by their first half, because one host usually has all
+/// addresses below it.
 std::uint64_t peer_network(std::span<unsigned char const> address);
 
-/// Limit: an address has `per_address_max` places, which its newest connections get. A client that
-/// sends its request at once is therefore served even if its address, such as a proxy's, is
-/// flooded.
+/// An address has `per_address_max` places, which its newest connections get. So a client that
+/// sends its request at once is served even if its address, such as a proxy's, is flooded.
 template <class Connection>
 class half_open_table {
  public:
@@ -30,7 +28,6 @@ class half_open_table {
 
   explicit half_open_table(std::size_t per_address_max) : per_address_max_(per_address_max) {}
 
-  /// Adds a connection.
   /// @pre `c` outlives its place.
   place add(Connection& c, std::uint64_t network) {
     place const p{network, ++last_};
@@ -38,7 +35,7 @@ class half_open_table {
     by_network_[network].emplace(p.number, &c);
     return p;
   }
-  /// Removes a connection. Has no effect on an empty place.
+  /// Has no effect on an empty place.
   void remove(place& p) {
     if (p.number == 0) return;
     all_.erase(p.number);
@@ -48,10 +45,8 @@ class half_open_table {
     p = {};
   }
 
-  /// Returns the oldest connection, or null.
   Connection* oldest() const { return all_.empty() ? nullptr : all_.begin()->second; }
-  /// Returns the connection to close before another one of `network` is added; null while there is
-  /// room.
+  /// Returns the connection to close before another one of `network` is added, or null.
   Connection* surplus(std::uint64_t network) const {
     auto const it = by_network_.find(network);
     if (it == by_network_.end() || it->second.size() < per_address_max_) return nullptr;

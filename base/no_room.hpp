@@ -1,5 +1,5 @@
-// Errors due to a full disk. They have the code RESOURCE_EXHAUSTED like other limits, plus a flag,
-// because HTTP has a separate status for them (507). Any thread.
+// Errors due to a full disk: RESOURCE_EXHAUSTED like other limits, plus a flag, because HTTP has a
+// separate status (507). Any thread.
 #pragma once
 
 #include <string>
@@ -9,7 +9,6 @@
 
 namespace muster {
 
-/// Returns an error with the message "no room in `where`: `why`".
 inline status no_room(std::string_view where, std::string_view why) {
   status s{code::resource_exhausted,
            std::string("no room in ").append(where).append(": ").append(why)};

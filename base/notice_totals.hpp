@@ -7,7 +7,7 @@ namespace muster {
 
 struct notice_totals {
   std::uint64_t posted = 0;
-  std::uint64_t failed = 0;   ///< an address did not accept the notice
+  std::uint64_t failed = 0;
   std::uint64_t dropped = 0;  ///< too many notices were waiting
 };
 

@@ -24,11 +24,10 @@ auto percentile(Sorted const& sorted, double part) {
   return sorted[static_cast<std::size_t>(percentile_rank(part, sorted.size())) - 1];
 }
 
-/// Returns a percentile of grouped values. Only the smallest and largest value of each group are
-/// known. Values within a group are assumed to be evenly spaced.
+/// Returns a percentile of grouped values, assuming that the values of a group are evenly spaced.
 /// @param groups range of {count, least, most} in ascending order
-/// @return a value between `least` and `most` of its group, exact for groups of one or two values;
-/// a default value if there are no values
+/// @return a value from `least` to `most` of its group, exact for groups of one or two values;
+/// default: no values
 template <class Groups>
 auto percentile_of_groups(Groups const& groups, double part) {
   decltype(std::ranges::begin(groups)->least) none{};

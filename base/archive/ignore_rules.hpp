@@ -12,15 +12,14 @@ namespace muster {
 
 class ignore_rules {
  public:
-  /// Adds the lines of a file in `directory`, relative to the root (empty: the root itself). They
-  /// apply below that directory.
+  /// Adds the lines of a file in `directory`, relative to the root (empty: the root). They apply
+  /// below it.
   void add(std::string const& directory, std::string_view lines);
-  /// Returns whether to ignore a path, relative to the root, with "/" as separator. Contents of
-  /// ignored directories must not be asked for.
+  /// Returns whether to ignore a path, relative to the root, with "/" as separator. Not called for
+  /// contents of ignored directories.
   bool ignore(std::string_view path, bool is_directory) const;
 
   std::size_t size() const { return rules_.size(); }
-  /// Removes the rules that were added after the first `size`.
   void shrink(std::size_t size) { rules_.resize(size); }
 
  private:

@@ -1,6 +1,5 @@
-// Unpacks archives from untrusted sources. They may contain only files, directories and symbolic
-// links that stay inside. Owners, times and setuid bits are ignored. Any thread; blocks on the
-// disk.
+// Unpacks archives from untrusted sources: only files, directories and symbolic links that stay
+// inside. Ignores owners, times and setuid bits. Any thread; blocks on the disk.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,7 @@
 
 namespace muster {
 
-/// Error with a message for people, of one line.
+/// Has a message of one line.
 class unpack_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -23,10 +22,10 @@ struct unpacked_tree {
   std::uint64_t bytes = 0;  // total size of its files
 };
 
-/// Unpacks a tar, plain or compressed by gzip or zstd, into `to`. It must be an empty directory to
-/// which no other process writes.
+/// Unpacks a tar, plain or compressed by gzip or zstd, into `to`, an empty directory to which no
+/// other process writes.
 /// @throws unpack_error: not an archive, damaged, larger than `limits`, forbidden contents, or a
-/// disk error. Files that were already unpacked remain.
+/// disk error. Unpacked files remain.
 unpacked_tree unpack(std::filesystem::path const& archive, std::filesystem::path const& to,
                      tree_limits const& limits = {});
 

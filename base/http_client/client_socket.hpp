@@ -1,6 +1,5 @@
-// A connection of the HTTP client, over TCP or TLS. Blocking calls with a time limit, built on
-// Asio's asynchronous operations: each one is started and the context is run until it completes.
-// One thread.
+// A connection of the HTTP client, over TCP or TLS, with blocking calls and a time limit. Each call
+// runs an asynchronous operation of Asio to completion. One thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -39,8 +38,7 @@ class client_socket {
   /// certificate is not accepted. INVALID_ARGUMENT: a TLS file is unusable.
   http_error connect(http_target const& target, std::optional<time_point> limit);
   void close();
-  /// Returns whether the socket is connected to this server, and the server has neither sent
-  /// unexpected data nor closed the connection.
+  /// Returns whether it is connected to this server, without unexpected data or a close.
   bool usable_for(http_target const& target);
 
   /// Sets the time limit of the following operations; none: no limit.

@@ -18,7 +18,7 @@ namespace muster {
 
 struct http_request {
   std::string method = "GET";
-  std::string url;  // for example "http://127.0.0.1:8477/api/v1/jobs?limit=3"
+  std::string url;
   std::string body = {};
   std::string content_type = "application/json";  // sent if there is a body
   std::string token = {};  // sent as `Authorization: Bearer …` unless empty
@@ -33,19 +33,18 @@ struct http_response {
   std::string body;
 
   bool ok() const { return status >= 200 && status < 300; }
-  /// Returns the first header of this name, ignoring case, or an empty string.
+  /// Returns the first header of this name in any case, or an empty string.
   std::string_view header(std::string_view name) const;
 };
 
 struct http_client_options {
-  /// Maximum size of a response body. Beyond it, RESOURCE_EXHAUSTED. Streams are limited only per
-  /// line.
+  /// Limit of a response body. Beyond it, RESOURCE_EXHAUSTED. Streams are limited only per line.
   std::size_t answer_bytes_max = std::size_t{1} << 30;
   /// Certificate authorities for `https://` in PEM; empty: the system's.
   std::string ca_file = {};
-  /// If false, `https://` accepts any certificate, so any server can answer.
+  /// false: accept any certificate
   bool verify = true;
-  /// PEM files of the client certificate for servers that request one; empty: none.
+  /// PEM files of the client certificate; empty: none.
   std::string certificate_file = {}, key_file = {};
 };
 
@@ -62,8 +61,8 @@ class http_client {
   /// DEADLINE_EXCEEDED.
   http_result<http_response> send(http_request const& request);
 
-  /// Like send, but calls `line` for each line of a 2xx body as it arrives, without its end. Ends
-  /// the exchange early if `line` returns false. Bodies of other statuses are in the result.
+  /// Calls `line` for each line of a 2xx body as it arrives, without its end, until it returns
+  /// false. Other bodies are in the result. Otherwise like send.
   using line_handler = std::function<bool(std::string_view line)>;
   http_result<http_response> stream(http_request const& request, line_handler const& line);
 

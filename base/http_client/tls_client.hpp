@@ -9,7 +9,6 @@
 
 namespace muster {
 
-/// Deleter of a std::unique_ptr for OpenSSL objects.
 template <auto Free>
 struct freed_by {
   template <class T>
@@ -23,7 +22,7 @@ bool is_ip_address(std::string const& host);
 struct https_options {
   std::string ca_file = {};  // PEM; empty: the system's authorities, which SSL_CERT_FILE overrides
   bool verify = true;        // false: accept any certificate
-  // PEM files of the client certificate for servers that request one; empty: none.
+  // PEM files of the client certificate; empty: none.
   std::string certificate_file = {}, key_file = {};
 };
 
@@ -32,8 +31,8 @@ struct https_options {
 muster::result<std::unique_ptr<boost::asio::ssl::context>> make_client_context(
     https_options const&);
 
-/// Requests `host` (SNI) and verifies that the certificate is valid for it, as a DNS name or an IP
-/// address. Stores why verification failed.
+/// Requests `host` (SNI) and verifies that the certificate is valid for this DNS name or IP
+/// address.
 class certificate_check {
  public:
   certificate_check(SSL* connection, std::string const& host, https_options const& options);
@@ -41,10 +40,9 @@ class certificate_check {
   /// Verify callback for Asio. Stores the first fault and returns `accepted`.
   bool note(bool accepted, X509_STORE_CTX* context);
 
-  /// Returns the fault, for example "the certificate of CN=a is not accepted: certificate has
-  /// expired …", or an empty string.
+  /// Returns the first fault, such as "the certificate of CN=a is not accepted: certificate has
+  /// expired …"; empty: none.
   std::string const& fault() const { return fault_; }
-  /// Returns the kind of the fault, or none.
   http_failure failure() const { return failure_; }
 
  private:

@@ -1,5 +1,5 @@
-// Starts a program as a child in its own process group, with pipes for its output. The owner of the
-// `child` must reap it. Any thread. Returns once the program runs or has failed to start.
+// Starts a program in its own process group, with pipes for its output. The owner of the `child`
+// must reap it. Any thread. Returns once the program runs or has failed to start.
 #pragma once
 
 #include <sys/types.h>
@@ -15,10 +15,8 @@ namespace muster {
 
 using environment_map = std::map<std::string, std::string>;
 
-/// Returns the environment of this process.
 environment_map current_environment();
 
-/// User and groups of a process.
 struct process_user {
   uid_t user = 0;
   gid_t group = 0;
@@ -30,14 +28,14 @@ struct process_user {
 struct child_options {
   std::vector<std::string> argv;       // argv[0] is looked up in this process's PATH
   environment_map environment;         // complete environment
-  std::string cwd = {};                // empty: working directory of this process
-  std::optional<process_user> user{};  // unset: user of this process; setting it requires root
+  std::string cwd = {};                // empty: that of this process
+  std::optional<process_user> user{};  // unset: that of this process; requires root
   int in = -1;                         // standard input of the child; -1: empty
-  /// The kernel kills the child when the thread that started it ends. The thread must therefore
-  /// live as long as the child may.
+  /// The kernel kills the child when the thread that started it ends, so that thread must live as
+  /// long as the child may.
   bool dies_with_thread = false;
-  /// The child's signals have default actions. If this is true, SIGINT and SIGHUP stay ignored if
-  /// this process ignores them (nohup, background jobs of a shell).
+  /// The child has default signal actions. If true, SIGINT and SIGHUP stay ignored if they are
+  /// ignored here (nohup, background jobs).
   bool keeps_ignored_signals = false;
 };
 
@@ -49,14 +47,13 @@ struct child {
 /// Starts a child.
 /// @throws std::invalid_argument: empty argv, a NUL byte, or a name with '='. std::system_error
 /// with the errno of the failed call, including exec (ENOENT: no such command, EACCES: not
-/// executable). There is no child in these cases.
+/// executable).
 child start_child(child_options const& options);
 
-/// Returns a shell's exit status for a command that cannot be started: 127 if it was not found,
-/// otherwise 126.
+/// Returns a shell's status for a command that cannot be started: 127 if not found, otherwise 126.
 int status_of_start_error(int error);
 
-/// Returns the name of a signal, such as "SIGKILL", or "signal 40" if it has no name.
+/// Returns a name such as "SIGKILL", or "signal 40" without a name.
 std::string signal_name(int number);
 
 }  // namespace muster

@@ -36,11 +36,10 @@ class line_splitter {
     if (!rest_.empty()) finish();
   }
 
-  /// Returns whether an unfinished line has changed since it was reported.
+  /// Returns whether an unfinished line has changed since its last report.
   bool stands() const { return changed_; }
-  /// Reports the unfinished line, with a carriage return at its end. Does so once it is
-  /// `stands_for` old, counted from the first of these calls or its last report. The complete line
-  /// is reported again later.
+  /// Reports an unfinished line, with a carriage return at its end, once it is `stands_for` old
+  /// since the first of these calls or its last report. The complete line is reported again later.
   void report_standing(clock::time_point now) {
     if (!changed_) return;
     if (since_ == clock::time_point{}) since_ = now;

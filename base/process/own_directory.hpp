@@ -1,6 +1,6 @@
-// Private temporary directory that is removed with this object. Its lock is held while the owner
-// lives. Directories of killed processes are recognised by a free lock and removed when the next
-// one is created. Created and destroyed by one thread.
+// Private temporary directory, removed with this object. The owner holds its lock. Directories of
+// killed processes have a free lock and are removed when the next one is created. Created and
+// destroyed by one thread.
 //
 //   muster-programs-XXXXXX/lock    held by the owner while it lives
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// Removes directories of this user whose owners were killed: those whose names begin with `name`,
-/// and those of workers and local clusters of the Python package.
+/// Removes directories of this user whose owners were killed: names that begin with `name`, and
+/// those of workers and local clusters of the Python package.
 void remove_left_directories(std::string const& name);
 
 class own_directory {

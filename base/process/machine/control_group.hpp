@@ -1,5 +1,5 @@
 // Limits and usage of this process's control group, version 1 or 2. The tightest limit of the group
-// and its ancestors applies. Reads /proc and /sys.
+// and its ancestors applies.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ class control_group {
   /// `root`: prefix of /proc and /sys, for tests.
   explicit control_group(std::string const& root);
 
-  /// Returns the limit in bytes, or nothing if there is none.
+  /// In bytes, if there is a limit.
   std::optional<std::uint64_t> memory_limit() const { return memory_limit_; }
-  /// Returns the usage in bytes, excluding memory that the kernel can reclaim at once.
+  /// Returns the bytes in use, without memory that the kernel can reclaim at once.
   std::optional<std::uint64_t> memory() const;
-  /// Returns the limit in cores, or nothing if there is none.
+  /// In cores, if there is a limit.
   std::optional<double> cpu_limit() const { return cpu_limit_; }
   /// Returns the core-seconds used so far.
   std::optional<double> cpu_seconds() const;

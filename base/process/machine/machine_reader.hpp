@@ -1,5 +1,5 @@
 // Reads the values of base/machine.hpp. Rates are relative to the previous reading, so the first
-// has none. A reading can block as long as the kernel or a driver does.
+// has none. Can block as long as the kernel or a driver does.
 #pragma once
 
 #include <chrono>

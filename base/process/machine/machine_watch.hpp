@@ -1,5 +1,4 @@
-// Reads the state of the machine every 5 s on a thread of its own, because a reading can hang in
-// the kernel or a driver.
+// Reads the machine every 5 s on its own thread, because the kernel or a driver can hang.
 #pragma once
 
 #include <chrono>

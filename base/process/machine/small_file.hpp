@@ -8,13 +8,12 @@
 
 namespace muster {
 
-/// Returns up to 1 MiB of the file, or an empty string if it is unreadable.
+/// Returns up to 1 MiB; empty: unreadable.
 std::string read_small_file(std::string const& path);
-/// Returns the number at the beginning of the text, after blanks.
+/// Returns the number at the beginning, after blanks.
 std::optional<std::uint64_t> leading_number(std::string_view text);
-/// Returns the number after `key`, such as "MemTotal:" or "usage_usec", at the beginning of a line.
+/// Returns the number after `key`, such as "MemTotal:", at the beginning of a line.
 std::optional<std::uint64_t> number_after(std::string_view text, std::string_view key);
-/// Calls `line(std::string_view)` for each line.
 template <class Line>
 void each_line(std::string_view text, Line const& line) {
   while (!text.empty()) {

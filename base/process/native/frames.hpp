@@ -1,8 +1,8 @@
-// Finds function names and lines for sampled threads, in the debug tables of the files that the
-// process has mapped. Uses libdw of elfutils, which is loaded at first use.
+// Finds function names and lines for sampled threads, in the debug tables of the mapped files. Uses
+// libdw of elfutils, loaded at first use.
 //
-// The owner of the process controls these files. Files of another user must only be read in a
-// process without further privileges. One thread.
+// The owner of the process controls these files. Read those of another user only in a process
+// without further privileges. One thread.
 #pragma once
 
 #include <chrono>
@@ -27,10 +27,9 @@ class frame_finder {
   frame_finder(frame_finder const&) = delete;
   ~frame_finder();
 
-  /// Returns whether the library is available.
   bool can() const { return calls_ != nullptr; }
   /// Returns the stacks as text, in UTF-8 if names are. Threads with the same stack are grouped,
-  /// smallest group first. The first thread is last, as in faulthandler:
+  /// the smallest group first. The first thread is last, as in faulthandler:
   ///
   ///   Thread pool-0 and 7 alike (most recent call first):
   ///     File "libc.so.6" in futex_wait
@@ -38,8 +37,8 @@ class frame_finder {
   ///     File "/src/train.cpp", line 12 in step(int)
   ///     File "/src/train.cpp", line 30 in main
   ///
-  /// Resolves the first thread first. Omits threads that are not resolved by `until`. Returns an
-  /// empty string if the first thread was not resolved, or no thread was sampled.
+  /// The first thread is resolved first; threads that are not resolved by `until` are omitted.
+  /// Empty if the first thread is among them, or no thread was sampled.
   std::string frames_of(process_sample const& s, std::chrono::steady_clock::time_point until);
 
  private:

@@ -1,11 +1,11 @@
-// Samples the threads of a process: registers and the newest part of each stack. Frames are
-// resolved later, in another process (frames.hpp). A thread is stopped by ptrace while its stack is
-// copied, for tens of microseconds. It gets no signal and continues in the same system call.
+// Samples the threads of a process: registers and the newest part of each stack. Another process
+// resolves the frames later (frames.hpp). ptrace stops a thread for tens of microseconds while its
+// stack is copied. It gets no signal and continues in the same system call.
 //
 //   sample(pid) ──► registers, stack bytes, memory map ──► bytes ──► frames_of, in another process
 //
-// Data of the process is never interpreted as code or as a file here, so a privileged process can
-// sample that of another user.
+// Data of the process is never interpreted here, so a privileged process can sample that of another
+// user.
 #pragma once
 
 #include <sys/types.h>
@@ -34,7 +34,7 @@ struct process_sample {
   pid_t process = 0;
   std::string map{};                     // contents of /proc/PID/maps
   std::vector<thread_sample> threads{};  // first thread first
-  // Threads that were not sampled in time, or exceed the maximum.
+  // not sampled in time, or above the maximum
   std::size_t left_out = 0;
 };
 
@@ -43,9 +43,8 @@ inline constexpr std::size_t threads_max = 256;
 inline constexpr std::size_t stack_bytes_max = std::size_t{64} << 10;
 inline constexpr std::size_t map_bytes_max = std::size_t{4} << 20;
 
-/// Samples a process that this process may trace: a descendant of the same user. Blocks until
-/// `until` at most. Any thread; starts a thread. Returns no threads if it may not trace the
-/// process.
+/// Samples a process that this one may trace: a descendant of the same user. Blocks until `until`
+/// at most. Any thread; starts a thread. No threads: tracing is not permitted.
 process_sample sample(pid_t process, std::chrono::steady_clock::time_point until);
 
 /// Samples this process except for the calling thread, which waits.
@@ -53,7 +52,7 @@ process_sample sample_own(std::chrono::steady_clock::time_point until);
 
 /// Serialises a sample for another process on the same machine.
 std::string to_bytes(process_sample const& s);
-/// Removes a sample from the front of `bytes`. Returns nothing if they are incomplete or invalid.
+/// Removes a sample from the front of `bytes`. Nothing: incomplete or invalid.
 std::optional<process_sample> from_bytes(std::string_view& bytes);
 
 }  // namespace muster::native
