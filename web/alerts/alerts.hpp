@@ -69,7 +69,7 @@ struct pool_facts {
   std::vector<core::task_view> lost, late;     ///< the first tasks_max
   history::failed_jobs failed;                 ///< of the last hour
   history::failed_sessions failed_sessions;    ///< of the last hour
-  core::time_point waits_since = core::never;  ///< start of the current wait for a worker
+  core::time_point waits_since = core::never;  ///< since then, closures wait without any worker
   core::unmet_demand_view unmet_demand;
   core::gangs_view gangs;
   std::vector<troubled_program> failed_programs, waiting_programs;  ///< the newest first

@@ -167,7 +167,7 @@ template <class R>
 using answer = typename answer_of<R>::type;
 
 /// Work with the hub of the cluster that an id belongs to. A value that the work returns
-/// immediately is sent only when all earlier changes to the id's session are durable.
+/// immediately is sent once the current state of the id's session is durable.
 template <class Id, class F>
 struct pool_work {
   static constexpr bool is_told_durably = true;

@@ -154,7 +154,8 @@ void enter_barrier(engine_services& services, cluster_id c, barrier_visit const&
 }
 
 // A barrier that failed is a conflict (409), even if an agent's timeout caused it. The caller's own
-// timeout and a stopping service name no barrier and keep their status.
+// timeout and a stopping service name no barrier: the timeout keeps its status, the stop becomes
+// 503.
 problem visit_problem(coordination::fault const& f) {
   auto p = to_problem(to_status(f));
   if (f.barrier) p.status = 409;

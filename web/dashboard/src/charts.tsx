@@ -123,7 +123,6 @@ export function Charts() {
   );
 }
 
-// The meaning of the dashed lines.
 const MARKS = [
   ['restarting', 'start of the server'],
   ['error', 'a job failed'],

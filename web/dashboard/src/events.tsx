@@ -1,5 +1,3 @@
-// Events, newest first.
-
 import { foldEvents, type FoldedEvent } from './model/fold-events';
 import { age, count, moment } from './model/format';
 import { Grid, type Column } from './parts/grid';

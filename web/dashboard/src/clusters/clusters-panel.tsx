@@ -1,5 +1,3 @@
-// The clusters of this server with their states.
-
 import { fares, health, workersByPool, type Workers } from '../model/cluster-health';
 import { age, count, moment } from '../model/format';
 import { slow, store, viewNow } from '../page';

@@ -55,7 +55,6 @@ export const agentName = (agent: AgentRow): string => `${agent.job}:${agent.inde
 // Converts "/job:worker/task:3", as the coordination service names tasks, to "worker:3".
 export const taskName = (name: string): string => name.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
 
-// Removes the port, which leaves the host.
 export const hostOf = (address: string): string => address.replace(/:\d+$/, '');
 
 export function countPlights(agents: readonly AgentRow[]): Record<Plight, number> {
@@ -75,7 +74,6 @@ export function listAgents(agents: readonly AgentRow[], query = '', only: Plight
     .map(([, a]) => a);
 }
 
-// Returns a one-line remark about an agent.
 export function remark(agent: AgentRow): string {
   if (agent.error) return agent.error;
   if (plight(agent) === 'unheard') return 'not heard of since the restart of the server';

@@ -87,8 +87,8 @@ export function railOf(page: Page): Path {
   return page.path.startsWith('/workers') ? '/tasks' : page.path.startsWith('/programs') ? '/programs' : '/jobs';
 }
 
-// Converts an address of an earlier version to the present form. There, a job was a parameter, a closure was a choice on the page
-// of its job, and jobs of which nothing had started were RUNNING.
+// Converts an address of an earlier version to the present form. There, a job was a parameter, and a closure was a choice on the
+// page of its job. Jobs without a started closure were RUNNING.
 export function normal({ pathname, search }: Place): Place {
   const query = new URLSearchParams(search);
   const [first, id, ...rest] = parts(pathname);

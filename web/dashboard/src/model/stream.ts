@@ -1,9 +1,9 @@
 // Past and current work of each worker: bars in columns, and the bars of each lane. Plain data.
 //
-// The lane of a worker with several slots has several rows. A bar takes the free row that was used most recently, so that rows
-// stay few and one that is free for long is left to a long bar. Bars arrive in the order of their ends, so only the last ends of
-// the rows are compared. Ends are measured when messages arrive, so bars of a slot may overlap a little. There are still no more
-// rows than slots.
+// The lane of a worker with several slots has several rows. A bar takes the free row that was used most recently: this keeps the
+// number of rows low, and leaves rows that are free for long to long bars. Bars arrive in the order of their ends, so only the
+// last ends of the rows are compared. Ends are measured when messages arrive, so bars of a slot may overlap a little. There are
+// still no more rows than slots.
 
 import { ROWS_MAX, FAILED, LOST, type StreamBody } from './stream-protocol';
 

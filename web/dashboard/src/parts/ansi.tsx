@@ -1,7 +1,6 @@
 import { runs } from '../model/ansi';
 import { unturned } from '../model/bidi';
 
-// Output of a program in its colours.
 export function Ansi({ text }: { text: string }) {
   const all = runs(unturned(text));
   if (all.length === 1 && !all[0]!.style) return <>{all[0]!.text}</>;

@@ -126,7 +126,6 @@ function alone(values: ArrayLike<number | null | undefined>): number[] {
   return found;
 }
 
-// Draws markers as vertical lines.
 function mark(chart: uPlot, { markers, window: [from, to] }: Live): void {
   const { ctx, bbox } = chart;
   ctx.save();

@@ -1,5 +1,3 @@
-// Links within the dashboard.
-
 import type { ComponentChildren } from 'preact';
 import { shortId } from '../model/format';
 import { closureAddress, follow, jobAddress, workerAddress } from '../route';

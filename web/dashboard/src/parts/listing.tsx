@@ -107,7 +107,6 @@ export function Filters({ names, problem, children }: { names: readonly string[]
   );
 }
 
-// The saved filters of this page.
 function SavedHere() {
   const here = `${page.value.path}?`;
   const now = addressNow.value;

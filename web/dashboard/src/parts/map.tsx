@@ -185,7 +185,6 @@ function Tip({ at, map, scale }: { at: CellRef; map: Layout; scale: number }) {
   );
 }
 
-// Describes the map in words and numbers.
 function sentence(): string {
   const counts = countStates(store.tasks, shown.value, picked.value ? cluster() : undefined);
   const parts = CELL_STATES.map((state, n) => `${count(counts[n]!)} ${wordOf(state).toLowerCase()}`);

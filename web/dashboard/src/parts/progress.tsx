@@ -1,5 +1,3 @@
-// Progress by job and by function.
-
 import type { ComponentChildren } from 'preact';
 import { Bar, partsOf } from './bar';
 import { age, count, moment, outOf, percent, plural, short, shortId } from '../model/format';

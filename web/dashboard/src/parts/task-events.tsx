@@ -1,5 +1,3 @@
-// The events of a task, newest first.
-
 import { eventsOf } from '../model/fold-events';
 import { slow, store } from '../page';
 import { address, follow } from '../route';

@@ -1,5 +1,3 @@
-// Small text components.
-
 import { count } from '../model/format';
 
 // Text in one line that may be cut off: the title contains all of it.

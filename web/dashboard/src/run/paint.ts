@@ -1,5 +1,3 @@
-// Draws the timeline of a run on its canvas.
-
 import { AXIS, STRIP, type Layout } from '../model/run/layout';
 import { gapOf } from '../model/machines';
 import type { RunSteps, StepCurve } from '../model/run/steps';

@@ -1,5 +1,3 @@
-// The colours of functions and the shapes of bars.
-
 import { useMemo } from 'preact/hooks';
 import { HUES, hueNumbers, OTHER } from '../model/function-hue';
 import { count, plural } from '../model/format';

@@ -1,5 +1,3 @@
-// The preview of a value.
-
 import type { ValuePreview } from 'muster-rest';
 import { bytes } from '../format';
 
@@ -21,7 +19,6 @@ export function previewText(p: Preview): Shown {
   return { text: truncated ? p.text : pretty(p.text), note: '', truncated, shown: new TextEncoder().encode(p.text).length };
 }
 
-// Returns the location of a blob.
 export function whereItLies(p: Preview): string {
   const holders = p.holders?.join(', ') || p.holder;
   if (holders) return `in the memory of ${holders}${p.at_server ? ', with a copy at the server' : ''}`;

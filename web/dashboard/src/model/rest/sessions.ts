@@ -1,5 +1,3 @@
-// Describes the owner of a session.
-
 import { age } from '../format';
 import { ENDED, type JobView } from './views';
 
