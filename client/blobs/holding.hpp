@@ -1,10 +1,9 @@
-// Reports the contents of this process to the server over a stream (Hold), and receives which ones
-// to store there and which are no longer needed. A broken stream is reopened, and everything is
-// reported again. While the server does not support the call, nothing is held; it is asked again
-// from time to time.
+// Reports the contents of this process to the server over a stream (Hold). Receives which ones to
+// store there and which are no longer needed. After a broken stream everything is reported again.
+// While the server does not support the call, nothing is held; it is asked again from time to time.
 //
 // Owned by shared_values, and by itself until its stream has ended. Members may be called from any
-// thread unless documented otherwise. Reports that wait are limited by the contents held.
+// thread unless documented otherwise. Waiting reports are limited by the contents held.
 #pragma once
 
 #include <chrono>

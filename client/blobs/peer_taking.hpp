@@ -1,6 +1,6 @@
 // Fetches values directly from processes on other hosts, each with a ticket of the server. The
-// ticket is sent first and used once; tokens are never sent. If the server uses TLS, it creates the
-// holder's certificate and sends it with the ticket; only this certificate is trusted.
+// ticket is sent first and used once; tokens are never sent. If the server uses TLS, it sends the
+// holder's certificate with the ticket. Only this certificate is trusted.
 //
 // The request over TCP is a 32-byte ticket and a 32-byte name. The response is the size in 8 bytes
 // (little endian) and the content. A holder closes the connection to reject a request. The caller

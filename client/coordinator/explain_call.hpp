@@ -11,10 +11,10 @@ namespace muster::detail {
 
 class client_session;
 
-/// Returns ": " and the server's reason why a call (`number` is its token) has not ended, or why a
-/// call of an object (`number` is that of the object) has no answer. Returns an empty string if the
-/// wait was shorter than half a second, or the server has no reason or does not answer within a
-/// second. Must not run on the engine thread.
+/// Returns ": " and the server's reason why there is no result. `number` is the token of a call, or
+/// the number of an object whose call has no answer.
+/// Returns an empty string if the wait was shorter than half a second, or if the server gives no
+/// reason within a second. Must not run on the engine thread.
 std::string explanation(std::shared_ptr<client_session const> session, std::uint64_t number,
                         std::chrono::milliseconds waited);
 /// Asynchronous version of explanation, for a coroutine on any executor.

@@ -52,7 +52,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   /// with each call.
   explicit object_calls(std::string ticket) : ticket_(std::move(ticket)) {}
 
-  /// Sets callbacks; must be called first. `wake` announces that requests wait; it is called by any
+  /// Sets callbacks; must be called first. `wake` announces waiting requests and is called by any
   /// thread without locks. `later` is called by the thread that processes answers, and asks for
   /// repeat() after a delay. `erased` is called for each deleted object, `lost` with the task when
   /// a restarted server has lost an object.

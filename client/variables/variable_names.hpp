@@ -13,7 +13,7 @@ inline constexpr std::string_view variable_class_name = "muster.Variable";
 /// programs find the shards through it, and no other object can get the name.
 inline constexpr std::string_view sharded_class_name = "muster.ShardedVariable";
 
-/// Maximum bytes of a row. Pieces consist of whole rows. Those of a checkpoint also contain the
+/// Maximum bytes of a row. Pieces consist of whole rows. Pieces of a checkpoint also contain the
 /// slots of momentum and Adam, in one call.
 inline constexpr std::uint64_t row_bytes_max = std::uint64_t{7} << 20;
 

@@ -163,7 +163,7 @@ class cluster_coordinator {
   /// @return a handle of the output
   /// @throws wait_timeout  the queue stayed full for coordinator_options::schedule_timeout
   /// @throws unavailable_error  the session has ended
-  /// @throws std::invalid_argument  the arguments are too large; a name is used twice; or an
+  /// @throws std::invalid_argument  the arguments are too large, a name is used twice, or an
   ///   argument is a value of another coordinator that is not ready
   template <class Result, class... Args>
   remote_value<Result> submit(std::string_view function, Args const&... args) {

@@ -66,7 +66,7 @@ class reporter {
 
 /// Information about the call that a function executes, its cancellation, and reports of progress.
 ///
-/// The library creates it; it is valid during the call. The thread that runs the function uses it;
+/// Created by the library and valid during the call. Used by the thread that runs the function;
 /// cancelled(), log(), output() and progress() may be called from any thread.
 ///
 /// @code

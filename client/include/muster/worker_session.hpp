@@ -40,7 +40,7 @@ struct scaffold {
   std::function<void(worker_session&)> init{};
   /// Returns true if the job has been prepared; other tasks poll it. Empty: they do not wait.
   std::function<bool(worker_session&)> ready{};
-  /// Loads a checkpoint, if one is named; called by the chief. `from` is the directory or file as
+  /// Loads a checkpoint, if one is named. Called by the chief. `from` is the directory or file as
   /// given. Returns false if the directory has no checkpoint; `init` is then called.
   std::function<bool(worker_session&, std::string const& from)> restore{};
 };

@@ -44,8 +44,7 @@ struct signature : parameters_of<boost::callable_traits::args_t<F, std::tuple>> 
 using argument_values = std::vector<std::optional<boost::json::value>>;
 
 /// Parses the arguments and inserts per-worker values. Throws function_error of kind INPUT if they
-/// are not JSON, too many, name an unknown or repeated keyword, or refer to a value that this
-/// worker lacks.
+/// are not JSON or too many, if a keyword is unknown or repeated, or if this worker lacks a value.
 argument_values argument_list(context const& c, value_view args,
                               std::vector<std::string> const& parameters, std::size_t count);
 
