@@ -19,7 +19,6 @@ struct decimal {
   static schema::json schema() { return schema::matching("^[0-9]{1,20}$"); }
 };
 
-// Returns the age of a heartbeat; null if there was none.
 maybe_ms age(core::time_point t, core::time_point now) {
   if (t == core::time_point{}) return {};
   return {ms_since(t, now)};
@@ -172,7 +171,6 @@ void members(member_list const& m, history::straggler_view const& v) {
   m.list("hosts", v.hosts, late_host_members);
 }
 
-// Writes the value as text if its bytes are UTF-8.
 void members(member_list const& m, coordination::key_view const& k, bool with_value) {
   auto const value = k.value.view();
   bool const is_text = with_value && is_utf8(value);

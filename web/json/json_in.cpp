@@ -153,7 +153,6 @@ std::size_t value_end(std::string_view text, std::size_t at) {
   }
 }
 
-// Parses the text again to find the name with this hash.
 problem repeated_member(std::string_view text, std::uint64_t hash) {
   std::size_t good = 0;
   json::basic_parser<strict_handler> parser(parser_options());

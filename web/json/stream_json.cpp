@@ -25,7 +25,6 @@ struct state_number {
   static schema::json schema() { return schema::integer(0, 3); }
 };
 
-/// Returns an id as text; empty if there is none.
 template <class Id>
 std::string text_or_none(Id id) {
   return id == Id{} ? std::string() : core::text(id);

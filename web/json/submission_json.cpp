@@ -14,7 +14,6 @@ namespace {
 constexpr std::size_t name_bytes_max = 256;
 constexpr std::size_t metadata_bytes_max = 16 * 1024;
 
-// Returns the kind of a member that contains closure options, with a schema by reference.
 json_kind<core::closure_options> closure_options() {
   return {schema::ref("ClosureOptions"), closure_options_table().kind().read};
 }

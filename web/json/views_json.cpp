@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::string_view with_token = "id of the token that it came with";
 
-// 64 bits as 16 hexadecimal digits.
 struct hex_id {
   core::incarnation value{};
   void write(json_out& out) const { out.string(hex16(core::raw(value))); }

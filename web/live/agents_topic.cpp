@@ -11,7 +11,6 @@ std::string text(name_of_agent const& name) {
   return name.first + ":" + std::to_string(name.second);
 }
 
-// Returns one object with the members of both.
 std::string joined(std::string_view a, std::string_view b) {
   a.remove_suffix(1);
   b.remove_prefix(1);

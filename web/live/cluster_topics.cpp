@@ -107,7 +107,6 @@ struct agent_cursor {
   std::size_t cluster = 0, task = 0;
 };
 
-// Returns the next agents and advances the cursor.
 std::vector<named_agent> copy_agents(engine_services& services, std::vector<cluster_id> const& ids,
                                      agent_cursor& at) {
   auto const& all = services.coordination.state();

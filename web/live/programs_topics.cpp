@@ -94,7 +94,6 @@ programs_copy copy_programs(engine_services& services, programs_asked const& ask
   return c;
 }
 
-// Returns the row of a program in the list: the values that change, and the number of its ranks.
 std::string list_row(programs_copy::shown const& shown) {
   auto const& p = shown.row;
   return object_text([&](member_list const& m) {

@@ -15,7 +15,6 @@ std::optional<topic_name> topic_named(std::string_view text) {
   return {};
 }
 
-// Returns the names that a subscription may have, for error messages.
 std::string known_topics() {
   std::string all = "topics are ";
   for (auto const t : topic_names) all.append(name(t)).append(", ");

@@ -16,7 +16,6 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds alerts_every{1000};
 
-// Position in the listing of tasks: the pool, and the row within it.
 struct task_place {
   std::size_t pool = 0, row = 0;
 };
@@ -59,7 +58,6 @@ task_page tasks_from(server::pools& all, task_place from, server::cluster_scope 
   return page;
 }
 
-// Returns the running, ended and recently failed jobs of all clusters in scope, newest first.
 std::vector<core::job_view> watched_jobs(server::pools& all, server::cluster_scope const& scope) {
   std::vector<core::job_view> jobs;
   all.for_each([&](server::hub& h) {

@@ -12,7 +12,6 @@ namespace muster::web {
 namespace {
 using clock = std::chrono::steady_clock;
 
-// Shortest time between ticks.
 constexpr std::chrono::milliseconds tick_smallest{100};
 constexpr std::chrono::milliseconds sample_every{1000};
 constexpr std::chrono::milliseconds retry_after_stop{1000}, retry_after_slow{2000};

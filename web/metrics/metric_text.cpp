@@ -22,7 +22,6 @@ std::string escape_label(std::string_view text) {
   return out;
 }
 
-// Writes a family with one value for each cluster.
 template <class F>
 void write_family(metric_text& m, std::vector<coordination::cluster_view> const& clusters,
                   std::string_view name, std::string_view help, F value) {

@@ -58,7 +58,6 @@ class line_appender {
   }
 
  private:
-  // Parses the complete lines of `pending_` and keeps the incomplete last one.
   coro::task<std::optional<problem>> take_lines() {
     std::size_t from = 0;
     for (auto end = pending_.find('\n', searched_); end != std::string::npos;

@@ -1,4 +1,3 @@
-// Closures: list those of a job, show one, explain why it waits, cancel it.
 #include "base/text.hpp"
 #include "server/core/words/explanation_words.hpp"
 #include "server/history/closures.hpp"

@@ -1,4 +1,3 @@
-// The event feed: recent events, by number.
 #include "base/text.hpp"
 #include "server/history/store/records.hpp"
 #include "server/hub/access/program_scope.hpp"
@@ -60,7 +59,6 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
   past_query q;
   if (auto const wrong = read_past_query(query, q)) return refused(*wrong);
   auto const limit = query.limit();
-  // Without `after`, returns the newest events.
   constexpr auto newest = UINT64_MAX;
   auto const after = query.number("after", newest);
   auto const subject = std::string(query.text("subject"));

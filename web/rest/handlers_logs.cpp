@@ -1,4 +1,3 @@
-// Log lines of closures, by number, with a wait for the next line.
 #include "server/hub/id_parsing.hpp"
 #include "web/live/log_look.hpp"
 #include "web/rest/answers.hpp"

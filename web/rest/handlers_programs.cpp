@@ -22,7 +22,6 @@ constexpr std::uint32_t log_bytes_default = 64 << 10, log_bytes_max = 256 << 10;
 // can have 4 MiB.
 constexpr std::size_t page_bytes_max = std::size_t{4} << 20;
 
-// Returns the size of the fields that can be long.
 std::size_t bytes_of(core::program_view const& p) {
   auto bytes = p.spec.metadata.size();
   auto const add = [&bytes](std::vector<std::string> const& texts) {

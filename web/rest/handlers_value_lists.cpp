@@ -1,4 +1,3 @@
-// Lists of RemoteValues, the sessions that hold most of them, and previews of values.
 #include <absl/strings/escaping.h>
 
 #include <algorithm>

@@ -103,7 +103,6 @@ std::string_view tag_of(std::string_view pattern) {
   return found;
 }
 
-// An outcome of all operations, or of all operations of one kind.
 struct common_outcome {
   outcome what;
   bool (*concerns)(route const& r);
@@ -129,7 +128,6 @@ constexpr common_outcome common[] = {
     {{503, "The server is stopping, or did not answer in time"}, [](route const&) { return true; }},
 };
 
-// Returns the schema of a path parameter, from the segment before it.
 schema::json path_schema(std::string_view before) {
   constexpr std::pair<std::string_view, std::string_view> ids[] = {{"jobs", "job_"},
                                                                    {"closures", "cl_"},

@@ -33,7 +33,6 @@ std::string_view cookie_of(std::string_view header, std::string_view name) {
   return {};
 }
 
-// Returns the port of a `Host` header; empty if it has none.
 std::string_view port_of(std::string_view host) {
   auto const colon = host.rfind(':');
   if (colon == std::string_view::npos) return {};

@@ -136,7 +136,6 @@ struct web_server::impl {
     if (!ec && kept < 0 && manager) manager->keep("http", acceptor.native_handle());
   }
 
-  // Sets options that accepted sockets inherit.
   void prepare() {
     error_code ignored;
     acceptor.set_option(tcp::no_delay(true), ignored);

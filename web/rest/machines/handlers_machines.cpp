@@ -1,4 +1,3 @@
-// The machines of workers and of the server: current data, the last hour, and history.
 #include <map>
 
 #include "server/core/programs/controller.hpp"
@@ -66,7 +65,6 @@ muster::result<std::map<std::string, std::set<std::string>>> hosts_of(server::hu
   return hosts;
 }
 
-// Sets the hosts and the cluster of a program.
 muster::status find_hosts(engine_services& services, server::cluster_scope const& scope,
                           core::program_id id, std::string& cluster, machine_filter& into) {
   auto& h = services.pools.of(id);

@@ -22,7 +22,6 @@ auto as_past_page(std::string_view name) {
   };
 }
 
-// Without a store, returns the runs that are in memory.
 muster::result<past_page<generation>> runs_in_memory(engine_services& services,
                                                      std::string const& name, past_query const& q) {
   auto const c = find_cluster(services, name);

@@ -28,7 +28,6 @@ std::size_t steps_of(past_query const& q, core::duration step) {
   return static_cast<std::size_t>((q.to - q.from) / step) + 1;
 }
 
-// Selects the series whose number of points suits the time.
 std::uint32_t series_for(core::duration time) {
   return time <= 1h ? 0 : time <= 24h ? 1 : 2;
 }

@@ -51,7 +51,6 @@ class rank_search {
     return searched_ >= searched_bytes_max || clock::now() - begun_ > summary_read_for;
   }
 
-  // Returns the number of ranks.
   coro::task<muster::result<std::uint32_t>> begin(std::uint32_t attempt) {
     auto work = [id = program_, scope = scope_](
                     server::hub& h) -> muster::result<std::pair<std::uint32_t, std::uint32_t>> {
