@@ -61,7 +61,7 @@ bool printed_as_json(output_format format, Json const& answer) {
 struct request_end {
   /// The failures of all servers that were tried, if none answered.
   std::vector<muster::http_failure> failures{};
-  unsigned status = 0;  // of HTTP; 0: no answer
+  unsigned status = 0;  // HTTP status; 0: no answer
   /// From the problem document; may be empty.
   std::string code{}, field{};
 };

@@ -12,7 +12,7 @@ namespace muster::cli::postmortem {
 
 constexpr std::size_t lanes_max = 64;
 
-/// Style classes.
+/// Style classes of bars.
 enum class shade : char {
   ok = 'o',
   failed = 'f',

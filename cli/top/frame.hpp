@@ -12,7 +12,8 @@ namespace muster::cli::top {
 
 using steady = std::chrono::steady_clock;
 
-/// Limited to `tasks_max` tasks, `programs_max` programs, and closures of `jobs_looked_into` jobs.
+/// A snapshot, limited to `tasks_max` tasks, `programs_max` programs, and closures of
+/// `jobs_looked_into` jobs.
 struct frame {
   json::value version, overview;
   json::array tasks;

@@ -24,7 +24,7 @@ class terminal {
   struct heard {
     event what = event::redraw;
     char key = 0;
-    int signal = 0;  // if stopped
+    int signal = 0;  // the signal, if stopped
   };
   /// Waits for a key, a signal or wake(), without deadline. Handles SIGTSTP: restores the terminal
   /// until the program continues.

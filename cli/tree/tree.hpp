@@ -43,7 +43,7 @@ std::string fish_completion(known_verb const& top);
 
 /// Returns "muster", "muster-serve", "muster-bench-kv".
 std::string page_name(known_verb const& v);
-/// For header and footer.
+/// The text of a man page's header and footer.
 struct edition {
   std::string version, date;  // "0.1.0", "2026-01-31"
 };

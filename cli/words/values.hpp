@@ -23,7 +23,7 @@ CLI::Validator byte_size();
 std::string none_of(std::string const& text, std::vector<std::string> const& names);
 CLI::Validator one_of(std::vector<std::string> const& names);
 
-/// T, or the value type of an optional.
+/// The number type of a flag's value: T, or the value type of an optional.
 template <class T>
 struct number_in {
   using type = T;

@@ -53,8 +53,8 @@ struct span_view {
   duration busy{};    // sum: total execution time
   std::uint32_t count = 1;
   std::uint32_t failed = 0;
-  closure_id closure{};  // sum: none
-  session_id job{};      // sum, or the core's own: none
+  closure_id closure{};  // none for a sum
+  session_id job{};      // none for a sum, and for the core's own
   bool operator==(span_view const&) const = default;
 };
 
@@ -76,10 +76,10 @@ struct minute_view {
   duration busy{};  // of all executions, ended or not
 };
 
-/// A lane's name.
+/// The name of a lane, also the position of a page.
 using lane_key = std::pair<std::string, std::int64_t>;
 
-/// Sums have no job.
+/// The filter of a query. Sums belong to no job.
 struct activity_filter {
   time_point from{}, to = never;
   session_id job{};                  // none: any

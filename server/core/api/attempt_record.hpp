@@ -17,7 +17,7 @@ using muster::name;
 enum class stack_state : std::uint8_t {
   unknown = 0,  ///< it has not begun, or has ended
   taken = 1,
-  not_python = 2,  ///< not registered, and not readable from outside
+  not_python = 2,  ///< no Python process has registered, and its stack is not readable
   stopped = 3,     ///< by a signal or a debugger
   in_kernel = 4,   ///< uninterruptible system call
   no_answer = 5,   ///< registered, but wrote nothing
@@ -37,7 +37,7 @@ constexpr auto enum_names(stack_state) {
 enum class attempt_event : std::uint8_t {
   task_failed = 0,     ///< in the program's coordination cluster
   barrier_failed = 1,  ///< in the program's coordination cluster
-  worker_lost = 2,     ///< with ranks of the attempt
+  worker_lost = 2,     ///< a worker with ranks of the attempt was disconnected
   worker_back = 3,
   hangs = 4,  ///< no progress
   moves_again = 5,
@@ -67,7 +67,7 @@ struct attempt_record {
     std::string last{}, host{};  ///< the last task to arrive
     duration late{};             ///< after the median
     duration spread{};           ///< from the first to the last arrival
-    /// Present if there was space for all.
+    /// The time of one task's arrival. Recorded only if there was space for all tasks.
     struct arrival {
       std::uint32_t rank = 0;
       std::uint32_t after_us = 0;  ///< after the first arrival
@@ -78,7 +78,7 @@ struct attempt_record {
 
     bool operator==(meeting const&) const = default;
   };
-  /// Statistics over these barriers.
+  /// Statistics of a late task over these barriers.
   struct latecomer {
     std::string task{}, host{};
     std::uint32_t last = 0;  ///< times it was last
@@ -96,7 +96,7 @@ struct attempt_record {
 
     bool operator==(stack const&) const = default;
   };
-  /// With the last lines of output.
+  /// A rank that has ended, with its last lines of output.
   struct ended_rank {
     std::uint32_t rank = 0;
     std::string task{}, host{};

@@ -40,13 +40,13 @@ enum class move_reason : std::uint8_t {
   waits_to_gather,  ///< for its gang, or for a worker of its own
   ready,
   dispatched,   ///< to a reconnected worker that holds it; others are in effects::dispatches
-  started,      ///< it had been prefetched
+  started,      ///< a prefetched closure began to run
   preempted,    ///< another closure has taken its slot
-  taken_over,   ///< by its worker's new stream
-  retracted,    ///< for another worker
-  worker_lost,  ///< or its worker does not hold it, or cannot run it now
+  taken_over,   ///< its worker's new stream holds it
+  retracted,    ///< taken back for another worker
+  worker_lost,  ///< its worker is lost, does not hold it, or cannot run it now
   retried,
-  runs_long,  ///< so its worker is waited for if the server restarts
+  runs_long,  ///< long enough to wait for its worker if the server restarts
   unwanted,   ///< released by its client; it continues, and its value is dropped
 };
 

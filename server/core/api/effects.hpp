@@ -146,7 +146,7 @@ struct session_reply {
   bool operator==(session_reply const&) const = default;
 };
 
-/// In the order of the names. After an error, only those before the refused name.
+/// Numbers in the order of the names. After an error, only those before the refused name.
 struct functions_reply {
   std::vector<function_id> ids;
 

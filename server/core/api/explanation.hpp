@@ -29,10 +29,10 @@ enum class closure_reason : std::uint8_t {
   retry = 4,           ///< the function raised; retried after a pause
   pause = 5,           ///< requeued, and dispatched after a pause
   may_return = 6,      ///< it ran before a restart, and its worker may return with it
-  prefetched = 7,      ///< by a worker whose slots are busy
+  prefetched = 7,      ///< held by a worker whose slots are busy
   gang_not_ready = 8,  ///< closures of its gang are not ready
-  gang_too_large = 9,  ///< for the connected workers, even if idle
-  gang_waits = 10,     ///< for enough idle slots
+  gang_too_large = 9,  ///< the connected workers cannot hold its gang, even if idle
+  gang_waits = 10,     ///< its gang waits for enough idle slots
   exclusive = 11,      ///< waits for a worker of its own
   server_stops = 12,
   no_worker = 13,
@@ -122,7 +122,7 @@ struct version_wait {
   std::string family{};
   std::string wanted{};
   std::vector<std::string> present{};  ///< empty: no worker of the family is connected
-  duration fails_in{};                 ///< unless a worker with the function attaches
+  duration fails_in{};  ///< the closure fails then, unless a worker with the function attaches
 
   bool operator==(version_wait const&) const = default;
 };
@@ -179,7 +179,7 @@ struct explanation {
   std::optional<value_wait> waits{};
   bool stop_requested = false;
   std::optional<duration> away_for{};  ///< its worker's disconnection
-  duration requeue_in{};               ///< unless that worker reconnects
+  duration requeue_in{};  ///< the closure is requeued then, unless that worker reconnects
   // Ended.
   std::optional<core::failure> error{};
   std::string released{};  ///< why its value was dropped; or empty

@@ -89,7 +89,7 @@ struct closure_fact {
   bool operator==(closure_fact const&) const = default;
 };
 
-/// Released by its client; others of its request remain.
+/// A closure that its session's client has released, while others of its request remain.
 struct closure_gone {
   session_id job{};
   std::uint32_t order = 0;
@@ -97,7 +97,7 @@ struct closure_gone {
   bool operator==(closure_gone const&) const = default;
 };
 
-/// The last of its closures was released.
+/// A request whose last closure was released.
 struct request_gone {
   session_id job{};
   std::uint32_t first = 0;

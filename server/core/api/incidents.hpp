@@ -58,7 +58,7 @@ struct worker_lost {
   bool operator==(worker_lost const&) const = default;
 };
 
-/// Lost or disconnected for longer than recovery_timeout.
+/// A worker was lost or disconnected for longer than recovery_timeout.
 struct worker_given_up {
   std::string task;
   bool lost = true;  ///< false: deregistered
@@ -143,7 +143,7 @@ struct value_unreadable {
   bool operator==(value_unreadable const&) const = default;
 };
 
-/// The closure's value was released, but is needed.
+/// A closure runs again because its value was released but is needed.
 struct closure_runs_again {
   closure_id closure{};
   closure_id by{};

@@ -78,7 +78,8 @@ struct attempt_gone {
   bool operator==(attempt_gone const&) const = default;
 };
 
-/// Where the ranks of the last attempt run. It removes facts about ranks of the previous attempt.
+/// Where the ranks of the last attempt run. A new one replaces the facts about ranks of the
+/// previous attempt.
 struct placement_fact {
   struct place {
     std::string job{};

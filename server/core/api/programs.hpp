@@ -132,7 +132,7 @@ struct program_spec {
   std::string name{};
   std::vector<std::string> command{};
   std::vector<program_tasks> tasks{};
-  std::uint32_t per_worker = 0;  // ranks; 0: as many as fit
+  std::uint32_t per_worker = 0;  // most ranks on a worker; 0: as many as fit
   named_texts env{};
   std::string working_dir{};
   // SHA-256, in hexadecimal, of the blob that working directories are made from.

@@ -38,7 +38,7 @@ struct job_view {
   time_point deadline = never;
   std::uint64_t retried = 0;     // user errors
   std::uint64_t requeued = 0;    // closures taken back from lost workers
-  std::optional<failure> error;  // the first
+  std::optional<failure> error;  // the first one
   time_point created{};
   time_point finished{};  // epoch: unfinished
   std::string metadata;
