@@ -20,7 +20,7 @@ class key_watching : public std::enable_shared_from_this<key_watching> {
   key_watching(coro::engine_context& engine, std::string f, handler h)
       : folder(std::move(f)), on_change(std::move(h)), engine_(&engine) {}
 
-  /// See key_watch::stop. May be called from any thread.
+  /// See key_watch::stop. Thread-safe.
   void stop();
 
   // Engine thread.

@@ -2,8 +2,8 @@
 // store there and which are no longer needed. After a broken stream everything is reported again.
 // While the server does not support the call, nothing is held; it is asked again from time to time.
 //
-// Owned by shared_values, and by itself until its stream has ended. Members may be called from any
-// thread unless documented otherwise. Waiting reports are limited by the contents held.
+// Owned by shared_values, and by itself until its stream has ended. Thread-safe unless documented
+// otherwise. Waiting reports are limited by the contents held.
 #pragma once
 
 #include <chrono>

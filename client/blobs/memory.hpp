@@ -1,6 +1,6 @@
 // Memory that other processes can map: sealed memfds, which cannot be modified or truncated. The
 // kernel frees one with its last descriptor or mapping. The content's name is the file name, or a
-// label at the end if the memory can be reused (regions.hpp). All functions are thread-safe.
+// label at the end if the memory can be reused (regions.hpp). Thread-safe.
 #pragma once
 
 #include <cstdint>

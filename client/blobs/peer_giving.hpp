@@ -2,8 +2,8 @@
 // peer_taking.hpp for the protocol. If the server uses TLS, so does this, with a certificate that
 // the server created for this process.
 //
-// Owned by shared_values. Members may be called from any thread. One thread accepts connections,
-// and each connection has a thread.
+// Owned by shared_values. Thread-safe. One thread accepts connections, and each connection has a
+// thread.
 #pragma once
 
 #include <chrono>

@@ -61,8 +61,8 @@ class region {
   std::optional<clock::time_point> free_since_;
 };
 
-/// The regions of a process. Members may be called from any thread. A thread of its own drops
-/// unused regions and ends with the last one.
+/// The regions of a process. Thread-safe. A thread of its own drops unused regions and ends with
+/// the last one.
 class region_store {
  public:
   explicit region_store(region_limits limits = {}) : shared_(std::make_shared<state>(limits)) {}

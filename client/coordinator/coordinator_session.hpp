@@ -26,7 +26,7 @@ class coordinator_session final : public client_session {
   explicit coordinator_session(coordinator_options options);
 
   /// Returns the server's ID of a call; 0 until it has finished, or if it never reached the server.
-  /// May be called from any thread. Precondition: a handle has this token.
+  /// Thread-safe. Precondition: a handle has this token.
   std::uint64_t closure_id(std::uint64_t token) const;
   /// Must be called before start().
   void begin_objects(std::weak_ptr<client_engine> engine);

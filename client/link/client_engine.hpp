@@ -19,8 +19,8 @@ namespace muster {
 
 class client_engine {
  public:
-  /// Returns the engine. Users must keep the pointer while any of their code runs on it. May be
-  /// called from any thread.
+  /// Returns the engine. Users must keep the pointer while any of their code runs on it.
+  /// Thread-safe.
   static std::shared_ptr<client_engine> shared();
 
   /// Must not run on the engine thread.

@@ -38,7 +38,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   static constexpr std::size_t drops_max = 10'000;
   /// Maximum number of waiting methods per call that are reported to the server.
   static constexpr std::size_t waits_max = 64;
-  /// Maximum number of answers, and of their bytes, that the server may keep needlessly.
+  /// Maximum number of unacknowledged answers, and of their bytes, which the server keeps.
   static constexpr std::size_t taken_max = 256;
   static constexpr std::size_t taken_bytes_max = std::size_t{64} << 10;
   static constexpr std::size_t per_message_max = 1000;

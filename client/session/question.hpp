@@ -48,7 +48,7 @@ class question : public std::enable_shared_from_this<question<T>> {
     });
   }
 
-  /// Cancels the operation because its caller has stopped waiting. May be called from any thread.
+  /// Cancels the operation because its caller has stopped waiting. Thread-safe.
   void cancel() {
     engine.post([self = this->shared_from_this()] {
       if (self->ticket_ != nullptr) self->ticket_->cut_short(ticket::cut::cancelled);

@@ -13,8 +13,7 @@ struct worker_identity;
 
 namespace muster::detail {
 
-/// Bytes of a blob, kept by the copies of the blob and by the calls that name it. Members may be
-/// called from any thread.
+/// Bytes of a blob, kept by the copies of the blob and by the calls that name it. Thread-safe.
 class blob_content {
  public:
   virtual ~blob_content() = default;
