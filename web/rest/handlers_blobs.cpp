@@ -179,7 +179,7 @@ coro::task<response> stream_blob(web_context& context, exchange& ex, std::string
 }
 
 // Returns the size of a blob. Waits for a blob that only a worker or client holds in memory.
-// Replaces `hash` by the hash under which the blob is stored.
+// Replaces `hash` by the current name if the blob was lost and recomputed.
 coro::task<muster::result<std::optional<std::uint64_t>>> find_blob(web_context& context,
                                                                    std::string& hash) {
   auto fetch = [&hash](engine_services& services, answer_handle<muster::status> const& slot) {
