@@ -1,4 +1,5 @@
-// Agents of the C++ library against a real server: death, restart; and a shell script among them.
+// Coordination clients of the C++ library and a shell script against a real server: failures and
+// restarts.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-// The parts of the command line that need no server: durations, tables, progress, addresses.
+// Parts of the command line that need no server: durations, tables, progress, addresses.
 #include <gtest/gtest.h>
 
 #include <sstream>

@@ -55,7 +55,7 @@ bool cluster::read_ready_file() {
 
 process& cluster::serve_behind(words const& before, words const& flags) {
   std::filesystem::remove(file("ready.json"));
-  // A restarted server gets the addresses of the one before.
+  // A restarted server gets the same addresses.
   words all{"serve", "--ready-file", file("ready.json"), "--http",
             http_.empty() ? "127.0.0.1:0" : http_};
   if (std::find(flags.begin(), flags.end(), "--grpc") == flags.end())

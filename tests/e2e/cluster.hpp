@@ -1,4 +1,4 @@
-// A server, its workers and the command line as real processes on ports that the system picks.
+// Runs a server, its workers and the command line as real processes on ports that the system picks.
 #pragma once
 
 #include <boost/json.hpp>
@@ -20,32 +20,32 @@ struct finished {
 
 class cluster {
  public:
-  /// Starts `muster serve` with these further flags and waits until it is ready.
+  /// Starts `muster serve` with these flags, and waits until it is ready.
   process& serve(words const& flags = {}) { return serve_behind({}, flags); }
-  /// The same with words before the program's name.
+  /// Starts `muster serve` through the command `before`, and waits until it is ready.
   process& serve_behind(words const& before, words const& flags = {});
-  /// The same without waiting; `grpc` and `http` as given.
+  /// Starts `muster serve` at `grpc` and `http`, and does not wait.
   process& spawn(words const& words_after_muster,
                  std::vector<std::pair<std::string, std::string>> environment = {});
   process& worker(words const& flags = {});
-  /// Any program.
+  /// Starts any program.
   process& program(words const& arguments,
                    std::vector<std::pair<std::string, std::string>> environment = {});
-  /// The same with words before the program's name, such as `ip netns exec NAME`.
+  /// Starts muster through the command `before`, such as `ip netns exec NAME`.
   process& spawn_behind(words const& before, words const& words_after_muster);
-  /// Runs a verb of the command line against this server until it ends.
+  /// Runs a command against this server until it ends.
   finished run(words const& words_after_muster, std::filesystem::path const& input = {},
                std::vector<std::pair<std::string, std::string>> environment = {});
 
   std::string text(std::string const& path);
   boost::json::value get(std::string const& path);
   unsigned status_of(std::string const& path);
-  /// JSON, answered with success.
+  /// Sends JSON, and expects success.
   boost::json::value post(std::string const& path, std::string body);
-  /// True once as many tasks of the default cluster have this state.
+  /// Waits until `count` tasks of the default cluster have this state.
   bool await_tasks(std::size_t count, std::string const& state = "CONNECTED");
   boost::json::array tasks();
-  /// True once `field` of the job's counts is at least `n`.
+  /// Waits until `field` of the job's counts is at least `n`.
   bool await_count(std::string const& job, std::string const& field, std::int64_t n);
 
   std::string const& grpc() const { return grpc_; }

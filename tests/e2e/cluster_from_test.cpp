@@ -1,4 +1,5 @@
-// `muster serve --cluster-from`: the server declares what a resolver knows, and follows it.
+// `muster serve --cluster-from`: the server declares the cluster that a resolver reports, and
+// follows its changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Clusters, agents, barriers, keys and events on the command line, as a user types them.
+// Clusters, coordination clients, barriers, keys and events on the command line.
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace muster::e2e {
 namespace {
 
-// An agent that registers and may wait at a barrier; its calls end when the test does.
+// Registers a task, and can wait at a barrier. Its calls are cancelled when the test ends.
 class agent {
  public:
   agent(std::string const& address, int task)

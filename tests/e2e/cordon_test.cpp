@@ -1,4 +1,4 @@
-// What operators say of tasks, and what failed in a job run again, through the command line.
+// Operators cordon and drain workers, and retry failed closures, from the command line.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// `muster data`: looking after the directory of a real server.
+// `muster data` with the directory of a real server.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -28,7 +28,7 @@ void stop(process& server) {
   EXPECT_EQ(server.wait(), 0);
 }
 
-// Names, bytes and times.
+// Returns names, contents and times.
 std::map<std::string, std::string> state_of(fs::path const& directory) {
   std::map<std::string, std::string> all;
   for (auto const& f : fs::directory_iterator(directory))
@@ -105,7 +105,7 @@ TEST(data, dump_is_a_line_of_json_an_entry) {
   EXPECT_EQ(c.run({"data", "dump", data, "--cluster", "other"}).out, "");
   expect_one_line(c.run({"data", "dump", data, "--kind", "thing"}), 2,
                   "is none of format, cluster");
-  // Whoever reads may leave.
+  // The reader of a pipe may exit first.
   auto& left = c.program({"/bin/bash", "-c",
                           "{ sleep 0.2; \"$0\" data dump \"$1\"; echo \"left $?\" >&2; } | true",
                           MUSTER_BINARY, data});
@@ -242,7 +242,7 @@ TEST(data, of_a_newer_server_or_of_nobody_is_refused) {
   expect_one_line(c.run({"data", "mend", data}), 2, "is none of check, dump, compact");
 }
 
-// A directory whose copying takes a while.
+// Makes a directory that takes a while to copy.
 void make_large(std::string const& data) {
   using change = server::journal::change;
   auto s = server::journal::rocks_store::open(data);

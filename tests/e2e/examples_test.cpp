@@ -1,4 +1,4 @@
-// The programs of examples/, which docs/cpp.md shows, do what it says of them.
+// The programs in examples/, which docs/cpp.md shows, work as described.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-// A closure that kills whoever runs it takes others with it no longer than three times.
+// A closure that has killed three workers runs alone afterwards.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cluster.hpp"
@@ -8,8 +8,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Three times it kills the worker, its parent, while others run beside it; then it waits for a
-// file.
+// Kills the worker, its parent, three times while others run. Then it waits for a file.
 constexpr auto killer = R"(n=$(cat lives 2>/dev/null || echo 0)
 echo $((n + 1)) >lives
 [ $n -ge 3 ] || { sleep 0.3; kill -9 $PPID; exit; }

@@ -1,4 +1,4 @@
-// A server whose ports are flooded, and one that has no file descriptor left.
+// A server whose ports are flooded, and a server without free file descriptors.
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -18,7 +18,7 @@ std::string const preface("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 
 std::string const half_preface = preface.substr(0, 20);
 std::string const half_request = "GET /livez HTTP/1.1\r\nHost: loc";
 
-// Connections that say these words and stay.
+// Connections that send these bytes and stay open.
 class crowd {
  public:
   crowd(std::string const& address, std::size_t size, std::string const& words) {
@@ -29,7 +29,7 @@ class crowd {
   std::deque<test::raw_socket> all_;
 };
 
-// Over a connection of its own.
+// Requests /livez over a new connection.
 unsigned livez(cluster const& c) {
   http_client client;
   http_request r;

@@ -1,4 +1,4 @@
-// What running closures print, seen through the command line while they run and afterwards.
+// Output of running closures on the command line, during and after their execution.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct logs : testing::Test {
     c.serve();
     c.worker({"--allow-exec", "--slots", "2"});
   }
-  /// Arguments of a closure that runs this shell script.
+  /// Returns the arguments of a closure that runs this shell script.
   static std::string shell(std::string const& script) {
     return boost::json::serialize(boost::json::array{"sh", "-c", script});
   }
@@ -30,7 +30,7 @@ TEST_F(logs, follow_shows_lines_on_stderr_and_values_on_stdout) {
                    "\n");
 }
 
-// The script ends only once somebody has seen its first line.
+// The script ends only after its first line was seen.
 TEST_F(logs, lines_come_while_the_closure_runs) {
   auto const go_on = c.file("go_on").string();
   auto const submitted =
@@ -68,7 +68,8 @@ TEST_F(logs, follow_gives_up_when_its_time_is_over) {
 }
 
 TEST_F(logs, a_flood_keeps_the_newest_lines_and_says_how_many_are_gone) {
-  // More than the server keeps, less than what makes a slow worker drop some itself (1 MiB).
+  // More than the server keeps, but less than the 1 MiB above which a slow worker drops lines
+  // itself.
   auto const f = c.run({"submit", "muster.exec", shell("seq 12000"), "--timeout", "30s"});
   ASSERT_EQ(f.status, 0) << f.err;
   auto const tail = c.run({"logs", "job_0000000000000001", "--tail", "2"});

@@ -6,9 +6,8 @@
 
 namespace muster::e2e {
 
-// Names and addresses from the process id: tests run side by side, mostly in neighbouring
-// processes. Each has a subnet of its own, four addresses of the range that is kept for tests,
-// 198.18.0.0/15.
+// Derives names and addresses from the process id, since tests run in parallel. Each test has a
+// subnet of four addresses in the range reserved for tests, 198.18.0.0/15.
 network::network() {
   auto const id = static_cast<unsigned>(getpid());
   auto const offset = id % (1u << 15) * 4;
@@ -44,7 +43,7 @@ void network::plug_in() const {
   run("link set " + near_ + " up");
 }
 
-// Empty, or what it said when it failed.
+// Returns an empty string, or the error output of the command.
 std::string network::run(std::string const& command) const {
   auto* const pipe = popen(("ip " + command + " 2>&1").c_str(), "r");
   if (!pipe) return "cannot start a shell";

@@ -1,5 +1,5 @@
-// A second network for one test: a namespace joined to this one by a cable that can be unplugged.
-// Needs the right to make namespaces (root, as a rule) and the `ip` program.
+// A network namespace for one test, joined by a virtual cable that can be unplugged. Needs
+// permission to create namespaces (usually root) and the `ip` program.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ class network {
   ~network();
   network(network const&) = delete;
 
-  /// Empty when the network is there, else why it is not.
+  /// Returns why the network could not be created; empty if it was.
   std::string const& problem() const { return problem_; }
 
-  /// This side's address, reachable from the other side.
+  /// Returns the address of this side, reachable from the other side.
   std::string const& address() const { return near_address_; }
-  /// To be put before a command line that is to run on the other side.
+  /// Returns the prefix for command lines that are to run on the other side.
   std::string const& name() const { return name_; }
 
   void unplug() const;

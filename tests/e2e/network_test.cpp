@@ -1,4 +1,4 @@
-// The network between worker and server goes away for a while, and comes back in time or too late.
+// The network between worker and server fails, and recovers before or after the heartbeat timeout.
 #include "tests/e2e/network.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ struct cut_network : testing::Test {
         {"/usr/bin/env", "ip", "netns", "exec", net.name()},
         {"worker", "--server", c.grpc(), "--index", "0", "--slots", "1", "--allow-exec"});
   }
-  /// A job of one step of so many seconds that leaves a line when it begins.
+  /// Submits a job with one step of `seconds`, which writes a line when it begins.
   std::string step(std::string const& seconds) {
     auto const script = "echo begin >> " + c.file("steps").string() + "; sleep " + seconds;
     auto const argv = json::serialize(json::array{"sh", "-c", script});
@@ -54,8 +54,8 @@ struct cut_network : testing::Test {
   cluster c;
 };
 
-// Shorter than the heartbeat timeout: the connection itself survives, or the worker dials anew; in
-// either case the step that runs goes on, and its result, ready while nobody could hear it, counts.
+// The outage is shorter than the heartbeat timeout: the connection survives, or the worker
+// reconnects. In both cases the running step continues and its result counts.
 TEST_F(cut_network, for_a_short_time_costs_nothing) {
   start({"--heartbeat-timeout", "12s"});
   auto const job = step("3");
@@ -68,8 +68,8 @@ TEST_F(cut_network, for_a_short_time_costs_nothing) {
   EXPECT_EQ(attempts.as_array().size(), 1u) << attempts;
 }
 
-// Longer: the step is lost by the heartbeat and runs elsewhere; what the far worker still has is
-// void when it comes back.
+// The outage is longer: the server considers the worker lost, and runs the step elsewhere. The
+// result of the returning worker is ignored.
 TEST_F(cut_network, for_a_long_time_loses_the_worker_and_its_return_changes_nothing) {
   start({"--heartbeat-timeout", "1500ms", "--reconnect-grace", "1s"});
   auto const job = step("2");

@@ -1,4 +1,4 @@
-// What closures may ask for, and outputs as arguments, with real workers.
+// Options of closures, and outputs as arguments, with real workers.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cluster.hpp"

@@ -18,7 +18,7 @@ std::string argument(std::string const& id) {
   return "{\"$per_worker\":\"" + id + "\"}";
 }
 
-/// Statuses by task: "worker:0=READY worker:1=ABORTED".
+/// Returns the statuses by task, such as "worker:0=READY worker:1=ABORTED".
 std::string statuses(cluster& c, std::string const& id) {
   std::string all;
   auto const v = c.get("/api/v1/per_worker_values/" + id);
@@ -29,7 +29,7 @@ std::string statuses(cluster& c, std::string const& id) {
 }
 bool becomes(cluster& c, std::string const& id, std::string const& expected) {
   for (int i = 0; i < 2'000 && statuses(c, id) != expected; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // nothing announces it over REST
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // REST sends no notification
   EXPECT_EQ(statuses(c, id), expected);
   return statuses(c, id) == expected;
 }

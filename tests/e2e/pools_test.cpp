@@ -1,4 +1,4 @@
-// Clusters with closure workers, jobs and sessions of their own, as processes.
+// Clusters with their own closure workers, jobs and sessions, as processes.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cluster.hpp"
@@ -105,7 +105,7 @@ TEST_F(clusters_as_pools, each_says_which_of_its_jobs_hold_state) {
   c.worker({"--cluster", "train", "--job", "cache"});
   c.worker({"--cluster", "train", "--job", "ps"});
   ASSERT_TRUE(await([&] { return connected("train") == 2; }));
-  // Only the stateless one takes what is bound to nobody.
+  // Only the stateless cluster takes work that is not bound to a client.
   for (int i = 0; i < 4; ++i) {
     auto const done = c.run({"submit", "muster.worker_info", "--cluster", "train"});
     ASSERT_EQ(done.status, 0) << done.err;

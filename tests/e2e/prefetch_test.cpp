@@ -1,4 +1,4 @@
-// What runs and what was only prefetched, told apart by real workers.
+// Real workers distinguish running closures from prefetched closures.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cluster.hpp"
@@ -9,15 +9,14 @@ namespace {
 namespace json = boost::json;
 
 struct prefetch : testing::Test {
-  /// Quick answers open a worker's window.
+  /// Opens a worker's window by quick answers.
   void warm() {
     std::string lines;
     for (int i = 0; i < 400; ++i) lines += "[]\n";
     auto const input = c.write("warm", lines);
     EXPECT_EQ(c.run({"submit", "muster.noop", "--map", "-", "--timeout", "60s"}, input).status, 0);
   }
-  /// A job of one long step and five short ones, all sent to a worker of one slot whose quick
-  /// answers have opened its window.
+  /// Submits one long and five short steps, all sent to a worker of one slot with an open window.
   std::string long_one_first() {
     c.serve();
     c.worker({"--index", "0", "--slots", "1", "--credits", "16"});
@@ -74,7 +73,7 @@ TEST_F(prefetch, times_are_those_of_execution_however_long_it_was_waited) {
     EXPECT_GE(took, 299);
     EXPECT_LT(took, 600) << "the 300 ms of those before it are not its own";
     EXPECT_GE(began, before);
-    before = began + 200;  // when an answer arrives tells when its closure began
+    before = began + 200;  // an answer includes the time at which its closure began
   }
 }
 

@@ -47,7 +47,7 @@ bool await(std::function<bool()> const& condition, std::chrono::milliseconds lim
 
 char process_state(pid_t pid) {
   auto const stat = read_file("/proc/" + std::to_string(pid) + "/stat");
-  auto const behind = stat.rfind(") ");  // the name, which may hold anything
+  auto const behind = stat.rfind(") ");  // the process name can contain any character
   return behind == std::string::npos ? 'X' : stat.at(behind + 2);
 }
 
@@ -57,7 +57,7 @@ bool alive(pid_t pid) {
 }
 
 pid_t first_child_of(pid_t parent) {
-  // Each thread has those that it has started.
+  // Each thread lists the children that it started.
   pid_t oldest = 0;
   std::error_code ignored;
   for (auto const& thread :

@@ -1,4 +1,4 @@
-// A real child process with its output in files, ended at the latest with its object.
+// A real child process with its output in files. It ends with its object at the latest.
 #pragma once
 
 #include <sys/types.h>
@@ -24,20 +24,21 @@ using test::lines;
 using test::read_file;
 using test::temporary_directory;
 
-/// Tries `condition` until it holds; false when it does not within `limit`.
+/// Waits until `condition` holds. Returns false if it does not within `limit`.
 bool await(std::function<bool()> const& condition, std::chrono::milliseconds limit = 20s);
 
-/// As /proc has it, such as 'R'; 'X' for one that there is no more.
+/// Returns the state from /proc, such as 'R'; 'X' if the process does not exist.
 char process_state(pid_t pid);
-/// Zombies are not: whoever adopts them need not reap them.
+/// Returns whether a process exists and is not a zombie. The process that adopts zombies need not
+/// reap them.
 bool alive(pid_t pid);
-/// The oldest of those that it started and that are there; 0: none.
+/// Returns the oldest living child; 0 if there is none.
 pid_t first_child_of(pid_t parent);
 
 struct spawn_options {
   std::vector<std::string> arguments;  // the first is the program
   std::vector<std::pair<std::string, std::string>> environment;
-  std::filesystem::path input;  // empty: nothing to read
+  std::filesystem::path input;  // empty: no input
   std::filesystem::path output, errors;
 };
 
@@ -49,15 +50,15 @@ class process {
   process(process const&) = delete;
 
   void signal(int number) const;
-  /// As kill -9 does; it is gone when this returns.
+  /// Sends SIGKILL, and waits for the end.
   void kill_at_once();
-  /// The exit status, or 128 + signal. Nothing when it is still running after `limit`.
+  /// Returns the exit status, or 128 + signal; nullopt if the process still runs after `limit`.
   std::optional<int> wait(std::chrono::milliseconds limit = 30s);
   bool running();
 
   std::string output() const { return read_file(options_.output); }
   std::string errors() const { return read_file(options_.errors); }
-  /// Waits until `text` stands in its errors, which are written after what they tell of.
+  /// Waits until the error output contains `text`. Events are logged after they happened.
   ::testing::AssertionResult says(std::string_view text) const;
   pid_t pid() const { return pid_; }
 

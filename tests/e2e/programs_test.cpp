@@ -1,4 +1,4 @@
-// Whole programs as real processes: a server, workers that allow programs, ranks.
+// Programs as real processes: a server, workers that allow programs, ranks.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Two workers of one machine, whose ranks know each other by ports of one range.
+// Starts two workers on one host, whose ranks use ports of one range.
 void two_workers(cluster& c, words const& flags = {}) {
   c.serve();
   for (auto const* index : {"0", "1"}) {
@@ -122,12 +122,12 @@ TEST(programs_e2e, a_worker_that_is_killed_costs_an_attempt_and_no_restart) {
   EXPECT_EQ(p.at("state").as_string(), "RUNNING");
 }
 
-// What each rank of a program notes when it starts, in one file.
+// Collects in one file what each rank writes when it starts.
 struct noted_starts {
   cluster& c;
   std::filesystem::path starts = c.file("starts"), go = c.file("go");
 
-  // Each runs until the test says go.
+  // Returns the script of ranks, which run until the file `go` exists.
   std::string script() const {
     return "echo $RANK $MUSTER_ATTEMPT >> " + starts.string() + "; while [ ! -e " + go.string() +
            " ]; do sleep 0.02; done";
@@ -162,7 +162,7 @@ TEST(programs_e2e, go_on_over_kill_9_of_the_server) {
   EXPECT_EQ(noted.lines(), (std::vector<std::string>{"0 1", "1 1", "2 1", "3 1"}));
 }
 
-// Rank 1 stays a step behind, and says so before and after the restart.
+// Rank 1 stays a step behind, and reports that before and after the restart.
 TEST(programs_e2e, that_hang_are_known_with_the_rank_the_age_and_the_steps_after_kill_9) {
   cluster c;
   words const flags{"--data-dir", c.file("data").string()};
@@ -236,7 +236,7 @@ TEST(programs_e2e, that_wait_or_have_ended_are_there_after_a_restart) {
   EXPECT_EQ(await_state(c, waiting, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
 }
 
-// Whether so many blobs of the server are held, before long.
+// Waits until the server holds `n` blobs.
 bool await_held_blobs(cluster& c, int n) {
   return await([&] { return c.get("/api/v1/blobs").at("held").to_number<int>() == n; });
 }
@@ -262,8 +262,8 @@ TEST(programs_e2e, what_is_uploaded_is_kept_by_the_server_until_the_program_has_
   EXPECT_TRUE(await_held_blobs(c, 0));
 }
 
-// The C++ agent of the examples in each rank: it sets keys, meets the others, and adds 100 to a
-// counter, so what is left of the attempt before would show.
+// Each rank runs the coordination client of the examples. It sets keys, waits at a barrier and adds
+// 100 to a counter, which would show state of an earlier attempt.
 TEST(programs_e2e, each_attempt_has_a_generation_of_a_cluster_of_its_own_on_loopback) {
   cluster c;
   two_workers(c);
@@ -288,7 +288,8 @@ TEST(programs_e2e, each_attempt_has_a_generation_of_a_cluster_of_its_own_on_loop
   EXPECT_EQ(said.find("500 steps so far"), std::string::npos) << "of the attempt before: " << said;
 }
 
-// The rank's agent is the test's: whoever may dial the port on 127.0.0.1 is one.
+// The test acts as the rank's coordination client: any process that can dial the port on 127.0.0.1
+// is accepted.
 TEST(programs_e2e, what_the_coordination_service_was_told_before_stands_in_the_cause) {
   cluster c;
   c.serve();
@@ -319,7 +320,7 @@ TEST(programs_e2e, what_the_coordination_service_was_told_before_stands_in_the_c
             json::string::npos);
 }
 
-// Its ranks are killed by their number.
+// The test kills ranks by process id.
 TEST(programs_e2e, with_preload_are_forked_over_attempts_and_over_a_restart_of_the_server) {
   if (std::system("python3 -c ''") != 0) GTEST_SKIP() << "takes Python";
   cluster c;
@@ -340,7 +341,7 @@ TEST(programs_e2e, with_preload_are_forked_over_attempts_and_over_a_restart_of_t
   ASSERT_EQ(made.status, 0) << made.err;
   auto const id = made.out.substr(0, made.out.size() - 1);
   auto const path = "/api/v1/programs/" + id;
-  auto const servers = [&] {  // of all ranks, once each has printed it
+  auto const servers = [&] {  // the output of all ranks
     std::vector<std::string> all;
     for (auto const* rank : {"0", "1", "2", "3"})
       all.emplace_back(c.get(path + "/logs?rank=" + rank).at("data").as_string());

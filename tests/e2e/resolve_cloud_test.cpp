@@ -1,4 +1,4 @@
-// `muster resolve` and services: the real program over TLS against a server that speaks for one.
+// `muster resolve` with cloud services: the real program over TLS against a fake service.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cluster.hpp"
@@ -74,7 +74,8 @@ TEST_F(resolve_in_a_pod, says_what_is_wrong_in_a_line_and_by_its_status) {
       << untrusted.err;
 }
 
-// A TPU's API over plain HTTP on this machine, and a token that needs no metadata server.
+// Serves the API of a TPU over plain HTTP on this host. The given token makes a metadata server
+// unnecessary.
 class resolve_a_tpu : public ::testing::Test {
  protected:
   finished run(http_service const& api, words more, std::string const& keys = {}) {

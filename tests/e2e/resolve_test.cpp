@@ -1,4 +1,4 @@
-// `muster resolve` as a user types it; no server is involved.
+// `muster resolve` on the command line, without a server.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ auto const two_workers = tf_config(R"({"cluster": {"worker": ["a:1", "b:1"]},
                                        "task": {"type": "worker", "index": 1},
                                        "rpc_layer": "grpc"})");
 
-/// A file is replaced by renaming, as its readers demand.
+/// Replaces a file by renaming, so that readers never see a partial file.
 void replace(cluster const& c, std::string const& name, std::string const& text) {
   std::filesystem::rename(c.write(name + ".new", text), c.file(name));
 }

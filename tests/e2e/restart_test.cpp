@@ -1,4 +1,4 @@
-// `muster serve --data-dir`: what survives kill -9.
+// `muster serve --data-dir`: state that survives kill -9.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -62,7 +62,7 @@ TEST(restart_server, clusters_keep_their_ports) {
   EXPECT_CONTAINS(c.text("/api/v1/events?limit=50"), "port_changed");
 }
 
-// Whatever was acknowledged is there, whenever the server is killed.
+// Every acknowledged key exists after a kill at any time.
 TEST(restart_server, no_acknowledged_key_is_lost_under_load) {
   cluster c;
   auto const data = c.file("data").string();

@@ -1,4 +1,4 @@
-// Values beyond the memory's limit, with a real server, its files and small limits.
+// Values above the memory limit, with a real server, its files and small limits.
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace json = boost::json;
 
 constexpr int values = 200;
 
-/// One job of `values` closures, each with a value of about 1 KiB; their RemoteValues.
+/// A job of `values` closures with results of about 1 KiB, and their RemoteValues.
 struct spilled {
   explicit spilled(words const& flags) {
     words all = {"--spill-dir", c.file("values"), "--spill-above", "20kb"};
@@ -65,7 +65,7 @@ TEST(spill, values_on_the_disk_are_fetched_like_any_other) {
   EXPECT_TRUE(seen.at("value_spilled").as_bool());
   EXPECT_EQ(seen.at("value_bytes").to_number<int>(), 1'003);
 
-  // By REST, by gRPC, in the results of its job, and as an input.
+  // Reads by REST, by gRPC, in the results of its job, and as an input.
   auto const expected = "\"" + spilled::content(0) + "\"";
   EXPECT_EQ(s.c.text("/api/v1/remote_values/" + spilled::value_of(first) + "/value"), expected);
 
@@ -92,7 +92,7 @@ TEST(spill, values_on_the_disk_are_fetched_like_any_other) {
   EXPECT_NE(echoed.out.find(spilled::content(1)), std::string::npos);
   EXPECT_GT(s.metric("muster_value_loads_total"), values - 25);
 
-  // The files go with the values, and with the server.
+  // The files are removed with the values, and with the server.
   muster::http_client client;
   muster::http_request gone;
   gone.method = "DELETE";
@@ -136,7 +136,7 @@ TEST(spill, what_the_disk_has_no_room_for_is_dropped_and_made_again_when_it_is_n
 TEST(spill, what_a_server_that_was_killed_has_left_goes_at_the_next_start) {
   spilled s({});
   ASSERT_TRUE(s.metric_reaches("muster_values_spilled", values - 25));
-  // 2,000,000 times 'b', too many for memory.
+  // The SHA-256 of 2,000,000 times 'b', too many bytes for memory.
   std::string const sha256 = "5b48d4be723fdf466901528c75ff5c27000f7f8f3795fabb526d59e79a6267fc";
   muster::http_request put;
   put.method = "PUT";

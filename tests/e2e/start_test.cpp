@@ -13,7 +13,7 @@ namespace start_cases {
 
 using testing::Test;
 
-/// One line on stderr that contains `part`, exit status 2.
+/// Expects exit status 2 and one line on stderr that contains `part`.
 void expect_refused(finished const& f, std::string const& part) {
   EXPECT_EQ(f.status, 2) << f.err;
   EXPECT_EQ(count(f.err, "\n"), 1u) << f.err;
@@ -114,7 +114,7 @@ TEST(start, wider_than_loopback_needs_a_place_for_tokens_or_insecure) {
   c.serve({"--insecure"});
 }
 
-// The last word wins: flag, environment, file, default.
+// Precedence: flag, environment, file, default.
 TEST(start, flag_beats_environment_beats_file_beats_default) {
   cluster c;
   auto const file = c.write("muster.toml",
@@ -184,7 +184,7 @@ TEST(start, printed_configuration_can_be_read_back) {
   EXPECT_CONTAINS(second.out, "insecure = true");
 }
 
-// All that the help knows: words with bars between.
+// Finds all choices in the help: words with bars between them.
 TEST(start, each_choice_is_printed_as_it_is_read) {
   cluster c;
   std::size_t choices = 0;

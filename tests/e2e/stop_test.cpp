@@ -1,4 +1,4 @@
-// How the server ends, with everything open that can be open.
+// Shutdown of the server with every kind of connection and request open.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -54,7 +54,7 @@ TEST(stop, parked_calls_are_answered_and_streams_end) {
   EXPECT_TRUE(worker.running()) << "a worker outlives its server and waits for the next one";
 }
 
-// A request whose body never comes: an orderly stop waits a moment for it.
+// A request whose body never arrives. A graceful stop waits a moment for it.
 constexpr auto half_request =
     "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     "Content-Length: 100\r\n\r\n{";
@@ -64,7 +64,7 @@ TEST(stop, a_second_signal_ends_the_server_at_once) {
   auto& server = c.serve();
   test::raw_socket slow(test::port_of(c.http()));
   ASSERT_TRUE(slow.send(half_request));
-  ASSERT_EQ(c.status_of("/readyz"), 200u);  // by now the server has seen the other request
+  ASSERT_EQ(c.status_of("/readyz"), 200u);  // by now the server has read the other request
   server.signal(SIGTERM);
   ASSERT_TRUE(server.says("stopping"));
   auto const start = std::chrono::steady_clock::now();

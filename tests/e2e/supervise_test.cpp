@@ -1,4 +1,4 @@
-// `muster serve --supervise`: the server comes back by itself, and on the same sockets.
+// `muster serve --supervise`: the server restarts by itself on the same sockets.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -9,7 +9,7 @@
 namespace muster::e2e {
 namespace {
 
-/// The server itself, a new one, is there.
+/// Waits for a server process with another id than `other_than`.
 bool await_child(process const& parent, pid_t other_than) {
   return await([&] {
     auto const child = first_child_of(parent.pid());
@@ -32,7 +32,7 @@ TEST(supervised_server, comes_back_on_its_ports_with_what_it_knew) {
     ASSERT_NE(server, 0);
     ASSERT_EQ(::kill(server, SIGKILL), 0);
     ASSERT_TRUE(await_child(parent, server));
-    auto const got = c.run({"kv", "get", key});  // dials before it is ready
+    auto const got = c.run({"kv", "get", key});  // connects before the server is ready
     EXPECT_EQ(got.out, "v") << got.err;
     EXPECT_EQ(address("train"), train);
     EXPECT_EQ(address("eval"), eval);
@@ -48,7 +48,7 @@ TEST(supervised_server, who_dials_while_it_is_away_waits) {
   auto& parent = c.serve({"--supervise", "--data-dir", c.file("data").string()});
   EXPECT_EQ(c.run({"kv", "put", "k", "v"}).status, 0);
   auto const server = first_child_of(parent.pid());
-  parent.signal(SIGSTOP);  // nobody starts it again for now
+  parent.signal(SIGSTOP);  // delays the restart
   ASSERT_EQ(::kill(server, SIGKILL), 0);
   ASSERT_TRUE(await([&] { return !alive(server); }));
   auto asking = std::async(std::launch::async, [&] { return c.run({"kv", "get", "k"}); });
@@ -74,9 +74,9 @@ TEST(supervised_server, of_a_removed_cluster_the_port_is_given_up) {
     }
     return n;
   };
-  // grpc, http, cluster b and the one it hears the server on.
+  // grpc, http, cluster b and the supervisor's socket.
   EXPECT_TRUE(await([&] { return sockets() == 4; })) << sockets();
-  // Without a data directory cluster b is not known any more.
+  // Without a data directory, cluster b is lost.
   auto const server = first_child_of(parent.pid());
   ASSERT_EQ(::kill(server, SIGKILL), 0);
   ASSERT_TRUE(await_child(parent, server));

@@ -1,4 +1,4 @@
-// What workers did, saved as a trace through the command line.
+// Activity of workers, saved as a trace through the command line.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -46,7 +46,7 @@ TEST(trace, of_a_time_is_what_was_done_then) {
   c.worker();
   ASSERT_EQ(c.run({"submit", "muster.sleep", R"("20ms")"}).status, 0);
   std::size_t found = 0;
-  for (int i = 0; i < 100 && found == 0; ++i) {  // bars show when their 100 ms are over
+  for (int i = 0; i < 100 && found == 0; ++i) {  // bars appear when their 100 ms are over
     auto const done = c.run({"trace", "--from", "10m"});
     ASSERT_EQ(done.status, 0) << done.err;
     found = closures_in(done.out);

@@ -1,4 +1,5 @@
-// Work done by real workers, submitted through the command line, also when workers and server die.
+// Closures that real workers execute, submitted through the command line, also while workers and
+// server fail.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -171,7 +172,7 @@ TEST(work, a_map_under_a_key_goes_on_where_its_first_submission_ended) {
   cluster c;
   c.serve();
   c.worker();
-  // As a client leaves it that was killed midway: open, with the first lines.
+  // The state that a killed client leaves: an open job with the first lines.
   auto const job =
       c.post("/api/v1/jobs",
              R"({"on_error":"fail_fast","open":true,"idempotency_key":"k","closures":[]})");
@@ -271,7 +272,7 @@ TEST(work, a_frozen_worker_is_lost_by_its_heartbeat_and_comes_back) {
 
 TEST(work, a_worker_started_before_the_server_connects_when_it_comes) {
   cluster c;
-  c.serve().signal(SIGKILL);  // only to learn two free ports
+  c.serve().signal(SIGKILL);  // only to find two free ports
   c.worker({"--index", "7"});
   c.serve();
   EXPECT_TRUE(c.await_tasks(1));

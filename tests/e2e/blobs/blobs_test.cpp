@@ -1,4 +1,4 @@
-// C++ programs that put and get blobs, beside real servers.
+// C++ programs that store and read blobs on real servers.
 #include "muster/blobs.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// A worker of this process: "length" of a blob, "doubled" is a blob.
+/// Provides the functions "length" (of a blob) and "doubled" (returns a blob) in this process.
 class worker_here {
  public:
   explicit worker_here(std::string const& server)

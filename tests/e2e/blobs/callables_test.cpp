@@ -1,4 +1,4 @@
-// What C++ clients say that their closures call, as REST and metrics show it.
+// Callable names that C++ clients send with closures, as REST and metrics show them.
 #include <gtest/gtest.h>
 
 #include "muster/cluster_coordinator.hpp"

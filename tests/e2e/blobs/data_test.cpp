@@ -1,4 +1,4 @@
-// `muster data` and the blobs beside the entries: values that name one live on in a copy.
+// `muster data` copies blobs that stored values refer to.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -25,7 +25,7 @@ unsigned put(cluster& c, std::string const& name, std::string const& bytes) {
   return answer ? answer->status : 0;
 }
 
-/// A server's directory with two blobs; the value of a job names the one of "abc".
+/// Writes a server directory with two blobs. The value of a job refers to the blob "abc".
 void make(cluster& c, std::string const& data) {
   auto& server = c.serve({"--data-dir", data});
   c.worker();

@@ -1,4 +1,4 @@
-// Values that stay with a process, over the wire: a test that holds some, beside a real server.
+// Values that a client process holds and serves itself, with a real server.
 #include <gtest/gtest.h>
 
 #include <iomanip>

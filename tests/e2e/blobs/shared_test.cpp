@@ -1,4 +1,4 @@
-// C++ programs whose large values go from one to the other by memory, beside real servers.
+// Large values that C++ programs exchange through shared memory, with real servers.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-// What was seen of an attempt that is over, by the command line, also of an earlier server.
+// What the command line shows of a finished attempt, also after a restart of the server.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -8,7 +8,7 @@
 namespace muster::e2e {
 namespace attempt_cases {
 
-// Rank 0 ignores what asks it to end; rank 1 fails once the other hangs.
+// Rank 0 ignores SIGTERM. Rank 1 fails once rank 0 hangs.
 constexpr char script[] =
     "import os, signal, sys, time\n"
     "up = os.path.join(os.environ['UP'], 'up')\n"

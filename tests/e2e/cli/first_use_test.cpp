@@ -1,5 +1,4 @@
-// What a newcomer meets: values of flags and files as they are read, what is said of wrong ones,
-// help and progress as they are shown.
+// The first steps of a new user: parsing of flags and files, errors, help and progress.
 #include <gtest/gtest.h>
 #include <pty.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@
 namespace muster::cli {
 namespace {
 
-// What one reading of it says; empty: nothing is wrong.
+// Returns the complaint of a validator, or an empty string.
 std::string complaint(CLI::Validator const& v, std::string text) {
   return v(text);
 }
@@ -145,7 +144,8 @@ std::size_t characters(std::string const& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins));
 }
 
-// Commands, which are to be pasted, may be longer than a line, and a word by itself.
+// Returns the lines wider than `columns`, except commands and single long words, which are not
+// wrapped.
 std::vector<std::string> too_long(std::string const& help, std::size_t columns) {
   std::vector<std::string> all;
   for (auto const& line : test::lines(help)) {
@@ -220,7 +220,7 @@ TEST(ids, of_another_kind_are_told_what_they_are) {
     EXPECT_EQ(other_id(other, "a job"), "'" + std::string(other) + "' is neither a job");
 }
 
-// What is wider than the terminal would go on in the next line, where it cannot be drawn over.
+// A wider line would wrap, and the terminal could not overwrite it.
 TEST(progress, fits_a_narrow_terminal) {
   int master = -1, slave = -1;
   winsize size{};
@@ -242,7 +242,7 @@ TEST(progress, fits_a_narrow_terminal) {
   for (int const fd : {master, slave, before}) ::close(fd);
 }
 
-// A server that stops while it keeps the first question, and is there again after a moment.
+// The server stops during the first request and restarts at once.
 TEST(fetch, asks_again_when_the_server_restarts_at_once) {
   using way = test::http_reply::way;
   int asked = 0;

@@ -1,4 +1,4 @@
-// A real worker and a real server look at the machine that they are on.
+// Host metrics that a real worker and a real server report.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cluster.hpp"

@@ -1,4 +1,4 @@
-// Names in place of ids: every verb of the command line, and what it takes.
+// Every command of the command line accepts names in place of ids.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct cli_names : testing::Test {
   std::string program(std::string const& name) {
     return line({"launch", "--name", name, "--detach", "--", "sleep", "1000"});
   }
-  /// The verbs that `muster --help` lists.
+  /// Returns the commands that `muster --help` lists.
   std::vector<std::string> verbs() {
     std::vector<std::string> all;
     for (auto const& text : lines(c.run({"--help"}).out))
@@ -46,7 +46,7 @@ struct cli_names : testing::Test {
 
 struct use {
   words by_name, by_id;
-  bool same_output = true;  // else it changes something
+  bool same_output = true;  // false if the command changes something
 };
 
 TEST_F(cli_names, every_verb_takes_names_where_it_takes_ids) {
@@ -76,8 +76,8 @@ TEST_F(cli_names, every_verb_takes_names_where_it_takes_ids) {
       {"uncordon", {{{"host-a"}, {"worker:3"}}}},
       {"drain", {{{"host-b"}, {"worker:3"}, false}}},
   };
-  // Names alone, or nothing of the server's. Objects and datasets are made by programs:
-  // objects.*, datasets.*.
+  // Commands that take only names, or nothing from the server. Programs create objects and
+  // datasets: see objects.* and datasets.*.
   std::vector<std::string> const others{
       "serve",    "worker", "run",     "launch",  "submit",     "functions", "objects",
       "datasets", "tasks",  "top",     "events",  "history",    "doctor",    "clusters",
@@ -87,7 +87,7 @@ TEST_F(cli_names, every_verb_takes_names_where_it_takes_ids) {
     bool const listed = std::find(others.begin(), others.end(), verb) != others.end();
     EXPECT_NE(named.contains(verb), listed) << verb << ": does it take names?";
   }
-  // In an order in which each still finds what it needs: drain ends the worker.
+  // The order matters: drain ends the worker.
   for (auto const* verb :
        {"jobs", "fetch", "explain", "logs", "trace", "retry", "programs", "stacks", "postmortem",
         "per-worker", "cancel", "cordon", "uncordon", "drain"})

@@ -1,4 +1,4 @@
-// What happened some time ago, and what was printed, as a user asks for it.
+// Queries for past events and past output from the command line.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cli/run_words.hpp"
@@ -53,7 +53,7 @@ TEST_F(past_verbs, say_what_is_wrong_with_a_time_or_a_search) {
   EXPECT_NE(said({"logs", "search", std::string(257, 'x')}).find("256"), std::string::npos);
 }
 
-// Its second attempt ends well, and another program asks for something else.
+// The second attempt succeeds. The second program has other requirements.
 TEST_F(past_verbs, find_what_ranks_printed_and_compare_programs) {
   c.worker({"--allow-programs"});
   auto const launch = [&](words flags, std::string const& script) {

@@ -1,4 +1,4 @@
-// Reports of a real server, on a program and a job that failed.
+// Reports of a real server on a failed program and a failed job.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

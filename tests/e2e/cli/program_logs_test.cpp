@@ -1,5 +1,5 @@
-// What ranks print, on the command line: of short attempts, of ranks and attempts by number, and of
-// those that ended while the server was away.
+// Output of ranks on the command line: short attempts, selected ranks and attempts, and ranks that
+// ended during a server outage.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace muster::e2e {
 namespace {
 
 struct program_logs : testing::Test {
-  /// launch FLAGS -- /bin/sh -c SCRIPT
+  /// Returns the command line `launch FLAGS -- /bin/sh -c SCRIPT`.
   words launch(words flags, std::string const& script) const {
     flags.insert(flags.begin(), "launch");
     flags.insert(flags.end(), {"--url", c.url(), "--", "/bin/sh", "-c",

@@ -1,4 +1,4 @@
-// Programs on a cluster: the server, its workers and the command line as processes.
+// Programs on a cluster with the server, its workers and the command line as processes.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -15,7 +15,7 @@ struct programs : testing::Test {
     flags.push_back("--allow-programs");
     return c.worker(flags);
   }
-  /// launch FLAGS -- /bin/sh -c SCRIPT
+  /// Returns the command line `launch FLAGS -- /bin/sh -c SCRIPT`.
   words launch(words flags, std::string const& script) const {
     flags.insert(flags.begin(), "launch");
     flags.insert(flags.end(), {"--url", c.url(), "--", "/bin/sh", "-c",
@@ -31,8 +31,8 @@ struct programs : testing::Test {
     EXPECT_TRUE(await([&] { return number_in(c.file(name)) != 0; })) << name;
     return number_in(c.file(name));
   }
-  /// Waits until the server knows that all ranks of the only program have started. A rank may run
-  /// for a while before its launcher reports it.
+  /// Waits until the server knows that all ranks of the only program have started. A rank can run
+  /// before its launcher reports it.
   void await_running() {
     EXPECT_TRUE(await(
         [&] { return c.get("/api/v1/programs").at("programs").at(0).at("state") == "RUNNING"; }));
@@ -165,7 +165,7 @@ TEST_F(programs, say_in_which_line_their_ranks_are_the_odd_one_first) {
   std::string said;
   auto const both = [&] {
     said = c.run(verb({"stacks", "long"})).out;
-    return said.starts_with("1 of 3 ranks: rank 1 on ") &&  // once both have begun
+    return said.starts_with("1 of 3 ranks: rank 1 on ") &&
            said.find("2 of 3 ranks: ranks 0,2 on ") != std::string::npos &&
            said.find("line 4 in waits_here") != std::string::npos;
   };
@@ -181,7 +181,7 @@ TEST_F(programs, say_in_which_line_their_ranks_are_the_odd_one_first) {
       << wrong.err;
 }
 
-// What a rank leaves in a session of its own goes with it, too.
+// Processes in a session that a rank created are also killed.
 constexpr char leaves_a_session[] =
     "setsid sh -c 'echo $$ > $0/session; exec sleep 1000' $P & echo $$ > $P/rank; "
     "trap '' TERM; while :; do sleep 0.1; done";
@@ -200,7 +200,7 @@ TEST_F(programs, leave_nothing_behind_when_their_launcher_is_killed) {
   auto& l = c.spawn(launch({"--tasks", "1"}, leaves_a_session));
   auto const rank = pid_in("rank"), session = pid_in("session");
   await_running();
-  ::kill(first_child_of(first_child_of(w.pid())), SIGKILL);  // below its guardian
+  ::kill(first_child_of(first_child_of(w.pid())), SIGKILL);  // the supervisor's child
   EXPECT_TRUE(gone(rank));
   EXPECT_TRUE(gone(session));
   EXPECT_EQ(l.wait(), 128 + SIGKILL) << l.errors();
@@ -215,7 +215,7 @@ TEST_F(programs, go_on_elsewhere_when_the_lease_of_their_worker_has_run_out) {
   auto const rank = pid_in("rank");
   worker({"--index", "1"});
   ASSERT_TRUE(c.await_tasks(2));
-  w.signal(SIGSTOP);  // it hangs: its launcher has the lease
+  w.signal(SIGSTOP);  // the worker hangs, so its launcher's lease expires
   EXPECT_TRUE(gone(rank));
   EXPECT_EQ(l.wait(), 0) << l.errors();
   EXPECT_NE(l.output().find("again"), std::string::npos) << l.errors();
@@ -310,7 +310,7 @@ TEST_F(programs, need_the_permission_that_flags_about_them_name) {
   EXPECT_NE(r.err.find("--gpus and --resource gpu=N"), std::string::npos) << r.err;
 }
 
-// Each is there before the worker, and lasts longer than the worker may have nothing to do.
+// Each program starts before the worker, and outlasts the worker's idle limit.
 TEST_F(programs, keep_a_worker_that_leaves_when_it_is_idle) {
   auto& l = c.spawn(launch({"--tasks", "1"}, "sleep 3"));
   ASSERT_TRUE(l.says("PENDING"));
@@ -330,7 +330,7 @@ TEST_F(programs, and_closures_keep_it_alike) {
   EXPECT_EQ(c.get("/api/v1/jobs/" + id).at("state"), "SUCCEEDED");
 }
 
-// Its ranks are dead when its lease has run out, though nobody is there to be told.
+// The ranks end when their lease expires, although no server can receive the report.
 TEST(programs_without_a_server, do_not_keep_an_idle_worker) {
   cluster c;
   auto& server = c.serve();

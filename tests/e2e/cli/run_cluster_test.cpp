@@ -1,4 +1,4 @@
-// Which cluster `muster run` finds, and what each process is told of it.
+// Which cluster `muster run` finds, and which settings each process receives.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -15,7 +15,7 @@ constexpr char whole_cluster[] = R"({"chief": ["127.0.0.1:2001"],
 
 TEST(run, tells_every_role_what_it_is) {
   cluster c;
-  // The parameter server is stopped when the others have ended: they wait until it has spoken.
+  // The parameter server is stopped when the others have ended. They wait for its output first.
   auto const told = c.file("told").string();
   auto const script = "env; [ $MUSTER_TASK_TYPE != ps ] || : > " + told + "; until [ -e " + told +
                       " ]; do sleep 0.01; done";

@@ -1,4 +1,4 @@
-// Whose end ends a run: TensorFlow's parameter-server jobs, whose servers never end by themselves.
+// Which tasks end a run: in TensorFlow's parameter-server jobs the servers never exit.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cli/run_words.hpp"
@@ -9,7 +9,7 @@ namespace {
 constexpr char job[] = R"({"chief": ["127.0.0.1:2001"], "worker": ["127.0.0.1:2002",
   "127.0.0.1:2003"], "ps": ["127.0.0.1:2004"], "evaluator": ["127.0.0.1:2005"]})";
 
-// As tf.distribute.Server(...).join() does, workers and ps never return; the chief waits for them.
+// As with tf.distribute.Server(...).join(), workers and ps never return. The chief waits for them.
 std::string servers(cluster const& c, std::string const& chief) {
   auto const up = c.file("up").string();
   return "case $MUSTER_TASK_TYPE in worker|ps) : > " + up +
@@ -61,7 +61,7 @@ TEST(run_ends, says_who_goes_on_behind_the_chief) {
   EXPECT_TRUE(run.wait());
 }
 
-// An own `muster run` for each task: a worker that dies does not take the chief along.
+// Each task has its own `muster run`, so a worker's failure does not end the chief.
 TEST(run_ends, each_task_by_itself_where_each_has_a_run) {
   cluster c;
   auto const file = c.write("job.json", R"({"chief": ["127.0.0.1:2001"],
@@ -86,8 +86,8 @@ TEST(run_ends, each_task_by_itself_where_each_has_a_run) {
   EXPECT_EQ(ps.wait(), 128 + SIGTERM);
 }
 
-// MultiWorkerMirroredStrategy takes the first `ps` for its service: there the server's address
-// stands, and only workers are started.
+// MultiWorkerMirroredStrategy uses the first `ps` as its coordination service. Here that address is
+// the server's, and only workers are started.
 TEST(run_ends, a_server_as_ps_is_told_to_workers_and_not_started) {
   cluster c;
   c.serve({"--cluster", "training:worker=2"});

@@ -1,4 +1,4 @@
-// That nothing of a run outlives it, whichever of its two processes is killed.
+// No process of a run survives if either of its two own processes is killed.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,8 +9,8 @@
 namespace muster::e2e {
 namespace {
 
-// A run whose task has left behind what a process can: a child, a session, an orphan of an orphan
-// in a session, which has children of its own.
+// A run whose task leaves a child, a session, and a daemonized process in a session with children
+// of its own.
 struct run_killed : testing::Test {
   cluster c;
   std::string const pid = c.file("pid").string();
@@ -36,7 +36,7 @@ struct run_killed : testing::Test {
     return all;
   }
 
-  // `P` in the script is a file of the rank.
+  // Replaces `P.` in the script by the path of the rank's file.
   words sh(words flags, std::string script) const {
     for (std::size_t at = 0; (at = script.find("P.", at)) != std::string::npos; at += pid.size())
       script.replace(at, 2, pid + ".$RANK.");
@@ -94,7 +94,7 @@ TEST_F(run_killed, tasks_are_killed_by_the_kernel_where_both_are_gone_at_once) {
   run.signal(SIGKILL);
   for (auto const* rank : {"0", "1"})
     EXPECT_TRUE(await([&] { return !alive(number_in(pid + "." + rank + ".task")); })) << rank;
-  for (auto const& name : left_behind())  // what may be left is this test's to end
+  for (auto const& name : left_behind())  // this test must end leftover processes
     if (alive(number_in(name))) ::kill(number_in(name), SIGKILL);
 }
 

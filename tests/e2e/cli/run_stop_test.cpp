@@ -104,7 +104,7 @@ TEST_F(run_end, it_can_be_stopped_between_two_starts) {
   EXPECT_EQ(run.wait(), 128 + SIGTERM) << run.errors();
 }
 
-// The file of the cluster is a pipe: it is being looked up until somebody writes there.
+// The cluster file is a pipe, so the lookup blocks until something writes to it.
 struct run_lookup : run_end {
   std::string const pipe = c.file("pipe").string(), started = c.file("started").string();
   process* run = nullptr;
@@ -114,7 +114,7 @@ struct run_lookup : run_end {
     run = &c.spawn(sh({"--cluster-file", pipe}, "echo > " + started));
     ASSERT_TRUE(await([&] { return first_child_of(run->pid()) != 0; }));
   }
-  // Until the guardian has passed it on, and sleeps again.
+  // Sends a signal, and waits until the supervisor has forwarded it and sleeps again.
   void signal(int number) const {
     run->signal(number);
     auto const status = "/proc/" + std::to_string(run->pid()) + "/status";

@@ -1,4 +1,4 @@
-// `muster run` with real programs: what is shown of them, how it ends and starts again.
+// `muster run` with real programs: output, exit and restarts.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,4 +1,4 @@
-// `muster run` as those type it who know torchrun, and what it tells programs that torchrun does.
+// `muster run` with torchrun's flags, and the environment variables of torchrun that it sets.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

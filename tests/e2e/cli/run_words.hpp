@@ -1,4 +1,5 @@
-// What tests of `muster run` share: its words around a shell script, and its output taken apart.
+// Helpers for tests of `muster run`: command lines around a shell script, and parsing of its
+// output.
 #pragma once
 
 #include <map>
@@ -17,14 +18,14 @@ inline bool says(std::string const& text, std::string const& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// run FLAGS -- /bin/sh -c SCRIPT
+/// Returns the command line `run FLAGS -- /bin/sh -c SCRIPT`.
 inline words sh(words flags, std::string const& script) {
   flags.insert(flags.begin(), "run");
   flags.insert(flags.end(), {"--", "/bin/sh", "-c", script});
   return flags;
 }
 
-/// What a task's `env` printed.
+/// Parses the output of a task's `env`.
 inline std::map<std::string, std::string> variables(std::string const& text) {
   std::map<std::string, std::string> all;
   for (auto const& line : lines(text))
@@ -32,7 +33,7 @@ inline std::map<std::string, std::string> variables(std::string const& text) {
   return all;
 }
 
-/// That of a process; 0 as long as it is not written.
+/// Returns the process id in a file, or 0 if it is not complete.
 inline pid_t number_in(std::filesystem::path const& file) {
   auto const text = read_file(file);
   return text.ends_with('\n') ? std::stoi(text) : 0;

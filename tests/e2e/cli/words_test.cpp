@@ -1,4 +1,4 @@
-// The words of the command line: help, misspelt verbs, what a person is told beside results.
+// Texts of the command line: help, misspelt commands, and messages for people besides results.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -209,7 +209,7 @@ TEST_F(cli_words_served, who_interrupts_submit_is_told_the_job_that_goes_on) {
     id = boost::json::value_to<std::string>(jobs[0].at("id"));
     return c.await_count(id, "running", 1);
   }));
-  // The signal may come before the verb has read the answer with the id.
+  // The signal can arrive before the command has read the answer with the id.
   ASSERT_TRUE(await([&] {
     auto const status = read_file("/proc/" + std::to_string(submit.pid()) + "/status");
     auto const at = status.find("SigCgt:");
@@ -224,7 +224,7 @@ TEST_F(cli_words_served, who_interrupts_submit_is_told_the_job_that_goes_on) {
   EXPECT_EQ(c.run({"cancel", id}).out, id + " had ended: CANCELLED\n");
 }
 
-// It has ended while its results are printed; here into a pipe that nobody reads.
+// The job has ended while its results are printed, here into a pipe without a reader.
 TEST_F(cli_words_served, nobody_is_told_that_an_ended_job_goes_on) {
   auto const path = c.file("fifo");
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);

@@ -1,4 +1,4 @@
-// The only task of a cluster.
+// Runs the only task of a cluster.
 #include <iostream>
 #include <muster/coordination_agent.hpp>
 

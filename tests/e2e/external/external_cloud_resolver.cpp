@@ -1,4 +1,4 @@
-// Uses the resolvers that ask services: by their line, and by their classes.
+// Uses the resolvers that query services, by description and by class.
 #include <iostream>
 #include <muster/cloud_resolver_kinds.hpp>
 #include <muster/gce_resolver.hpp>

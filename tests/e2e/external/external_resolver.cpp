@@ -1,4 +1,4 @@
-// Finds the cluster that TF_CONFIG speaks of, without a server.
+// Reads the cluster from TF_CONFIG without a server.
 #include <iostream>
 #include <muster/make_resolver.hpp>
 

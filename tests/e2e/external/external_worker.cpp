@@ -1,4 +1,4 @@
-// A worker with a function of its own and a session that calls it, in one process.
+// Runs a worker with its own function, and a session that calls it, in one process.
 #include <iostream>
 #include <muster/session.hpp>
 #include <muster/worker.hpp>

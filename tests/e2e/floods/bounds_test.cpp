@@ -1,4 +1,4 @@
-// What verbs that look at a server ask for, however much it has: muster top, muster doctor.
+// `muster top` and `muster doctor` request bounded amounts, however much a server has.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace {
 
 namespace json = boost::json;
 
-// A page of as many as are asked for, with one more behind it.
+// Returns a page with as many elements as requested, and a token for one more page.
 test::http_reply page(test::http_seen const& asked, char const* key, json::object const& one) {
   json::array all;
   for (int i = 0; i < std::stoi(asked.query("limit")); ++i) all.push_back(one);
   return {.body = json::serialize(json::object{{key, all}, {"next_page_token", "k1"}})};
 }
 
-// A server that has no end of everything.
+// Answers every listing with endless pages.
 test::http_reply endless(test::http_seen const& asked) {
   auto const path = asked.path();
   if (path.ends_with("/tasks")) return page(asked, "tasks", {{"task", "worker:1"}});
@@ -28,7 +28,7 @@ test::http_reply endless(test::http_seen const& asked) {
   if (path == "/api/v1/jobs")
     return page(asked, "jobs", {{"id", "j-1"}, {"counts", {{"running", 1}}}});
   if (path == "/api/v1/programs") return page(asked, "programs", {{"id", "p-1"}});
-  if (path == "/api/v1/clusters")  // nobody listens there
+  if (path == "/api/v1/clusters")  // a port without a listener
     return page(asked, "clusters", {{"name", "train"}, {"address", "127.0.0.1:1"}});
   return {.body = "{}"};
 }

@@ -1,5 +1,5 @@
-// A real server whose memory clients without a token try to take: compressed messages, header
-// blocks without an end, messages that stay unfinished; in plaintext and over TLS.
+// Clients without a token try to exhaust the memory of a real server, in plaintext and over TLS.
+// They send compressed messages, endless header blocks and unfinished messages.
 #include <google/protobuf/descriptor.pb.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -34,19 +34,19 @@ std::size_t resident_mb(process const& server) {
   return 0;
 }
 
-// Memory that allocators keep in addition; those of sanitizers keep what is freed.
+// Memory that allocators keep in addition. Allocators of sanitizers keep freed memory.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::size_t slack_mb = 1'024;
 #else
 constexpr std::size_t slack_mb = 32;
 #endif
 
-// A connection to a gRPC port; over TLS nobody's certificate is checked.
+// A connection to a gRPC port. Over TLS it accepts any certificate.
 class wire {
  public:
   wire(std::string const& address, bool tls) : socket_(test::port_of(address), {.seconds = 20}) {
     if (tls) {
-      ::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to connections that are closed
+      ::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to closed connections
       context_.reset(SSL_CTX_new(TLS_client_method()));
       session_.reset(SSL_new(context_.get()));
       SSL_set_fd(session_.get(), socket_.descriptor());
@@ -60,9 +60,9 @@ class wire {
     if (!session_) return socket_.send(bytes);
     return SSL_write(session_.get(), bytes.data(), static_cast<int>(bytes.size())) > 0;
   }
-  /// Makes the server's windows of 4 MiB hold. REQUIRES: without TLS.
+  /// Acknowledges the server's settings, so that its 4 MiB windows take effect. REQUIRES: no TLS.
   void acknowledge() {
-    socket_.receive_until(settings_ack);  // behind the server's own settings
+    socket_.receive_until(settings_ack);  // sent after the server's own settings
     EXPECT_TRUE(send(settings_ack));
   }
   bool ends() {
@@ -86,7 +86,7 @@ class wire {
 };
 
 struct attacked : cluster {
-  // `knows_callers`: clients need a token, also on this machine.
+  // `knows_callers`: clients need a token, also from this host.
   attacked(bool tls, bool knows_callers) : tls(tls) {
     words flags;
     if (knows_callers)
@@ -106,7 +106,7 @@ struct attacked : cluster {
     return grpc::CreateChannel(grpc(), grpc::SslCredentials(o));
   }
   std::unique_ptr<wire> dial() { return std::make_unique<wire>(grpc(), tls); }
-  // The largest so far, after another look.
+  // Samples the memory once, and returns the maximum growth so far.
   std::size_t grown_mb() {
     auto const now = resident_mb(*server);
     most_mb = std::max(most_mb, now > before_mb ? now - before_mb : 0);
@@ -119,7 +119,7 @@ struct attacked : cluster {
   std::size_t before_mb = 0, most_mb = 0;
 };
 
-// "/muster.v1.BlobService/Has", …, as the server itself lists them.
+// Returns the methods that the server lists, such as "/muster.v1.BlobService/Has".
 std::set<std::string> attacked::methods() {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + 20s);
@@ -149,7 +149,7 @@ std::set<std::string> attacked::methods() {
   return all;
 }
 
-// A call that a client does not finish by itself, as HEADERS.
+// Returns the HEADERS frame of a call that the client leaves open.
 std::string begun(std::uint32_t stream, std::string const& method, std::string const& more = {}) {
   return frame(headers_frame, end_headers, stream, call_fields(method, more));
 }
@@ -216,7 +216,7 @@ void header_blocks(bool tls, bool knows_callers) {
   expect_served(c);
   if (tls || knows_callers) return;
   auto const metrics = c.text("/metrics");
-  // gRPC itself ends the one of indexed fields, whose decoded size it limits.
+  // gRPC itself ends the call with indexed fields, whose decoded size it limits.
   EXPECT_NE(metrics.find("reason=\"header_block\"} 2"), std::string::npos) << metrics;
 }
 
@@ -225,7 +225,7 @@ TEST(floods, of_header_blocks_without_an_end_are_cut) {
     for (bool const knows_callers : {false, true}) header_blocks(tls, knows_callers);
 }
 
-// Connections that each send as much of a message as they can.
+// Opens connections that each send as much of a message as they can.
 void unfinished(bool tls) {
   attacked c(tls, true);
   auto const message = grpc_message(std::string(8 << 20, 'x'));

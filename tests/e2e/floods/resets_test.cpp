@@ -1,5 +1,5 @@
-// A real server whose calls are reset again and again: the connection is cut, told of and counted,
-// and others are served. And connections that are opened and left without a word.
+// Clients that reset calls rapidly are disconnected, logged and counted, and others are served.
+// Floods of silent connections are reported by address.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cluster.hpp"
@@ -33,7 +33,7 @@ TEST(floods, resets_of_streams_and_of_no_method_cut_the_connection_and_no_other)
   EXPECT_TRUE(c.await_tasks(1));
 }
 
-// gRPC reads such a connection and nothing else for as long as something comes.
+// gRPC reads only such a connection as long as data arrives.
 TEST(floods, of_resets_that_come_faster_than_they_are_read_are_cut) {
   cluster c;
   c.serve();
@@ -62,7 +62,7 @@ TEST(floods, of_connections_without_a_word_are_told_by_address) {
   };
   ASSERT_EQ(floods(), 0);
   for (auto const& port : {c.http(), c.grpc()}) {
-    // However long it takes: what has leaked meanwhile is made up for.
+    // The flood counter decays over time, so a slow host needs more connections.
     auto const end = std::chrono::steady_clock::now() + 30s;
     auto const before = floods();
     while (floods() == before && std::chrono::steady_clock::now() < end)

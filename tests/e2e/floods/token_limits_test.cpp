@@ -1,4 +1,4 @@
-// What one token has queued, summed over the streams and calls of its holder.
+// Limits on the queued closures of one token, over all streams and calls.
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ struct limited : cluster {
   std::unique_ptr<v1::CoordinatorService::Stub> stub;
 };
 
-/// A session over a stream, with one function.
+/// Holds a stream session with one function.
 struct session_stream {
   session_stream(limited& c, std::string const& function) {
     c.sign(context);
@@ -85,7 +85,7 @@ TEST(token_limits, of_all_streams_and_calls_of_a_token_hold_together) {
   limited c;
   auto const first = c.open();
   ASSERT_TRUE(c.schedule(first, 1, 8).ok());
-  // A stream of the same token, whose own queue has room for ten.
+  // A stream of the same token whose own queue could take ten more.
   session_stream opened(c, "nobody.has.it");
   auto const& stream = opened.stream;
   auto const second = opened.session;
@@ -102,14 +102,14 @@ TEST(token_limits, of_all_streams_and_calls_of_a_token_hold_together) {
     }
     return c.queued(second);
   };
-  // Eight and two are ten; a message that was on its way may be one more.
+  // Eight and two are ten. One more message could have been in flight.
   EXPECT_GE(await(2), 2);
   for (int i = 0; i < 5; ++i) EXPECT_LE(c.queued(second), 3) << "the stream is read no further";
   auto const full = c.schedule(first, 100, 1);
   EXPECT_EQ(full.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_NE(full.error_message().find("its limit is 10"), std::string::npos)
       << full.error_message();
-  // What the other session had makes room.
+  // Closing the other session frees its share.
   grpc::ClientContext closing;
   c.sign(closing);
   v1::CloseSessionRequest r;

@@ -1,5 +1,5 @@
-// Reports as HTML, from answers that were written down: what others wrote is escaped and bounded,
-// and there is a page whatever is missing.
+// HTML reports from recorded answers: foreign text is escaped and bounded, and missing parts never
+// prevent a report.
 #include <gtest/gtest.h>
 
 #include "cli/postmortem/gather.hpp"
@@ -15,7 +15,7 @@ bool has(std::string const& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// Between its tags; of all attributes none is a text of others.
+// Expects that foreign text appears only between tags, never in attributes.
 void expect_inert(std::string const& page) {
   EXPECT_FALSE(has(page, "<script"));
   EXPECT_FALSE(has(page, "http-equiv=refresh"));
@@ -67,7 +67,7 @@ TEST(report_pages, of_nothing_at_all_are_pages) {
   }
 }
 
-// Hostile texts wherever a text of others may stand.
+// Hostile text in every place that can contain foreign text.
 constexpr char hostile[] = "</style><script>alert(1)</script>\xe2\x80\xae\x07";
 
 json::value failed_program() {

@@ -1,4 +1,4 @@
-// Notices on their way: signed, tried again, bounded, and nobody else's address.
+// Delivery of webhooks: signatures, retries, bounds, and refused addresses.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -65,7 +65,7 @@ TEST_F(webhook_sender_test, posts_json_signed_with_the_secret_of_the_file) {
   EXPECT_TRUE(said().empty());
 }
 
-// As `printf '1.{}' | openssl dgst -sha256 -hmac key` says.
+// The expected value of `printf '1.{}' | openssl dgst -sha256 -hmac key`.
 TEST(webhooks, are_signed_as_openssl_does) {
   EXPECT_EQ(signature("key", 1, "{}"),
             "t=1,v1=1ba6b8171186efc613e8bcc0cbdab2748f24984d7c5a84faa2637afa0e40d224");

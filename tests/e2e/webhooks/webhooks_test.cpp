@@ -1,4 +1,4 @@
-// A server that tells of its alerts.
+// A server that sends its alerts to webhooks.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
