@@ -1,7 +1,7 @@
-// What effects and views come to as bytes, so that tests can compare values that have no comparison
-// of their own. Aggregates are gone through field by field. Shared objects are written once, by
-// their content; unordered maps in order of their keys, so equal values give equal bytes. Raw
-// pointers, iterators and classes with private state do not compile.
+// Serializes effects and views to bytes, so that tests can compare values without `operator==`.
+// Aggregates are written field by field. A shared object is written once, by content. Unordered
+// maps are written in key order, so equal values give equal bytes. Raw pointers, iterators and
+// classes with private state do not compile.
 #pragma once
 
 #include <algorithm>
@@ -124,7 +124,7 @@ class writer {
   }
 
   std::string bytes_;
-  std::unordered_map<void const*, std::size_t> numbers_;  // of shared objects, from 1
+  std::unordered_map<void const*, std::size_t> numbers_;  // numbers of shared objects, from 1
 };
 
 template <class T>

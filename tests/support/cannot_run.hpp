@@ -1,5 +1,5 @@
-// What a test does where the machine lacks something that it needs: a second network, IPv6. It is
-// skipped and says why; under CI=true it fails, since there absence must not look like success.
+// Skips a test on a machine that lacks something it needs, such as a second network or IPv6. With
+// CI=true the test fails instead, because a silent skip would look like success.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace muster::test {
 
-/// To be returned from SetUp or from the test's body.
+/// Call as `return cannot_run(why)` in SetUp or in the test body.
 inline void cannot_run(std::string const& why) {
   auto const* const ci = std::getenv("CI");
   if (ci && std::string_view(ci) == "true") FAIL() << "CI cannot run it: " << why;

@@ -1,5 +1,5 @@
-// Certificates for tests of TLS: an authority made for the occasion and what it signs. Keys are
-// made with the library, nothing is read from disk. Any thread.
+// Certificates for TLS tests: an authority that lasts for one test, and the certificates it signs.
+// Keys are generated, nothing is read from disk. Functions can be called on any thread.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ struct certificate {
 
 struct certificate_request {
   std::string common_name = "muster test";
-  /// As OpenSSL writes them: "DNS:localhost", "IP:127.0.0.1".
+  /// In OpenSSL syntax: "DNS:localhost", "IP:127.0.0.1".
   std::vector<std::string> names = {"DNS:localhost", "IP:127.0.0.1", "IP:::1"};
   std::chrono::hours starts = std::chrono::hours(-1), ends = std::chrono::hours(24);
 };
@@ -26,7 +26,7 @@ class authority {
   ~authority();
 
   certificate issue(certificate_request const& request = {}) const;
-  /// Its own certificate, for a client's CA file.
+  /// Returns the authority's own certificate, for a client's CA file.
   std::string const& pem() const { return pem_; }
 
  private:
@@ -35,7 +35,6 @@ class authority {
   std::string pem_;
 };
 
-/// Returns a self-signed certificate.
 certificate self_signed(certificate_request const& request = {});
 
 }  // namespace muster::test

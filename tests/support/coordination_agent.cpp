@@ -1,4 +1,4 @@
-// What the calls of agents look like in the two dialects.
+// The calls of agents in both dialects.
 #include "tests/support/coordination_agent.hpp"
 
 #include <gtest/gtest.h>
@@ -96,7 +96,7 @@ void coordination_agent::name(t::CoordinatedTask& task, int id) const {
   task.set_recoverable(options_.recoverable);
 }
 
-// Says who calls, in every way that a request has for it.
+// Sets the caller's identity in every field that the request type has for it.
 template <class Request>
 void coordination_agent::sign(Request& q) const {
   if constexpr (requires { q.mutable_incarnations(); }) {

@@ -1,7 +1,6 @@
-// Agents of the coordination service for tests, written from its specification: what jaxlib
-// (XLA's dialect) and TensorFlow (TensorFlow's dialect) put on the wire, one call at a time or
-// thousands. Calls run on the thread of a call_runner; everything else belongs to the test's
-// thread.
+// Agents of the coordination service for tests, written from its specification. They send what
+// jaxlib (XLA's dialect) and TensorFlow (TensorFlow's dialect) send, in one call or thousands.
+// Calls run on the thread of a call_runner; everything else runs on the test's thread.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -35,7 +34,7 @@ struct task_row {
   bool operator==(task_row const&) const = default;
 };
 
-/// What a call was answered with, in either dialect.
+/// The reply to a call, in either dialect.
 struct answer {
   grpc::StatusCode code = grpc::StatusCode::OK;
   std::string message;
@@ -52,28 +51,28 @@ struct answer {
   std::string key, value;
   std::vector<std::pair<std::string, std::string>> entries;
   std::int64_t version = 0;
-  std::vector<task_row> tasks;                       // by id
+  std::vector<task_row> tasks;                       // sorted by id
   std::vector<std::pair<int, std::uint64_t>> alive;  // id, incarnation
   std::vector<std::string> devices;
 
   bool ok() const { return code == grpc::StatusCode::OK; }
 };
 
-/// A call under way; copies are the same call.
+/// A call in progress. Copies refer to the same call.
 class pending {
  public:
   struct shared {
-    std::mutex mutex;  // protects the following two
+    std::mutex mutex;  // protects `changed` and `result`
     std::condition_variable changed;
     std::optional<answer> result;
     grpc::ClientContext context;
   };
   explicit pending(std::shared_ptr<shared> s) : shared_(std::move(s)) {}
 
-  /// Waits; an answer that does not come within 20 s fails the test and counts as UNKNOWN.
+  /// Waits for the reply. After 20 s without one the test fails and the result is UNKNOWN.
   answer get();
   bool done();
-  /// Whether it stays without an answer for so long.
+  /// Returns true if no reply arrives within `span`.
   bool parked_for(std::chrono::milliseconds span);
   void cancel() { shared_->context.TryCancel(); }
 
@@ -81,11 +80,11 @@ class pending {
   std::shared_ptr<shared> shared_;
 };
 
-/// The queue and thread that calls of any number of agents use. Outlives them.
+/// The completion queue and its thread, shared by any number of agents. Must outlive them.
 class call_runner {
  public:
   call_runner();
-  /// Every call must have been answered or cancelled.
+  /// @pre Every call was answered or cancelled.
   ~call_runner();
   call_runner(call_runner const&) = delete;
 
@@ -105,7 +104,7 @@ struct agent_options {
   int task = 0;
   std::string job = "worker";     ///< TensorFlow's dialect
   bool recoverable = false;       ///< TensorFlow's dialect
-  std::uint64_t incarnation = 0;  ///< 0: the next of the process
+  std::uint64_t incarnation = 0;  ///< 0: the next number of this process
   bool gzip = false;
 };
 
@@ -116,10 +115,10 @@ class coordination_agent {
   static constexpr milliseconds no_deadline{0};
 
   coordination_agent(call_runner& runner, std::shared_ptr<grpc::Channel> channel, agent_options o);
-  /// Stops heartbeats and cancels what it still waits for.
+  /// Stops heartbeats and cancels the calls that are still open.
   ~coordination_agent();
 
-  // One call each. `deadline` is the call's own.
+  // Each function sends one call. `deadline` is the gRPC deadline of the call.
   pending register_task(milliseconds deadline = no_deadline);
   pending heartbeat();
   pending shutdown();
@@ -141,18 +140,19 @@ class coordination_agent {
   pending cancel_barrier(std::string const& id, std::int64_t counter = 0);
   pending alive(std::vector<int> const& tasks);
 
-  // What a client library does with them.
-  /// Registers with retries as long as the error is one that goes away; remembers the service.
+  // Behaviour of a client library:
+  /// Registers, retries after transient errors, and stores the service's incarnation.
   answer connect(milliseconds limit = std::chrono::seconds(20));
-  /// After a register_task of one's own.
+  /// Handles the reply to a register_task that the test sent.
   answer connected(answer a);
-  /// Counts the instances of each barrier itself.
+  /// Waits at the next instance of a barrier; the agent counts the instances itself.
   answer wait_at(std::string const& id, milliseconds timeout = std::chrono::seconds(20),
                  std::vector<int> const& tasks = {});
-  /// From a thread of its own until the agent dies or `stop_heartbeats`.
+  /// Sends heartbeats on a separate thread until the agent is destroyed or `stop_heartbeats` is
+  /// called.
   void beat_every(milliseconds period);
   void stop_heartbeats();
-  /// A process that died and came back: a new incarnation that knows nothing.
+  /// Simulates a crash and restart of the process: a new incarnation without state.
   void restart();
   void cancel_all();
 
@@ -180,7 +180,7 @@ class coordination_agent {
   std::unique_ptr<xla::coordination::CoordinationService::Stub> x_;
   std::unique_ptr<tensorflow::CoordinationService::Stub> t_;
   std::map<std::string, std::int64_t> counters_;
-  std::mutex mutex_;  // protects the following two
+  std::mutex mutex_;  // protects `calls_` and `stop_beating_`
   std::vector<pending> calls_;
   std::condition_variable stop_beating_;
   bool beating_ = false;

@@ -1,4 +1,4 @@
-// How calls are waited for, and what an agent does by itself: retries, counters, heartbeats.
+// Waiting for calls, retries, counters and heartbeats of an agent.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -141,7 +141,7 @@ std::shared_ptr<grpc::Channel> connection_to(std::string const& address,
                                              std::string const& authority) {
   grpc::ChannelArguments arguments;
   static std::atomic<int> number = 0;
-  arguments.SetInt("muster.test.connection", ++number);  // no sharing of connections
+  arguments.SetInt("muster.test.connection", ++number);  // prevents gRPC from sharing connections
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(-1);
   if (!authority.empty()) arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, authority);

@@ -1,4 +1,4 @@
-// Counts the enumerators of an enum, so that a list of all of them can be checked.
+// Counts the enumerators of an enum, so that tests can check that a list contains all of them.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,6 @@ constexpr bool is_enumerator() {
   return name.substr(name.rfind("value = ") + 8).front() != '(';
 }
 
-/// Returns how many enumerators an enum has between 0 and 63.
 template <class Enum>
 constexpr std::size_t enumerators() {
   return []<std::size_t... n>(std::index_sequence<n...>) {

@@ -92,7 +92,7 @@ struct http_service::impl {
     }
   }
 
-  // A client that goes away ends its coroutine with an error that is nobody's concern.
+  // Ignores errors of the coroutine: they only mean that the client disconnected.
   void spawn(asio::awaitable<void> work) {
     asio::co_spawn(context, std::move(work), [](std::exception_ptr) {});
   }
@@ -135,7 +135,7 @@ struct http_service::impl {
   ssl::context tls{ssl::context::tls_server};
   tcp::acceptor acceptor;
   std::string address;
-  mutable std::mutex mutex;  // protects the following two
+  mutable std::mutex mutex;  // protects `all_seen` and `connections`
   std::vector<http_seen> all_seen;
   std::size_t connections = 0;
   std::thread thread;

@@ -1,8 +1,8 @@
-// A small HTTP(S) server for tests of clients: a function of the test answers each request, and
-// what was asked is kept. It can also be slow, silent or break off, as the reply says.
+// A small HTTP(S) server for tests of clients. A function of the test answers each request, and the
+// server records the requests. Replies can be slow, missing or truncated.
 //
-// One thread of its own runs everything, the function too. The rest may be called from the test's
-// thread at any time.
+// One thread of the server runs everything, including that function. The public functions can be
+// called from the test's thread at any time.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ struct http_seen {
   std::string method, target, body;
   std::map<std::string, std::string> headers;  // names in lower case
   std::string path() const { return target.substr(0, target.find('?')); }
-  /// Value of the query's `name`, as it was sent; empty when it is not there.
+  /// Returns the undecoded value of the query parameter `name`, or an empty string.
   std::string query(std::string const& name) const;
 };
 
@@ -32,11 +32,11 @@ struct http_reply {
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
   enum class way {
-    whole,    // as HTTP says
-    chunked,  // without a length known before
-    cut,      // half of the body, then the connection breaks
-    hang_up,  // the connection breaks without an answer
-    silent,   // nothing, until the server stops
+    whole,    // the complete reply
+    chunked,  // chunked encoding
+    cut,      // half of the body, then the connection is closed
+    hang_up,  // the connection is closed without a reply
+    silent,   // no reply until the server stops
   } sent = way::whole;
   std::chrono::milliseconds delay{0};
 };
@@ -57,7 +57,7 @@ class http_service {
   std::uint16_t port() const;
   /// "https://127.0.0.1:41234"
   std::string url() const;
-  /// In the order of arrival, for all connections together.
+  /// Returns the requests of all connections in order of arrival.
   std::vector<http_seen> seen() const;
   std::size_t connections() const;
 
@@ -66,7 +66,7 @@ class http_service {
   std::unique_ptr<impl> impl_;
 };
 
-/// Each call takes the next reply; the last one is given for ever.
+/// Returns a handler that gives the replies in order and then repeats the last one.
 http_service::handler one_by_one(std::vector<http_reply> replies);
 
 }  // namespace muster::test

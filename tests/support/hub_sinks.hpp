@@ -1,5 +1,5 @@
-// What stands behind a hub in tests: workers that hold what they are sent, note down what they are
-// told, and answer when a test says so; sessions that note down.
+// Test doubles for a hub's workers and sessions. Workers hold their closures, record messages and
+// answer when the test asks for it. Sessions record messages.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace muster::server {
 
 struct hub_worker : worker_sink {
-  /// With function "f", and an incarnation of its own if it has none.
+  /// Attaches a worker with function "f" and a generated incarnation, unless `spec` sets them.
   core::stream_id attach(hub& h, core::worker_spec spec = {}) {
     stream = h.attach(*this);
     if (spec.functions.empty()) spec.functions = {"f"};
@@ -25,7 +25,7 @@ struct hub_worker : worker_sink {
     return stream;
   }
   using answering = std::function<void(core::worker_result&, core::blob args)>;
-  /// Of the oldest that it holds, in one message.
+  /// Answers the `n` oldest closures that it holds, in one message.
   void answer(hub& h, answering const& fill,
               std::size_t n = std::numeric_limits<std::size_t>::max()) {
     auto const end = held.begin() + static_cast<std::ptrdiff_t>(std::min(n, held.size()));

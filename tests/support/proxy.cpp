@@ -29,7 +29,7 @@ struct link {
   int near = -1, far = -1;
 };
 
-// With a reset, not a good-bye.
+// Closes with a reset instead of FIN.
 void close_hard(link const& l) {
   linger const at_once{1, 0};
   for (int const fd : {l.near, l.far}) {
@@ -39,12 +39,12 @@ void close_hard(link const& l) {
   }
 }
 
-// False: the connection has ended.
+// Returns false if the connection has ended.
 bool forward(int from, int to, bool is_cut) {
   char bytes[16384];
   auto const n = recv(from, bytes, sizeof bytes, 0);
   if (n <= 0) return false;
-  if (is_cut) return true;  // lost on the way
+  if (is_cut) return true;  // discards the bytes
   for (ssize_t sent = 0; sent < n;) {
     auto const k = send(to, bytes + sent, static_cast<std::size_t>(n - sent), MSG_NOSIGNAL);
     if (k <= 0) return false;
@@ -75,7 +75,7 @@ struct proxy::state {
   int target_port = 0, port = 0;
   std::string first;
   int listener = -1, wake_fd = -1;
-  std::mutex mutex;  // protects all below
+  std::mutex mutex;  // protects all members below
   std::vector<link> links;
   bool is_cut = false, stopping = false;
   std::thread thread;
@@ -106,12 +106,12 @@ void proxy::state::serve() {
       fds.push_back({l.near, POLLIN, 0});
       fds.push_back({l.far, POLLIN, 0});
     }
-    poll(fds.data(), fds.size(), -1);  // no deadline: change() and the end wake it
+    poll(fds.data(), fds.size(), -1);  // no timeout: change() and the destructor wake it
     std::lock_guard const lock(mutex);
     if (fds[0].revents != 0) {
       std::uint64_t n = 0;
       [[maybe_unused]] auto const got = read(wake_fd, &n, sizeof n);
-      continue;  // the links may be others now
+      continue;  // the links may have changed
     }
     if (fds[1].revents != 0) accept_one();
     for (std::size_t i = 0; i < polled.size(); ++i) {

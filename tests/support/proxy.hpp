@@ -1,5 +1,5 @@
-// A wire that can be cut: a TCP proxy in front of a server, with a thread of its own. Used from the
-// thread that made it.
+// A TCP proxy in front of a server that can interrupt connections. It has its own thread. Use it
+// only from the thread that created it.
 #pragma once
 
 #include <memory>
@@ -9,21 +9,20 @@ namespace muster::test {
 
 class proxy {
  public:
-  /// Forwards every connection to `target`, "127.0.0.1:port", where it begins with `first`.
+  /// Forwards every connection to `target`, "127.0.0.1:port", and sends `first` ahead of its bytes.
   explicit proxy(std::string const& target, std::string first = {});
   ~proxy();
   proxy(proxy const&) = delete;
 
-  /// "127.0.0.1:port", to be connected to instead.
+  /// Returns the address to connect to, "127.0.0.1:port".
   std::string address() const;
 
-  /// Resets every connection; new ones are welcome.
+  /// Resets every connection; new connections are still accepted.
   void reset();
-  /// Bytes go nowhere, in both directions, and nothing is closed; new connections are accepted and
-  /// lead nowhere. Nothing that was held up comes later: after `mend` the old connections are
-  /// reset.
+  /// Discards bytes in both directions without closing any connection. New connections are accepted
+  /// but not forwarded. The discarded bytes are never delivered: `mend` resets the old connections.
   void cut();
-  /// As cut, and the connections of now are reset.
+  /// Resets the current connections, then behaves like `cut`.
   void sever();
   void mend();
 

@@ -1,5 +1,4 @@
-// A client of HTTP/2 by hand that begins calls and resets each at once, as those of CVE-2023-44487
-// do.
+// An HTTP/2 client that starts calls and resets each of them at once, as in CVE-2023-44487.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +10,25 @@ namespace muster::test {
 
 class rapid_resets {
  public:
-  /// Connects to "127.0.0.1:PORT" and says the preface.
+  /// Connects to "127.0.0.1:PORT" and sends the preface.
   explicit rapid_resets(std::string const& address)
       : wire_(port_of(address), {.seconds = 20}),
         connected_(wire_.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, ""))) {}
 
   bool connected() const { return connected_; }
-  /// False: the connection is gone.
+  /// Returns false if the connection was closed.
   bool begin_and_reset(std::string const& method, int times) {
     std::string all;
     for (int i = 0; i < times; ++i, stream_ += 2) {
-      all += frame(1, 4, stream_, head(method));                 // HEADERS, whole
+      all += frame(1, 4, stream_, head(method));                 // HEADERS with END_HEADERS
       all += frame(0, 0, stream_, std::string(5, '\0'));         // DATA: an empty message
       all += frame(3, 0, stream_, std::string("\0\0\0\x8", 4));  // RST_STREAM: CANCEL
     }
     return wire_.send(all);
   }
-  /// Waits for the server to close the connection; false: it does not for 20 s.
+  /// Returns true if the server closes the connection within 20 s.
   bool ends() { return wire_.ends(); }
-  /// True: the server has closed the connection; false: it answers a ping.
+  /// Returns true if the server closed the connection, false if it answers a ping.
   bool is_cut() {
     auto const answer = frame(6, 1, 0, "12345678");
     return !wire_.send(frame(6, 0, 0, "12345678")) ||
@@ -43,7 +42,7 @@ class rapid_resets {
     for (int shift = 24; shift >= 0; shift -= 8) f += byte(stream >> shift);
     return f + body;
   }
-  // HPACK without tables: indexed fields of the static one, and literals.
+  // HPACK without a dynamic table: indexed fields of the static table, and literals.
   static std::string head(std::string const& method) {
     auto const text = [](std::string const& t) { return static_cast<char>(t.size()) + t; };
     return "\x83\x86\x04" + text(method) + "\x01" + text("localhost") + "\x0f\x10" +

@@ -1,4 +1,4 @@
-// A plain TCP client of 127.0.0.1: bytes out, bytes in, every wait limited.
+// A plain TCP client for 127.0.0.1 with a time limit on every wait.
 #pragma once
 
 #include <arpa/inet.h>
@@ -15,15 +15,15 @@
 
 namespace muster::test {
 
-/// Of "127.0.0.1:8476".
+/// Returns the port of an address such as "127.0.0.1:8476".
 inline std::uint16_t port_of(std::string const& address) {
   return static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
 }
 
 struct raw_socket_options {
-  char const* from = nullptr;  // its own address
-  int receive_buffer = 0;      // 0: the system's
-  int seconds = 10;            // that it waits
+  char const* from = nullptr;  // local address
+  int receive_buffer = 0;      // 0: system default
+  int seconds = 10;            // time limit of every wait
 };
 
 class raw_socket {
@@ -50,7 +50,7 @@ class raw_socket {
     auto to = at(port);
     return ::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
   }
-  /// False when the peer has closed.
+  /// Returns false if the peer has closed the connection.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
       auto const n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -59,14 +59,14 @@ class raw_socket {
     }
     return true;
   }
-  /// At least one byte, up to n; empty at the end, on a reset, or after the time limit.
+  /// Returns 1 to `n` bytes; empty at the end, after a reset or at the time limit.
   std::string receive(std::size_t n = 65536) {
     std::string bytes(n, '\0');
     auto const got = ::recv(fd_, bytes.data(), bytes.size(), 0);
     bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     return bytes;
   }
-  /// Until `what` was seen, or the end; gives everything.
+  /// Reads until the bytes contain `what`, or until the end. Returns everything that was read.
   std::string receive_until(std::string_view what) {
     std::string all;
     while (all.find(what) == std::string::npos) {
@@ -81,12 +81,13 @@ class raw_socket {
     for (auto more = receive(); !more.empty(); more = receive()) all += more;
     return all;
   }
-  /// The peer closes it within the time, whatever it says before.
+  /// Reads all bytes and returns true if the peer closes the connection within the time limit.
   bool ends() {
     receive_all();
     return closed();
   }
-  /// The peer closes it and says nothing. What it had not read makes that a reset.
+  /// Returns true if the peer closes the connection without sending anything. A reset counts too:
+  /// it occurs if the peer has unread bytes.
   bool closed() {
     char byte = 0;
     auto const n = ::recv(fd_, &byte, 1, 0);

@@ -1,6 +1,5 @@
-// Whether a test runs under AddressSanitizer or ThreadSanitizer. It looks at memory there, on which
-// few seeds tell as much as many, and takes ten times as long; what the rules are about is proved
-// by the others.
+// Detects AddressSanitizer and ThreadSanitizer. They make tests ten times slower and check memory,
+// for which a few seeds suffice. Builds without them play all seeds and check the rules.
 #pragma once
 
 namespace muster {
@@ -11,7 +10,7 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-/// How many of `seeds` a test plays.
+/// Returns how many of `seeds` a test plays.
 constexpr unsigned seeds_to_play(unsigned seeds) {
   return sanitized ? seeds / 4 : seeds;
 }

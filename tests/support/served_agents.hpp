@@ -1,4 +1,4 @@
-// A server and the agents of a test that talk to it.
+// A server and the test agents that connect to it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace muster::test {
 
-/// Tasks connect at once and leave at once; nothing times out.
+/// Returns a cluster without time limits whose tasks connect and leave without waiting for others.
 inline coordination::cluster_spec loose(std::uint32_t tasks) {
   auto spec = workers(tasks);
   spec.register_barrier = false;
@@ -24,7 +24,7 @@ inline coordination::cluster_spec loose(std::uint32_t tasks) {
 
 struct served_agents {
   void serve(coordination::cluster_spec spec) { server.emplace(std::move(spec)); }
-  /// A new process, on a connection of its own; not registered.
+  /// Creates a process with its own connection; it is not registered.
   coordination_agent& new_agent(agent_options o, std::string const& address = {},
                                 std::string const& authority = {}) {
     auto channel = connection_to(address.empty() ? server->address() : address, authority);

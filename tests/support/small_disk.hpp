@@ -1,5 +1,4 @@
-// A file system of a few MiB for one test, in memory. Needs the right to mount one (root, as a
-// rule).
+// A file system of a few MiB in memory, for one test. Needs permission to mount, usually root.
 #pragma once
 
 #include <sys/mount.h>
@@ -24,11 +23,11 @@ class small_disk {
   }
   small_disk(small_disk const&) = delete;
 
-  /// Empty: it is there.
+  /// Returns why the file system could not be mounted, or an empty string.
   std::string const& problem() const { return problem_; }
   std::filesystem::path const& path() const { return path_; }
   bool resize(std::size_t mib) { return mount(mib, MS_REMOUNT); }
-  /// Not a byte is free.
+  /// Fills the file system completely.
   void fill() const {
     std::ofstream file(filling(), std::ios::binary);
     std::string const zeros(1 << 16, '\0');
@@ -45,7 +44,7 @@ class small_disk {
 
   std::filesystem::path filling() const { return path_ / "filling"; }
 
-  temporary_directory const directory_;  // on which it is mounted
+  temporary_directory const directory_;  // mount point
   std::filesystem::path const path_ = directory_.path();
   std::string problem_;
 };

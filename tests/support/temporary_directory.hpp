@@ -1,4 +1,4 @@
-// A directory that goes with its test, and files in it.
+// A directory that is removed at the end of its test, and files in it.
 #pragma once
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 namespace muster::test {
 
-/// Empty where there is none.
+/// Returns an empty string if the file does not exist.
 inline std::string read_file(std::filesystem::path const& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
@@ -35,7 +35,7 @@ class temporary_directory {
     return std::filesystem::path(path_) / name;
   }
   std::string const& path() const { return path_; }
-  /// Writes it and says where it is.
+  /// Writes a file and returns its path.
   std::string write(std::string const& name, std::string const& text) const {
     std::ofstream(*this / name) << text;
     return *this / name;

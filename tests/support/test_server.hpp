@@ -1,6 +1,6 @@
-// A server for tests: the real cores, hubs and gRPC services on an engine thread of its own,
-// listening on a port of 127.0.0.1, for workers, sessions and agents alike. What tests look at
-// inside goes through `on_engine`.
+// A server for tests: the real cores, hubs and gRPC services on an engine thread, listening on a
+// port of 127.0.0.1. It serves workers, sessions and agents. Tests must inspect its state through
+// `on_engine`.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -38,7 +38,7 @@ struct test_server_options {
   core::config core = {};
   server::stream_options workers = {};
   server::stream_options sessions = {};
-  std::vector<coordination::cluster_spec> clusters = {};  ///< the first has the main port
+  std::vector<coordination::cluster_spec> clusters = {};  ///< the first cluster has the main port
   server::coordination_service_options agents = {};
   server::cluster_ports_options ports = {};
   server::tunnel_options tunnels = {};
@@ -47,7 +47,7 @@ struct test_server_options {
 
 inline constexpr int reflection_streams_max = 5;
 
-/// A cluster "default" with one job "worker".
+/// Returns a cluster "default" with one role "worker".
 coordination::cluster_spec workers(std::uint32_t tasks);
 
 class test_server {
@@ -55,15 +55,15 @@ class test_server {
   explicit test_server(test_server_options o = {});
   explicit test_server(coordination::cluster_spec spec)
       : test_server(test_server_options{.clusters = {std::move(spec)}}) {}
-  /// Stops in the order the application uses and checks the cores' invariants; fails the test if
-  /// that hangs.
+  /// Stops in the order that the application uses and checks the cores' invariants. Fails the test
+  /// if stopping hangs.
   ~test_server();
 
-  /// Answers every parked call and ends.
+  /// Answers every parked call and stops.
   void stop();
   int port() const { return port_; }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-  /// Of a cluster by name.
+  /// Returns the address of a cluster by name.
   std::string address(std::string const& cluster);
 
   struct inside {
@@ -72,12 +72,12 @@ class test_server {
     server::cluster_ports& ports;
     server::coordination_service& service;
 
-    /// Of the first cluster.
+    /// Returns the service of the first cluster.
     coordination::service const& run() const {
       return agents.state().current(agents.state().ids().front());
     }
   };
-  /// Runs `f(hub&)` or `f(inside&)` on the engine thread and gives its result.
+  /// Runs `f(hub&)` or `f(inside&)` on the engine thread and returns its result.
   template <class F>
   auto on_engine(F f) {
     auto const call = [&] {
@@ -91,8 +91,8 @@ class test_server {
     engine_.post([&] { done.set_value(call()); });
     return done.get_future().get();
   }
-  /// Waits until `f(coordinator&)` or `f(inside&)` holds; it is asked again after 1 ms, since the
-  /// cores announce nothing. False after 10 s.
+  /// Polls every millisecond until `f(coordinator&)` or `f(inside&)` is true. Returns false after
+  /// 10 s.
   template <class F>
   bool eventually(F f) {
     for (int i = 0; i < 10'000; ++i) {
@@ -108,7 +108,7 @@ class test_server {
     return false;
   }
 
-  /// Where the core is durable: all that was said so far is on the disk that is played here.
+  /// Marks everything that a durable core has reported as written to the simulated disk.
   void write_all() {
     on_engine([this](server::hub& h) { return commits_.on_durable(written_, {}, h.now()), 0; });
   }
@@ -126,9 +126,9 @@ class test_server {
   std::string violated_invariant() {
     return on_engine([](server::hub& h) { return h.state().violated_invariant(); });
   }
-  /// Of agents of the first cluster.
+  /// Returns the number of parked agent calls of the first cluster.
   std::size_t parked_calls();
-  /// Waits until so many are parked.
+  /// Waits until `calls` agent calls are parked.
   bool parked(std::size_t calls);
 
  private:

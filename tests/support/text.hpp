@@ -1,4 +1,4 @@
-// Texts that programs have printed, taken apart.
+// Helpers for the output of programs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ inline testing::AssertionResult contains(std::string_view text, std::string_view
 }
 #define EXPECT_CONTAINS(text, part) EXPECT_TRUE(::muster::test::contains((text), (part)))
 
-/// How often.
+/// Returns how often `part` occurs.
 inline std::size_t count(std::string_view text, std::string_view part) {
   std::size_t n = 0;
   for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;

@@ -1,5 +1,5 @@
-// A worker that runs on a thread of its own for the length of a scope, and a gate that holds its
-// functions until the test lets them go.
+// A worker that runs on its own thread until the end of a scope, and a gate that blocks its
+// functions until the test opens it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,14 +18,15 @@ namespace muster::test {
 
 class gate {
  public:
-  /// Returns when it opens, or when `at` is asked to stop; without it only when it opens.
+  /// Waits until the gate opens, or until `at` is asked to stop.
   void pass(context const* at = nullptr) {
     ++waiting;
     while (!open_ && !(at && at->cancelled()))
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     --waiting;
   }
-  /// One that passes and returns 1; asked to stop, it is cancelled.
+  /// Returns a function that waits at the gate and then returns 1, or is cancelled if asked to
+  /// stop.
   auto function() {
     return [this](context& at) {
       pass(&at);
@@ -54,7 +55,7 @@ class worker_thread {
   }
   ~worker_thread() { stop(); }
 
-  /// What run() returned.
+  /// Stops the worker and returns the result of run().
   int stop() {
     worker_.stop();
     return join();
@@ -78,7 +79,7 @@ inline worker_options options_for(std::string const& address) {
   return o;
 }
 
-/// So many workers are, soon.
+/// Waits until `count` workers are connected.
 inline bool connected(test_server& server, std::size_t count = 1) {
   return server.eventually(
       [&](core::coordinator const& c) { return c.overview({}).tasks_connected == count; });

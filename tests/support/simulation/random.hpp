@@ -1,4 +1,5 @@
-// The simulation's only source of chance: splitmix64, the same on every machine and library.
+// The simulation's only source of randomness: splitmix64, with the same results on every machine
+// and standard library.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,13 @@ class random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
     return z ^ (z >> 31);
   }
-  /// In [low, high].
+  /// Returns a number in [low, high].
   std::int64_t between(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(high - low + 1));
   }
-  /// REQUIRES: n > 0.
+  /// @pre n > 0
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(next() % n); }
-  /// True `percent` times in a hundred.
+  /// Returns true with a probability of `percent`.
   bool chance(int percent) { return between(1, 100) <= percent; }
 
  private:

@@ -1,4 +1,4 @@
-// What a simulated run tells: its trace, what came about how often, and what broke.
+// The result of a simulated run: its trace, event counts and the first violation.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace muster::simulation {
 
-/// Thrown where a rule is broken; ends the run.
+/// Thrown when an invariant is violated; ends the run.
 struct violation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// How often each thing came about, by its name. Names are literals.
+/// Event counts by name. Names must be string literals.
 class tally {
  public:
   std::uint64_t& operator[](std::string_view what) { return counts_[what]; }
@@ -37,8 +37,8 @@ struct report {
   std::uint64_t trace_hash = 0;
   std::uint64_t steps = 0;
   tally counts;
-  std::string violation;  // empty: all invariants held and everything finished
-  std::string recent;     // the last events before it
+  std::string violation;  // empty if all invariants held and everything finished
+  std::string recent;     // the last events before the violation
 };
 
 }  // namespace muster::simulation

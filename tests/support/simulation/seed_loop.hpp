@@ -12,7 +12,7 @@
 
 namespace muster::simulation {
 
-/// What runs, for who dies of a broken invariant.
+/// The running seed, so that an abort can print how to replay it.
 struct running_seed {
   char const* program = "";
   std::uint64_t seed = 0;
@@ -24,7 +24,8 @@ struct running_seed {
 };
 inline running_seed running;
 
-/// Returns the exit status of the program. `simulate` makes a report of a seed.
+/// Runs the seeds of the command line and returns the exit status. `simulate` returns the report of
+/// a seed.
 template <class Simulate>
 int run_seeds(int argc, char** argv, Simulate simulate) {
   std::uint64_t from = 1, count = 1000;

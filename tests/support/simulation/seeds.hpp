@@ -1,4 +1,4 @@
-// What the tests of every simulator ask of its seeds.
+// Checks that the tests of every simulator make.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace muster::simulation {
 
-/// `replay` is the command line that plays the seed again, without it.
+/// `replay` is the command line without the seed.
 inline void expect_clean(std::uint64_t seed, report const& r, std::string const& replay) {
   EXPECT_TRUE(r.violation.empty())
       << "seed=" << seed << "\n"
@@ -20,13 +20,13 @@ inline void expect_clean(std::uint64_t seed, report const& r, std::string const&
       << r.recent << "replay: " << replay << " --seed " << seed << "; add it to regressions.txt";
 }
 
-/// The seeds must reach the interesting places, or they prove nothing.
+/// Checks that the seeds reach the rare events; otherwise they prove nothing.
 inline void expect_reached(
     tally const& all, std::initializer_list<std::pair<std::string_view, std::uint64_t>> more_than) {
   for (auto const& [what, n] : more_than) EXPECT_GT(all.of(what), n) << what;
 }
 
-/// Those of a regressions.txt below tests/.
+/// Replays the seeds of a regressions.txt below tests/.
 template <class Simulate>
 void expect_old_failures_clean(std::string const& file, Simulate simulate,
                                std::string const& replay) {
@@ -37,7 +37,7 @@ void expect_old_failures_clean(std::string const& file, Simulate simulate,
       expect_clean(std::stoull(line), simulate(std::stoull(line)), replay);
 }
 
-/// A seed tells the whole story.
+/// Checks that a seed determines the run.
 template <class Simulate>
 void expect_same_traces(Simulate simulate) {
   for (std::uint64_t const seed : {3u, 77u, 12345u}) {

@@ -1,5 +1,5 @@
-// Virtual time, as every simulator has it: a queue of things to happen, the one source of chance, a
-// trace (a hash, so that two runs can be compared), and what happened last.
+// Virtual time of a simulator: an event queue, the only source of randomness, a trace hash for
+// comparing two runs, and the last events.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +22,12 @@ class virtual_time {
   core::time_point now() const { return now_; }
   random& dice() { return dice_; }
 
-  /// `what` happens after `delay`; things at the same time happen in this order.
+  /// Schedules `what` after `delay`. Events at the same time run in the order of these calls.
   void after(core::duration delay, std::function<void()> what) {
     agenda_.emplace(std::pair{now_ + delay, ++sequence_}, std::move(what));
   }
 
-  /// For what is shown when something breaks.
+  /// Records a line for the report of a violation.
   void note(std::string line) {
     notes_.push_back(std::to_string(core::to_unix_ms(now_) - 1'700'000'000'000) + " ms  " +
                      std::move(line));
@@ -42,12 +42,12 @@ class virtual_time {
   std::uint64_t trace_hash() const { return hash_; }
   std::uint64_t steps() const { return steps_; }
 
-  tally counts;  // of whoever lives here
+  tally counts;  // events counted by the simulated parts
 
  protected:
   ~virtual_time() = default;
 
-  /// Of the first thing on the agenda; never: there is none.
+  /// Returns the time of the next event, or `never`.
   core::time_point next() const {
     return agenda_.empty() ? core::never : agenda_.begin()->first.first;
   }
@@ -57,7 +57,7 @@ class virtual_time {
     agenda_.erase(agenda_.begin());
     what();
   }
-  /// Into the trace.
+  /// Adds a value to the trace hash.
   void mix(std::uint64_t value) { hash_ = (hash_ ^ value) * 1099511628211ull; }
 
   core::time_point now_{std::chrono::seconds(1'700'000'000)};
