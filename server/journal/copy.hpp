@@ -21,9 +21,9 @@ std::filesystem::path unfinished(std::filesystem::path const& to);
 /// running server. Validates all entries before and after copying, as `inspect` does.
 ///
 /// `to` must be empty or absent, and becomes accessible only to its owner. On success the copy is
-/// durable; on failure `to` is unchanged. The copy is built at unfinished(to), gets its format entry
-/// last, and is then renamed. If the process is killed, unfinished(to) remains; servers reject it
-/// without a format entry.
+/// durable; on failure `to` is unchanged. The copy is built at unfinished(to), gets its format
+/// entry last, and is then renamed. If the process is killed, unfinished(to) remains; servers
+/// reject it without a format entry.
 /// @return FAILED_PRECONDITION: `from` or `to` is unsuitable. INTERNAL: the data are damaged, or
 /// the disk failed.
 muster::result<copied> copy_store(std::filesystem::path const& from,
