@@ -1,4 +1,3 @@
-// Actions of commands and their remaining arguments.
 #include "cli/actions.hpp"
 
 #include "base/text.hpp"

@@ -1,4 +1,3 @@
-// Parses and formats durations with units. Fractions are accepted.
 #include "cli/durations.hpp"
 
 #include <array>

@@ -11,7 +11,6 @@
 namespace muster::cli {
 namespace {
 
-// The text of the only note.
 std::array<char, 512> note_text;
 std::size_t note_length = 0;
 
@@ -27,7 +26,7 @@ interrupt_note::interrupt_note(std::string const& line) {
   struct sigaction now {};
   ::sigaction(SIGINT, nullptr, &now);
   if (now.sa_handler == SIG_IGN) return;
-  // Clears "^C", and perhaps a progress bar, on a terminal.
+  // Clears "^C" and a progress bar on a terminal.
   auto const whole = (::isatty(STDERR_FILENO) == 1 ? "\r\x1b[K" : "") + line + "\n";
   note_length = std::min(whole.size(), note_text.size());
   std::copy_n(whole.begin(), note_length, note_text.begin());

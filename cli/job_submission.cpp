@@ -15,16 +15,14 @@
 namespace muster::cli {
 namespace {
 
-// Small enough that a nearly full server refuses little, and large enough that the cost of a
-// request is negligible.
+// A nearly full server refuses little of such a chunk, and the cost of a request is negligible.
 constexpr std::size_t chunk_lines_max = 4096;
 constexpr std::size_t chunk_bytes_max = std::size_t{4} << 20;
 constexpr std::size_t line_bytes_max = std::size_t{64} << 20;  // the server's default limit
 constexpr auto retry_after_default = std::chrono::seconds(1);
 constexpr auto retry_after_max = std::chrono::seconds(60);
 
-/// Returns a random idempotency key, so that a job is not submitted twice if a server dies before
-/// it answers.
+/// Returns a random idempotency key. It prevents a second job if a server dies before it answers.
 std::string key_of_its_own() {
   std::random_device random;
   std::string key = "submit";
@@ -33,8 +31,7 @@ std::string key_of_its_own() {
 }
 
 json::object job_body(job_request const& request) {
-  // The default is sent as well, so that a repeated request equals the first even if another
-  // version sends it.
+  // The default is sent as well, so that repeated requests of other versions are equal.
   json::object body{{"on_error", "fail_fast"}};
   for (auto const& [name, value] : request.job.body()) body[name] = value;
   if (auto options = request.options.body(); !options.empty()) body["options"] = std::move(options);
@@ -49,7 +46,6 @@ std::chrono::seconds retry_after(muster::http_response const& response) {
   return std::clamp(std::chrono::seconds(seconds), std::chrono::seconds(0), retry_after_max);
 }
 
-/// Returns the first `count` lines of `text`, or all of it.
 std::string_view first_lines(std::string_view text, std::size_t count) {
   std::size_t at = 0;
   for (; count > 0 && at < text.size(); --count) at = text.find('\n', at) + 1;
@@ -66,7 +62,7 @@ void pause_before_retry(muster::http_response const& response,
   std::this_thread::sleep_for(std::min<wait_limit::clock::duration>(retry_after(response), left));
 }
 
-/// Sends lines, and waits up to two minutes for a server that is away.
+/// Sends lines. Waits up to two minutes for a server that is away.
 muster::http_response send_again(rest& server, std::string const& path, std::string const& lines) {
   auto const until = wait_limit::clock::now() + std::chrono::minutes(2);
   for (;;) {
@@ -82,22 +78,21 @@ muster::http_response send_again(rest& server, std::string const& path, std::str
   }
 }
 
-/// Reports that --timeout ended while the server was full.
 class no_room_error : public command_error {
  public:
   using command_error::command_error;
 };
 
-/// Appends closures to an open job as fast as the server accepts them. If the server is full, sends
-/// fewer and fewer lines at a time, and finally one line per second.
+/// Appends closures to an open job. While the server is full, sends fewer and fewer lines at a
+/// time, finally one per second.
 class appender {
  public:
-  /// @param whole all closures form one gang and must be sent in one request
+  /// @param whole all closures form one gang, and need one request
   appender(rest& server, std::string job, bool whole, room_wait const& wait)
       : server_(server), job_(std::move(job)), whole_(whole), wait_(wait) {}
 
-  /// Sends all lines of `chunk` as the closures from position `first` on. A server that was away
-  /// skips lines that it already has.
+  /// Sends the lines of `chunk` as closures from position `first` on. A server that was away skips
+  /// lines that it has.
   /// @return false if the job has failed or was cancelled.
   bool append(std::string_view chunk, std::int64_t first) {
     while (!chunk.empty()) {
@@ -127,7 +122,6 @@ class appender {
     return count_of(json::parse(response.body, ec), "accepted");
   }
 
-  /// Returns the server's reason without the line number.
   static std::string reason_of(muster::http_response const& response) {
     std::string text = rest::problem(response).what();
     auto const colon = text.find(": ");
@@ -147,7 +141,7 @@ class appender {
     pause_before_retry(response, wait_.limit.end);
   }
 
-  // Prints a reason unless it differs from the last one only in numbers.
+  // Prints the reason. Ignores reasons that differ only in numbers from the last one.
   void print_once(std::string const& reason) {
     auto kind = reason;
     std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
@@ -165,7 +159,7 @@ class appender {
   std::string printed_;
 };
 
-// Returns the JSON of a closure. `head` is its beginning up to the arguments.
+// Returns a closure's JSON. `head` is its beginning, up to the arguments.
 std::string closure_line(std::string const& head, std::string_view line, std::string const& name,
                          std::size_t number) {
   boost::system::error_code ec;
@@ -176,7 +170,7 @@ std::string closure_line(std::string const& head, std::string_view line, std::st
   return head + std::string(line) + "}\n";
 }
 
-/// Sends all lines except the first `skipped`, which the job has already. Returns as append.
+/// Sends all lines except the first `skipped`. Returns as append.
 bool send_lines(rest& server, std::string const& job, job_request const& request,
                 std::istream& lines, std::string const& name, std::int64_t skipped,
                 room_wait const& wait) {
@@ -190,7 +184,7 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
   appender closures(server, job, whole, wait);
   std::string chunk, line;
   std::size_t number = 0, in_chunk = 0;
-  auto first = skipped;  // position of the chunk's first closure
+  auto first = skipped;  // of the chunk
   while (read_line(lines, line, name, number + 1)) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
@@ -205,7 +199,7 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
   return closures.append(chunk, first);
 }
 
-/// Cancels a job whose submission failed. The first error is the one to report.
+/// Cancels the job. Ignores errors, because the first error of the submission is reported.
 void cancel_submission(rest& server, std::string const& job) {
   try {
     server.post("/api/v1/jobs/" + job + "/cancel", {});
@@ -272,7 +266,7 @@ json::value submit_lines(rest& server, job_request const& request, std::istream&
   body["closures"] = json::array();
   auto job = server.post_once("/api/v1/jobs", json::serialize(body));
   auto const id = text_of(job, "id");
-  // A job that was found by its key may be incomplete: its submission may have been interrupted.
+  // The submission of a job that was found by its key may have been interrupted.
   if (has_key) {
     job = server.get("/api/v1/jobs/" + id);
     if (!is_true(job, "open")) return job;

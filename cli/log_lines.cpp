@@ -1,4 +1,3 @@
-// Formats log lines for a terminal, and queries the server for new ones.
 #include "cli/log_lines.hpp"
 
 #include <unistd.h>

@@ -25,7 +25,7 @@
 
 #ifdef MUSTER_WITH_BENCH
 namespace muster::bench {
-/// From bench/. Adds `bench` with its own callback, which reports a failure as CLI::RuntimeError.
+/// From bench/. Adds `bench`, whose failure is a CLI::RuntimeError.
 void add_command(CLI::App& app);
 }  // namespace muster::bench
 #endif
@@ -39,13 +39,13 @@ struct verb_group {
   std::vector<void (*)(CLI::App&, choice&)> verbs;
 };
 
-// Sets the group of all commands that were added since the last call.
+// Sets the group of the commands that were added since the last call.
 void name_group(CLI::App& app, char const* name) {
   for (auto* verb : app.get_subcommands([](CLI::App const*) { return true; }))
     if (verb->get_group() == "Subcommands") verb->group(name);
 }
 
-// Adds the commands in the order of `muster --help`, then their common flags.
+// Adds commands in the order of `muster --help`, then common flags.
 void add_verbs(CLI::App& app, choice& chosen) {
   for (auto const& group :
        {verb_group{
@@ -89,14 +89,13 @@ int misunderstood(CLI::App const& app, std::string const& what) {
   return complain(app, what + " (see '" + name_of(app) + " --help')", exit_usage);
 }
 
-// Returns whether the output is a pipe. A closed pipe is not a failure: the reader has read enough.
+// Returns whether a failed write is harmless: the reader of a pipe has read enough.
 bool is_pipe(int fd) {
   struct stat of {};
   return fstat(fd, &of) == 0 && (S_ISFIFO(of.st_mode) || S_ISSOCK(of.st_mode));
 }
 
-// Returns the exit status after flushing stdout. A full disk is a failure, since scripts rely on
-// the status.
+// Flushes stdout. A full disk is a failure, since scripts rely on the status.
 int printed(CLI::App const& app, int status) {
   errno = 0;
   bool const whole = std::fflush(stdout) == 0 && std::cout.flush().good();
@@ -119,7 +118,7 @@ std::string hint_for(CLI::App const& verb, request_end const& end) {
 int main(int argc, char** argv) {
   if (auto const status = muster::run_as_init()) return *status;
   // Debian's absl searches for lock cycles whenever gRPC locks a mutex, which serializes all
-  // threads. None of our own mutexes is an absl mutex.
+  // threads. None of our mutexes is absl's.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   neutralize_output();
   CLI::App app("Muster: coordinates the tasks of clusters and runs functions and programs on them.",

@@ -1,4 +1,3 @@
-// The progress bar, the rate over the last seconds, and the wait for a job.
 #include "cli/progress.hpp"
 
 #include <sys/ioctl.h>

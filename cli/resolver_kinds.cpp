@@ -1,4 +1,3 @@
-// The resolver kinds of the command line, and their errors as exit statuses.
 #include "cli/resolver_kinds.hpp"
 
 #include "cli/cloud_resolvers.hpp"

@@ -1,4 +1,3 @@
-// Prints results as they arrive, in one of three formats, and the result of the job.
 #include "cli/results.hpp"
 
 #include <iostream>

@@ -1,4 +1,3 @@
-// Finds the cluster of `muster run`, and checks that it can be run.
 #include "cli/run_cluster.hpp"
 
 #include <climits>

@@ -18,8 +18,7 @@ namespace {
 
 using values = std::vector<std::string>;
 
-// Origins of options that were not set by a flag. Options live as long as the app, which is a local
-// of main.
+// Options that were not set by a flag. They live as long as the app, a local of main.
 std::map<CLI::Option const*, std::string>& origins() {
   static std::map<CLI::Option const*, std::string> all;
   return all;
@@ -37,7 +36,7 @@ std::string long_name(CLI::Option const& o) {
   return o.get_lnames().front();
 }
 
-// Returns the settings of the command and of its subcommands.
+// Includes subcommands.
 std::vector<std::string> settings_in(CLI::App const& verb) {
   std::vector<std::string> names;
   auto const add = [&names](CLI::App const& one) {
@@ -49,7 +48,7 @@ std::vector<std::string> settings_in(CLI::App const& verb) {
   return names;
 }
 
-// Returns whether the command has this setting. Aliases count as well.
+// Returns true for aliases as well.
 bool has(CLI::App const& verb, std::string const& key) {
   auto const known = [&key](CLI::App const& one) {
     auto const* option = one.get_option_no_throw("--" + key);
@@ -146,7 +145,6 @@ std::optional<variable> from_environment(CLI::Option const& option, std::string 
   return variable{common, value};
 }
 
-/// Returns whether `--resource gpu=N` was given.
 bool has_gpus(CLI::App const& verb, std::set<CLI::Option const*> const& given) {
   auto const* const resource = verb.get_option_no_throw("--resource");
   if (!given.contains(resource)) return false;
@@ -154,8 +152,8 @@ bool has_gpus(CLI::App const& verb, std::set<CLI::Option const*> const& given) {
   return std::any_of(all.begin(), all.end(), [](auto const& r) { return r.starts_with("gpu="); });
 }
 
-/// Returns whether an option that excludes this one was given. A token file also excludes a token,
-/// and `--resource gpu=N` excludes `--gpus`.
+/// Returns whether an excluding option was given. A token file also excludes a token, and
+/// `--resource gpu=N` excludes `--gpus`.
 bool is_excluded(CLI::Option const& option, CLI::App const& verb,
                  std::set<CLI::Option const*> const& given) {
   auto const has_value = [&given](CLI::Option const* o) { return given.contains(o); };

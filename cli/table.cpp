@@ -1,4 +1,3 @@
-// Computes the column widths, then prints the rows.
 #include "cli/table.hpp"
 
 #include <algorithm>

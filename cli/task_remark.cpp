@@ -1,4 +1,3 @@
-// Remarks about tasks, the most urgent one first.
 #include "cli/task_remark.hpp"
 
 namespace muster::cli {

@@ -32,7 +32,7 @@ struct hint {
   char const* launch;
 };
 
-// Flags of torchrun and similar programs that have no meaning in Muster, with their replacements.
+// Unsupported flags of torchrun and similar programs, with replacements.
 std::map<std::string, hint> const& without_meaning() {
   constexpr char no_rendezvous[] = "Muster needs no rendezvous; remove it";
   constexpr char ends[] = "Muster sees the end of a process at once; remove it";

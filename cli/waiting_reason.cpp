@@ -1,4 +1,3 @@
-// Finds a waiting closure of the job and has it explained.
 #include "cli/waiting_reason.hpp"
 
 namespace muster::cli {

@@ -1,4 +1,3 @@
-// Prints a table for people, or one JSON object for scripts.
 #include "cli/data/report.hpp"
 
 #include <iostream>

@@ -74,8 +74,8 @@ void say_if_cut(json::value const& answer, char const* what) {
     std::cerr << what << " are read until " << local_time(until) << '\n';
 }
 
-// Prints a warning about missing history. A token for a single cluster cannot read the overview, so
-// it gets no warning.
+// Warns of missing history. A token for one cluster cannot read the overview, so it gets no
+// warning.
 void warn_of_missing(rest& server) {
   auto const answer = server.send("GET", "/api/v1/overview");
   if (!answer.ok()) return;

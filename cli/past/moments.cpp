@@ -7,7 +7,6 @@
 namespace muster::cli {
 namespace {
 
-// Returns the server's time.
 std::int64_t server_ms(rest& server) {
   return number_of(server.get("/api/v1/stream?to_ms=0&limit=1"), "now_ms");
 }

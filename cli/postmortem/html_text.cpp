@@ -27,8 +27,8 @@ character character_at(std::string_view text, std::size_t at) {
   return {code, bytes};
 }
 
-// Returns whether a character is invisible or misleading: control characters, directional
-// overrides, unusual line separators, and characters without width.
+// Returns true for invisible or misleading characters: controls, directional overrides, unusual
+// line separators, and characters without width.
 bool hides(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x61C || c == 0x200B || c == 0x200E ||
          c == 0x200F || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) ||

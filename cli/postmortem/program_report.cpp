@@ -18,7 +18,7 @@ constexpr std::int64_t late_ms_min = 1'000;  // of a barrier that counts as late
 
 using ranks_of_logs = std::set<std::int64_t>;
 
-// Adds the member `label` to each entry: the rank for people.
+// Adds `label` to each entry.
 json::array labelled(json::array list, char const* number = "rank", char const* task = "task") {
   for (auto& r : list) {
     if (!r.is_object()) continue;
@@ -75,8 +75,7 @@ std::string stacks_of(std::string const& title, json::array const& groups) {
   return headed(title, groups.empty() ? "" : lines(groups_text(groups), stacks_bytes_max));
 }
 
-// Returns the ends of ranks with their last output, except for ranks in `logged`, whose logs are
-// shown separately.
+// Omits the last output of ranks in `logged`, whose logs are shown separately.
 std::string ends(json::value const& a, ranks_of_logs const& logged) {
   auto rows = since(list_of(a, "ended"), "ended_ms", number_of(a, "begun_ms"));
   std::string said;
@@ -137,7 +136,7 @@ std::string attempts(json::array const& all, ranks_of_logs const& logged) {
   return out;
 }
 
-// Returns the bar of a rank in an attempt, as far as its end is known.
+// Returns a rank's bar, as far as its end is known.
 lane::bar bar_of(json::value const& a, std::int64_t rank, json::value const& r, std::int64_t now) {
   auto const ended = number_of(a, "ended_ms"), own = number_of(r, "ended_ms");
   auto const& cause = field_of(a, "cause");
@@ -201,7 +200,7 @@ std::string logs(json::array const& all) {
   return out;
 }
 
-// Shows only the names of environment variables, whatever the server returns.
+// Shows only names of environment variables, whatever the server returns.
 std::string settings(json::value const& p) {
   return fact("Command", html(texts_of(p, "command", " "), 16'000)) +
          fact("Variables, names alone", html(texts_of(p, "env"))) +

@@ -1,4 +1,3 @@
-// The report on a run of a cluster whose agents were not started by Muster.
 #include "cli/postmortem/run.hpp"
 
 #include "cli/postmortem/page.hpp"

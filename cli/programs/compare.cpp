@@ -118,8 +118,7 @@ json::array settings_that_differ(json::value const& a, json::value const& b) {
   return rows;
 }
 
-// Shortens the equal beginning of both texts, because a table cuts long texts at their end, where
-// commands differ.
+// Shortens the common beginning, because a table cuts the end, where commands differ.
 void begin_near_difference(std::string& a, std::string& b) {
   constexpr std::size_t before = 16;
   auto const same = static_cast<std::size_t>(
@@ -146,7 +145,7 @@ std::string title(json::value const& of) {
   return text_of(of, "program") + (attempt.empty() ? "" : "#" + attempt);
 }
 
-// Returns the change from `a` to `b`, such as "+12 %".
+// Returns "+12 %".
 std::string change(double a, double b) {
   if (a == b) return "same";
   if (a <= 0 || b <= 0) return {};

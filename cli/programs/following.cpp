@@ -1,4 +1,3 @@
-// Queries the program, prints what is new, and repeats.
 #include "cli/programs/following.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,3 @@
-// Parses --tasks, and applies the other flags to one type or to all.
 #include "cli/programs/launch_tasks.hpp"
 
 #include <algorithm>
@@ -57,8 +56,8 @@ std::uint32_t amount_of(std::string const& name, std::string const& text) {
   return static_cast<std::uint32_t>(*amount);
 }
 
-// Applies values to types. A value for one type has priority over a value for all; a resource of 0
-// removes it from the type.
+// Applies values to types. A value for one type takes priority over a value for all. A resource of
+// 0 removes it from the type.
 void give(json::object& groups, std::string const& flag, char const* member,
           std::map<std::string, json::value> const& said) {
   for (bool const of_one : {false, true}) {

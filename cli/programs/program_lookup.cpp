@@ -1,4 +1,3 @@
-// Descriptions of programs for people.
 #include "cli/programs/program_lookup.hpp"
 
 #include "base/rank_label.hpp"

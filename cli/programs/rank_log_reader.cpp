@@ -1,5 +1,5 @@
-// Queries each rank's log from the end of the last piece. Continues with the next attempt when the
-// present one had ended before the query and all its output was read.
+// Reads each rank's log in pieces. Continues with the next attempt when the present one had ended
+// before the query and all its output was read.
 #include "cli/programs/rank_log_reader.hpp"
 
 #include <chrono>
@@ -38,8 +38,8 @@ rank_log_reader::left rank_log_reader::look(json::value const& program, json::ar
   return left::more;
 }
 
-// Returns the ranks of the last attempt that have started, or that ended before they were seen
-// running; for earlier attempts, all ranks.
+// Returns, for the last attempt, the ranks that have started, or that ended before they were seen
+// running; otherwise all.
 std::map<std::int64_t, std::string> rank_log_reader::ranks_to_ask(json::array const& ranks,
                                                                   bool last) {
   std::map<std::int64_t, std::string> all;
@@ -76,7 +76,7 @@ rank_log_reader::left rank_log_reader::look_at_all(json::array const& ranks, boo
   return more ? left::more : waits ? left::waiting : left::nothing;
 }
 
-// Prints a line. The splitter marks an incomplete line with a carriage return.
+// Prints a line. A carriage return at the end marks an incomplete line.
 void rank_log_reader::print(rank const& r, std::string_view line) {
   bool const ended = !line.ends_with('\r');
   printer_.line(r.label, r.label + " | " + std::string(overwritten(line)), ended);

@@ -1,4 +1,4 @@
-// Queries the data of a frame, and renders it: totals, tasks, programs, and the slowest closures.
+// Queries and renders a frame: totals, tasks, programs, and the slowest closures.
 #include "cli/top/frame.hpp"
 
 #include <algorithm>
@@ -34,8 +34,7 @@ std::int64_t started(json::value const& closure) {
   return attempts.empty() ? 0 : number_of(attempts.back(), "started_ms");
 }
 
-// Returns the jobs that run most closures. Queries RUNNING jobs, which older servers also support;
-// a job that has not started runs no closures.
+// Returns the jobs that run most closures. Queries RUNNING, which older servers also support.
 json::array busiest(rest& server, std::string const& cluster) {
   auto const of = cluster == "default" ? std::string() : "&" + of_cluster(cluster);
   auto const running = [](json::value const& job) {
@@ -119,7 +118,7 @@ std::vector<std::string> head(frame const& f, look_and_feel const& l) {
   return lines;
 }
 
-// Returns the used and available cores of a task's machine, or a dash if they are unknown.
+// Returns used and available cores, or a dash.
 std::string cores(json::value const& m) {
   if (field_of(m, "cpu").is_null()) return "-";
   char text[48];

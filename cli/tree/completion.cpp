@@ -15,17 +15,17 @@ std::string replaced(std::string text, char what, std::string const& by) {
   return out;
 }
 
-// Returns the text in single quotes for bash and zsh.
+// Quotes text for bash and zsh.
 std::string quoted(std::string const& text) {
   return "'" + replaced(text, '\'', "'\\''") + "'";
 }
 
-// Returns the text in single quotes for fish, where a backslash is special.
+// Quotes text for fish, where a backslash is special.
 std::string quoted_for_fish(std::string const& text) {
   return "'" + replaced(replaced(text, '\\', "\\\\"), '\'', "\\'") + "'";
 }
 
-// Returns the first part of a description, since a menu shows one line for each entry.
+// Shortens a description to one line of a menu.
 std::string short_text(std::string const& about) {
   auto const end = std::min({about.find("; "), about.find(": "), about.find(" [")});
   return about.substr(0, end);
@@ -118,7 +118,6 @@ std::string zsh_function(known_verb const& v) {
   return text + "    " + (any_positional_file(v) ? "'*: :_files'" : "'*: :( )'") + "\n}\n\n";
 }
 
-// Returns the condition that the words so far are those of this command.
 std::string fish_condition(known_verb const& v) {
   return "__muster_is " + quoted_for_fish(joined(v.path));
 }

@@ -10,7 +10,7 @@
 namespace muster::cli {
 namespace {
 
-// Returns a non-ASCII character as its number, which every formatter understands.
+// Returns the number of a character, which every formatter understands.
 std::string code_point(std::string_view text, std::size_t& at) {
   auto const first = static_cast<unsigned char>(text[at]);
   std::size_t const more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;

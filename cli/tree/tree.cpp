@@ -1,4 +1,3 @@
-// Reads CLI11's tree of commands.
 #include "cli/tree/tree.hpp"
 
 #include <algorithm>

@@ -34,7 +34,7 @@ struct data_options {
 
 std::sig_atomic_t volatile broken_off = 0;
 
-/// Prints the progress of a long operation. A signal interrupts it cleanly.
+/// Prints progress. A signal interrupts cleanly.
 class long_work {
  public:
   long_work() {
@@ -116,7 +116,7 @@ int check(action_words const& words, data_options const& o) {
   return c.blobs.missing.empty() ? exit_ok : exit_failed;
 }
 
-/// Adds text to an object. Text that is not UTF-8 is base64, with a suffix in its name.
+/// Adds text. If it is not UTF-8, it becomes base64, with a suffix in its name.
 void add_text(json::object& into, std::string name, std::string_view text) {
   bool const plain = is_utf8(text);
   into[plain ? name : name + "_base64"] = plain ? std::string(text) : base64(text);

@@ -15,8 +15,7 @@ struct functions_options : server_options {
   std::size_t limit = 1000;
 };
 
-// Returns the arguments of functions that `muster worker` and Python workers provide. Servers know
-// only names.
+// Describes arguments of functions of `muster worker` and Python workers. Servers know only names.
 std::string arguments_of(std::string const& function) {
   static std::map<std::string, char const*> const known = {
       {"muster.noop", ""},

@@ -38,8 +38,8 @@ std::string not_kept(json::value const& job) {
   return n == 0 ? std::string() : "; " + with_thousands(n) + " not kept over a restart";
 }
 
-// Returns the kind of a job for its line. A stream has a generation, and one that holds values may
-// be waiting for its client.
+// Describes the kind of a job. A stream has a generation, and one that holds values may be waiting
+// for its client.
 std::string kind_of(json::value const& job) {
   auto const& generation = field_of(job, "generation");
   if (generation.is_null()) return "job";
@@ -53,8 +53,8 @@ std::string kind_of(json::value const& job) {
          (is_true(holding, "detached") ? " after its work" : " without a client");
 }
 
-// Returns the called functions and the number of closures of each, most first. The graph lists few
-// closures individually, and many by function.
+// Returns functions and their numbers of closures, most first. The graph lists few closures
+// individually, and many by function.
 std::string called_by(json::value const& graph) {
   constexpr std::size_t shown = 8;
   std::vector<std::pair<std::uint64_t, std::string>> counted;
@@ -153,8 +153,8 @@ struct failed_jobs : server_options {
   std::string name, cluster;
 };
 
-// Prints why a job was not retried. Throws if the server did not answer, since it would not answer
-// for the next job either.
+// Prints a failed retry. Throws if the server did not answer, since it would not answer for the
+// next job either.
 void report_not_retried(request_error const& why, std::string const& job) {
   if (why.end().status == 0) throw why;
   std::cerr << job << " was not retried: " << why.what() << '\n';

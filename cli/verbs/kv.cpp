@@ -21,7 +21,6 @@ struct kv_options : server_options {
   bool insert = false, recursive = false;
 };
 
-// The default of kv wait.
 constexpr duration wait_default = std::chrono::seconds(60);
 // The server parks a request at most this long; longer waits take several requests.
 constexpr duration one_key_wait = std::chrono::seconds(30);
@@ -30,7 +29,7 @@ std::string base(kv_options const& o) {
   return "/api/v1/clusters/" + percent_encoded(o.cluster) + "/kv";
 }
 
-// Returns the beginning of a value, for listings in a terminal. JSON contains the whole value.
+// Shortens a value for listings in a terminal; JSON contains the whole value.
 std::string in_short(json::value const& key) {
   if (auto const& text = field_of(key, "value"); text.is_string())
     return for_terminal(std::string(text.get_string()), 60);

@@ -1,4 +1,3 @@
-// Recognizes ids by their prefix.
 #include "cli/words/id_kinds.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Descriptions of permissions, for error messages.
 #include "server/core/access/role.hpp"
 
 namespace muster::core {

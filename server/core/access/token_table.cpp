@@ -1,4 +1,3 @@
-// Validation of tokens, and the events that change them.
 #include "server/core/access/token_table.hpp"
 
 #include <algorithm>

@@ -30,21 +30,21 @@
 namespace muster::core {
 
 struct blob_limits {
-  /// Total bytes, including blobs that are being put. At the limit: RESOURCE_EXHAUSTED.
+  /// Includes blobs that are being put. At the limit: RESOURCE_EXHAUSTED.
   std::uint64_t bytes_max = std::uint64_t{4} << 30;
-  /// Bytes of one blob. Above it: OUT_OF_RANGE.
+  /// Above it: OUT_OF_RANGE.
   std::uint64_t blob_bytes_max = std::uint64_t{1} << 30;
-  /// Names, including those that are held but not stored. Further ones are not put
-  /// (RESOURCE_EXHAUSTED) and not held.
+  /// Includes blobs that are held but not stored. Further ones are not put (RESOURCE_EXHAUSTED) and
+  /// not held.
   std::size_t blobs_max = 100'000;
   duration kept = std::chrono::minutes(10);
   duration fresh = std::chrono::seconds(30);
 };
 
 struct blob_counts {
-  std::uint64_t blobs = 0;  // that are stored
-  std::uint64_t bytes = 0;  // of stored blobs, and of those that are being put
-  std::uint64_t held = 0;   // stored blobs that values refer to
+  std::uint64_t blobs = 0;
+  std::uint64_t bytes = 0;  // includes blobs that are being put
+  std::uint64_t held = 0;   // stored, and values refer to them
   std::uint64_t held_bytes = 0;
   std::uint64_t bytes_max = 0;
 };
@@ -53,44 +53,42 @@ class blob_table {
  public:
   explicit blob_table(blob_limits limits) : limits_(limits) {}
 
-  /// Reserves space for a blob that is being put, and removes other blobs if necessary. REQUIRES:
-  /// take_gone() is called afterwards, whatever is returned.
+  /// Reserves space, and removes other blobs if necessary. REQUIRES: take_gone() is called
+  /// afterwards.
   muster::status reserve(std::uint64_t bytes, time_point now);
   void give_back(std::uint64_t bytes) { reserved_ -= bytes, used_.take(bytes); }
-  /// Adds a blob of `size` bytes that were reserved. Returns false and gives the reservation back
-  /// if it was stored already.
+  /// Adds a blob with a reservation of `size`. If it was stored already, gives the reservation back
+  /// and returns false.
   bool put(std::string_view hash, std::uint64_t size, time_point now);
-  /// Adds a blob that an earlier process has stored, regardless of the limits. Returns false if it
-  /// was stored already.
+  /// Adds a stored blob of an earlier process, regardless of limits. Returns false if it was stored
+  /// already.
   bool restore(std::string_view hash, std::uint64_t size, time_point now);
 
   /// Returns whether the blob is stored. If so, it counts as put just now.
   bool touch(std::string_view hash, time_point now);
-  /// Adds a reference by a value. Returns false if the blob is not stored (yet).
+  /// Adds a reference. Returns false if the blob is not stored (yet).
   bool hold(std::string_view hash);
-  /// Returns whether the blob is held, stored or not. A hold beyond blobs_max does not count.
+  /// Returns whether it is held, stored or not. Holds beyond blobs_max do not count.
   bool is_held(std::string_view hash) const;
-  /// Removes one reference.
   void release(std::string_view hash, time_point now);
-  /// Protects a blob from removal without holding it. Unlike a hold, a pin does not affect where
-  /// the blob is queued afterwards.
+  /// Protects a blob from removal. Unlike a hold, a pin does not affect its queue afterwards.
   void pin(std::string_view hash);
   void unpin(std::string_view hash, time_point now);
 
   std::optional<std::uint64_t> size_of(std::string_view hash) const;
 
-  /// Removes blobs that no value refers to and that were last used at least `kept` ago.
+  /// Removes blobs that nothing refers to and that were unused for `kept`.
   void sweep(time_point now);
-  /// Returns the names of removed blobs, whose contents the caller deletes.
+  /// Returns removed blobs, whose contents the caller deletes.
   std::vector<std::string> take_gone() { return std::exchange(gone_, {}); }
 
   blob_counts counts() const;
   blob_limits const& limits() const { return limits_; }
-  /// Checks the table's consistency; for tests. Returns an empty string, or the error.
+  /// Returns an error, or an empty string; for tests.
   std::string invalid() const;
 
  private:
-  // The time since which the blob is unreferenced, and a number that orders blobs of the same time.
+  // When the blob became unreferenced, and a number for its order.
   using place = std::pair<time_point, std::uint64_t>;
   using order = std::map<place, std::string>;
   struct entry {

@@ -117,8 +117,8 @@ bool holder_table::copy(holder_id id, std::string_view name, std::uint64_t size,
   return true;
 }
 
-// A value that its maker drops was not needed. Another holder drops a copy to free memory, and it
-// may be the last one.
+// Removes a holder. A maker only drops an unneeded value. Others drop copies to free memory, even
+// the last one.
 void holder_table::drop(holder_id id, std::string_view name, time_point now) {
   auto const it = places_.find(std::string(name));
   if (it != places_.end() && holds(id, name)) remove(id, it, it->second.maker != id, now);

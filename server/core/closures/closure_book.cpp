@@ -1,5 +1,3 @@
-// State changes of closures: each removes the closure from the counts of its old state and adds it
-// to those of the new one.
 #include "server/core/closures/closure_book.hpp"
 
 #include <map>
@@ -10,7 +8,7 @@ namespace muster::core {
 
 namespace {
 
-// Returns the counter of a state, in closure_counts or in a function_entry.
+// Returns a counter of closure_counts or of a function_entry.
 template <class Counted>
 std::uint64_t& counter(Counted& counted, closure_state s) {
   switch (s) {
@@ -68,7 +66,7 @@ std::uint32_t closure_book::tell_failure(failure const& f) {
   core::failure told{
       f.kind, first(f.type), first(f.message), last(f.traceback), first(f.worker), f.attempt, {},
       {}};
-  // Closures that fail because of the same input report the same failure.
+  // Closures with the same failed input report the same failure.
   if (changes_.failures.empty() || changes_.failures.back() != told)
     changes_.failures.push_back(std::move(told));
   return static_cast<std::uint32_t>(changes_.failures.size() - 1);

@@ -31,21 +31,20 @@ class closure_book {
     std::uint64_t requeued = 0;
     std::uint64_t retried = 0;
     std::uint32_t scheduled = 0;
-    std::uint32_t own_errors = 0;  // unfinished closures with closure_spec::own_error
+    std::uint32_t own_errors = 0;  // unfinished, with closure_spec::own_error
     bool keeps_order = false;
-    session_id id{};             // none: one of the core's own sessions
+    session_id id{};             // none: one of the core's own
     std::vector<slot> closures;  // by position; only if keeps_order
 
-    /// Returns the number of unfinished closures that no worker holds.
+    /// Returns the unfinished closures that no worker holds.
     std::uint64_t waiting() const { return counts.queued - counts.sent + counts.blocked; }
     std::uint64_t held() const { return counts.running + counts.sent; }
     std::uint64_t unfinished() const { return waiting() + held(); }
   };
-  /// The result of finish().
   struct ended {
-    bool was_held = false;  // a worker held it
+    bool was_held = false;  // by a worker
   };
-  /// Why a closure is taken back from a worker. Counted separately.
+  /// Why a worker no longer holds a closure. Counted separately.
   enum class requeue_cause : std::uint8_t { loss, retry, retract };
 
   /// REQUIRES: all parameters outlive the book. Changes are appended to `out`.
@@ -62,29 +61,26 @@ class closure_book {
 
   /// Creates a closure in state QUEUED. Consumes the arguments of `spec`.
   slot create(session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
-  /// Marks changes as restored from an earlier process, until called with false. Readers do not
-  /// count restored changes as news.
+  /// Marks changes as restored, which readers do not count as news, until called with false.
   void restoring(bool on) { restoring_ = on; }
-  /// Sets the position of the session's next closure. REQUIRES: no closure of the session has it.
+  /// Sets the position of the session's next closure. REQUIRES: it is unused.
   void continue_at(session_number n, std::uint32_t order) { tallies_[n].scheduled = order; }
   /// Creates a closure in a record that is already allocated.
   void create_in(slot c, session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
-  /// Assigns a closure to a worker. `runs`: a slot of the worker executes it at once; otherwise it
-  /// is prefetched.
+  /// Assigns a closure to a worker. `runs`: executed at once, otherwise prefetched.
   void send(slot c, worker_number w, bool runs, time_point now);
   /// Marks a prefetched closure as RUNNING since `at`.
   void start(slot c, time_point at);
-  /// Marks a RUNNING closure as prefetched: no slot of its worker has executed it since dispatch.
+  /// Marks a RUNNING closure as prefetched, because no slot has executed it since dispatch.
   void stop(slot c);
   /// Puts a closure that a worker held back to QUEUED.
   void requeue(slot c, requeue_cause why);
-  /// Forgets a build that was interrupted. This does not count as a failure or in any state.
-  /// REQUIRES: the closure was requeued, and is in no list.
+  /// Forgets an interrupted build, which counts in no state. REQUIRES: it was requeued, and is in
+  /// no list.
   void withdraw(slot c);
   /// Moves a closure to another stream of its worker.
   void take_over(slot c, worker_number w);
-  /// Reports the closure's state in changes::moved. Ordinary dispatches are reported by
-  /// effects::dispatches instead.
+  /// Reports the state in changes::moved. For ordinary dispatches see effects::dispatches.
   void tell(slot c, move_reason why);
   /// Marks a QUEUED closure as waiting for an input.
   void block(slot c);
@@ -94,42 +90,42 @@ class closure_book {
   void end_deferral(slot c);
   /// REQUIRES: `as` is the state of an ended closure.
   ended finish(slot c, closure_state as, time_point now);
-  /// Reports that the closure's record will be removed while its session stays.
+  /// Reports that the record is removed while its session stays.
   [[gnu::always_inline]] void release(slot c, release_reason why) {
     if (!changes_.ended.empty() && changes_.ended.back().of.closure == records_.id_of(c))
       changes_.ended.back().released = true;
     else
       tell_released(c, why);
   }
-  /// Notes that the closure's worker has executed it, up to `now`. The finish or requeue that
-  /// follows reports the attempt.
+  /// Notes that the worker has executed the closure, up to `now`. The following finish or requeue
+  /// reports the attempt.
   void answered(slot c, time_point now) { answered_ = c, answered_at_ = now; }
-  /// Reports an attempt explicitly: if its times are known better, or if its worker is lost.
-  /// REQUIRES: a worker holds the closure.
+  /// Reports an attempt if its times are known better, or its worker is lost. REQUIRES: a worker
+  /// holds the closure.
   void tell_attempt(slot c, attempt_end how, time_point started, time_point ended);
 
   closure_counts const& counts() const { return counts_; }
-  /// Returns the number of closures that wait only for a worker.
+  /// Returns the closures that wait only for a worker.
   std::uint64_t for_workers() const { return counts_.queued + counts_.blocked - deferred_; }
   std::uint64_t requeued() const { return requeued_; }
   std::uint64_t retried() const { return retried_; }
-  /// Counts a closure whose value is lost for good because its worker was lost.
+  /// Counts a closure whose value is lost because its worker was.
   void count_aborted() { ++aborted_; }
   std::uint64_t aborted() const { return aborted_; }
 
   function_table functions;
 
-  /// Checks all counts. Returns an empty string, or a description of the first error.
+  /// Returns an error, or an empty string.
   std::string invalid() const;
 
  private:
-  /// Applies `change` to each counter that includes the closure's present state.
+  /// Applies `change` to each counter of the closure's state.
   template <class Change>
   void count(closure_record const& r, Change change);
   void change(slot c, closure_phase to, move_reason why);
   void outline(slot c, closure_outline& into);
   void tell_released(slot c, release_reason why);
-  /// Appends a failure to changes::failures, with long texts cut, and returns its position there.
+  /// Appends a failure with shortened texts. Returns its position in changes::failures.
   std::uint32_t tell_failure(failure const& f);
   void leave(closure_record const& r);
   void enter(closure_record const& r);
@@ -148,8 +144,7 @@ class closure_book {
   std::uint64_t aborted_ = 0;
 };
 
-// Functions that every closure passes through are inline, because a call for each has a measurable
-// cost.
+// Inline, because every closure passes through, and a call has a measurable cost.
 
 [[gnu::always_inline]] inline void closure_book::outline(slot c, closure_outline& into) {
   auto const& r = records_[c];

@@ -24,16 +24,15 @@ namespace muster::core {
 
 struct function_entry {
   std::string name;
-  std::uint32_t workers = 0;  // connected workers that provide it
+  std::uint32_t workers = 0;  // connected ones
   bool ever_had = false;      // some worker has provided it
-  std::uint64_t waiting = 0;  // wait for a time or an input; not included in `queued`
+  std::uint64_t waiting = 0;  // for a time or an input; not included in `queued`
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
-  // The next members concern callables, whose name is shown instead of their function's. An empty
-  // name: the number is free.
+  // For callables, which are shown instead of their function. An empty name: the number is free.
   bool callable = false;
-  function_id served{};  // the function that workers provide; a function serves itself
+  function_id served{};  // that workers provide; a function serves itself
   std::string hash{};    // may be empty
-  // Of a callable without a hash: number of callables with its name and a hash.
+  // For a callable without a hash: number of callables with its name and a hash.
   std::uint32_t versions = 0;
 };
 
@@ -64,27 +63,26 @@ class function_table {
     return id;
   }
 
-  /// Returns the number of a callable. A further hash of a name that has callable_versions_max of
-  /// them gets the number of the name without a hash. Returns nothing if the table is full.
-  /// REQUIRES: `f` is a function, and the name is not empty.
+  /// Returns a callable's number. Beyond callable_versions_max hashes of a name, returns that of
+  /// the name without a hash. Returns nothing if the table is full. REQUIRES: `f` is a function,
+  /// and the name is not empty.
   std::optional<function_id> intern(function_id f, callable_name const& called);
-  /// Returns the function that workers declare and queues serve; a function serves itself.
+  /// Returns the function that workers declare and queues serve.
   function_id served(function_id f) const { return (*this)[f].served; }
-  /// Sets the function and callable of `into` from the number in a closure's record.
+  /// Sets function and callable from the number in a record.
   void name(function_id f, closure_spec& into) const {
     into.function = served(f);
     into.callable = into.function == f ? 0 : raw(f);
   }
-  /// Forgets callables that are not marked in `used`, and adds their counts of ended closures to
-  /// their functions. REQUIRES: `used` has an element for each number, true for each number in use.
+  /// Forgets callables that are false in `used`, and adds their counts to their functions.
+  /// REQUIRES: `used` has an element for each number.
   void forget_unused(std::vector<bool> used);
-  /// Returns the counts of the function including its callables.
+  /// Includes callables.
   function_entry totals(function_id f) const;
   std::size_t numbers() const { return entries_.size(); }
   std::size_t callables() const { return callables_.size(); }
 
-  /// Earliest time of the next search for unused callables, which visits all closures and is too
-  /// slow for every request.
+  /// The next search for unused callables. It visits all closures, too much for every request.
   time_point next_look{};
 
   function_entry& operator[](function_id f) { return *by_id_[raw(f)]; }
@@ -112,11 +110,11 @@ class function_table {
 
   config const& config_;
   changes& changes_;
-  std::deque<function_entry> entries_;  // a deque, so that names and views of them stay valid
+  std::deque<function_entry> entries_;  // a deque keeps names and views of them valid
   std::vector<function_entry*> by_id_;  // because indexing a deque needs a division
   std::unordered_map<std::string_view, function_id> ids_;
   std::unordered_map<std::string, function_id> callables_;
-  std::vector<function_id> free_;  // numbers of forgotten callables
+  std::vector<function_id> free_;  // of forgotten callables
 };
 
 }  // namespace muster::core
